@@ -1,0 +1,58 @@
+package transom.engine
+
+import java.time.LocalDate
+import java.time.temporal.ChronoUnit
+
+/** Windows of `months` calendar months, counted from January 1970. A pane is a window. */
+final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(zone) {
+
+  @transient private var lastPeriod: TimeWindow = _
+
+  def paneOf(instant: Long): Long = periodOf(zone.local(instant)).start
+
+  def paneEnd(pane: Long): Long = periodOf(pane).end
+
+  def firstWindow(pane: Long, after: Long): TimeWindow = {
+    val window = periodOf(pane)
+    if (window.end > zone.reached(after)) window else null
+  }
+
+  def nextWindow(window: TimeWindow): TimeWindow =
+    if (window.end == Long.MaxValue) null else periodOf(window.end)
+
+  def lastDue(pane: Long): Long = zone.passed(periodOf(pane).end)
+
+  private def periodOf(time: Long): TimeWindow = {
+    val cached = lastPeriod
+    if (cached != null && cached.contains(time)) cached
+    else {
+      val found = findPeriod(time)
+      lastPeriod = found
+      found
+    }
+  }
+
+  private def findPeriod(time: Long): TimeWindow = {
+    val day = LocalDate.ofEpochDay(Math.floorDiv(Ticks.subtract(time, offset), Ticks.PerDay))
+    val month = ChronoUnit.MONTHS.between(MonthGrid.First, day.withDayOfMonth(1))
+    val start = Math.floorDiv(month, months) * months
+    TimeWindow(startOf(start), startOf(start + months))
+  }
+
+  // Grid.NoPane is no start of a window, hence the instant after it for what lies before time.
+  private def startOf(month: Long): Long = {
+    val reachable = Math.max(-MonthGrid.Months, Math.min(month, MonthGrid.Months))
+    val day = MonthGrid.First.plusMonths(reachable).toEpochDay
+    if (day > Long.MaxValue / Ticks.PerDay) Long.MaxValue
+    else if (day < Long.MinValue / Ticks.PerDay) Long.MinValue + 1
+    else Math.max(Long.MinValue + 1, Ticks.add(day * Ticks.PerDay, offset))
+  }
+}
+
+private object MonthGrid {
+
+  val First: LocalDate = LocalDate.EPOCH
+
+  /** More months than microseconds in a `Long` can count, fewer than a `LocalDate` can. */
+  val Months: Long = 4000000L
+}

@@ -1,0 +1,92 @@
+package transom.engine.spec
+
+/**
+ * All that a window stage has to know, as it came in the message from Python.
+ *
+ * Columns are indexes into the list that travels beside the message.
+ *
+ * @param name name of the stage, if the user gave it one
+ * @param time the clock; none if the windows need no time
+ * @param orderColumns columns that tell the order in which rows arrived
+ * @param keyGroups number of groups that the keys are spread over
+ * @param clockUs period of the rows that carry the wall clock
+ * @param rowLog how many late rows a minute are logged
+ */
+final case class WindowSpec(
+    name: Option[String],
+    keyColumns: Seq[Int],
+    time: Option[Time],
+    orderColumns: Seq[Int],
+    window: Window,
+    trigger: Trigger,
+    function: Function,
+    allowedLatenessUs: Long,
+    drain: Boolean,
+    lateRows: LateRows,
+    keyGroups: Int,
+    layout: Layout,
+    clockUs: Long,
+    rowLog: Int) {
+
+  Check.notNegative("allowed_lateness_us", allowedLatenessUs)
+  Check.positive("key_groups", keyGroups)
+  Check.positive("clock_us", clockUs)
+  Check.notNegative("row_log", rowLog)
+}
+
+/** The clock that windows go by. */
+sealed trait Time
+
+/** Times from a column; `delayUs` behind the latest one runs the watermark, if it is set here. */
+final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extends Time {
+
+  delayUs.foreach(Check.notNegative("delay_us", _))
+}
+
+/** When a window gives results. */
+sealed trait Trigger
+
+/** At the end of the window, before it as `early` says, after it as `late` says. */
+final case class AfterWatermark(
+    early: Option[Trigger] = None,
+    late: Option[Trigger] = Some(AfterCount(1)))
+    extends Trigger
+
+final case class AfterCount(rows: Int) extends Trigger {
+
+  Check.positive("rows", rows)
+}
+
+/** When the input ends: a static DataFrame, or a stream that is drained. */
+case object EndOfStream extends Trigger
+
+case object Never extends Trigger
+
+/** What is computed from the rows of a window. */
+sealed trait Function
+
+final case class AggFunction(aggregateColumns: Seq[Int]) extends Function
+
+/** Which late rows are handed on. */
+sealed trait LateRows
+
+object LateRows {
+
+  /** None; they are counted. */
+  case object No extends LateRows
+
+  /** Rows that missed all their windows. */
+  case object Late extends LateRows
+
+  /** Also rows that missed some of their windows. */
+  case object Partly extends LateRows
+}
+
+/** How state is laid out. */
+sealed trait Layout
+
+object Layout {
+  case object Auto extends Layout
+  case object Panes extends Layout
+  case object Keyed extends Layout
+}
