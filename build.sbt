@@ -1,0 +1,81 @@
+// The one place where transom's version is declared.
+ThisBuild / version := "0.1.0"
+ThisBuild / scalaVersion := "2.13.18"
+ThisBuild / organization := "io.transom"
+ThisBuild / organizationName := "The transom authors"
+ThisBuild / licenses := List(License.Apache2)
+ThisBuild / versionScheme := Some("semver-spec")
+
+val sparkVersion = "4.2.0"
+val munitVersion = "1.2.4"
+
+val compilerOptions = Seq(
+  "-encoding",
+  "utf-8",
+  "-release",
+  "17",
+  "-deprecation",
+  "-feature",
+  "-unchecked",
+  "-Xlint",
+  "-Wdead-code",
+  "-Werror")
+
+// What Spark needs opened on JDK 17, as its own launcher does.
+val sparkJavaOptions = Seq(
+  "java.lang",
+  "java.lang.invoke",
+  "java.lang.reflect",
+  "java.io",
+  "java.net",
+  "java.nio",
+  "java.util",
+  "java.util.concurrent",
+  "java.util.concurrent.atomic",
+  "sun.nio.ch",
+  "sun.nio.cs",
+  "sun.security.action",
+  "sun.util.calendar")
+  .map(opened => s"--add-opens=java.base/$opened=ALL-UNNAMED") :+
+  "-Djdk.reflect.useDirectMethodHandle=false"
+
+val testLibraries = Seq(
+  "org.scalameta" %% "munit" % munitVersion % Test,
+  "org.scalameta" %% "munit-scalacheck" % "1.2.0" % Test,
+  "com.lihaoyi" %% "ujson" % "4.3.2" % Test)
+
+val common = Seq(
+  scalacOptions ++= compilerOptions,
+  Compile / doc / scalacOptions -= "-Werror",
+  javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all", "-Werror"),
+  Test / fork := true,
+  Test / baseDirectory := (ThisBuild / baseDirectory).value,
+  Test / javaOptions ++= Seq("-Xmx1g"))
+
+lazy val root = project
+  .in(file("."))
+  .aggregate(engine, spark, benchmarks)
+  .settings(name := "transom-root", publish / skip := true)
+
+lazy val engine = project
+  .in(file("jvm/engine"))
+  .settings(common)
+  .settings(name := "transom-engine", publish / skip := true, libraryDependencies ++= testLibraries)
+
+lazy val spark = project
+  .in(file("jvm/spark"))
+  // The engine is inside the published jar, so the pom must not name it.
+  .dependsOn(engine % "compile-internal;test-internal->test")
+  .settings(common)
+  .settings(
+    name := "transom",
+    libraryDependencies ++= testLibraries,
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    Test / javaOptions ++= sparkJavaOptions)
+
+lazy val benchmarks = project
+  .in(file("benchmarks/jmh"))
+  .enablePlugins(JmhPlugin)
+  .dependsOn(engine)
+  .settings(common)
+  .settings(name := "transom-benchmarks", publish / skip := true)
