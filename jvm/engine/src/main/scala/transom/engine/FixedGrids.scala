@@ -33,6 +33,8 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
   private val shift = Math.floorMod(offset, slide)
   private val paneShift = Math.floorMod(offset, width)
 
+  override def isOverlapping: Boolean = slide < size
+
   def paneOf(instant: Long): Long = {
     val time = zone.local(instant)
     if (slide > size && Ticks.sinceBoundary(time, slide, shift) >= size) Grid.NoPane
@@ -70,6 +72,8 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
 
   private val shift = Math.floorMod(offset, size)
   private val stepShift = Math.floorMod(offset, step)
+
+  override def isCumulative: Boolean = true
 
   def paneOf(instant: Long): Long = Ticks.boundaryAtOrBefore(zone.local(instant), step, stepShift)
 

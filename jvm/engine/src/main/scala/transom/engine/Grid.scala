@@ -38,6 +38,12 @@ trait Grid extends Serializable {
    */
   def due(window: TimeWindow): Long
 
+  /** Whether a pane may be in several windows, none of which contains all others of the same start. */
+  def isOverlapping: Boolean = false
+
+  /** Whether windows that share a start follow each other, each holding the one before. */
+  def isCumulative: Boolean = false
+
   final def holds(window: TimeWindow, pane: Long): Boolean =
     window.start <= pane && paneEnd(pane) <= window.end
 

@@ -1,0 +1,22 @@
+package transom.engine
+
+/**
+ * One window for all time, which falls due when the input ends: far beyond any row's time, where the
+ * watermark gets only when a stream is drained or a static DataFrame is over.
+ */
+object GlobalGrid extends Grid {
+
+  /** Half way to the largest instant: the year 148,108. */
+  val EndOfTime: Long = Long.MaxValue / 2
+
+  private val window = TimeWindow(0L, EndOfTime)
+
+  override def paneOf(instant: Long): Long = window.start
+  override def paneEnd(pane: Long): Long = window.end
+  override def firstWindow(pane: Long, after: Long): TimeWindow =
+    if (after < EndOfTime) window else null
+  override def nextWindow(window: TimeWindow): TimeWindow = null
+  override def lastDue(pane: Long): Long = EndOfTime
+  override def instantOf(gridTime: Long): Long = gridTime
+  override def due(window: TimeWindow): Long = EndOfTime
+}

@@ -1,0 +1,117 @@
+package transom.engine.log
+
+/**
+ * Walks sorted runs as one, in order of (hash, key). Records with equal keys come in the order of the
+ * runs, which is the order in which they were written.
+ */
+final class Merge(runs: Seq[Cursor]) {
+  // A binary heap over cursors and, in step with it, the rank of each. It earns its arrays and
+  // loops: every record of every firing passes here (benchmarks/jmh, MergeBenchmark).
+  private val heap = new Array[Cursor](runs.length)
+  private val ranks = new Array[Int](runs.length)
+  private var size = 0
+
+  runs.zipWithIndex.foreach { case (cursor, rank) =>
+    if (cursor.advance()) {
+      heap(size) = cursor
+      ranks(size) = rank
+      size += 1
+      siftUp(size - 1)
+    }
+  }
+
+  /** The cursor at the smallest record, null at the end. */
+  def head: Cursor = if (size == 0) null else heap(0)
+
+  def advance(): Unit = {
+    if (!heap(0).advance()) {
+      size -= 1
+      heap(0) = heap(size)
+      ranks(0) = ranks(size)
+      heap(size) = null
+    }
+    if (size > 1) siftDown()
+  }
+
+  private def less(i: Int, j: Int): Boolean = {
+    val a = heap(i)
+    val b = heap(j)
+    if (a.hash != b.hash) a.hash < b.hash
+    else {
+      val order = a.key.compareTo(b.key)
+      if (order != 0) order < 0 else ranks(i) < ranks(j)
+    }
+  }
+
+  private def swap(i: Int, j: Int): Unit = {
+    val cursor = heap(i)
+    heap(i) = heap(j)
+    heap(j) = cursor
+    val rank = ranks(i)
+    ranks(i) = ranks(j)
+    ranks(j) = rank
+  }
+
+  private def siftUp(from: Int): Unit = {
+    var i = from
+    while (i > 0 && less(i, (i - 1) / 2)) {
+      swap(i, (i - 1) / 2)
+      i = (i - 1) / 2
+    }
+  }
+
+  private def siftDown(): Unit = {
+    var i = 0
+    var child = 1
+    while (child < size) {
+      if (child + 1 < size && less(child + 1, child)) child += 1
+      if (less(child, i)) {
+        swap(i, child)
+        i = child
+        child = 2 * i + 1
+      } else child = size
+    }
+  }
+}
+
+/**
+ * Folds accumulators that the engine sees as bytes, and turns the fold of a key into a result. The
+ * aggregates behind it are Spark's; tests bring plain ones.
+ *
+ * One instance serves one task. `start` and `add` may keep the slice's array, not the slice.
+ */
+trait Fold[T] {
+  def start(accumulator: Slice): Unit
+  def add(accumulator: Slice): Unit
+
+  /** The fold as an accumulator; valid until the next `start`. */
+  def folded: Slice
+
+  /** The result of the fold for a window, whose bounds are instants in microseconds. */
+  def result(key: Slice, windowStart: Long, windowEnd: Long): T
+}
+
+/** The keys of a merge, one at a time, each with the fold of its accumulators. */
+final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
+  private val merge = new Merge(runs)
+  var hash: Long = 0L
+  val key = new Slice
+
+  def next(): Boolean = {
+    val first = merge.head
+    if (first == null) false
+    else {
+      hash = first.hash
+      key.set(first.key)
+      folding.start(first.accumulator)
+      merge.advance()
+      var more = merge.head
+      while (more != null && more.hash == hash && more.key.contentEquals(key)) {
+        folding.add(more.accumulator)
+        merge.advance()
+        more = merge.head
+      }
+      true
+    }
+  }
+}

@@ -1,0 +1,162 @@
+package transom.engine.log
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.Arrays
+
+/**
+ * A block of records sorted by (hash, key bytes): what the state holds and what crosses the exchange.
+ *
+ * {{{
+ * header   version int, records int, due long
+ * record   hash long, key length int, accumulator length int, key, accumulator
+ * }}}
+ *
+ * All numbers are little endian; lengths are multiples of 8, so records stay aligned. `due` is the
+ * earliest instant at which one of its sessions may close; fixed windows do not use it.
+ */
+object Segment {
+  val Version = 1
+  val HeaderSize = 16
+  val RecordHeaderSize = 16
+
+  /** A segment is cut at this size: small enough for the state store's block cache, large enough to stream. */
+  val TargetSize: Int = 1 << 20
+
+  def due(segment: Array[Byte]): Long = view(segment).getLong(8)
+
+  def count(segment: Array[Byte]): Int = view(segment).getInt(4)
+
+  private[log] def view(bytes: Array[Byte]): ByteBuffer =
+    ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+}
+
+/** Appends records in sorted order and hands out segments. Reused: one an instance of the log. */
+final class SegmentWriter {
+  private var bytes = new Array[Byte](1 << 12)
+  private var buffer = Segment.view(bytes)
+  private var position = Segment.HeaderSize
+  private var records = 0
+  private var due = Long.MaxValue
+
+  def isEmpty: Boolean = records == 0
+
+  def isFull: Boolean = position >= Segment.TargetSize
+
+  def size: Int = position
+
+  def append(hash: Long, key: Slice, accumulator: Slice): Unit = {
+    val at = record(hash, key, accumulator.length)
+    System.arraycopy(accumulator.bytes, accumulator.offset, bytes, at, accumulator.length)
+  }
+
+  /** A session's record: its bounds stand in front of its accumulator. */
+  def append(hash: Long, key: Slice, bounds: SessionBounds, accumulator: Slice): Unit = {
+    val at = record(hash, key, SessionBounds.Size + accumulator.length)
+    bounds.write(buffer, at)
+    due = math.min(due, bounds.last)
+    val from = at + SessionBounds.Size
+    System.arraycopy(accumulator.bytes, accumulator.offset, bytes, from, accumulator.length)
+  }
+
+  /** The segment so far; the writer starts anew. */
+  def take(): Array[Byte] = {
+    buffer.putInt(0, Segment.Version)
+    buffer.putInt(4, records)
+    buffer.putLong(8, due)
+    val segment = Arrays.copyOf(bytes, position)
+    position = Segment.HeaderSize
+    records = 0
+    due = Long.MaxValue
+    segment
+  }
+
+  /** Writes what precedes the accumulator; answers where that begins. */
+  private def record(hash: Long, key: Slice, accumulatorLength: Int): Int = {
+    val size = Segment.RecordHeaderSize + key.length + accumulatorLength
+    if (size > bytes.length - position) grow(size)
+    buffer.putLong(position, hash)
+    buffer.putInt(position + 8, key.length)
+    buffer.putInt(position + 12, accumulatorLength)
+    val keyAt = position + Segment.RecordHeaderSize
+    System.arraycopy(key.bytes, key.offset, bytes, keyAt, key.length)
+    position += size
+    records += 1
+    keyAt + key.length
+  }
+
+  private def grow(size: Int): Unit = {
+    bytes = Arrays.copyOf(bytes, math.max(bytes.length * 2, Math.addExact(position, size)))
+    buffer = Segment.view(bytes)
+  }
+}
+
+/** A piece of an array, pointed at and never copied. */
+final class Slice {
+  var bytes: Array[Byte] = Array.emptyByteArray
+  var offset: Int = 0
+  var length: Int = 0
+
+  def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
+    this.bytes = bytes
+    this.offset = offset
+    this.length = length
+    this
+  }
+
+  def set(other: Slice): this.type = set(other.bytes, other.offset, other.length)
+
+  def contentEquals(other: Slice): Boolean =
+    Arrays.equals(
+      bytes, offset, offset + length,
+      other.bytes, other.offset, other.offset + other.length)
+
+  def compareTo(other: Slice): Int =
+    Arrays.compareUnsigned(
+      bytes, offset, offset + length,
+      other.bytes, other.offset, other.offset + other.length)
+}
+
+/** Reads the records of one run, that is of segments that continue each other. */
+final class Cursor(segments: Iterator[Array[Byte]]) {
+  private var buffer: ByteBuffer = _
+  private var next = 0
+  private var left = 0
+  var hash: Long = 0L
+  val key = new Slice
+  val accumulator = new Slice
+
+  /** Moves to the next record; false at the end. */
+  def advance(): Boolean = {
+    while (left == 0 && segments.hasNext) open(segments.next())
+    if (left == 0) false
+    else {
+      val bytes = buffer.array
+      hash = buffer.getLong(next)
+      val keyLength = buffer.getInt(next + 8)
+      val accumulatorLength = buffer.getInt(next + 12)
+      val keyAt = next + Segment.RecordHeaderSize
+      key.set(bytes, keyAt, keyLength)
+      accumulator.set(bytes, keyAt + keyLength, accumulatorLength)
+      next = keyAt + keyLength + accumulatorLength
+      left -= 1
+      true
+    }
+  }
+
+  /** A number in the current accumulator. */
+  def long(at: Int): Long = buffer.getLong(accumulator.offset + at)
+
+  private def open(segment: Array[Byte]): Unit = {
+    buffer = Segment.view(segment)
+    val version = buffer.getInt(0)
+    if (version != Segment.Version) throw new UnknownSegmentVersion(version)
+    left = buffer.getInt(4)
+    next = Segment.HeaderSize
+  }
+}
+
+/** The state was written by another version of the library. */
+final class UnknownSegmentVersion(val version: Int)
+    extends IllegalStateException(
+      s"the state holds segments of format $version, this version reads ${Segment.Version}: " +
+        "continue with the version that wrote the checkpoint, or start with a new checkpoint")

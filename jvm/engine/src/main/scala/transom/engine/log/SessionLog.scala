@@ -1,0 +1,256 @@
+package transom.engine.log
+
+import java.nio.ByteBuffer
+
+/**
+ * The bounds of a session's record, in front of its accumulator: the times of its first and last row and
+ * the watermark by which its first row was judged. Sessions that had ended by that watermark when the
+ * row was written had fired: the row began another one.
+ */
+final class SessionBounds {
+  var first: Long = 0L
+  var last: Long = 0L
+  var judgedBy: Long = 0L
+
+  def set(first: Long, last: Long, judgedBy: Long): this.type = {
+    this.first = first
+    this.last = last
+    this.judgedBy = judgedBy
+    this
+  }
+
+  def read(record: Cursor): Unit = set(record.long(0), record.long(8), record.long(16))
+
+  def write(out: ByteBuffer, at: Int): Unit =
+    out.putLong(at, first).putLong(at + 8, last).putLong(at + 16, judgedBy)
+}
+
+object SessionBounds {
+  val Size = 24
+}
+
+/** A row whose own session had ended by the watermark; it counts only if it joins one still open. */
+final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumulator: Slice)
+
+/**
+ * The sessions of one key group. A pane is as wide as the gap, so rows of a key in one pane belong to one
+ * session, and what continues it lies in the same pane or the next. When a pane's sessions are due,
+ * those with a continuation move on into the next pane, the others close: a session costs as many moves
+ * as it has panes with rows, nothing while it is merely open.
+ *
+ * @param gap
+ *   quiet time that ends a session, microseconds
+ * @param inclusive
+ *   whether rows exactly `gap` apart share a session (flink.md 6.1)
+ */
+final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: Fold[T]) {
+
+  def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
+    panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
+    val pane = panes.append(start, segment)
+    pane.due = math.min(pane.due, Segment.due(segment))
+    val runs = panes.crowded(pane)
+    if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
+      val keys = new FoldedSessions(cursors, gap, Some(folding))
+      while (keys.next())
+        if (isOpen(keys.bounds)) writer.append(keys.hash, keys.key, keys.bounds, folding.folded)
+    }
+  }
+
+  /**
+   * Lets late rows join the sessions that are still open (flink.md 6.5): the newest first, since each
+   * may move a session's start back to where an older one reaches. Answers those that joined none.
+   */
+  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = {
+    panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
+    val open = firstOpenSessions(late)
+    val joined = late.sortBy(-_.time).filter { row =>
+      open.get(row.key).exists { session =>
+        val touches = reaches(row.time, session.first)
+        if (touches) session.first = math.min(session.first, row.time)
+        touches
+      }
+    }
+    joined.groupBy(row => open(row.key).pane).foreach { case (pane, rows) =>
+      val writer = panes.newRun(pane)
+      val bounds = new SessionBounds
+      rows.sorted(SessionLog.KeyOrder).foreach { row =>
+        bounds.set(row.time, row.time, panes.firedUpTo)
+        writer.append(row.hash, row.key, bounds, row.accumulator)
+      }
+      writer.close()
+    }
+    late.filterNot(joined.toSet)
+  }
+
+  /** When the next session may be due; `Long.MaxValue` if none is open. */
+  def nextDue: Long = {
+    val earliest = panes.all.map(_.due).minOption.getOrElse(Long.MaxValue)
+    if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
+  }
+
+  /** Closes the sessions due at `watermark`. The state follows as the results are taken. */
+  def fire(watermark: Long): Iterator[T] = new Iterator[T] {
+    private val firedUpTo = panes.firedUpTo
+    private var pane: Option[Pane] = None
+    private var sessions: FoldedSessions[T] = _
+    private var nextPane: FoldedSessions[T] = _
+    private var moved: RunWriter = _
+    private var stillDue = Long.MaxValue
+    private var ready = false
+    open(panes.first)
+
+    override def hasNext: Boolean = {
+      while (!ready && pane.isDefined) {
+        if (sessions.next()) ready = closes()
+        else {
+          val done = pane
+          close()
+          open(done.flatMap(p => panes.after(p.start)))
+        }
+      }
+      ready
+    }
+
+    override def next(): T = {
+      if (!hasNext) throw new NoSuchElementException("no further result")
+      ready = false
+      folding.result(sessions.key, sessions.bounds.first, sessions.bounds.last + gap)
+    }
+
+    private def open(from: Option[Pane]): Unit = {
+      pane = from
+      while (pane.exists(p => p.due == Long.MaxValue || p.due + gap > watermark))
+        pane = pane.flatMap(p => panes.after(p.start))
+      pane match {
+        case None => panes.firedUpTo = math.max(panes.firedUpTo, watermark)
+        case Some(p) =>
+          sessions = new FoldedSessions(panes.cursors(p), gap, Some(folding))
+          nextPane = new FoldedSessions(panes.get(p.start + gap).toSeq.flatMap(panes.cursors), gap, None)
+          nextPane.next()
+          moved = null
+          stillDue = Long.MaxValue
+      }
+    }
+
+    /** Whether the session at hand closes now, rather than having done so, waiting or moving on. */
+    private def closes(): Boolean = {
+      val bounds = sessions.bounds
+      val end = bounds.last + gap
+      if (end <= firedUpTo) false
+      else if (end > watermark) {
+        stillDue = math.min(stillDue, bounds.last)
+        false
+      } else if (nextPane.seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
+        if (moved == null) moved = panes.newRun(pane.get.start + gap)
+        bounds.last = nextPane.bounds.last
+        moved.append(sessions.hash, sessions.key, bounds, folding.folded)
+        false
+      } else true
+    }
+
+    private def continues(session: SessionBounds, later: SessionBounds): Boolean =
+      later.last + gap > firedUpTo && reaches(session.last, later.first)
+
+    private def close(): Unit = pane.foreach { p =>
+      if (moved != null) moved.close()
+      if (stillDue == Long.MaxValue) panes.remove(p) else p.due = stillDue
+    }
+  }
+
+  private def reaches(from: Long, to: Long): Boolean =
+    if (inclusive) to <= from + gap else to < from + gap
+
+  private def isOpen(bounds: SessionBounds): Boolean = bounds.last + gap > panes.firedUpTo
+
+  private final class OpenSession(val pane: Long, var first: Long)
+
+  /** The earliest open session of each late row's key, if it began by the watermark. */
+  private def firstOpenSessions(late: Seq[LateRow]): collection.Map[Slice, OpenSession] = {
+    val keys = late.sorted(SessionLog.KeyOrder)
+    val found = collection.mutable.TreeMap.empty[Slice, OpenSession](SessionLog.SliceOrder)
+    // A late row ends by the watermark, so a session it touches began by then, less than a pane ago.
+    panes.between(panes.firedUpTo - 2 * gap, panes.firedUpTo + 1).foreach { pane =>
+      val sessions = new FoldedSessions(panes.cursors(pane), gap, None)
+      sessions.next()
+      keys.foreach { row =>
+        if (sessions.seek(row.hash, row.key) && isOpen(sessions.bounds)) {
+          val known = found.get(row.key)
+          if (!known.exists(_.first <= sessions.bounds.first))
+            found(row.key) = new OpenSession(pane.start, sessions.bounds.first)
+        }
+      }
+    }
+    found
+  }
+}
+
+object SessionLog {
+
+  /** The pane that holds an instant. */
+  def paneOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
+
+  private val SliceOrder: Ordering[Slice] = (a, b) => a.compareTo(b)
+  private val KeyOrder: Ordering[LateRow] = (a, b) => {
+    val order = java.lang.Long.compare(a.hash, b.hash)
+    if (order != 0) order else a.key.compareTo(b.key)
+  }
+}
+
+/** The newest session of each key in some runs of one pane; if `wanted`, its accumulator too. */
+private[log] final class FoldedSessions[T](runs: Seq[Cursor], gap: Long, wanted: Option[Fold[T]]) {
+  private val merge = new Merge(runs)
+  private val folding = wanted.orNull
+  private val more = new SessionBounds
+  private val accumulator = new Slice
+  private var atEnd = false
+  var hash: Long = 0L
+  val key = new Slice
+  val bounds = new SessionBounds
+
+  def next(): Boolean = {
+    val first = merge.head
+    if (first == null) {
+      atEnd = true
+      false
+    } else {
+      hash = first.hash
+      key.set(first.key)
+      bounds.read(first)
+      if (folding != null) folding.start(behindBounds(first))
+      merge.advance()
+      var head = merge.head
+      while (head != null && head.hash == hash && head.key.contentEquals(key)) {
+        unite(head)
+        merge.advance()
+        head = merge.head
+      }
+      true
+    }
+  }
+
+  /** Moves forward to a key; whether it is there. Keys must be asked for in order, after a first `next`. */
+  def seek(toHash: Long, toKey: Slice): Boolean = {
+    while (!atEnd && (hash < toHash || hash == toHash && key.compareTo(toKey) < 0)) next()
+    !atEnd && hash == toHash && key.contentEquals(toKey)
+  }
+
+  private def unite(record: Cursor): Unit = {
+    more.read(record)
+    if (bounds.last + gap <= more.judgedBy) {
+      // What was folded so far had closed or moved on before this record was written.
+      bounds.set(more.first, more.last, more.judgedBy)
+      if (folding != null) folding.start(behindBounds(record))
+    } else {
+      bounds.first = math.min(bounds.first, more.first)
+      bounds.last = math.max(bounds.last, more.last)
+      if (folding != null) folding.add(behindBounds(record))
+    }
+  }
+
+  private def behindBounds(record: Cursor): Slice =
+    accumulator.set(
+      record.accumulator.bytes,
+      record.accumulator.offset + SessionBounds.Size,
+      record.accumulator.length - SessionBounds.Size)
+}
