@@ -45,10 +45,11 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
 
   def firstWindow(pane: Long, after: Long): TimeWindow = {
     val reached = zone.reached(after)
-    val start =
+    val earliest =
       Ticks.boundaryAfter(Ticks.subtract(Math.max(pane, reached), size), slide, shift)
+    val start = Math.min(earliest, lastStart(pane))
     val end = Ticks.add(start, size)
-    if (start <= pane && end > reached) TimeWindow(start, end) else null
+    if (end > reached) TimeWindow(start, end) else null
   }
 
   def nextWindow(window: TimeWindow): TimeWindow = {
@@ -57,8 +58,9 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > window.end) TimeWindow(start, end) else null
   }
 
-  def lastDue(pane: Long): Long =
-    zone.passed(Ticks.add(Ticks.boundaryAtOrBefore(pane, slide, shift), size))
+  def lastDue(pane: Long): Long = zone.passed(Ticks.add(lastStart(pane), size))
+
+  private def lastStart(pane: Long): Long = Ticks.boundaryAtOrBefore(pane, slide, shift)
 }
 
 /**
