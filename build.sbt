@@ -52,25 +52,51 @@ val common = Seq(
   Test / baseDirectory := (ThisBuild / baseDirectory).value,
   Test / javaOptions ++= Seq("-Xmx1g"))
 
+val writePythonVersion = taskKey[Unit]("Writes python/transom/_version.py")
+val checkPythonVersion = taskKey[Unit]("Fails if python/transom/_version.py is stale")
+
 lazy val root = project
   .in(file("."))
   .aggregate(engine, spark, benchmarks)
-  .settings(name := "transom-root", publish / skip := true)
+  .settings(
+    name := "transom-root",
+    publish / skip := true,
+    writePythonVersion := Version.writePython(baseDirectory.value, version.value),
+    checkPythonVersion := {
+      if (!Version.isCurrent(baseDirectory.value, version.value)) {
+        sys.error("python/transom/_version.py differs from build.sbt's version: run make build")
+      }
+    })
 
 lazy val engine = project
   .in(file("jvm/engine"))
   .settings(common)
-  .settings(name := "transom-engine", publish / skip := true, libraryDependencies ++= testLibraries)
+  .settings(
+    name := "transom-engine",
+    publish / skip := true,
+    libraryDependencies ++= testLibraries)
 
 lazy val spark = project
   .in(file("jvm/spark"))
-  // The engine is inside the published jar, so the pom must not name it.
+  // Internal: the engine's classes are inside the published jar, so the pom must not name it.
   .dependsOn(engine % "compile-internal;test-internal->test")
   .settings(common)
   .settings(
     name := "transom",
+    description := "Event-time windows for PySpark: the part that runs on the JVM",
     libraryDependencies ++= testLibraries,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    // The Scala library is Spark's: what Spark runs with is what we run with.
+    autoScalaLibrary := false,
+    Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
+    Compile / packageBin / mappings +=
+      (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
+    Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,
+    Compile / sourceGenerators += Def.task {
+      val file = (Compile / sourceManaged).value / "BuildInfo.scala"
+      IO.write(file, Version.scalaSource(version.value))
+      Seq(file)
+    }.taskValue,
     Test / javaOptions ++= sparkJavaOptions)
 
 lazy val benchmarks = project
