@@ -1,0 +1,93 @@
+package transom.engine.conformance
+
+import transom.engine._
+import transom.engine.log._
+
+/**
+ * A window operator for one key group over state in memory. Nothing but the state lasts from one call
+ * to the next, as if the query were restarted each time.
+ *
+ * Watermarks are in Spark's sense: nothing before them is to come.
+ */
+sealed trait Operator {
+
+  /** Takes rows that met `watermark`; answers those that are late. */
+  def process(rows: Seq[Row], watermark: Long): Seq[Row]
+
+  /** What is due at `watermark`. */
+  def fire(watermark: Long): Seq[Fired]
+}
+
+object Operator {
+
+  private val SliceOrder: Ordering[Slice] = (a, b) => a.compareTo(b)
+
+  /** One segment of rows; `append` writes a row to it. */
+  def segment(rows: Seq[Row])(append: (SegmentWriter, Row) => Unit): Array[Byte] = {
+    val writer = new SegmentWriter
+    rows.sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, SliceOrder)).foreach {
+      append(writer, _)
+    }
+    writer.take()
+  }
+}
+
+final class GridOperator(grid: Grid) extends Operator {
+
+  private val store = new MemoryStore
+
+  override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
+    val (late, taken) = rows
+      .map(row => (row, grid.paneOf(row.time.getOrElse(0))))
+      .filter { case (row, pane) => pane != Grid.NoPane || row.time.exists(_ < watermark) }
+      .partition { case (_, pane) => pane == Grid.NoPane || grid.lastDue(pane) <= watermark }
+    val panes = new Panes(store)
+    val log = new PaneLog(grid, panes, new RowList)
+    taken.groupMap(_._2)(_._1).foreach { case (pane, held) =>
+      val segment = Operator.segment(held) { (writer, row) =>
+        writer.append(row.hash, row.keyBytes, row.accumulator)
+      }
+      log.append(pane, segment, watermark)
+    }
+    panes.save()
+    late.map(_._1)
+  }
+
+  override def fire(watermark: Long): Seq[Fired] = {
+    val panes = new Panes(store)
+    val fired = new PaneLog(grid, panes, new RowList).fire(watermark).toVector
+    panes.save()
+    fired
+  }
+}
+
+final class SessionOperator(gap: Long) extends Operator {
+
+  private val store = new MemoryStore
+
+  override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
+    val (late, open) = rows.partition(row => Sessions.windowOf(time(row), gap).end <= watermark)
+    val panes = new Panes(store)
+    val log = new SessionLog(gap, inclusive = true, panes, new RowList)
+    open.groupBy(row => SessionLog.paneOf(time(row), gap)).foreach { case (pane, held) =>
+      val segment = Operator.segment(held) { (writer, row) =>
+        val bounds = new SessionBounds().set(time(row), time(row), watermark)
+        writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
+      }
+      log.append(pane, segment, watermark)
+    }
+    val asked = late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
+    val alone = if (asked.isEmpty) Nil else log.join(asked, watermark)
+    panes.save()
+    late.zip(asked).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
+  }
+
+  private def time(row: Row): Long = row.time.get
+
+  override def fire(watermark: Long): Seq[Fired] = {
+    val panes = new Panes(store)
+    val fired = new SessionLog(gap, inclusive = true, panes, new RowList).fire(watermark).toVector
+    panes.save()
+    fired
+  }
+}

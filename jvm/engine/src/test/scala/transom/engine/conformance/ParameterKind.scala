@@ -1,0 +1,33 @@
+package transom.engine.conformance
+
+import scala.util.Try
+
+import transom.engine.spec._
+
+/** Settings that must be refused. */
+object ParameterKind {
+
+  def run(vector: Json): Outcome =
+    Outcome.of(vector("cases").elements.filterNot(isAllowedHere).flatMap { asked =>
+      val params = asked("params")
+      Try(build(asked("assigner").string, params)).fold(
+        {
+          case _: InvalidSpec => None
+          case other => throw other
+        },
+        window => Some(s"$asked: expected an error, got $window"))
+    })
+
+  /** Flink's table windows want whole slides in a window; its streams and transom do not. */
+  private def isAllowedHere(asked: Json): Boolean = asked("assigner").string == "table slicing hop"
+
+  private def build(assigner: String, params: Json): Window = {
+    val scale = Scale.of(params)
+    def micros(name: String) = scale.in(params(name).long)
+    val offset = params.get("offset_ms").fold(0L)(json => scale.in(json.long))
+    if (assigner.startsWith("session")) Session(micros("gap_ms"))
+    else if (params.has("max_size_ms")) Cumulate(micros("max_size_ms"), micros("step_ms"), offset)
+    else if (params.has("slide_ms")) Hopping(micros("size_ms"), micros("slide_ms"), offset)
+    else Tumbling(micros("size_ms"), offset)
+  }
+}

@@ -1,0 +1,101 @@
+package transom.engine.conformance
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.Ticks
+
+/**
+ * Plays the steps of a vector and notes what differs from what it expects.
+ *
+ * @param inBatches
+ *   whether the rows between two other steps come at once or one by one
+ */
+final class Replay(
+    vector: Json,
+    aggregate: Seq[Json] => Seq[Any],
+    operator: Operator,
+    inBatches: Boolean) {
+
+  private val scale = Scale.of(vector)
+  private val isGlobal = vector("windows")("type").string == "global"
+  private val dropsLate = vector("late_data").string == "drop"
+  private var watermark = Long.MinValue
+  private val waiting = ArrayBuffer.empty[Row]
+  private val fired = ArrayBuffer.empty[Fired]
+  private val late = ArrayBuffer.empty[Row]
+  private var dropped = 0L
+
+  /** Whether some row came behind the watermark; known when the steps have been played. */
+  var metLateRows: Boolean = false
+
+  def problems: Seq[String] = {
+    val found = vector("steps").elements.zipWithIndex.flatMap { case (step, i) =>
+      step("op").string match {
+        case "element" => take(step, i.toLong)
+        case "watermark" => advance(step("ts").long)
+        case "snapshot_restore" => flush()
+        case "expect" => expect(step).map(problem => s"step $i: $problem")
+        case other => throw new Malformed(s"steps[$i].op is $other")
+      }
+    }
+    flush()
+    found ++ vector.get("expected_dropped_total").filter(_ => dropsLate).flatMap { total =>
+      Outcome.compare("late rows in all", total.long, dropped)
+    }
+  }
+
+  private def take(step: Json, arrival: Long): Seq[String] = {
+    waiting += Row(step("key"), step("value"), step.get("ts").map(ts => scale.in(ts.long)), arrival)
+    if (inBatches) Nil else flush()
+  }
+
+  private def flush(): Seq[String] = {
+    if (waiting.nonEmpty) {
+      metLateRows ||= waiting.exists(_.time.exists(_ < watermark))
+      val found = operator.process(waiting.toSeq, watermark)
+      late ++= found
+      dropped += found.size
+      waiting.clear()
+    }
+    Nil
+  }
+
+  /** Flink says that nothing at or before `ts` is to come, Spark that nothing before it is. */
+  private def advance(ts: Long): Seq[String] = {
+    flush()
+    watermark = Math.max(watermark, Ticks.add(scale.in(ts), scale.unit))
+    fired ++= operator.fire(watermark)
+    Nil
+  }
+
+  private def expect(step: Json): Seq[String] = {
+    flush()
+    val outputs = step("outputs").elements
+    val lateRows = step.get("late").fold(Seq.empty[Json])(_.elements)
+    val shown = fired.toSeq.flatMap(show)
+    val named = if (outputs.forall(_.has("window"))) shown else shown.map(_ - "window")
+    val problems =
+      Outcome.compareInAnyOrder("outputs", outputs.map(_.value), named) ++
+        Outcome
+          .compareInAnyOrder("late rows", lateRows.map(_.value), late.toSeq.map(show))
+          .filterNot(_ => dropsLate) ++
+        step.get("dropped_so_far").flatMap { total =>
+          Outcome.compare("late rows so far", total.long, dropped)
+        }
+    fired.clear()
+    late.clear()
+    problems.toSeq
+  }
+
+  private def show(result: Fired): Seq[Map[String, Any]] =
+    aggregate(result.values).map { value =>
+      Map(
+        "key" -> result.key.value,
+        "value" -> value,
+        "ts" -> (if (isGlobal) Long.MaxValue else scale.out(result.window.end) - 1),
+        "window" -> (if (isGlobal) null else scale.show(result.window)))
+    }
+
+  private def show(row: Row): Map[String, Any] =
+    Map("key" -> row.key.value, "value" -> row.value.value, "ts" -> row.time.map(scale.out).orNull)
+}

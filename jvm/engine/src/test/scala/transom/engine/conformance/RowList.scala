@@ -1,0 +1,69 @@
+package transom.engine.conformance
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+
+import transom.engine.{KeyGroups, TimeWindow}
+import transom.engine.log.{Fold, Slice}
+
+/** A row of a vector. `arrival` numbers the rows, since a merge may change their order. */
+final case class Row(key: Json, value: Json, time: Option[Long], arrival: Long) {
+
+  val keyBytes: Slice = RowList.slice(RowList.pad(key.toString.getBytes(UTF_8)))
+  val hash: Long = KeyGroups.hash(keyBytes.bytes)
+
+  /** The row as an accumulator of one. */
+  def accumulator: Slice = {
+    val text = RowList.pad(value.toString.getBytes(UTF_8))
+    RowList.slice(
+      ByteBuffer.allocate(16 + text.length).putLong(arrival).putLong(text.length).put(text).array)
+  }
+}
+
+/** What a window gave: its values in order of arrival. */
+final case class Fired(key: Json, window: TimeWindow, values: Seq[Json])
+
+/** Keeps all rows of a window; the aggregates of the vectors are computed when it fires. */
+final class RowList extends Fold[Fired] {
+
+  private var bytes = Array.emptyByteArray
+  private val whole = new Slice
+
+  override def start(accumulator: Slice): Unit = bytes = RowList.copy(accumulator)
+
+  override def add(accumulator: Slice): Unit = bytes = bytes ++ RowList.copy(accumulator)
+
+  override def folded: Slice = whole.set(bytes, 0, bytes.length)
+
+  override def result(key: Slice, windowStart: Long, windowEnd: Long): Fired = {
+    val in = ByteBuffer.wrap(bytes)
+    val rows = Iterator
+      .continually(in)
+      .takeWhile(_.hasRemaining)
+      .map { in =>
+        val arrival = in.getLong()
+        val text = new Array[Byte](in.getLong().toInt)
+        in.get(text)
+        (arrival, RowList.json(text))
+      }
+      .toVector
+    Fired(
+      RowList.json(RowList.copy(key)),
+      TimeWindow(windowStart, windowEnd),
+      rows.sortBy(_._1).map(_._2))
+  }
+}
+
+object RowList {
+
+  def slice(bytes: Array[Byte]): Slice = new Slice().set(bytes, 0, bytes.length)
+
+  /** The log wants lengths to be multiples of 8; spaces change no JSON. */
+  def pad(json: Array[Byte]): Array[Byte] =
+    json.padTo((json.length + 7) / 8 * 8, ' '.toByte)
+
+  private def copy(slice: Slice): Array[Byte] =
+    slice.bytes.slice(slice.offset, slice.offset + slice.length)
+
+  private def json(bytes: Array[Byte]): Json = Json.parse(new String(bytes, UTF_8))
+}

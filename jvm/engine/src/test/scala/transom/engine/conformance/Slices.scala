@@ -1,0 +1,53 @@
+package transom.engine.conformance
+
+import transom.engine._
+import transom.engine.spec.{Cumulate, GridWindow, Hopping}
+
+/**
+ * Flink's questions about slices, answered from the panes of a grid. Flink names slices and windows
+ * by their ends, in milliseconds.
+ */
+final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
+
+  def endOf(time: Long): Long = scale.out(grid.paneEnd(grid.paneOf(scale.in(time))))
+
+  def windowStart(end: Long): Long = scale.out(windowEnding(end).start)
+
+  /** Slices that no later window needs, given that cumulated ones were added to the first. */
+  def expiredAfter(end: Long): Seq[Long] = {
+    val window = windowEnding(end)
+    val first = firstSlice(window)
+    settings match {
+      case _: Cumulate =>
+        val last = Option.when(following(window).isEmpty)(first)
+        Seq(end).filter(_ != first) ++ last
+      case _ => Seq(first)
+    }
+  }
+
+  /** The slice that takes the others in and stays, and those others. */
+  def mergedFor(end: Long): (Option[Long], Seq[Long]) = {
+    val window = windowEnding(end)
+    settings match {
+      case _: Cumulate => (Some(firstSlice(window)), Seq(end).filter(_ != firstSlice(window)))
+      case _ =>
+        val ends = Iterator.iterate(grid.paneEnd(window.start))(grid.paneEnd)
+        (None, ends.takeWhile(_ <= window.end).map(scale.out).toSeq)
+    }
+  }
+
+  def nextTrigger(end: Long, empty: Boolean): Option[Long] = settings match {
+    case _: Cumulate => following(windowEnding(end)).map(window => scale.out(window.end))
+    case _: Hopping if !empty => Some(scale.out(grid.nextWindow(windowEnding(end)).end))
+    case _ => None
+  }
+
+  private def windowEnding(end: Long): TimeWindow =
+    grid.windowsOf(scale.in(end) - 1).find(_.end == scale.in(end)).get
+
+  /** The next window of the same start. */
+  private def following(window: TimeWindow): Option[TimeWindow] =
+    Option(grid.nextWindow(window)).filter(_.start == window.start)
+
+  private def firstSlice(window: TimeWindow): Long = scale.out(grid.paneEnd(window.start))
+}

@@ -1,0 +1,40 @@
+package transom.engine.conformance
+
+import scala.util.control.NonFatal
+
+/** Sends a vector to what runs its kind. */
+object Vectors {
+
+  private val later = Map(
+    "trigger" -> "triggers on their own are not supported so far",
+    "trigger_map" -> "purging triggers are not supported so far",
+    "merge_guard" -> "windows of one's own that merge are not supported so far",
+    "state_accounting" -> "counts of Flink's timers and state entries, which transom does not have",
+    "side_output" -> "named outputs are not supported so far")
+
+  def run(text: String): Outcome =
+    try dispatch(Json.parse(text))
+    catch {
+      case unsupported: Unsupported => Outcome.Skipped(unsupported.reason)
+      case malformed: Malformed => Outcome.Failed(Seq(s"cannot be parsed: ${malformed.getMessage}"))
+      case NonFatal(e) => Outcome.Failed(Seq(s"the engine threw $e"))
+    }
+
+  private def dispatch(vector: Json): Outcome =
+    if (vector.has("system")) SeedVectors.run(vector)
+    else {
+      vector("kind").string match {
+        case "assigner" => GridKinds.assigner(vector)
+        case "window_start" => GridKinds.windowStart(vector)
+        case "panes" => GridKinds.panes(vector)
+        case "slices" => GridKinds.slices(vector)
+        case "slices_dst" => GridKinds.localWindows(vector)
+        case "intersects" => SessionKinds.intersects(vector)
+        case "merge" => SessionKinds.merge(vector)
+        case "merging_set" => SessionKinds.mergingSet(vector)
+        case "invalid_parameters" => ParameterKind.run(vector)
+        case "operator" => OperatorKind.run(vector)
+        case kind => Outcome.Skipped(later.getOrElse(kind, throw new Malformed(s"kind is $kind")))
+      }
+    }
+}
