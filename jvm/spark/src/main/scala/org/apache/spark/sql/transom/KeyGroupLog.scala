@@ -1,0 +1,34 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+import transom.engine.log._
+
+/** The windows of one key group, in whichever log its assigner needs, over a store. */
+final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
+  private val shift = stage.windows.shift
+
+  val panes = new Panes(store)
+
+  private val log: Either[PaneLog[UnsafeRow], SessionLog[UnsafeRow]] = stage.windows match {
+    case GridWindows(grid, _) => Left(new PaneLog(grid, panes, fold))
+    case SessionWindows(gap, inclusive, _) => Right(new SessionLog(gap, inclusive, panes, fold))
+  }
+
+  def append(pane: Long, segment: Array[Byte], judgedBy: Long): Unit =
+    log.fold(_.append(pane, segment, judgedBy), _.append(pane, segment, judgedBy))
+
+  /** Rows that are late by themselves; answers those that no open session took. */
+  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = log.fold(_ => late, _.join(late, judgedBy))
+
+  /** The watermark at which something is due. */
+  def nextDue: Long = {
+    val due = log.fold(_.nextDue, _.nextDue)
+    if (due == Long.MaxValue) due else due + shift
+  }
+
+  def fire(watermark: Long): Iterator[UnsafeRow] = {
+    val reached = if (watermark == Long.MaxValue) watermark else watermark - shift
+    log.fold(_.fire(reached), _.fire(reached))
+  }
+}

@@ -1,0 +1,85 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.aggregate.AggUtils
+import org.apache.spark.sql.types._
+
+/** Map side of a window stage: rows in, segments by key group and pane out. */
+case class PaneSegments(
+    stage: WindowStage,
+    columns: Seq[Attribute],
+    operator: String,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): PaneSegments = copy(child = newChild)
+}
+
+/** The rows that a stateful operator hands on in an object column. */
+case class Unwrap(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): Unwrap = copy(child = newChild)
+}
+
+/** The key groups of a static DataFrame, fired once it is over. */
+case class FireAll(stage: WindowStage, output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): FireAll = copy(child = newChild)
+}
+
+/** Hands a row to a stateful processor as it is. */
+case class RowObject() extends LeafExpression {
+  override def dataType: DataType = RowObject.dataType
+  override def nullable: Boolean = false
+  override def eval(input: InternalRow): Any = input
+  override def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ev.copy(
+      code = EmptyBlock,
+      isNull = FalseLiteral,
+      value = JavaCode.expression(ctx.INPUT_ROW, dataType))
+}
+
+object RowObject {
+  val dataType: ObjectType = ObjectType(classOf[InternalRow])
+}
+
+/** Plans our nodes. */
+object WindowStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case PaneSegments(stage, columns, operator, output, child) =>
+      val own = columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
+      segments(stage, operator, output, ProjectExec(own, planLater(child))) :: Nil
+    case Unwrap(output, child) => UnwrapExec(output, planLater(child)) :: Nil
+    case FireAll(stage, output, child) => FireAllExec(stage, output, planLater(child)) :: Nil
+    case _ => Nil
+  }
+
+  /** Stamp, Spark's partial aggregate, pack. */
+  private def segments(
+      stage: WindowStage,
+      operator: String,
+      output: Seq[Attribute],
+      child: SparkPlan): SparkPlan = {
+    val pane = AttributeReference("pane", LongType, nullable = false)()
+    val late = AttributeReference("late", BinaryType)()
+    val counts = new RowCounts
+    val stamped = StampExec(stage, pane, late, counts, operator, child)
+    val bounds =
+      if (stage.isSession) Seq(Min(stage.time), Max(stage.time)).map(complete(_)) else Nil
+    val whole = AggUtils.planAggregateWithoutDistinct(
+      Seq(pane, late) ++ stage.keys, bounds ++ stage.aggregates, Nil, stamped)
+    // Spark has chosen between hash, object hash and sort; of its two steps the first is ours.
+    PackExec(stage, output, counts, operator, whole.head.children.head)
+  }
+
+  private def complete(function: AggregateFunction): AggregateExpression =
+    AggregateExpression(function, Complete, isDistinct = false)
+}

@@ -1,0 +1,126 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
+import org.apache.spark.sql.execution.aggregate.AggregationIterator
+
+import transom.engine.log.{Fold, Slice}
+
+/**
+ * Spark's own aggregates as a fold over their serialized buffers.
+ *
+ * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed width
+ * are folded in place, in the bytes of a row; others pass through objects.
+ */
+final class SparkFold(stage: WindowStage)
+    extends AggregationIterator(
+      0,
+      Nil,
+      stage.buffers,
+      stage.aggregates.map(_.copy(mode = Final, filter = None)),
+      stage.aggregates.map(_.resultAttribute),
+      0,
+      Nil,
+      (expressions, input) => GenerateMutableProjection.generate(expressions, input))
+    with Fold[UnsafeRow] {
+
+  private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)
+  private val bufferTypes = bufferAttributes.map(_.dataType)
+  private val declarative = aggregateFunctions.forall(_.isInstanceOf[DeclarativeAggregate])
+  private val inPlace = declarative && bufferTypes.forall(UnsafeRow.isMutable)
+  private val typed = aggregateFunctions.collect { case f: TypedImperativeAggregate[_] => f }
+
+  // What came in, before anything was added to it: most keys of a firing have a single record.
+  private val single = new UnsafeRow(stage.buffers.length)
+  private var isSingle = false
+  private val incoming = new UnsafeRow(stage.buffers.length)
+  private val mutable = new UnsafeRow(bufferTypes.length)
+  private val objects = new SpecificInternalRow(bufferTypes)
+  private val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
+  private val bytes = new Slice
+
+  private val resultTypes = stage.aggregates.map(_.resultAttribute)
+  private val aggregateResults = new SpecificInternalRow(resultTypes.map(_.dataType))
+  private val evaluate = GenerateMutableProjection.generate(
+    aggregateFunctions.toSeq.map {
+      case f: DeclarativeAggregate => f.evaluateExpression
+      case _ => NoOp
+    },
+    bufferAttributes)
+  evaluate.target(aggregateResults)
+  private val imperative = aggregateFunctions.zipWithIndex.collect { case (f: ImperativeAggregate, i) => (f, i) }
+
+  private val keyRow = new UnsafeRow(stage.keys.length)
+  private val bounds = new GenericInternalRow(2)
+  private val keyAndBounds = new JoinedRow(keyRow, bounds)
+  private val resultInput = new JoinedRow(keyAndBounds, aggregateResults)
+  private val project = UnsafeProjection.create(
+    stage.outputColumns,
+    stage.keys ++ Seq(stage.windowStart, stage.windowEnd) ++ resultTypes)
+
+  override def hasNext: Boolean = false
+  override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
+
+  override def start(accumulator: Slice): Unit = {
+    single.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
+    isSingle = true
+  }
+
+  override def add(accumulator: Slice): Unit = {
+    incoming.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
+    processRow(buffer(), incoming)
+  }
+
+  override def folded: Slice =
+    if (isSingle) UnsafeRows.slice(single, bytes)
+    else if (inPlace) UnsafeRows.slice(mutable, bytes)
+    else {
+      typed.foreach(_.serializeAggregateBufferInPlace(objects))
+      UnsafeRows.slice(toUnsafe(objects), bytes)
+      // The objects are serialized now; a result that is asked for next starts from the bytes.
+      start(bytes)
+      bytes
+    }
+
+  override def result(key: Slice, windowStart: Long, windowEnd: Long): UnsafeRow = {
+    val folded = if (isSingle && declarative) single else buffer()
+    evaluate(folded)
+    imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(folded)) }
+    keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
+    bounds.setLong(0, windowStart + stage.windows.boundsShift)
+    bounds.setLong(1, windowEnd + stage.windows.boundsShift)
+    project(resultInput)
+  }
+
+  /** The buffer that rows are merged into; what came first is put there when a second comes. */
+  private def buffer(): InternalRow = {
+    val target = if (inPlace) mutable else objects
+    if (isSingle) {
+      isSingle = false
+      if (inPlace) mutable.copyFrom(single)
+      else {
+        initializeBuffer(objects)
+        processRow(objects, single)
+      }
+    }
+    target
+  }
+}
+
+/** Rows and the slices that hold their bytes. */
+object UnsafeRows {
+  private val ArrayOffset = org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET
+
+  def offset(slice: Slice): Long = ArrayOffset.toLong + slice.offset
+
+  /** Points at a row's bytes, which must lie in an array; they are copied if they do not. */
+  def slice(row: UnsafeRow, to: Slice): Slice = row.getBaseObject match {
+    case array: Array[Byte] =>
+      to.set(array, (row.getBaseOffset - ArrayOffset).toInt, row.getSizeInBytes)
+    case _ =>
+      val copy = row.getBytes
+      to.set(copy, 0, copy.length)
+  }
+}

@@ -1,0 +1,29 @@
+package org.apache.spark.sql.transom
+
+import java.nio.ByteBuffer
+
+import org.apache.spark.sql.streaming.{MapState, ValueState}
+
+import transom.engine.log.Store
+
+/**
+ * The segments of the key group at hand in Spark's state store. Keys are big endian (pane, sequence) with
+ * the pane's sign turned, so that they sort as numbers do; plain bytes are the store's fastest keys.
+ */
+final class StateStoreSegments(
+    directoryState: ValueState[Array[Byte]],
+    segments: MapState[Array[Byte], Array[Byte]])
+    extends Store {
+
+  override def directory: Array[Byte] = directoryState.get()
+  override def saveDirectory(bytes: Array[Byte]): Unit = directoryState.update(bytes)
+  override def removeDirectory(): Unit = directoryState.clear()
+
+  override def get(pane: Long, sequence: Int): Array[Byte] = segments.getValue(key(pane, sequence))
+  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
+    segments.updateValue(key(pane, sequence), segment)
+  override def remove(pane: Long, sequence: Int): Unit = segments.removeKey(key(pane, sequence))
+
+  private def key(pane: Long, sequence: Int): Array[Byte] =
+    ByteBuffer.allocate(12).putLong(pane ^ Long.MinValue).putInt(sequence).array
+}

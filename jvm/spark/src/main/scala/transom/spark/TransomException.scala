@@ -1,0 +1,29 @@
+package transom.spark
+
+import java.util
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{ErrorClassesJsonReader, QueryContext, SparkThrowable}
+
+/**
+ * An error of ours, with a condition and parameters. It extends `IllegalArgumentException`, so PySpark
+ * raises its own class with `getCondition()`, unpatched. The texts are in `error-conditions.json`.
+ */
+final class TransomException(condition: String, parameters: Map[String, String], cause: Throwable = null)
+    extends IllegalArgumentException(TransomException.text(condition, parameters), cause)
+    with SparkThrowable {
+
+  override def getCondition: String = condition
+  override def getMessageParameters: util.Map[String, String] = parameters.asJava
+  override def getSqlState: String = TransomException.texts.getSqlState(condition)
+  override def getQueryContext: Array[QueryContext] = Array.empty
+}
+
+object TransomException {
+  private lazy val texts = new ErrorClassesJsonReader(
+    Seq(getClass.getClassLoader.getResource("transom/error-conditions.json")))
+
+  private def text(condition: String, parameters: Map[String, String]): String =
+    s"[$condition] ${texts.getErrorMessage(condition, parameters)}"
+}
