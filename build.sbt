@@ -50,6 +50,8 @@ val common = Seq(
   javacOptions ++= Seq("-encoding", "utf-8", "--release", "17", "-Xlint:all", "-Werror"),
   Test / fork := true,
   Test / baseDirectory := (ThisBuild / baseDirectory).value,
+  // What a forked program prints is its own, without sbt's marks.
+  Test / outputStrategy := Some(StdoutOutput),
   Test / javaOptions ++= Seq("-Xmx1g"))
 
 val writePythonVersion = taskKey[Unit]("Writes python/transom/_version.py")

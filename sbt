@@ -6,7 +6,7 @@ launcher_version=1.12.11
 launcher_sha256=b4c0c55d68f11b1510d884641cb1b1456191dac40ddc958bf86c825adc344e16
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
-cache="$PWD/target/sbt-launcher"
+cache="$PWD/.sbt-launcher"
 launcher="$cache/sbt-launch-$launcher_version.jar"
 
 fail() {
@@ -25,7 +25,6 @@ checked() {
 bring_launcher() {
   command -v mvn >/dev/null || fail "neither sbt nor Maven is installed. Install one of them: \
 Maven brings sbt's launcher (Debian: apt-get install maven; macOS: brew install maven)."
-  mkdir -p "$cache"
   mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
     -Dartifact="org.scala-sbt:sbt-launch:$launcher_version" -DoutputDirectory="$cache" >&2 ||
     fail "Maven could not bring org.scala-sbt:sbt-launch:$launcher_version, see above."
@@ -40,11 +39,18 @@ installed_sbt() {
   found="$(command -v sbt)" && [[ ! "$found" -ef "$PWD/sbt" ]] && printf '%s' "$found"
 }
 
-command -v java >/dev/null || fail "no java on the PATH. Install JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)."
+java_release() {
+  java -version 2>&1 | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1
+}
+
+jdk_hint="Install JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)."
+command -v java >/dev/null || fail "no java on the PATH. $jdk_hint"
+release="$(java_release)"
+[[ "${release:-0}" -ge 17 ]] || fail "the java on the PATH is too old. $jdk_hint"
 
 # Two sbt processes in one checkout would write the same class files: the second one waits for the first.
-mkdir -p target
-exec 9>target/sbt.lock
+mkdir -p "$cache"
+exec 9>"$cache/lock"
 if command -v flock >/dev/null && ! flock --nonblock 9; then
   printf 'sbt: waiting for another sbt in this checkout\n' >&2
   flock 9

@@ -1,0 +1,123 @@
+# Everything that is done with this project, on a machine with Python 3.11, JDK 17, Maven and make.
+# Each target installs what it needs, into .venv and sbt's caches, and does nothing twice.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+VERSION := $(shell sed -n 's/^ThisBuild \/ version := "\(.*\)"/\1/p' build.sbt)
+
+# The PySpark to test with: 4.2 or 4.3, each in an environment of its own.
+SPARK ?= 4.2
+VENV := $(if $(filter 4.2,$(SPARK)),.venv,.venv-spark$(subst .,,$(SPARK)))
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+JAR := python/transom/jars/transom.jar
+WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
+# Folders too: their time changes when a file goes.
+JVM_SOURCES := build.sbt LICENSE $(wildcard project/*.*) $(shell find jvm/*/src/main)
+PYTHON_SOURCES := pyproject.toml README.md $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
+
+VECTORS ?= tests/conformance
+LEVEL ?= all
+
+define FIND_PYTHON
+for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
+  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+done; \
+[ "$$python" != none ] || { echo "No python3 on the PATH is Python 3.11 or newer: install one." >&2; exit 1; }
+endef
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+# Spark's Python workers are this Python, and its jars are PySpark's, whatever else is installed.
+export PYSPARK_PYTHON = $(abspath $(BIN)/python)
+unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
+
+.PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
+  spec-check conformance link-check demo bench docs check check-long clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) $(JAR) ## Make .venv with PySpark 4.2, transom and its jar
+
+build: $(WHEEL) ## Build the jar and the wheel, into dist
+
+jar: $(JAR) ## Build the jar, into the Python package
+
+fmt: $(READY) ## Format all code
+	$(BIN)/ruff check --quiet --select I --fix .
+	$(BIN)/ruff format .
+	./sbt scalafmtAll scalafmtSbt
+
+lint: $(READY) ## Check the code's form, in both languages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	./sbt scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
+
+types: $(READY) ## Check Python's types
+	$(BIN)/mypy
+
+test: test-jvm spec-check conformance link-check test-packaging test-python test-e2e ## Run all tests
+
+test-jvm: ## Run the Scala tests
+	./sbt engine/test spark/test
+
+test-python: $(READY) ## Run the Python tests that need no JVM
+	$(BIN)/pytest tests/python
+
+test-e2e: $(READY) $(JAR) ## Run the tests that start real queries
+	$(BIN)/pytest tests/end_to_end
+
+test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
+	$(BIN)/pytest tests/packaging
+
+demo: $(READY) $(JAR) ## Replay a year of flights through windows
+	$(BIN)/python examples/demo
+
+bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
+	$(BIN)/python -m benchmarks.queries $(QUERY)
+
+link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
+	$(BIN)/pytest tests/link
+	$(BIN)/python -m tests.link.check $(JAR)
+
+docs: $(VENV)/.docs-ready ## Build the documentation, into build/site
+	$(BIN)/mkdocs build --strict --quiet
+
+check: lint types test ## Run all that CI runs
+
+check-long: export TRANSOM_LONG := 1
+check-long: check ## Run more generated cases, kills, and everything on PySpark 4.3 too
+	$(MAKE) SPARK=4.3 link-check conformance test-python test-e2e
+
+clean: ## Remove what was built, but for the environments
+	rm -rf build dist target project/target project/project/target jvm/*/target benchmarks/jmh/target
+	rm -rf python/transom/jars .mypy_cache .pytest_cache .ruff_cache .hypothesis spark-warehouse
+
+$(READY): pyproject.toml python/transom/_version.py
+	@$(FIND_PYTHON); \
+	[ -x $(BIN)/pip ] || "$$python" -m venv --clear $(VENV) || \
+	  { echo "$$python cannot make virtual environments (Debian: apt-get install python3-venv)." >&2; exit 1; }
+	$(BIN)/pip install --quiet --editable '.[dev]' 'pyspark==$(SPARK).*'
+	@touch $@
+
+$(VENV)/.docs-ready: pyproject.toml $(READY)
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	@touch $@
+
+$(JAR): $(JVM_SOURCES)
+	./sbt writePythonVersion spark/packageBin
+	@mkdir -p $(@D)
+	@# Moved, not written in place: a Spark that runs has the old file open.
+	cp jvm/spark/target/scala-2.13/transom_2.13-$(VERSION).jar $@.new
+	mv $@.new $@
+
+$(WHEEL): $(JAR) $(PYTHON_SOURCES) $(READY)
+	@rm -f dist/*.whl
+	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls -l $@
