@@ -11,6 +11,8 @@ VERSION := $(shell sed -n 's/^ThisBuild \/ version := "\(.*\)"/\1/p' build.sbt)
 
 # The PySpark to test with: 4.2 or 4.3, each in an environment of its own.
 SPARK ?= 4.2
+PYSPARK_4.2 := 4.2.0
+PYSPARK_4.3 := 4.3.0
 VENV := $(if $(filter 4.2,$(SPARK)),.venv,.venv-spark$(subst .,,$(SPARK)))
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -103,7 +105,7 @@ $(READY): pyproject.toml python/transom/_version.py
 	@$(FIND_PYTHON); \
 	[ -x $(BIN)/pip ] || "$$python" -m venv --clear $(VENV) || \
 	  { echo "$$python cannot make virtual environments (Debian: apt-get install python3-venv)." >&2; exit 1; }
-	$(BIN)/pip install --quiet --editable '.[dev]' 'pyspark==$(SPARK).*'
+	$(BIN)/pip install --quiet --editable '.[dev]' 'pyspark==$(PYSPARK_$(SPARK))'
 	@touch $@
 
 $(VENV)/.docs-ready: pyproject.toml $(READY)
