@@ -2,174 +2,214 @@ package transom.spark
 
 import java.time.DayOfWeek
 
-import scala.jdk.CollectionConverters._
-
-import com.fasterxml.jackson.core.JsonProcessingException
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
 
 import transom.engine.spec._
 
 /**
- * The message that Python sends, into the spec. Every field must be there; unknown ones, unknown kinds and
- * parts that this version does not know are errors that name the field.
+ * The message that travels between Python and the JVM, and lies in checkpoints.
+ *
+ * Every field must be there; unknown ones, unknown kinds and parts that this version does not have
+ * are errors that name the field.
  */
 object SpecCodec {
+
   val Version = 1
-  private val mapper = new ObjectMapper
 
-  def decode(message: String): WindowSpec = {
-    val root =
-      try mapper.readTree(message)
-      catch { case e: JsonProcessingException => throw bad("message", e.getOriginalMessage) }
-    val fields = new Fields(root, "message")
-    val version = fields.int("version")
-    if (version != Version) throw bad("version", s"it is $version, this jar reads $Version")
-    LaterParts.foreach(fields.mustBeNull)
-    val spec = guarded {
-      WindowSpec(
-        name = fields.textOption("name"),
-        keyColumns = fields.ints("key_columns"),
-        time = fields.kindOption("time").map(time),
-        orderColumns = fields.ints("order_columns"),
-        window = window(fields.kind("window")),
-        trigger = trigger(fields.kind("trigger")),
-        function = function(fields.kind("function")),
-        allowedLatenessUs = fields.long("allowed_lateness_us"),
-        drain = fields.boolean("drain"),
-        lateRows = fields.choice("late_rows", LateRowsNames),
-        keyGroups = fields.int("key_groups"),
-        layout = fields.choice("layout", LayoutNames),
-        clockUs = fields.long("clock_us"),
-        rowLog = fields.int("row_log"))
-    }
-    Seq("pane", "retract", "dead_letters", "watermarks").foreach(fields.mustBeFalse)
-    fields.done()
-    spec
-  }
+  private val mapper = new ObjectMapper()
+    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+    .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
 
-  /** Fields of parts that this version does not build yet. */
-  private val LaterParts = Seq("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us")
-
-  private val LateRowsNames = Map("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
-  private val LayoutNames = Map("auto" -> Layout.Auto, "panes" -> Layout.Panes, "keyed" -> Layout.Keyed)
-  private val ClosedNames = Map("left" -> Closed.Left, "right" -> Closed.Right)
-  private val UnitNames = Map(
+  private val lateRowsNames =
+    Seq("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
+  private val layoutNames =
+    Seq("auto" -> Layout.Auto, "panes" -> Layout.Panes, "keyed" -> Layout.Keyed)
+  private val closedNames = Seq("left" -> Closed.Left, "right" -> Closed.Right)
+  private val unitNames = Seq(
     "day" -> CalendarUnit.Day,
     "week" -> CalendarUnit.Week,
     "month" -> CalendarUnit.Month,
     "quarter" -> CalendarUnit.Quarter,
     "year" -> CalendarUnit.Year)
-  private val DayNames = DayOfWeek.values.map(day => day.name.toLowerCase -> day).toMap
+  private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
 
-  private def time(f: Fields): Time = f.closing(f.kind match {
-    case "event_time" => EventTime(f.int("time_column"), f.longOption("delay_us"))
-    case other => throw f.unknownKind(other)
-  })
+  def decode(message: String): WindowSpec = {
+    val node =
+      try mapper.readTree(message)
+      catch {
+        case e: JsonProcessingException =>
+          throw MessageObject.bad("message", s"it is not JSON: ${e.getOriginalMessage}")
+      }
+    new MessageObject(node, "").readAll(readSpec)
+  }
 
-  private def window(f: Fields): Window = f.closing(f.kind match {
-    case "tumbling" =>
-      f.mustBe("stagger", "aligned")
-      Tumbling(f.long("size_us"), f.long("offset_us"), f.closed, f.text("time_zone"))
-    case "hopping" =>
-      Hopping(f.long("size_us"), f.long("slide_us"), f.long("offset_us"), f.closed, f.text("time_zone"))
-    case "cumulate" =>
-      Cumulate(f.long("size_us"), f.long("step_us"), f.long("offset_us"), f.closed, f.text("time_zone"))
-    case "calendar" =>
-      Calendar(
-        f.choice("unit", UnitNames),
-        f.text("time_zone"),
-        f.int("every"),
-        f.choice("first_day", DayNames),
-        f.long("offset_us"),
-        f.closed)
-    case "session" =>
-      Seq("gap_column", "max_duration_us").foreach(f.mustBeNull)
-      f.mustBe("max_check", ">=")
-      f.mustBe("late_start", "open")
-      Session(f.long("gap_us"), f.boolean("inclusive"), f.closed)
-    case "global" => Global
-    case other => throw f.unknownKind(other)
-  })
+  private def readSpec(m: MessageObject): WindowSpec = {
+    val version = m.int("version")
+    if (version != Version)
+      throw MessageObject.bad("version", s"it is $version, this jar reads $Version")
+    m.mustBeNull("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us")
+    m.mustBeFalse("pane", "retract", "dead_letters", "watermarks")
+    WindowSpec(
+      name = m.optional("name")(m.text),
+      keyColumns = m.columns("key_columns"),
+      time = m.optional("time")(m.obj(_).readAll(readTime)),
+      orderColumns = m.columns("order_columns"),
+      window = m.obj("window").readAll(readWindow),
+      trigger = m.obj("trigger").readAll(readTrigger),
+      function = m.obj("function").readAll(readFunction),
+      allowedLatenessUs = m.long("allowed_lateness_us"),
+      drain = m.boolean("drain"),
+      lateRows = m.choice("late_rows", lateRowsNames),
+      keyGroups = m.int("key_groups"),
+      layout = m.choice("layout", layoutNames),
+      clockUs = m.long("clock_us"),
+      rowLog = m.int("row_log"))
+  }
 
-  private def trigger(f: Fields): Trigger = f.closing(f.kind match {
+  private def readTime(m: MessageObject): Time = m.kind match {
+    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.long))
+    case _ => throw m.unknownKind
+  }
+
+  private def readWindow(m: MessageObject): Window = {
+    def size = m.long("size_us")
+    def offset = m.long("offset_us")
+    def closed = m.choice("closed", closedNames)
+    def zone = m.text("time_zone")
+    m.kind match {
+      case "tumbling" =>
+        m.mustBe("stagger", "aligned")
+        Tumbling(size, offset, closed, zone)
+      case "hopping" => Hopping(size, m.long("slide_us"), offset, closed, zone)
+      case "cumulate" => Cumulate(size, m.long("step_us"), offset, closed, zone)
+      case "calendar" =>
+        val unit = m.choice("unit", unitNames)
+        Calendar(unit, zone, m.int("every"), m.choice("first_day", dayNames), offset, closed)
+      case "session" =>
+        m.mustBeNull("gap_column", "max_duration_us")
+        m.mustBe("max_check", ">=")
+        m.mustBe("late_start", "open")
+        Session(m.long("gap_us"), m.boolean("inclusive"), closed)
+      case "global" => Global
+      case _ => throw m.unknownKind
+    }
+  }
+
+  private def readTrigger(m: MessageObject): Trigger = m.kind match {
     case "after_watermark" =>
-      AfterWatermark(f.kindOption("early").map(trigger), f.kindOption("late").map(trigger))
-    case "after_count" => AfterCount(f.int("rows"))
+      AfterWatermark(
+        m.optional("early")(m.obj(_).readAll(readTrigger)),
+        m.optional("late")(m.obj(_).readAll(readTrigger)))
+    case "after_count" => AfterCount(m.int("rows"))
     case "end_of_stream" => EndOfStream
     case "never" => Never
-    case other => throw f.unknownKind(other)
-  })
+    case _ => throw m.unknownKind
+  }
 
-  private def function(f: Fields): Function = f.closing(f.kind match {
-    case "agg" => AggFunction(f.ints("aggregate_columns"))
-    case other => throw f.unknownKind(other)
-  })
+  private def readFunction(m: MessageObject): Function = m.kind match {
+    case "agg" => AggFunction(m.columns("aggregate_columns"))
+    case _ => throw m.unknownKind
+  }
 
-  private def guarded[T](parse: => T): T =
-    try parse
-    catch { case e: InvalidSpec => throw bad(e.field, e.problem) }
+  /** The message that `decode` reads back; equal specs give equal messages. */
+  def encode(spec: WindowSpec): String =
+    mapper.writeValueAsString(
+      obj(
+        "version" -> Version,
+        "name" -> spec.name,
+        "key_columns" -> spec.keyColumns,
+        "time" -> spec.time.map(writeTime),
+        "lifetime" -> None,
+        "order_columns" -> spec.orderColumns,
+        "window" -> writeWindow(spec.window),
+        "trigger" -> writeTrigger(spec.trigger),
+        "evictor" -> None,
+        "function" -> writeFunction(spec.function),
+        "allowed_lateness_us" -> spec.allowedLatenessUs,
+        "idle_timeout" -> None,
+        "output_policy" -> None,
+        "first_output_us" -> None,
+        "drain" -> spec.drain,
+        "pane" -> false,
+        "retract" -> false,
+        "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
+        "dead_letters" -> false,
+        "watermarks" -> false,
+        "key_groups" -> spec.keyGroups,
+        "layout" -> nameOf(spec.layout, layoutNames),
+        "clock_us" -> spec.clockUs,
+        "row_log" -> spec.rowLog))
 
-  private def bad(field: String, problem: String): TransomException =
-    new TransomException("TRANSOM_BAD_SPEC", Map("field" -> field, "problem" -> problem))
+  private def writeTime(time: Time): ObjectNode = time match {
+    case EventTime(column, delay) =>
+      obj("kind" -> "event_time", "time_column" -> column, "delay_us" -> delay)
+  }
 
-  /** An object of the message, of which each field is read once and none is left over. */
-  private final class Fields(node: JsonNode, path: String) {
-    if (!node.isObject) throw bad(path, "it is not an object")
-    private var read = Set.empty[String]
+  private def writeWindow(window: Window): ObjectNode = window match {
+    case grid: GridWindow =>
+      val written = writeGrid(grid)
+      written.put("offset_us", grid.offsetUs)
+      written.put("closed", nameOf(grid.closed, closedNames))
+      written.put("time_zone", grid.timeZone)
+    case Session(gap, inclusive, closed) =>
+      obj(
+        "kind" -> "session",
+        "gap_us" -> gap,
+        "gap_column" -> None,
+        "inclusive" -> inclusive,
+        "closed" -> nameOf(closed, closedNames),
+        "max_duration_us" -> None,
+        "max_check" -> ">=",
+        "late_start" -> "open")
+    case Global => obj("kind" -> "global")
+  }
 
-    private def value(name: String): JsonNode = {
-      read += name
-      if (!node.has(name)) throw bad(s"$path.$name", "it is missing")
-      node.get(name)
-    }
+  private def writeGrid(window: GridWindow): ObjectNode = window match {
+    case Tumbling(size, _, _, _) =>
+      obj("kind" -> "tumbling", "size_us" -> size, "stagger" -> "aligned")
+    case Hopping(size, slide, _, _, _) =>
+      obj("kind" -> "hopping", "size_us" -> size, "slide_us" -> slide)
+    case Cumulate(size, step, _, _, _) =>
+      obj("kind" -> "cumulate", "size_us" -> size, "step_us" -> step)
+    case Calendar(unit, _, every, firstDay, _, _) =>
+      obj(
+        "kind" -> "calendar",
+        "unit" -> nameOf(unit, unitNames),
+        "every" -> every,
+        "first_day" -> nameOf(firstDay, dayNames))
+  }
 
-    private def as[T](name: String, wanted: String)(convert: PartialFunction[JsonNode, T]): T =
-      convert.applyOrElse(value(name), (_: JsonNode) => throw bad(s"$path.$name", s"it is not $wanted"))
+  private def writeTrigger(trigger: Trigger): ObjectNode = trigger match {
+    case AfterWatermark(early, late) =>
+      obj(
+        "kind" -> "after_watermark",
+        "early" -> early.map(writeTrigger),
+        "late" -> late.map(writeTrigger))
+    case AfterCount(rows) => obj("kind" -> "after_count", "rows" -> rows)
+    case EndOfStream => obj("kind" -> "end_of_stream")
+    case Never => obj("kind" -> "never")
+  }
 
-    private def option[T](name: String)(convert: => T): Option[T] =
-      if (value(name).isNull) None else Some(convert)
+  private def writeFunction(function: Function): ObjectNode = function match {
+    case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
+  }
 
-    def text(name: String): String = as(name, "text") { case v if v.isTextual => v.asText }
-    def long(name: String): Long =
-      as(name, "a whole number") { case v if v.isIntegralNumber && v.canConvertToLong => v.asLong }
-    def int(name: String): Int =
-      as(name, "a whole number") { case v if v.isIntegralNumber && v.canConvertToInt => v.asInt }
-    def boolean(name: String): Boolean = as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
-    def ints(name: String): Seq[Int] = as(name, "a list of whole numbers") {
-      case v if v.isArray && v.elements.asScala.forall(_.canConvertToInt) =>
-        v.elements.asScala.map(_.asInt).toSeq
-    }
-    def textOption(name: String): Option[String] = option(name)(text(name))
-    def longOption(name: String): Option[Long] = option(name)(long(name))
-    def choice[T](name: String, choices: Map[String, T]): T = {
-      val chosen = text(name)
-      choices.getOrElse(
-        chosen,
-        throw bad(s"$path.$name", s"it is $chosen, known are ${choices.keys.toSeq.sorted.mkString(", ")}"))
-    }
-    def closed: Closed = choice("closed", ClosedNames)
+  private def nameOf[T](value: T, names: Seq[(String, T)]): String =
+    names.collectFirst { case (name, `value`) => name }.get
 
-    def kind: String = text("kind")
-    def kind(name: String): Fields = new Fields(value(name), s"$path.$name")
-    def kindOption(name: String): Option[Fields] = option(name)(kind(name))
+  private def obj(fields: (String, Any)*): ObjectNode = {
+    val written = mapper.createObjectNode()
+    fields.foreach { case (name, value) => written.set[JsonNode](name, json(value)) }
+    written
+  }
 
-    def mustBeNull(name: String): Unit =
-      if (!value(name).isNull) throw bad(s"$path.$name", "this version does not know it: it must be null")
-    def mustBeFalse(name: String): Unit =
-      if (boolean(name)) throw bad(s"$path.$name", "this version does not know it: it must be false")
-    def mustBe(name: String, only: String): Unit =
-      if (text(name) != only) throw bad(s"$path.$name", s"this version knows only $only")
-
-    def unknownKind(kind: String): TransomException = bad(s"$path.kind", s"$kind is unknown to this version")
-
-    def done(): Unit = node.fieldNames.asScala.find(!read(_)).foreach { name =>
-      throw bad(s"$path.$name", "this version does not know this field")
-    }
-
-    def closing[T](parsed: => T): T = {
-      val result = parsed
-      done()
-      result
-    }
+  private def json(value: Any): JsonNode = value match {
+    case None => mapper.nullNode
+    case Some(inner) => json(inner)
+    case columns: Seq[_] =>
+      columns.foldLeft(mapper.createArrayNode())((list, column) => list.add(json(column)))
+    case other => mapper.valueToTree[JsonNode](other)
   }
 }

@@ -1,0 +1,58 @@
+package transom.engine.spec
+
+import munit.FunSuite
+
+class WindowsSuite extends FunSuite {
+
+  private val Day = 86400000000L
+
+  private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
+
+  test("lengths must be positive") {
+    assertEquals(fieldAtFault(Tumbling(0)), "size_us")
+    assertEquals(fieldAtFault(Hopping(-2, 1)), "size_us")
+    assertEquals(fieldAtFault(Hopping(2, 0)), "slide_us")
+    assertEquals(fieldAtFault(Cumulate(2, -1)), "step_us")
+    assertEquals(fieldAtFault(Calendar(CalendarUnit.Day, "UTC", every = 0)), "every")
+    assertEquals(fieldAtFault(Session(0)), "gap_us")
+    assertEquals(fieldAtFault(AfterCount(0)), "rows")
+    assertEquals(fieldAtFault(EventTime(0, Some(-1))), "delay_us")
+  }
+
+  test("an offset must be smaller than what it shifts, either way") {
+    assertEquals(fieldAtFault(Tumbling(10, offsetUs = 10)), "offset_us")
+    assertEquals(fieldAtFault(Tumbling(10, offsetUs = -10)), "offset_us")
+    assertEquals(fieldAtFault(Hopping(10, 4, offsetUs = 4)), "offset_us")
+    assertEquals(fieldAtFault(Cumulate(10, 5, offsetUs = -10)), "offset_us")
+    assertEquals(
+      fieldAtFault(Calendar(CalendarUnit.Month, "UTC", offsetUs = 28 * Day)),
+      "offset_us")
+    Tumbling(10, offsetUs = -9)
+    Hopping(10, 4, offsetUs = 3)
+    Calendar(CalendarUnit.Month, "UTC", every = 2, offsetUs = 28 * Day)
+  }
+
+  test("the largest of cumulating windows is a multiple of the step") {
+    assertEquals(fieldAtFault(Cumulate(5, 2)), "size_us")
+  }
+
+  test("a slide may exceed the size and need not divide it") {
+    Hopping(2, 5)
+    Hopping(5, 2)
+  }
+
+  test("a row may be in ten million windows and not in more") {
+    Hopping(10000000, 1)
+    assertEquals(fieldAtFault(Hopping(10000001, 1)), "slide_us")
+  }
+
+  test("a time zone must exist") {
+    assertEquals(fieldAtFault(Tumbling(5, timeZone = "Europe/Atlantis")), "time_zone")
+    assertEquals(fieldAtFault(Calendar(CalendarUnit.Day, "")), "time_zone")
+  }
+
+  test("the error says what is wrong") {
+    val error = intercept[InvalidSpec](Tumbling(-5))
+    assertEquals(error.getMessage, "size_us must be positive, but is -5")
+  }
+}

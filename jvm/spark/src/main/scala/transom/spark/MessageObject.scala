@@ -1,0 +1,99 @@
+package transom.spark
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import transom.engine.spec.InvalidSpec
+
+/**
+ * An object of the message. Each of its fields has to be asked for, and there has to be no other.
+ *
+ * @param path
+ *   where the object stands in the message, empty for the whole
+ */
+private[spark] final class MessageObject(node: JsonNode, path: String) {
+
+  if (!node.isObject) throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
+
+  private var asked = Set.empty[String]
+
+  /** What `read` makes of the object, which has to ask for every field. */
+  def readAll[T](read: MessageObject => T): T = {
+    val result =
+      try read(this)
+      catch { case e: InvalidSpec => throw bad(e.field, s"it ${e.problem}") }
+    node.fieldNames.asScala.find(!asked(_)).foreach { name =>
+      throw bad(name, "this version does not know this field")
+    }
+    result
+  }
+
+  def kind: String = text("kind")
+
+  def unknownKind: TransomException = bad("kind", s"this version does not know $kind")
+
+  def obj(name: String): MessageObject = new MessageObject(value(name), pathOf(name))
+
+  def optional[T](name: String)(read: String => T): Option[T] =
+    if (value(name).isNull) None else Some(read(name))
+
+  def text(name: String): String = as(name, "a text") { case v if v.isTextual => v.asText }
+
+  def long(name: String): Long =
+    as(name, "an integer") { case v if v.isIntegralNumber && v.canConvertToLong => v.asLong }
+
+  def int(name: String): Int = as(name, "a small integer") { case v if isInt(v) => v.asInt }
+
+  def boolean(name: String): Boolean =
+    as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
+
+  def column(name: String): Int = as(name, "a column's index") { case v if isColumn(v) => v.asInt }
+
+  def columns(name: String): Seq[Int] = as(name, "a list of columns' indexes") {
+    case v if v.isArray && v.elements.asScala.forall(isColumn) =>
+      v.elements.asScala.map(_.asInt).toSeq
+  }
+
+  def choice[T](name: String, names: Seq[(String, T)]): T = {
+    val chosen = text(name)
+    names.collectFirst { case (`chosen`, value) => value }.getOrElse {
+      throw bad(name, s"it is $chosen, not one of ${names.map(_._1).mkString(", ")}")
+    }
+  }
+
+  /** Fields that say nothing yet: each stands for a part that this version does not have. */
+  def mustBeNull(names: String*): Unit =
+    names.foreach(name => only(name, "null")(value(name).isNull))
+
+  def mustBeFalse(names: String*): Unit =
+    names.foreach(name => only(name, "false")(!boolean(name)))
+
+  def mustBe(name: String, default: String): Unit = only(name, default)(text(name) == default)
+
+  private def only(name: String, default: String)(holds: Boolean): Unit =
+    if (!holds) throw bad(name, s"in this version it must be $default")
+
+  private def isInt(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToInt
+
+  private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
+
+  private def value(name: String): JsonNode = {
+    asked += name
+    Option(node.get(name)).getOrElse(throw bad(name, "it is missing"))
+  }
+
+  private def as[T](name: String, wanted: String)(convert: PartialFunction[JsonNode, T]): T =
+    convert.applyOrElse(value(name), (_: JsonNode) => throw bad(name, s"it is not $wanted"))
+
+  private def pathOf(name: String): String = if (path.isEmpty) name else s"$path.$name"
+
+  private def bad(name: String, problem: String): TransomException =
+    MessageObject.bad(pathOf(name), problem)
+}
+
+private[spark] object MessageObject {
+
+  def bad(field: String, problem: String): TransomException =
+    new TransomException("TRANSOM_BAD_SPEC", Map("field" -> field, "problem" -> problem))
+}

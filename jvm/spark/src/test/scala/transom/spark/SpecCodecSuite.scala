@@ -1,0 +1,184 @@
+package transom.spark
+
+import java.time.DayOfWeek
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.ObjectNode
+import munit.ScalaCheckSuite
+import org.apache.spark.SparkThrowable
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.Generators
+import transom.engine.spec._
+
+class SpecCodecSuite extends ScalaCheckSuite {
+
+  private val mapper = new ObjectMapper
+
+  private val spec = WindowSpec(
+    name = None,
+    keyColumns = Seq(0),
+    time = Some(EventTime(1)),
+    orderColumns = Nil,
+    window = Tumbling(3600000000L),
+    trigger = AfterWatermark(),
+    function = AggFunction(Seq(2, 3)),
+    allowedLatenessUs = 0,
+    drain = false,
+    lateRows = LateRows.No,
+    keyGroups = 128,
+    layout = Layout.Auto,
+    clockUs = 1000000,
+    rowLog = 60)
+
+  private val columns = Gen.listOf(Gen.choose(0, 50))
+
+  private val trigger: Gen[Trigger] = Gen.recursive[Trigger] { nested =>
+    Gen.frequency(
+      2 -> Gen.zip(Gen.option(nested), Gen.option(nested)).map((AfterWatermark.apply _).tupled),
+      3 -> Gen.choose(1, 9).map(AfterCount),
+      3 -> Gen.oneOf(EndOfStream, Never))
+  }
+
+  private val specs: Gen[WindowSpec] = for {
+    name <- Gen.option(Gen.alphaStr)
+    keys <- columns
+    time <- Gen.option(Gen.zip(Gen.choose(0, 9), Gen.option(Gen.choose(0L, Long.MaxValue))))
+    order <- columns
+    closed <- Gen.oneOf(Closed.Left, Closed.Right)
+    window <- Gen.oneOf(
+      Generators.grid,
+      Gen.zip(Gen.choose(1L, Long.MaxValue), Gen.oneOf(true, false)).map { case (gap, inclusive) =>
+        Session(gap, inclusive, closed)
+      },
+      Gen.const(Global))
+    fires <- trigger
+    aggregates <- columns
+    drain <- Gen.oneOf(true, false)
+    lateRows <- Gen.oneOf(LateRows.No, LateRows.Late, LateRows.Partly)
+    layout <- Gen.oneOf(Layout.Auto, Layout.Panes, Layout.Keyed)
+    number <- Gen.choose(1, Int.MaxValue)
+  } yield WindowSpec(
+    name,
+    keys,
+    time.map { case (column, delay) => EventTime(column, delay) },
+    order,
+    window,
+    fires,
+    AggFunction(aggregates),
+    number.toLong - 1,
+    drain,
+    lateRows,
+    number,
+    layout,
+    number.toLong,
+    number)
+
+  property("a spec survives the way through the message") {
+    forAll(specs)(spec => assertEquals(SpecCodec.decode(SpecCodec.encode(spec)), spec))
+  }
+
+  private def message(of: WindowSpec = spec): ObjectNode =
+    mapper.readTree(SpecCodec.encode(of)).asInstanceOf[ObjectNode]
+
+  private def fieldAtFault(message: String): String = {
+    val error = intercept[IllegalArgumentException](SpecCodec.decode(message))
+    val condition = error.asInstanceOf[SparkThrowable]
+    assertEquals(condition.getCondition, "TRANSOM_BAD_SPEC")
+    val field = condition.getMessageParameters.get("field")
+    assert(error.getMessage.startsWith("[TRANSOM_BAD_SPEC]"))
+    assert(error.getMessage.contains(field))
+    field
+  }
+
+  private def fieldAtFault(change: ObjectNode => Unit, of: WindowSpec = spec): String = {
+    val changed = message(of)
+    change(changed)
+    fieldAtFault(changed.toString)
+  }
+
+  private def window(message: ObjectNode): ObjectNode = message.get("window").asInstanceOf[ObjectNode]
+
+  private def windowAtFault(window: Window)(change: ObjectNode => Unit): String =
+    fieldAtFault(changed => change(this.window(changed)), spec.copy(window = window))
+
+  test("each field of the message must be there") {
+    message().fieldNames.asScala.toSeq.foreach { name =>
+      assertEquals(fieldAtFault(_.remove(name)), name)
+    }
+  }
+
+  test("each field of each window must be there") {
+    Seq(
+      Tumbling(10),
+      Hopping(10, 5),
+      Cumulate(10, 5),
+      Calendar(CalendarUnit.Week, "Europe/Rome", firstDay = DayOfWeek.SUNDAY),
+      Session(10),
+      Global).foreach { some =>
+      window(message(spec.copy(window = some))).fieldNames.asScala.toSeq.foreach { name =>
+        assertEquals(windowAtFault(some)(_.remove(name)), s"window.$name")
+      }
+    }
+  }
+
+  test("a field that this version does not know is refused") {
+    assertEquals(fieldAtFault(_.put("colour", 1)), "colour")
+    assertEquals(windowAtFault(Global)(_.put("size_us", 1)), "window.size_us")
+  }
+
+  test("a kind that this version does not know is refused") {
+    Seq("time", "window", "trigger", "function").foreach { name =>
+      val field = fieldAtFault(_.get(name).asInstanceOf[ObjectNode].put("kind", "odd"))
+      assertEquals(field, s"$name.kind")
+    }
+    assertEquals(
+      fieldAtFault(_.get("trigger").get("late").asInstanceOf[ObjectNode].put("kind", "odd")),
+      "trigger.late.kind")
+  }
+
+  test("parts that this version does not have are refused") {
+    Seq("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us").foreach { name =>
+      assertEquals(fieldAtFault(_.put(name, 1)), name)
+    }
+    Seq("pane", "retract", "dead_letters", "watermarks").foreach { name =>
+      assertEquals(fieldAtFault(_.put(name, true)), name)
+    }
+    assertEquals(windowAtFault(Tumbling(5))(_.put("stagger", "random")), "window.stagger")
+    assertEquals(windowAtFault(Session(5))(_.put("gap_column", 3)), "window.gap_column")
+    assertEquals(windowAtFault(Session(5))(_.put("max_check", ">")), "window.max_check")
+  }
+
+  test("values of a wrong type are refused") {
+    assertEquals(fieldAtFault(_.put("name", 5)), "name")
+    assertEquals(fieldAtFault(_.put("key_groups", 1.5)), "key_groups")
+    assertEquals(fieldAtFault(_.put("drain", "yes")), "drain")
+    assertEquals(fieldAtFault(_.putArray("key_columns").add(1.5)), "key_columns")
+    assertEquals(fieldAtFault(_.putArray("key_columns").add(-1)), "key_columns")
+    assertEquals(fieldAtFault(_.put("late_rows", "all")), "late_rows")
+    assertEquals(fieldAtFault(_.put("window", "tumbling")), "window")
+    assertEquals(windowAtFault(Tumbling(5))(_.put("size_us", "5")), "window.size_us")
+  }
+
+  test("windows that cannot be are refused") {
+    assertEquals(windowAtFault(Tumbling(5))(_.put("size_us", 0)), "window.size_us")
+    assertEquals(windowAtFault(Tumbling(5))(_.put("offset_us", 5)), "window.offset_us")
+    assertEquals(windowAtFault(Hopping(5, 2))(_.put("offset_us", -2)), "window.offset_us")
+    assertEquals(windowAtFault(Cumulate(4, 2))(_.put("step_us", 3)), "window.size_us")
+    assertEquals(windowAtFault(Tumbling(5))(_.put("time_zone", "Mars")), "window.time_zone")
+    assertEquals(fieldAtFault(_.put("key_groups", 0)), "key_groups")
+  }
+
+  test("another version is refused before anything else") {
+    assertEquals(fieldAtFault(_.put("version", 2).remove("window")), "version")
+  }
+
+  test("text that is no message is refused") {
+    Seq("", "[]", "null", "{", """{"version": 1, "version": 1}""", s"${message()} x").foreach { text =>
+      assertEquals(fieldAtFault(text), "message")
+    }
+  }
+}
