@@ -37,6 +37,7 @@ final class SparkFold(stage: WindowStage)
   private var isSingle = false
   private val incoming = new UnsafeRow(stage.buffers.length)
   private val mutable = new UnsafeRow(bufferTypes.length)
+  mutable.pointTo(new Array[Byte](8), 8)
   private val objects = new SpecificInternalRow(bufferTypes)
   private val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
   private val bytes = new Slice
