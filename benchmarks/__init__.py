@@ -1,0 +1,1 @@
+"""Measurements: whole queries here, the engine alone in jmh."""

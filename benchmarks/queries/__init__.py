@@ -1,0 +1,1 @@
+"""Whole queries, timed through Spark's own windows and through transom."""

@@ -1,0 +1,94 @@
+"""Times Spark's own windows and ours, in turn.
+
+``python -m benchmarks.queries [NAME ...]``. For each query both sides first write their rows once,
+which must be the same; then each runs in fresh processes, in turn, and the medians are printed.
+
+Environment
+-----------
+BENCH_ROWS
+    Rows of input, 10,000,000 unless set.
+BENCH_REPEATS
+    Timed runs of each side, 3 unless set.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.queries.data import SEED, Input
+from benchmarks.queries.shapes import SHAPES
+
+BUILD = Path("build/bench")
+SIDES = ("native", "transom")
+
+
+def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]:
+    """Run one side of a query once, in a process and a folder of its own."""
+    work = Path(tempfile.mkdtemp(prefix=f"{name}-{side}-", dir=BUILD))
+    command = [sys.executable, "-m", "benchmarks.queries.once", name, side, folder, work, *options]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        shutil.rmtree(work)
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stderr}\n{name}: the {side} query failed, see above")
+    outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return outcome
+
+
+def compare(name: str, rows: int, repeats: int) -> dict[str, Any]:
+    """Compare both sides of a query: first their rows, then their times."""
+    folder = Input(rows=rows, keys=SHAPES[name].keys).make(BUILD)
+    written = {side: one_run(name, side, folder, "--hash") for side in SIDES}
+    if written["native"] != written["transom"]:
+        raise SystemExit(f"{name}: the rows differ: {json.dumps(written)}")
+    seconds: dict[str, list[float]] = {side: [] for side in SIDES}
+    for _ in range(repeats):
+        for side in SIDES:
+            seconds[side].append(one_run(name, side, folder)["seconds"])
+    ratios = [mine / theirs for mine, theirs in zip(*seconds.values(), strict=True)]
+    return {
+        "name": name,
+        "seconds": seconds,
+        "ratio": statistics.median(ratios),
+        "input_rows": rows,
+        "seed": SEED,
+        "result": written["transom"],
+        "machine": {"cpus": os.cpu_count(), "system": platform.platform()},
+    }
+
+
+def report(outcome: dict[str, Any]) -> None:
+    """Print one line, and keep all that was measured."""
+    native, transom = (statistics.median(outcome["seconds"][side]) for side in SIDES)
+    name, ratio = outcome["name"], outcome["ratio"]
+    print(f"{name}: native {native:.1f} s, transom {transom:.1f} s, ratio {ratio:.2f}", flush=True)
+    results = BUILD / "results"
+    results.mkdir(exist_ok=True)
+    (results / f"{name}.json").write_text(json.dumps(outcome, indent=2) + "\n")
+
+
+def main() -> None:
+    """Compare the queries that the command line names, or all."""
+    parser = argparse.ArgumentParser(prog="benchmarks.queries", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(SHAPES))
+    names = parser.parse_args().names or list(SHAPES)
+    if unknown := [name for name in names if name not in SHAPES]:
+        parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(SHAPES)}")
+    rows = int(os.environ.get("BENCH_ROWS", "10_000_000"))
+    repeats = int(os.environ.get("BENCH_REPEATS", "3"))
+    BUILD.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        report(compare(name, rows, repeats))
+
+
+if __name__ == "__main__":
+    main()
