@@ -4,9 +4,10 @@ import json
 import sys
 from pathlib import Path
 
-import transom
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+import transom
 
 SCHEMA = "name string, at timestamp"
 EVENTS = [("a", 1), ("a", 9), ("b", 5), ("a", 11), ("b", 100)]
