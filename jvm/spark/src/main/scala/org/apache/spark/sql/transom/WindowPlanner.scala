@@ -4,14 +4,14 @@ import java.util.UUID
 
 import org.apache.spark.sql.{Column, DataFrame, Encoders, Row}
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, CreateNamedStruct, IsNull, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, CreateNamedStruct, IsNull, KnownNotNull, Literal, NamedExpression, SessionWindow, TimeWindow}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{AggFunction, EventTime, Global, LateRows, WindowSpec}
+import transom.engine.spec.{AggFunction, EventTime, Global, LateRows, Session, WindowSpec}
 
 /** Builds the plan of a window stage from its spec and the columns that came with it. */
 object WindowPlanner {
@@ -59,9 +59,11 @@ object WindowPlanner {
     val counts = RowCounts.names.map(n => coalesce(sum(col(s"$CountsName.$n")), lit(0L)).as(s"transom_$n"))
     val observed = unwrapped.observe(layout.stage.name, counts.head, counts.tail: _*)
     val isResult = IsNull(layout.counts.toAttribute)
-    Dataset.ofRows(
-      session,
-      Project(layout.output, Filter(isResult, observed.queryExecution.analyzed)))
+    // Rows of counts have nulls everywhere; behind the filter the columns are what they were.
+    val results = layout.streamingOutput.zip(layout.output).map { case (from, to) =>
+      Alias(if (to.nullable) from else KnownNotNull(from), to.name)(to.exprId, to.qualifier, Some(to.metadata))
+    }
+    Dataset.ofRows(session, Project(results, Filter(isResult, observed.queryExecution.analyzed)))
   }
 
   private def static(session: SparkSession, layout: OutputLayout, segments: PaneSegments): DataFrame = {
@@ -87,7 +89,7 @@ object WindowPlanner {
       case Global => Alias(Literal(null, OutputRows.windowType(timeType)), "window")()
       case _ =>
         val bounds = CreateNamedStruct(Seq(Literal("start"), start, Literal("end"), end))
-        Alias(bounds, "window")(explicitMetadata = Some(watermarkMetadata))
+        Alias(bounds, "window")(explicitMetadata = Some(windowMetadata))
     }
 
     private val plain = (aggregation.keyResults :+ window) ++ aggregation.results
@@ -102,7 +104,7 @@ object WindowPlanner {
         Seq(
           Alias(Literal(OutputRows.ResultsTag), "tag")(),
           Alias(results, OutputRows.ResultsTag)(),
-          Alias(Literal(null, OutputRows.lateType(DataTypeOfRow(df), timeType)), OutputRows.LateTag)())
+          Alias(Literal(null, OutputRows.lateType(df.schema, timeType)), OutputRows.LateTag)())
       }
 
     val counts: Alias = Alias(Literal(null, RowCounts.schema), CountsName)()
@@ -111,7 +113,8 @@ object WindowPlanner {
       val attribute = c.toAttribute
       if (tagged) attribute.withNullability(true) else attribute
     }
-    val streamingOutput: Seq[Attribute] = output :+ counts.toAttribute
+    val streamingOutput: Seq[Attribute] =
+      output.map(_.newInstance().withNullability(true)) :+ counts.toAttribute
 
     val stage: WindowStage = WindowStage(
       name = spec.name.getOrElse("window"),
@@ -127,17 +130,15 @@ object WindowPlanner {
       windowEnd = end,
       outputColumns = if (df.isStreaming) columns :+ counts else columns)
 
-    /** What marks a column as carrying the watermark; a stage behind this one goes by it. */
-    private def watermarkMetadata: Metadata = {
-      val key = EventTimeWatermark.delayKey
-      df.queryExecution.analyzed.output.find(_.metadata.contains(key)) match {
-        case Some(column) => new MetadataBuilder().putLong(key, column.metadata.getLong(key)).build()
-        case None => Metadata.empty
+    /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
+    private def windowMetadata: Metadata = {
+      val metadata = new MetadataBuilder().putBoolean(
+        if (spec.window.isInstanceOf[Session]) SessionWindow.marker else TimeWindow.marker, true)
+      val delay = EventTimeWatermark.delayKey
+      df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
+        metadata.putLong(delay, column.metadata.getLong(delay))
       }
+      metadata.build()
     }
-  }
-
-  private object DataTypeOfRow {
-    def apply(df: Dataset[Row]): StructType = df.schema
   }
 }
