@@ -40,6 +40,7 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
   def fire(watermark: Long): Iterator[T] = new Iterator[T] {
     private val stacks = new TwoStacks(panes, folding)
     private var window: TimeWindow = _
+    private var sibling: TimeWindow = _
     private var keys: FoldedRuns[T] = _
     private var total: Option[(RunWriter, Seq[Pane])] = None
     private var ready = false
@@ -65,7 +66,7 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
     }
 
     private def open(): Unit = {
-      window = nextWindow().filter(isDue).orNull
+      window = Option(sibling).orElse(nextWindow().filter(isDue)).orNull
       if (window == null) panes.firedUpTo = math.max(panes.firedUpTo, watermark)
       else {
         val held = panes.between(window.start, window.end)
@@ -86,9 +87,13 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
         writer.close()
         old.foreach { case (pane, runs) => panes.removeRuns(pane, runs) }
       }
-      panes.firedUpTo = math.max(panes.firedUpTo, due)
-      while (panes.first.exists(pane => grid.lastDue(pane.start) <= due))
-        panes.first.foreach(panes.remove)
+      // Windows whose ends the clock skips fall due together, and may share panes.
+      sibling = Option(grid.nextWindow(window)).filter(grid.due(_) == due).orNull
+      if (sibling == null) {
+        panes.firedUpTo = math.max(panes.firedUpTo, due)
+        while (panes.first.exists(pane => grid.lastDue(pane.start) <= due))
+          panes.first.foreach(panes.remove)
+      }
     }
 
     private def isLastOf(window: TimeWindow): Boolean = grid.lastDue(window.start) <= grid.due(window)
@@ -96,8 +101,11 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
     /** Sharing pays once some windows fire in a row; a single one is merged from its panes. */
     private def shares(held: Seq[Pane]): Boolean =
       grid.isOverlapping && held.length > 2 &&
-        (stacks.isStarted || isDue(grid.nextWindow(grid.nextWindow(window)))) &&
+        (stacks.isStarted || isSecondNextDue(window)) &&
         held.iterator.map(_.bytes).sum <= sharedBytes
+
+    private def isSecondNextDue(window: TimeWindow): Boolean =
+      Option(grid.nextWindow(window)).flatMap(next => Option(grid.nextWindow(next))).exists(isDue)
 
     private def isDue(window: TimeWindow): Boolean = grid.due(window) <= watermark
   }

@@ -75,7 +75,8 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
       val writer = panes.newRun(pane)
       val bounds = new SessionBounds
       rows.sorted(SessionLog.KeyOrder).foreach { row =>
-        bounds.set(row.time, row.time, panes.firedUpTo)
+        // As long as the session it joins: on its own it would count as closed.
+        bounds.set(row.time, open(row.key).last, panes.firedUpTo)
         writer.append(row.hash, row.key, bounds, row.accumulator)
       }
       writer.close()
@@ -163,7 +164,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
 
   private def isOpen(bounds: SessionBounds): Boolean = bounds.last + gap > panes.firedUpTo
 
-  private final class OpenSession(val pane: Long, var first: Long)
+  private final class OpenSession(val pane: Long, var first: Long, val last: Long)
 
   /** The earliest open session of each late row's key, if it began by the watermark. */
   private def firstOpenSessions(late: Seq[LateRow]): collection.Map[Slice, OpenSession] = {
@@ -177,7 +178,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         if (sessions.seek(row.hash, row.key) && isOpen(sessions.bounds)) {
           val known = found.get(row.key)
           if (!known.exists(_.first <= sessions.bounds.first))
-            found(row.key) = new OpenSession(pane.start, sessions.bounds.first)
+            found(row.key) = new OpenSession(pane.start, sessions.bounds.first, sessions.bounds.last)
         }
       }
     }

@@ -56,8 +56,8 @@ object Aggregation {
       .agg(aggregates.head, aggregates.tail: _*)
     val analyzed = grouped.queryExecution.analyzed
     refuseUnsupported(analyzed)
-    // What Spark's optimizer and planner would do to an aggregate, and cannot do to a node of ours.
-    InsertMapSortInGroupingExpressions(ReplaceExpressions(analyzed)) match {
+    // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
+    ReplaceExpressions(analyzed) match {
       case PhysicalAggregation(grouping, functions, results, child) =>
         val retained = if (results.length > aggregates.length) keys.length else 0
         assemble(grouping, keyNames, functions, results.drop(retained), child)
@@ -107,7 +107,24 @@ object Aggregation {
 
   /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes. */
   private def comparable(key: Attribute): Expression =
-    CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(key))
+    CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(mapsSorted(key)))
+
+  /** The entries of maps, at any depth, in order of their keys. */
+  private def mapsSorted(e: Expression): Expression = e.dataType match {
+    case plain if !plain.existsRecursively(_.isInstanceOf[MapType]) => e
+    case map: MapType =>
+      val hasMaps = map.valueType.existsRecursively(_.isInstanceOf[MapType])
+      MapSort(if (hasMaps) MapFromArrays(MapKeys(e), mapsSorted(MapValues(e))) else e)
+    case StructType(fields) =>
+      val sorted = CreateNamedStruct(fields.toSeq.zipWithIndex.flatMap { case (field, i) =>
+        Seq(Literal(field.name), mapsSorted(GetStructField(e, i, Some(field.name))))
+      })
+      If(IsNull(e), Literal(null, sorted.dataType), sorted)
+    case ArrayType(element, containsNull) =>
+      val each = NamedLambdaVariable("element", element, containsNull)
+      ArrayTransform(e, LambdaFunction(mapsSorted(each), Seq(each)))
+    case _ => e
+  }
 
   /** The same function over plain columns, so that it survives where no optimizer rule looks. */
   private def readingColumns(
