@@ -16,6 +16,12 @@ sealed trait Operator {
 
   /** What is due at `watermark`. */
   def fire(watermark: Long): Seq[Fired]
+
+  /** When something may be due next. */
+  def nextDue: Long
+
+  /** Whether no state is left. */
+  def isEmpty: Boolean
 }
 
 object Operator {
@@ -59,16 +65,20 @@ final class GridOperator(grid: Grid) extends Operator {
     panes.save()
     fired
   }
+
+  override def nextDue: Long = new PaneLog(grid, new Panes(store), new RowList).nextDue
+
+  override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }
 
-final class SessionOperator(gap: Long) extends Operator {
+final class SessionOperator(gap: Long, inclusive: Boolean = true) extends Operator {
 
   private val store = new MemoryStore
 
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     val (late, open) = rows.partition(row => Sessions.windowOf(time(row), gap).end <= watermark)
     val panes = new Panes(store)
-    val log = new SessionLog(gap, inclusive = true, panes, new RowList)
+    val log = new SessionLog(gap, inclusive, panes, new RowList)
     open.groupBy(row => SessionLog.paneOf(time(row), gap)).foreach { case (pane, held) =>
       val segment = Operator.segment(held) { (writer, row) =>
         val bounds = new SessionBounds().set(time(row), time(row), watermark)
@@ -86,8 +96,12 @@ final class SessionOperator(gap: Long) extends Operator {
 
   override def fire(watermark: Long): Seq[Fired] = {
     val panes = new Panes(store)
-    val fired = new SessionLog(gap, inclusive = true, panes, new RowList).fire(watermark).toVector
+    val fired = new SessionLog(gap, inclusive, panes, new RowList).fire(watermark).toVector
     panes.save()
     fired
   }
+
+  override def nextDue: Long = new SessionLog(gap, inclusive, new Panes(store), new RowList).nextDue
+
+  override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

@@ -1,0 +1,85 @@
+package transom.engine.log
+
+import scala.collection.mutable
+
+import org.scalacheck.Gen
+import org.scalacheck.Prop.{forAll, forAllNoShrink}
+import org.scalacheck.Test.Parameters
+
+import transom.engine.{Generators, Grid, GridModel, TimeWindow}
+import transom.engine.conformance.{Fired, GridOperator, Json, Row}
+import transom.engine.spec._
+
+class PaneLogSuite extends LogTest {
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(1000)
+
+  private final class GridContents(spec: GridWindow, grid: Grid) extends Model {
+    private val open = mutable.LinkedHashMap.empty[(String, TimeWindow), Vector[Json]]
+
+    override def process(rows: Seq[Row], watermark: Long): Seq[Row] = rows.filter { row =>
+      val windows = GridModel.windows(spec, row.time.get)
+      val taking = windows.filter(grid.due(_) > watermark)
+      taking.foreach { window =>
+        open.updateWith((row.key.string, window))(held => Some(held.getOrElse(Vector.empty) :+ row.value))
+      }
+      taking.isEmpty && (windows.nonEmpty || row.time.get < watermark)
+    }
+
+    override def fire(watermark: Long): Seq[Fired] = {
+      val due = open.keys.filter { case (_, window) => grid.due(window) <= watermark }.toVector
+      due.map { case (key, window) =>
+        val bounds = TimeWindow(grid.instantOf(window.start), grid.due(window))
+        Fired(LogTest.json(key), bounds, open.remove((key, window)).get)
+      }
+    }
+
+    override def nextDue: Long =
+      open.keys.map { case (_, window) => grid.due(window) }.minOption.getOrElse(Long.MaxValue)
+  }
+
+  private val fewWindows: Gen[(GridWindow, Long)] = Generators.gridAndInstant.suchThat {
+    case (spec, time) => GridModel.windows(spec, time).size <= 40
+  }
+
+  private def reachOf(spec: GridWindow): Long = spec match {
+    case Tumbling(size, _, _, _) => 3 * size
+    case Hopping(size, slide, _, _, _) => 2 * size.max(slide)
+    case Cumulate(size, _, _, _, _) => 2 * size
+    case Calendar(unit, _, every, _, _, _) => 3 * every * unit.shortestUs
+  }
+
+  property("windows fire with the rows that the definition gives them, however time moves") {
+    forAllNoShrink(fewWindows) { case (spec, time) =>
+      val grid = Grid.of(spec)
+      forAll(steps(time, reachOf(spec))) { steps =>
+        compare(steps, time, new GridOperator(grid), new GridContents(spec, grid))
+      }
+    }
+  }
+
+  property("windows fire in the order in which they fall due") {
+    forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) { case ((spec, time), shifts) =>
+      val operator = new GridOperator(Grid.of(spec))
+      val rows = shifts.zipWithIndex.map { case (shift, i) =>
+        Row(LogTest.json("a"), LogTest.json("x"), Some(time + shift * reachOf(spec) / 30), i.toLong)
+      }
+      operator.process(rows, Long.MinValue)
+      val ends = operator.fire(Long.MaxValue).map(_.window.end)
+      assertEquals(ends, ends.sorted)
+    }
+  }
+
+  test("a pane of many large segments is merged from all of them") {
+    val operator = new GridOperator(Grid.of(Hopping(20, 10)))
+    val text = "x" * 300000
+    val rows = (1 to 30).map { i =>
+      Row(LogTest.json(s"k${i % 7}"), LogTest.json(text), Some(5), i.toLong)
+    }
+    rows.foreach(row => operator.process(Seq(row), Long.MinValue))
+    val fired = operator.fire(10) ++ operator.fire(Long.MaxValue)
+    assertEquals(fired.map(_.values.size).sum, 60)
+    assert(operator.isEmpty)
+  }
+}
