@@ -40,7 +40,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench docs check check-long clean
+  spec-check conformance link-check demo bench bench-engine docs check check-long clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,7 +67,7 @@ types: $(READY) ## Check Python's types
 test: test-jvm spec-check conformance link-check test-packaging test-python test-e2e ## Run all tests
 
 test-jvm: ## Run the Scala tests
-	./sbt engine/test spark/test
+	./sbt engine/test spark/test benchmarks/compile
 
 test-python: $(READY) ## Run the Python tests that need no JVM
 	$(BIN)/pytest tests/python
@@ -83,6 +83,9 @@ demo: $(READY) $(JAR) ## Replay a year of flights through windows
 
 bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 	$(BIN)/python -m benchmarks.queries $(QUERY)
+
+bench-engine: ## Time the engine alone, window shape by window shape
+	./sbt benchmarks/Jmh/run
 
 link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 	$(BIN)/pytest tests/link

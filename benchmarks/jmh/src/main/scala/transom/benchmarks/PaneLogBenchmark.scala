@@ -1,0 +1,44 @@
+package transom.benchmarks
+
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+import transom.engine.Grid
+import transom.engine.log.{MemoryStore, PaneLog, Panes}
+import transom.engine.spec.{Cumulate, Hopping, Tumbling}
+
+/** A minute of seconds through the windows of one key group, all keys in each second. */
+@State(Scope.Thread)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@Fork(1)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+class PaneLogBenchmark {
+  private val second = 1000000L
+
+  @Param(Array("tumbling-10", "hopping-10-1", "hopping-60-1", "cumulate-60-1"))
+  var shape: String = _
+
+  private var grid: Grid = _
+  private val segment =
+    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.slice(1L)))
+
+  @Setup
+  def makeGrid(): Unit = grid = Grid.of(shape match {
+    case "tumbling-10" => Tumbling(10 * second)
+    case "hopping-10-1" => Hopping(10 * second, second)
+    case "hopping-60-1" => Hopping(60 * second, second)
+    case "cumulate-60-1" => Cumulate(60 * second, second)
+  })
+
+  @Benchmark
+  def minute(): Long = {
+    val log = new PaneLog(grid, new Panes(new MemoryStore), new SumFold)
+    (0L until 60L).foreach { at =>
+      log.append(grid.paneOf(at * second), segment, Long.MinValue)
+    }
+    log.fire(Long.MaxValue).sum
+  }
+}
