@@ -41,12 +41,13 @@ case class PackExec(
   override protected def withNewChildInternal(newChild: SparkPlan): PackExec = copy(child = newChild)
 }
 
-/** The packing of one task. Rows: pane, late, keys, for sessions the first and last time, buffers. */
+/** The packing of one task. Rows: pane, late if kept, keys, for sessions the first and last time, buffers. */
 final case class Packing(stage: WindowStage, judgedBy: Long) {
   def pack(rows: Iterator[InternalRow], counts: RowCounts): Iterator[InternalRow] = {
-    val columns = Seq(LongType, BinaryType) ++ stage.keys.map(_.dataType) ++
+    val lateTypes = stage.lateColumn.dataType.toSeq
+    val columns = (LongType +: lateTypes) ++ stage.keys.map(_.dataType) ++
       (if (stage.isSession) Seq(LongType, LongType) else Nil) ++ stage.buffers.map(_.dataType)
-    val keysFrom = 2
+    val keysFrom = 1 + lateTypes.length
     val boundsFrom = keysFrom + stage.keys.length
     val buffersFrom = boundsFrom + (if (stage.isSession) 2 else 0)
     def slice(from: Int, until: Int): UnsafeProjection =
@@ -74,15 +75,27 @@ final case class Packing(stage: WindowStage, judgedBy: Long) {
       }
     }
 
+    /** What the row carries if it is late, else null. */
+    def late(row: InternalRow): Array[Byte] = stage.lateColumn match {
+      case LateColumn.Absent => null
+      case LateColumn.Numbers if row.getLong(1) == 0L => null
+      case LateColumn.Numbers => LateBytes.withoutRow(row.getLong(1), bounds.first)
+      case LateColumn.Rows => row.getBinary(1)
+    }
+
     /** Takes a row in; answers what is to go out at once. */
     def take(row: InternalRow): Iterator[InternalRow] = {
       UnsafeRows.slice(toKey(row), key)
       UnsafeRows.slice(toAccumulator(row), accumulator)
-      if (stage.isSession) bounds.set(row.getLong(boundsFrom), row.getLong(boundsFrom + 1), judgedBy)
-      if (!row.isNullAt(1)) {
-        val late = LateRecord.write(row.getBinary(1), key, accumulator)
+      if (stage.isSession) {
+        val shift = stage.windows.shift
+        bounds.set(row.getLong(boundsFrom) - shift, row.getLong(boundsFrom + 1) - shift, judgedBy)
+      }
+      val carried = late(row)
+      if (carried != null) {
         val group = KeyGroups.groupOf(LateRecord.hash(key), stage.keyGroups)
-        Iterator.single(exchanged(group, Exchanged.Late, row.getLong(0), late))
+        val record = LateRecord.write(carried, key, accumulator)
+        Iterator.single(exchanged(group, Exchanged.Late, row.getLong(0), record))
       } else {
         val buffer = panes.getOrElseUpdate(row.getLong(0), new PaneBuffer(stage.isSession))
         val before = buffer.size

@@ -69,13 +69,16 @@ object WindowStrategy extends SparkStrategy {
       output: Seq[Attribute],
       child: SparkPlan): SparkPlan = {
     val pane = AttributeReference("pane", LongType, nullable = false)()
-    val late = AttributeReference("late", BinaryType)()
+    val late = stage.lateColumn.dataType.map { dataType =>
+      AttributeReference("late", dataType, nullable = stage.lateColumn == LateColumn.Rows)()
+    }
+    val stamps = pane +: late.toSeq
     val counts = new RowCounts
-    val stamped = StampExec(stage, pane, late, counts, operator, child)
+    val stamped = StampExec(stage, stamps, counts, operator, child)
     val bounds =
       if (stage.isSession) Seq(Min(stage.time), Max(stage.time)).map(complete(_)) else Nil
     val whole = AggUtils.planAggregateWithoutDistinct(
-      Seq(pane, late) ++ stage.keys, bounds ++ stage.aggregates, Nil, stamped)
+      stamps ++ stage.keys, bounds ++ stage.aggregates, Nil, stamped)
     // Spark has chosen between hash, object hash and sort; of its two steps the first is ours.
     PackExec(stage, output, counts, operator, whole.head.children.head)
   }

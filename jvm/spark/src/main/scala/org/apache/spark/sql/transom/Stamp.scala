@@ -5,7 +5,8 @@ import java.nio.ByteBuffer
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.types._
 
 import transom.engine.Grid
@@ -48,86 +49,158 @@ object RowCounts {
 }
 
 /**
- * Stamps rows, map side, with their pane and tells the late ones apart, by the watermark that Spark would
- * judge them by. What goes no further is counted: rows without a time, rows in the gap between windows,
- * late rows that nobody asked for.
+ * The judgement of one task over its rows: which pane, and whether late. What goes no further is counted:
+ * rows without a time, rows in the gap between windows, late rows that nobody asked for.
  *
- * A late row that goes further has `late` set: its own bytes behind a number that keeps it apart, so
- * that it passes the partial aggregate as a group of its own.
+ * @param watermark
+ *   by which rows are late, microseconds; `Long.MinValue` if there is none
+ */
+final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts) extends Serializable {
+  private val windows = stage.windows
+  private val judgedBy = if (watermark == Long.MinValue) watermark else watermark - windows.shift
+  private val keepsLate = stage.lateColumn != LateColumn.Absent
+  private var lateRows = 0L
+  private var lateNumber = 0L
+
+  /** The pane of a row, `Grid.NoPane` if it goes no further. */
+  def pane(time: Long): Long = {
+    counts.in += 1
+    val at = time - windows.shift
+    val pane = windows.paneOf(at)
+    if (pane == Grid.NoPane) {
+      counts.inGaps += 1
+      Grid.NoPane
+    } else if (!windows.isLate(at, pane, judgedBy)) {
+      lateNumber = 0L
+      pane
+    } else if (keepsLate) {
+      lateRows += 1
+      lateNumber = lateRows
+      pane
+    } else {
+      counts.late += 1
+      Grid.NoPane
+    }
+  }
+
+  /** A number for the row that `pane` has just let pass if it is late, else 0. */
+  def late(): Long = lateNumber
+
+  def withoutTime(): Unit = {
+    counts.in += 1
+    counts.withoutTime += 1
+  }
+
+  def isPartlyLate(pane: Long): Boolean = {
+    val partly = windows.isPartlyLate(pane, judgedBy)
+    if (partly) counts.latePartly += 1
+    partly
+  }
+}
+
+/**
+ * Stamps rows, map side, with their pane and tells the late ones apart, by the watermark that Spark would
+ * judge them by. A late row that goes further is told by its `late` column, which also keeps it apart,
+ * so that it passes the partial aggregate as a group of its own.
+ *
+ * Generated code carries the rows from the scan through here into the aggregate, without a row being
+ * built in between; only rows that late ones are copied from must be built.
  *
  * @param counts
  *   shared with the exec above that hands them on; both run in one task
  */
 case class StampExec(
     stage: WindowStage,
-    pane: Attribute,
-    late: Attribute,
+    stamps: Seq[Attribute],
     counts: RowCounts,
     operator: String,
     child: SparkPlan)
-    extends UnaryExecNode {
+    extends UnaryExecNode
+    with CodegenSupport {
 
-  override def output: Seq[Attribute] = child.output ++ Seq(pane, late)
+  override def output: Seq[Attribute] = child.output ++ stamps
 
-  override def producedAttributes: AttributeSet = AttributeSet(Seq(pane, late))
+  override def producedAttributes: AttributeSet = AttributeSet(stamps)
+
+  override def usedInputs: AttributeSet = AttributeSet(stage.time)
+
+  override def supportCodegen: Boolean = stage.lateColumn != LateColumn.Rows
+
+  private def timeAt: Int = child.output.indexWhere(_.exprId == stage.time.exprId)
+
+  /** Made on the driver, for each batch anew. */
+  private def stamper(): Stamper = new Stamper(stage, JudgingWatermark.of(session, operator), counts)
+
+  override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
+
+  override protected def doProduce(ctx: CodegenContext): String =
+    child.asInstanceOf[CodegenSupport].produce(ctx, this)
+
+  override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
+    val stamperTerm = ctx.addReferenceObj("stamper", stamper())
+    val evaluated = evaluateRequiredVariables(child.output, input, usedInputs)
+    val time = input(timeAt)
+    val pane = ctx.freshName("pane")
+    val late = ctx.freshName("late")
+    val stamped = Seq(pane, late).take(stamps.length).map { name =>
+      ExprCode(FalseLiteral, JavaCode.variable(name, LongType))
+    }
+    s"""
+       |$evaluated
+       |if (${time.isNull}) {
+       |  $stamperTerm.withoutTime();
+       |} else {
+       |  long $pane = $stamperTerm.pane(${time.value});
+       |  if ($pane != ${Grid.NoPane}L) {
+       |    long $late = $stamperTerm.late();
+       |    ${consume(ctx, input ++ stamped)}
+       |  }
+       |}
+     """.stripMargin
+  }
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val stamper = Stamper(stage, child.output, JudgingWatermark.of(session, operator))
-    val counted = counts
-    child.execute().mapPartitions(rows => stamper.stamp(rows, counted))
+    val rowStamper = new RowStamper(stage, child.output, timeAt, stamper())
+    child.execute().mapPartitions(rowStamper.stamp)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): StampExec = copy(child = newChild)
 }
 
-/** The stamping of one task. */
-final case class Stamper(stage: WindowStage, input: Seq[Attribute], watermark: Long) {
+/** The stamping of a task row by row, with late rows copied if they are to be handed on. */
+final class RowStamper(stage: WindowStage, input: Seq[Attribute], timeAt: Int, stamper: Stamper)
+    extends Serializable {
 
-  def stamp(rows: Iterator[InternalRow], counts: RowCounts): Iterator[InternalRow] = {
-    val windows = stage.windows
-    val timeAt = input.indexWhere(_.exprId == stage.time.exprId)
-    val judgedBy = if (watermark == Long.MinValue) watermark else watermark - windows.shift
-    val keepsLate = stage.isSession || stage.lateRows != LateRows.No
-    val ride = new LateBytes(stage, input)
-    val stamps = new GenericInternalRow(2)
+  def stamp(rows: Iterator[InternalRow]): Iterator[InternalRow] = {
+    val stampTypes = LongType +: stage.lateColumn.dataType.toSeq
+    val stamps = new GenericInternalRow(stampTypes.length)
     val joined = new JoinedRow
-    val project = UnsafeProjection.create(
-      (input.map(_.dataType) ++ Seq(LongType, BinaryType)).zipWithIndex
-        .map { case (dataType, i) => BoundReference(i, dataType, nullable = true) })
+    val project = UnsafeProjection.create((input.map(_.dataType) ++ stampTypes).toArray)
+    lazy val ride = new LateBytes(stage, input)
 
-    def stamped(row: InternalRow, pane: Long, late: Array[Byte]): InternalRow = {
+    def stamped(row: InternalRow, pane: Long, late: Any): Iterator[InternalRow] = {
       stamps.setLong(0, pane)
-      stamps.update(1, late)
-      project(joined(row, stamps))
+      if (stampTypes.length > 1) stamps.update(1, late)
+      Iterator.single(project(joined(row, stamps)))
     }
 
-    def judged(row: InternalRow, at: Long, pane: Long): Iterator[InternalRow] =
-      if (windows.isLate(at, pane, judgedBy)) {
-        if (keepsLate) Iterator.single(stamped(row, pane, ride.bytes(row, at, LateBytes.Late)))
-        else {
-          counts.late += 1
-          Iterator.empty
-        }
-      } else if (stage.lateRows == LateRows.Partly && windows.isPartlyLate(pane, judgedBy)) {
-        counts.latePartly += 1
-        // The first is taken from the iterator, and copied into the aggregate, before the second is made.
-        Iterator.single(stamped(row, pane, null)) ++
-          Iterator.single(stamped(row, pane, ride.bytes(row, at, LateBytes.Partly)))
-      } else Iterator.single(stamped(row, pane, null))
+    def judged(row: InternalRow, time: Long): Iterator[InternalRow] = {
+      val pane = stamper.pane(time)
+      val number = stamper.late()
+      if (pane == Grid.NoPane) Iterator.empty
+      else if (stage.lateColumn != LateColumn.Rows) stamped(row, pane, number)
+      else if (number > 0) stamped(row, pane, ride.bytes(row, number, time, LateBytes.Late))
+      else if (stage.lateRows == LateRows.Partly && stamper.isPartlyLate(pane))
+        // By name: the first is copied into the aggregate before the second is built.
+        stamped(row, pane, null) ++ stamped(row, pane, ride.bytes(row, -ride.next(), time, LateBytes.Partly))
+      else stamped(row, pane, null)
+    }
 
     rows.flatMap { row =>
-      counts.in += 1
       if (row.isNullAt(timeAt)) {
-        counts.withoutTime += 1
+        stamper.withoutTime()
         Iterator.empty
-      } else {
-        val at = row.getLong(timeAt) - windows.shift
-        val pane = windows.paneOf(at)
-        if (pane == Grid.NoPane) {
-          counts.inGaps += 1
-          Iterator.empty
-        } else judged(row, at, pane)
-      }
+      } else judged(row, row.getLong(timeAt))
     }
   }
 }
@@ -138,20 +211,30 @@ final case class Stamper(stage: WindowStage, input: Seq[Attribute], watermark: L
  */
 final class LateBytes(stage: WindowStage, input: Seq[Attribute]) {
   private val project = UnsafeProjection.create(stage.row, input)
-  private var number = 0L
+  private var numbered = 0L
 
-  def bytes(row: InternalRow, time: Long, reason: Int): Array[Byte] = {
-    number += 1
+  /** A number for a row that is late for some of its windows only. */
+  def next(): Long = {
+    numbered += 1
+    numbered
+  }
+
+  def bytes(row: InternalRow, number: Long, time: Long, reason: Int): Array[Byte] = {
     val own = project(row).getBytes
-    val out = ByteBuffer.allocate(LateBytes.RowAt + own.length)
-    out.putLong(number).putLong(time).putLong(reason.toLong).put(own).array
+    LateBytes.header(own.length, number, time - stage.windows.shift, reason).put(own).array
   }
 }
 
 object LateBytes {
   val Late = 0
   val Partly = 1
-  private[transom] val RowAt = 24
+  private val RowAt = 24
+
+  private def header(length: Int, number: Long, time: Long, reason: Int): ByteBuffer =
+    ByteBuffer.allocate(RowAt + length).putLong(number).putLong(time).putLong(reason.toLong)
+
+  /** For a row that is only counted. */
+  def withoutRow(number: Long, time: Long): Array[Byte] = header(0, number, time, Late).array
 
   def time(bytes: Array[Byte], from: Int): Long = ByteBuffer.wrap(bytes).getLong(from + 8)
 

@@ -47,8 +47,27 @@ final case class WindowStage(
 
   def isSession: Boolean = windows.isInstanceOf[SessionWindows]
 
+  /** How late rows are kept apart on their way, if they go further than the map side. */
+  def lateColumn: LateColumn =
+    if (lateRows != LateRows.No) LateColumn.Rows
+    else if (isSession) LateColumn.Numbers
+    else LateColumn.Absent
+
   /** All columns that a row brings along. */
   def columns: Seq[Attribute] = (time +: keys) ++ inputs ++ row
+}
+
+/** The column by which late rows pass the partial aggregate as groups of their own. */
+sealed abstract class LateColumn(val dataType: Option[DataType]) extends Serializable
+
+object LateColumn {
+  case object Absent extends LateColumn(None)
+
+  /** 0 or a number. Never null, or Spark's fast map of aggregates would not take the row. */
+  case object Numbers extends LateColumn(Some(LongType))
+
+  /** Null or the row, see [[LateBytes]]. */
+  case object Rows extends LateColumn(Some(BinaryType))
 }
 
 /** The assigner of a stage as its tasks use it; times are instants in microseconds. */
