@@ -20,12 +20,11 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
   def lastDue(pane: Long): Long = zone.passed(paneEnd(pane))
 }
 
-/**
- * Windows of one size that start at `k * slide + offset`.
- *
- * They overlap, or leave gaps if `slide` exceeds `size`. A pane is the greatest common divisor of
- * both, so that each start and each end of a window is a bound of panes.
- */
+/** Windows of one size that start at `k * slide + offset`.
+  *
+  * They overlap, or leave gaps if `slide` exceeds `size`. A pane is the greatest common divisor
+  * of both, so that each start and each end of a window is a bound of panes.
+  */
 final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     extends ZonedGrid(zone) {
 
@@ -63,12 +62,11 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
   private def lastStart(pane: Long): Long = Ticks.boundaryAtOrBefore(pane, slide, shift)
 }
 
-/**
- * Windows that share a start and grow by `step` until they are `size` long, then start anew.
- *
- * A step that the clock skips adds nothing, so the window that ends with it would be the one
- * before again; it is left out.
- */
+/** Windows that share a start and grow by `step` until they are `size` long, then start anew.
+  *
+  * A step that the clock skips adds nothing, so the window that ends with it would be the one
+  * before again; it is left out.
+  */
 final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
     extends ZonedGrid(zone) {
 

@@ -2,12 +2,11 @@ package transom.engine
 
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 
-/**
- * A fixed grid of windows, cut into panes so that every window is a row of whole panes.
- *
- * Panes and windows are in grid time: instants in UTC, wall-clock time in any other zone. A pane
- * is named by its start. Watermarks, row times and due times are instants.
- */
+/** A fixed grid of windows, cut into panes so that every window is a row of whole panes.
+  *
+  * Panes and windows are in grid time: instants in UTC, wall-clock time in any other zone. A pane
+  * is named by its start. Watermarks, row times and due times are instants.
+  */
 trait Grid extends Serializable {
 
   /** The pane that holds `instant`, or `Grid.NoPane` if it lies in the gap between windows. */
@@ -15,10 +14,9 @@ trait Grid extends Serializable {
 
   def paneEnd(pane: Long): Long
 
-  /**
-   * The first window to fall due, later than `after`, of those that hold `pane`; null if all of
-   * them are due by then.
-   */
+  /** The first window to fall due, later than `after`, of those that hold `pane`; null if all of
+    * them are due by then.
+    */
   def firstWindow(pane: Long, after: Long): TimeWindow
 
   /** The window that falls due next after `window`; null at the end of time. */
@@ -30,15 +28,16 @@ trait Grid extends Serializable {
   /** The first instant at `gridTime`: where a window that starts then begins. */
   def instantOf(gridTime: Long): Long
 
-  /**
-   * The watermark from which on `window` gets no more rows, which is also where it ends.
-   *
-   * This is `instantOf(window.end)`, except when clocks that go back show the end of the window
-   * twice: its rows then come until the second time.
-   */
+  /** The watermark from which on `window` gets no more rows, which is also where it ends.
+    *
+    * This is `instantOf(window.end)`, except when clocks that go back show the end of the window
+    * twice: its rows then come until the second time.
+    */
   def due(window: TimeWindow): Long
 
-  /** Whether a pane may be in several windows, none of which contains all others of the same start. */
+  /** Whether a pane may be in several windows, none of which contains all others of the same
+    * start.
+    */
   def isOverlapping: Boolean = false
 
   /** Whether windows that share a start follow each other, each holding the one before. */

@@ -6,7 +6,8 @@ object Sessions {
   /** The window that a row opens before it meets others: as far as the next row may be away. */
   def windowOf(time: Long, gap: Long): TimeWindow = TimeWindow(time, Ticks.add(time, gap))
 
-  /** Whether the two are one session. Rows exactly one gap apart are, unless `inclusive` is off. */
+  /** Whether the two are one session. Rows exactly one gap apart are, unless `inclusive` is off.
+    */
   def intersects(a: TimeWindow, b: TimeWindow, inclusive: Boolean = true): Boolean =
     if (inclusive) a.intersects(b) else a.overlaps(b)
 

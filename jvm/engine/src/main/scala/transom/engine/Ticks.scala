@@ -1,10 +1,9 @@
 package transom.engine
 
-/**
- * Arithmetic on microseconds that stops at the ends of `Long` instead of wrapping around.
- *
- * A watermark of `Long.MaxValue` means "time has ended", so sums that pass it must stay there.
- */
+/** Arithmetic on microseconds that stops at the ends of `Long` instead of wrapping around.
+  *
+  * A watermark of `Long.MaxValue` means "time has ended", so sums that pass it must stay there.
+  */
 private[engine] object Ticks {
 
   val PerSecond: Long = 1000000L
@@ -22,16 +21,16 @@ private[engine] object Ticks {
     else difference
   }
 
-  /** How far `time` lies behind the last boundary `k * width + offset`; `offset` in [0, width). */
+  /** How far `time` lies behind the last boundary `k * width + offset`; `offset` in [0, width).
+    */
   def sinceBoundary(time: Long, width: Long, offset: Long): Long = {
     val rest = Math.floorMod(time, width) - offset
     if (rest < 0) rest + width else rest
   }
 
-  /**
-   * The last boundary at or before `time`. Never `Long.MinValue`, which stands for "no pane": a
-   * boundary before the beginning of time is the instant after it.
-   */
+  /** The last boundary at or before `time`. Never `Long.MinValue`, which stands for "no pane": a
+    * boundary before the beginning of time is the instant after it.
+    */
   def boundaryAtOrBefore(time: Long, width: Long, offset: Long): Long =
     Math.max(Long.MinValue + 1, subtract(time, sinceBoundary(time, width, offset)))
 

@@ -2,14 +2,13 @@ package transom.engine
 
 import java.time.{Instant, LocalDateTime, ZoneId, ZoneOffset}
 
-/**
- * Wall-clock time of a place, as microseconds that a clock there would show since 1970-01-01
- * 00:00.
- *
- * Where clocks go forward some wall-clock times never come, where they go back some come twice.
- * `first` and `passed` bound all instants that show a given span, so that no row lies outside the
- * instants of its window.
- */
+/** Wall-clock time of a place, as microseconds that a clock there would show since 1970-01-01
+  * 00:00.
+  *
+  * Where clocks go forward some wall-clock times never come, where they go back some come twice.
+  * `first` and `passed` bound all instants that show a given span, so that no row lies outside
+  * the instants of its window.
+  */
 final class Zone private (val id: ZoneId) extends Serializable {
 
   @transient private lazy val rules = id.getRules
@@ -29,10 +28,9 @@ final class Zone private (val id: ZoneId) extends Serializable {
   /** The first instant from which on the clock never shows a time before `local` again. */
   def passed(local: Long): Long = if (isUtc) local else atTransition(local, passed = true)
 
-  /**
-   * The earliest time that the clock shows at `instant` or later: a window that ends at or before
-   * it gets no more rows.
-   */
+  /** The earliest time that the clock shows at `instant` or later: a window that ends at or
+    * before it gets no more rows.
+    */
   def reached(instant: Long): Long =
     if (isUtc || instant == Long.MaxValue) instant
     else {

@@ -17,7 +17,8 @@ object Generators {
   private val from = GridModel.toMicros(Instant.parse("1900-01-01T00:00:00Z"))
   private val until = GridModel.toMicros(Instant.parse("2100-01-01T00:00:00Z"))
 
-  /** Daylight saving of an hour and of half an hour, midnight changes, skipped and doubled days. */
+  /** Daylight saving of an hour and of half an hour, midnight changes, skipped and doubled days.
+    */
   val zone: Gen[String] = Gen.oneOf(
     "UTC",
     "America/New_York",

@@ -16,7 +16,8 @@ object GridModel {
 
   def toInstant(micros: Long): Instant = Instant.EPOCH.plus(micros, ChronoUnit.MICROS)
 
-  def toMicros(instant: Instant): Long = ChronoUnit.MICROS.between(Instant.EPOCH, instant)
+  def toMicros(instant: Instant): Long =
+    Math.addExact(Math.multiplyExact(instant.getEpochSecond, 1000000L), instant.getNano / 1000L)
 
   def windows(spec: GridWindow, instant: Long): Seq[TimeWindow] = {
     val time = local(instant, spec.timeZone)

@@ -6,15 +6,16 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import transom.engine.spec.InvalidSpec
 
-/**
- * An object of the message. Each of its fields has to be asked for, and there has to be no other.
- *
- * @param path
- *   where the object stands in the message, empty for the whole
- */
+/** An object of the message. Each of its fields has to be asked for, and there has to be no
+  * other.
+  *
+  * @param path
+  *   where the object stands in the message, empty for the whole
+  */
 private[spark] final class MessageObject(node: JsonNode, path: String) {
 
-  if (!node.isObject) throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
+  if (!node.isObject)
+    throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
 
   private var asked = Set.empty[String]
 
@@ -48,7 +49,9 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   def boolean(name: String): Boolean =
     as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
 
-  def column(name: String): Int = as(name, "a column's index") { case v if isColumn(v) => v.asInt }
+  def column(name: String): Int = as(name, "a column's index") {
+    case v if isColumn(v) => v.asInt
+  }
 
   def columns(name: String): Seq[Int] = as(name, "a list of columns' indexes") {
     case v if v.isArray && v.elements.asScala.forall(isColumn) =>

@@ -8,12 +8,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import transom.engine.spec._
 
-/**
- * The message that travels between Python and the JVM, and lies in checkpoints.
- *
- * Every field must be there; unknown ones, unknown kinds and parts that this version does not have
- * are errors that name the field.
- */
+/** The message that travels between Python and the JVM, and lies in checkpoints.
+  *
+  * Every field must be there; unknown ones, unknown kinds and parts that this version does not
+  * have are errors that name the field.
+  */
 object SpecCodec {
 
   val Version = 1

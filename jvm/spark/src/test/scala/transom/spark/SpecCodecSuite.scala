@@ -51,8 +51,9 @@ class SpecCodecSuite extends ScalaCheckSuite {
     closed <- Gen.oneOf(Closed.Left, Closed.Right)
     window <- Gen.oneOf(
       Generators.grid,
-      Gen.zip(Gen.choose(1L, Long.MaxValue), Gen.oneOf(true, false)).map { case (gap, inclusive) =>
-        Session(gap, inclusive, closed)
+      Gen.zip(Gen.choose(1L, Long.MaxValue), Gen.oneOf(true, false)).map {
+        case (gap, inclusive) =>
+          Session(gap, inclusive, closed)
       },
       Gen.const(Global))
     fires <- trigger
@@ -100,7 +101,8 @@ class SpecCodecSuite extends ScalaCheckSuite {
     fieldAtFault(changed.toString)
   }
 
-  private def window(message: ObjectNode): ObjectNode = message.get("window").asInstanceOf[ObjectNode]
+  private def window(message: ObjectNode): ObjectNode =
+    message.get("window").asInstanceOf[ObjectNode]
 
   private def windowAtFault(window: Window)(change: ObjectNode => Unit): String =
     fieldAtFault(changed => change(this.window(changed)), spec.copy(window = window))
@@ -141,8 +143,9 @@ class SpecCodecSuite extends ScalaCheckSuite {
   }
 
   test("parts that this version does not have are refused") {
-    Seq("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us").foreach { name =>
-      assertEquals(fieldAtFault(_.put(name, 1)), name)
+    Seq("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us").foreach {
+      name =>
+        assertEquals(fieldAtFault(_.put(name, 1)), name)
     }
     Seq("pane", "retract", "dead_letters", "watermarks").foreach { name =>
       assertEquals(fieldAtFault(_.put(name, true)), name)
@@ -177,8 +180,9 @@ class SpecCodecSuite extends ScalaCheckSuite {
   }
 
   test("text that is no message is refused") {
-    Seq("", "[]", "null", "{", """{"version": 1, "version": 1}""", s"${message()} x").foreach { text =>
-      assertEquals(fieldAtFault(text), "message")
+    Seq("", "[]", "null", "{", """{"version": 1, "version": 1}""", s"${message()} x").foreach {
+      text =>
+        assertEquals(fieldAtFault(text), "message")
     }
   }
 }

@@ -1,17 +1,22 @@
 package transom.engine.spec
 
-/**
- * All that a window stage has to know, as it came in the message from Python.
- *
- * Columns are indexes into the list that travels beside the message.
- *
- * @param name name of the stage, if the user gave it one
- * @param time the clock; none if the windows need no time
- * @param orderColumns columns that tell the order in which rows arrived
- * @param keyGroups number of groups that the keys are spread over
- * @param clockUs period of the rows that carry the wall clock
- * @param rowLog how many late rows a minute are logged
- */
+/** All that a window stage has to know, as it came in the message from Python.
+  *
+  * Columns are indexes into the list that travels beside the message.
+  *
+  * @param name
+  *   name of the stage, if the user gave it one
+  * @param time
+  *   the clock; none if the windows need no time
+  * @param orderColumns
+  *   columns that tell the order in which rows arrived
+  * @param keyGroups
+  *   number of groups that the keys are spread over
+  * @param clockUs
+  *   period of the rows that carry the wall clock
+  * @param rowLog
+  *   how many late rows a minute are logged
+  */
 final case class WindowSpec(
     name: Option[String],
     keyColumns: Seq[Int],

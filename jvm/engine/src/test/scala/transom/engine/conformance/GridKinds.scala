@@ -98,9 +98,8 @@ object GridKinds {
           val expected = asked("slices").elements.map(_.long).toSet
           ((Option(asked("merge_target").value), expected), (target, merged.toSet))
         } else {
-          val next = slices.nextTrigger(
-            asked("next_trigger_after").long,
-            asked("window_empty").boolean)
+          val next =
+            slices.nextTrigger(asked("next_trigger_after").long, asked("window_empty").boolean)
           (Option(asked("expected").value), next)
         }
       Outcome.compare(s"$asked", expected, got)

@@ -2,13 +2,12 @@ package transom.engine.conformance
 
 import upickle.core.{ArrVisitor, ObjVisitor, Visitor}
 
-/**
- * A JSON value whose integers keep all 64 bits, which `ujson.Value` would read as doubles.
- *
- * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, a `Vector`
- * or a `Map` of these, so that two values are equal when they mean the same. What is asked for and
- * not there is `Malformed`.
- */
+/** A JSON value whose integers keep all 64 bits, which `ujson.Value` would read as doubles.
+  *
+  * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, a
+  * `Vector` or a `Map` of these, so that two values are equal when they mean the same. What is
+  * asked for and not there is `Malformed`.
+  */
 final class Json private (val value: Any, path: String) {
 
   def isNull: Boolean = value == null
@@ -81,7 +80,7 @@ object Json {
     case text: String => ujson.write(text)
     case items: Seq[_] => items.map(show).mkString("[", ", ", "]")
     case map: Map[_, _] =>
-      map.map { case (name, field) => s"$name: ${show(field)}" }.mkString("{", ", ", "}")
+      map.map { case (name, field) => s"${show(name)}: ${show(field)}" }.mkString("{", ", ", "}")
     case other => other.toString
   }
 

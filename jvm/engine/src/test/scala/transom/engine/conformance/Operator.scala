@@ -3,12 +3,11 @@ package transom.engine.conformance
 import transom.engine._
 import transom.engine.log._
 
-/**
- * A window operator for one key group over state in memory. Nothing but the state lasts from one call
- * to the next, as if the query were restarted each time.
- *
- * Watermarks are in Spark's sense: nothing before them is to come.
- */
+/** A window operator for one key group over state in memory. Nothing but the state lasts from one
+  * call to the next, as if the query were restarted each time.
+  *
+  * Watermarks are in Spark's sense: nothing before them is to come.
+  */
 sealed trait Operator {
 
   /** Takes rows that met `watermark`; answers those that are late. */
@@ -31,9 +30,11 @@ object Operator {
   /** One segment of rows; `append` writes a row to it. */
   def segment(rows: Seq[Row])(append: (SegmentWriter, Row) => Unit): Array[Byte] = {
     val writer = new SegmentWriter
-    rows.sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, SliceOrder)).foreach {
-      append(writer, _)
-    }
+    rows
+      .sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, SliceOrder))
+      .foreach {
+        append(writer, _)
+      }
     writer.take()
   }
 }
@@ -43,6 +44,8 @@ final class GridOperator(grid: Grid) extends Operator {
   private val store = new MemoryStore
 
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
+    // Flink reports a row in a gap as late once the watermark has passed it; a stage of ours counts
+    // it among the rows in gaps.
     val (late, taken) = rows
       .map(row => (row, grid.paneOf(row.time.getOrElse(0))))
       .filter { case (row, pane) => pane != Grid.NoPane || row.time.exists(_ < watermark) }
@@ -101,7 +104,8 @@ final class SessionOperator(gap: Long, inclusive: Boolean = true) extends Operat
     fired
   }
 
-  override def nextDue: Long = new SessionLog(gap, inclusive, new Panes(store), new RowList).nextDue
+  override def nextDue: Long =
+    new SessionLog(gap, inclusive, new Panes(store), new RowList).nextDue
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

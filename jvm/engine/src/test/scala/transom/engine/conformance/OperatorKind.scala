@@ -26,7 +26,8 @@ object OperatorKind {
     val wanted = if (windows("type").string == "global") "end_of_stream" else "event_time"
     windows("type").string match {
       case "explicit" => Unsupported("windows listed row by row are not supported so far")
-      case "count_tumbling" | "count_sliding" => Unsupported("count windows are not supported so far")
+      case "count_tumbling" | "count_sliding" =>
+        Unsupported("count windows are not supported so far")
       case _ =>
     }
     if (windows.get("time").exists(_.string == "processing"))

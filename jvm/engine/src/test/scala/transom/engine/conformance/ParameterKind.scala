@@ -19,7 +19,8 @@ object ParameterKind {
     })
 
   /** Flink's table windows want whole slides in a window; its streams and transom do not. */
-  private def isAllowedHere(asked: Json): Boolean = asked("assigner").string == "table slicing hop"
+  private def isAllowedHere(asked: Json): Boolean =
+    asked("assigner").string == "table slicing hop"
 
   private def build(assigner: String, params: Json): Window = {
     val scale = Scale.of(params)

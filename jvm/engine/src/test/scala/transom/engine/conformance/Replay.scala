@@ -4,12 +4,11 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.Ticks
 
-/**
- * Plays the steps of a vector and notes what differs from what it expects.
- *
- * @param inBatches
- *   whether the rows between two other steps come at once or one by one
- */
+/** Plays the steps of a vector and notes what differs from what it expects.
+  *
+  * @param inBatches
+  *   whether the rows between two other steps come at once or one by one
+  */
 final class Replay(
     vector: Json,
     aggregate: Seq[Json] => Seq[Any],
@@ -45,7 +44,11 @@ final class Replay(
   }
 
   private def take(step: Json, arrival: Long): Seq[String] = {
-    waiting += Row(step("key"), step("value"), step.get("ts").map(ts => scale.in(ts.long)), arrival)
+    waiting += Row(
+      step("key"),
+      step("value"),
+      step.get("ts").map(ts => scale.in(ts.long)),
+      arrival)
     if (inBatches) Nil else flush()
   }
 
@@ -97,5 +100,8 @@ final class Replay(
     }
 
   private def show(row: Row): Map[String, Any] =
-    Map("key" -> row.key.value, "value" -> row.value.value, "ts" -> row.time.map(scale.out).orNull)
+    Map(
+      "key" -> row.key.value,
+      "value" -> row.value.value,
+      "ts" -> row.time.map(scale.out).orNull)
 }

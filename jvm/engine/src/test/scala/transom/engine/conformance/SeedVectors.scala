@@ -1,20 +1,134 @@
 package transom.engine.conformance
 
-/** Vectors of Atlas, Azure Stream Analytics and StreamInsight. */
+import java.time.Instant
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.{Grid, GridModel}
+import transom.engine.spec._
+
+/** Vectors of Atlas, Azure Stream Analytics and StreamInsight: those that need no more than
+  * windows on a grid and rows that are points in time.
+  */
 object SeedVectors {
 
   private val later = Map(
-    "atlas.fixed" -> "Atlas' clocks and idle timeouts are not supported so far",
     "atlas.session" -> "Atlas' rules for late session rows are not supported so far",
     "asa.time_policy" -> "time policies are not supported so far",
-    "asa.window" -> "Azure's windows are not run so far",
     "asa.pipeline" -> "time policies are not supported so far",
-    "si.window" -> "StreamInsight's windows are not run so far",
     "si.advance_time" -> "time policies are not supported so far",
     "si.cti_propagation" -> "output policies are not supported so far")
 
-  def run(vector: Json): Outcome = {
-    val model = vector("model").string
-    Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))
+  def run(vector: Json): Outcome = vector("model").string match {
+    case "atlas.fixed" => runAtlas(vector)
+    case "asa.window" => runFinished(vector, "event_time", Closed.Right)
+    case "si.window" => runFinished(vector, "start", Closed.Left)
+    case model => Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))
   }
+
+  /** All rows come, then time ends. */
+  private def runFinished(vector: Json, time: String, closed: Closed): Outcome = {
+    val policy = vector("policy")
+    if (vector.has("stages")) Unsupported("chained stages are not run at this level")
+    val grid = gridOf(vector("windows"))
+    if (policy.has("top_k")) Unsupported("top-k is not supported so far")
+    val events = vector("events").elements
+    if (events.exists(_.has("end")) || policy.has("alter_duration_ms"))
+      Unsupported("lifetimes are not supported so far")
+    val keys = policy.get("group_by").fold(Seq.empty[String])(_.elements.map(_.string))
+    val aggregates = policy("aggregates").elements.map(aggregate)
+    val operator = new GridOperator(grid)
+    // Windows that include their end are run a tick early: see Closed.
+    val shift = if (closed == Closed.Right) 1L else 0L
+    val rows = events.zipWithIndex.map { case (event, i) =>
+      val key = keys.map(name => event("payload")(name).value)
+      Row(Json.parse(Json.show(key)), event, Some(micros(event(time)) - shift), i.toLong)
+    }
+    operator.process(rows, Long.MinValue)
+    val got = operator.fire(Long.MaxValue).map { fired =>
+      bounds(fired) ++ keys.zip(fired.key.elements.map(_.value)) ++
+        aggregates.map { case (name, compute) => name -> compute(fired.values) }
+    }
+    val columns = Seq("window_start", "window_end") ++ keys ++ aggregates.map(_._1)
+    val expected = vector("expected")("outputs").elements.map(only(_, columns))
+    Outcome.of(Outcome.compareInAnyOrder("outputs", expected, got).toSeq)
+  }
+
+  /** The watermark follows the largest time that has come. */
+  private def runAtlas(vector: Json): Outcome = {
+    val policy = vector("policy")
+    if (policy("boundary").string != "eventTime")
+      Unsupported("processing time is not supported so far")
+    if (!policy.get("allowed_lateness_ms").exists(_.long == 0))
+      Unsupported("an allowed lateness above zero is not supported so far")
+    if (policy.has("idle_timeout_ms")) Unsupported("idle timeouts are not supported so far")
+    val operator = new GridOperator(gridOf(vector("windows")))
+    var watermark = Long.MinValue
+    val outputs = ArrayBuffer.empty[Map[String, Any]]
+    val late = ArrayBuffer.empty[Any]
+    vector("events").elements.foreach { event =>
+      val seq = event("seq")
+      val row = Row(Json.parse("null"), seq, Some(micros(event("event_time"))), seq.long)
+      late ++= operator.process(Seq(row), watermark).map(_.value.value)
+      watermark = Math.max(watermark, row.time.get)
+      outputs ++= operator.fire(watermark).map { fired =>
+        bounds(fired) + ("seqs" -> fired.values.map(_.value)) + ("at_row" -> seq.value)
+      }
+    }
+    val columns = Seq("window_start", "window_end", "seqs", "at_row")
+    val expected = vector("expected")
+    val missedAll = vector("expected")("per_event").elements.collect {
+      case event if event("disposition").string == "dlq" => event("seq").value
+    }
+    Outcome.of(
+      Outcome
+        .compareInAnyOrder(
+          "outputs",
+          expected("outputs").elements.map(only(_, columns)),
+          outputs.toSeq)
+        .toSeq ++ Outcome.compareInAnyOrder("late rows", missedAll, late.toSeq))
+  }
+
+  private def gridOf(windows: Json): Grid = {
+    if (windows.value.isInstanceOf[Vector[_]])
+      Unsupported("several windows in one pass are not supported so far")
+    val scale = Scale.of(windows)
+    def millis(name: String) = scale.in(windows(name).long)
+    def offset(period: Long) = windows
+      .get("alignment")
+      .map(alignment => micros(alignment) % period)
+      .orElse(windows.get("offset_ms").map(offset => scale.in(offset.long)))
+      .getOrElse(0L)
+    windows("type").string match {
+      case "tumbling" => Grid.of(Tumbling(millis("size_ms"), offset(millis("size_ms"))))
+      case "hopping" =>
+        Grid.of(Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms"))))
+      case "sliding" | "snapshot" | "session" | "count" =>
+        Unsupported(
+          s"the ${windows("type").string} windows of this system are not supported so far")
+      case other => throw new Malformed(s"windows of unknown type $other")
+    }
+  }
+
+  private def aggregate(asked: Json): (String, Seq[Json] => Any) = {
+    def field(event: Json): Json =
+      if (event.has(asked("field").string)) event(asked("field").string)
+      else event("payload")(asked("field").string)
+    val compute: Seq[Json] => Any = asked("fn").string match {
+      case "count" => events => events.size.toLong
+      case "sum" => events => Json.normal(events.map(field(_).number).sum)
+      case "ids" => events => events.map(field(_).value)
+      case other => Unsupported(s"the aggregate $other is not run at this level")
+    }
+    asked("as").string -> compute
+  }
+
+  private def micros(time: Json): Long = GridModel.toMicros(Instant.parse(time.string))
+
+  private def bounds(fired: Fired): Map[String, Any] = Map(
+    "window_start" -> GridModel.toInstant(fired.window.start).toString,
+    "window_end" -> GridModel.toInstant(fired.window.end).toString)
+
+  private def only(row: Json, columns: Seq[String]): Map[String, Any] =
+    columns.map(name => name -> row(name).value).toMap
 }

@@ -34,13 +34,16 @@ object SessionKinds {
     val scale = Scale.of(vector)
     val steps = vector("cases").elements
     val start = (MergingWindowSet(), Seq.empty[String])
-    Outcome.of(steps.foldLeft(start) { case ((set, problems), step) =>
-      if (step.has("retire")) (set.retire(scale.window(step("retire"))), problems)
-      else {
-        val added = set.add(scale.window(step("add")))
-        (added.set, problems ++ differences(step, added, scale))
-      }
-    }._2)
+    Outcome.of(
+      steps
+        .foldLeft(start) { case ((set, problems), step) =>
+          if (step.has("retire")) (set.retire(scale.window(step("retire"))), problems)
+          else {
+            val added = set.add(scale.window(step("add")))
+            (added.set, problems ++ differences(step, added, scale))
+          }
+        }
+        ._2)
   }
 
   private def differences(

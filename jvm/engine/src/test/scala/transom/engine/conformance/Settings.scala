@@ -3,12 +3,11 @@ package transom.engine.conformance
 import transom.engine._
 import transom.engine.spec._
 
-/**
- * How the milliseconds of a vector become microseconds.
- *
- * A few vectors try the ends of `Long` in milliseconds. Nothing in the engine depends on the unit, so
- * these run with a millisecond for a tick.
- */
+/** How the milliseconds of a vector become microseconds.
+  *
+  * A few vectors try the ends of `Long` in milliseconds. Nothing in the engine depends on the
+  * unit, so these run with a millisecond for a tick.
+  */
 final class Scale private (ticks: Long) {
 
   /** One millisecond. */
@@ -47,8 +46,8 @@ object Settings {
   /** A grid of fixed windows; `settings` are looked up in order. */
   def grid(scale: Scale, zone: String, settings: Json*): GridWindow = {
     def found(name: String) = settings.flatMap(_.get(name)).headOption
-    def micros(name: String) = scale.in(
-      found(name).getOrElse(throw new Malformed(s"windows have no field $name")).long)
+    def micros(name: String) =
+      scale.in(found(name).getOrElse(throw new Malformed(s"windows have no field $name")).long)
     val offset = found("offset_ms").fold(0L)(json => scale.in(json.long))
     settings.last("type").string match {
       case "tumbling" => Tumbling(micros("size_ms"), offset, timeZone = zone)

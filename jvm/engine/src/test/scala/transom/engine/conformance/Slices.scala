@@ -3,10 +3,9 @@ package transom.engine.conformance
 import transom.engine._
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
 
-/**
- * Flink's questions about slices, answered from the panes of a grid. Flink names slices and windows
- * by their ends, in milliseconds.
- */
+/** Flink's questions about slices, answered from the panes of a grid. Flink names slices and
+  * windows by their ends, in milliseconds.
+  */
 final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
   def endOf(time: Long): Long = scale.out(grid.paneEnd(grid.paneOf(scale.in(time))))

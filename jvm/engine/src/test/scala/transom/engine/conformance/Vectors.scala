@@ -8,7 +8,7 @@ object Vectors {
   private val later = Map(
     "trigger" -> "triggers on their own are not supported so far",
     "trigger_map" -> "purging triggers are not supported so far",
-    "merge_guard" -> "windows of one's own that merge are not supported so far",
+    "merge_guard" -> "merges that Flink must refuse cannot come about: a session only grows",
     "state_accounting" -> "counts of Flink's timers and state entries, which transom does not have",
     "side_output" -> "named outputs are not supported so far")
 
@@ -16,7 +16,8 @@ object Vectors {
     try dispatch(Json.parse(text))
     catch {
       case unsupported: Unsupported => Outcome.Skipped(unsupported.reason)
-      case malformed: Malformed => Outcome.Failed(Seq(s"cannot be parsed: ${malformed.getMessage}"))
+      case malformed: Malformed =>
+        Outcome.Failed(Seq(s"cannot be parsed: ${malformed.getMessage}"))
       case NonFatal(e) => Outcome.Failed(Seq(s"the engine threw $e"))
     }
 

@@ -22,7 +22,8 @@ class PaneLogSuite extends LogTest {
       val windows = GridModel.windows(spec, row.time.get)
       val taking = windows.filter(grid.due(_) > watermark)
       taking.foreach { window =>
-        open.updateWith((row.key.string, window))(held => Some(held.getOrElse(Vector.empty) :+ row.value))
+        open.updateWith((row.key.string, window))(held =>
+          Some(held.getOrElse(Vector.empty) :+ row.value))
       }
       taking.isEmpty && (windows.nonEmpty || row.time.get < watermark)
     }
@@ -60,14 +61,19 @@ class PaneLogSuite extends LogTest {
   }
 
   property("windows fire in the order in which they fall due") {
-    forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) { case ((spec, time), shifts) =>
-      val operator = new GridOperator(Grid.of(spec))
-      val rows = shifts.zipWithIndex.map { case (shift, i) =>
-        Row(LogTest.json("a"), LogTest.json("x"), Some(time + shift * reachOf(spec) / 30), i.toLong)
-      }
-      operator.process(rows, Long.MinValue)
-      val ends = operator.fire(Long.MaxValue).map(_.window.end)
-      assertEquals(ends, ends.sorted)
+    forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) {
+      case ((spec, time), shifts) =>
+        val operator = new GridOperator(Grid.of(spec))
+        val rows = shifts.zipWithIndex.map { case (shift, i) =>
+          Row(
+            LogTest.json("a"),
+            LogTest.json("x"),
+            Some(time + shift * reachOf(spec) / 30),
+            i.toLong)
+        }
+        operator.process(rows, Long.MinValue)
+        val ends = operator.fire(Long.MaxValue).map(_.window.end)
+        assertEquals(ends, ends.sorted)
     }
   }
 
