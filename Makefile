@@ -92,7 +92,7 @@ link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 	$(BIN)/python -m tests.link.check $(JAR)
 
 docs: $(VENV)/.docs-ready ## Build the documentation, into build/site
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 check: lint types test ## Run all that CI runs
 
