@@ -14,6 +14,9 @@ object Generators {
   private val Hour = 60 * Minute
   private val Day = 24 * Hour
 
+  /** How many cases to try; many more when the long checks are asked for. */
+  def cases(usual: Int): Int = if (sys.env.contains("TRANSOM_LONG")) 20 * usual else usual
+
   private val from = GridModel.toMicros(Instant.parse("1900-01-01T00:00:00Z"))
   private val until = GridModel.toMicros(Instant.parse("2100-01-01T00:00:00Z"))
 

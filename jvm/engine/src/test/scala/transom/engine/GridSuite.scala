@@ -12,7 +12,7 @@ import transom.engine.spec._
 class GridSuite extends ScalaCheckSuite {
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(2000)
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
 
   private val Hour = 3600000000L
   private val Day = 24 * Hour

@@ -10,7 +10,7 @@ import org.scalacheck.Test.Parameters
 class ZoneSuite extends ScalaCheckSuite {
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(5000)
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(5000))
 
   private val Hour = 3600000000L
 

@@ -54,9 +54,7 @@ object Settings {
       case "sliding" => Hopping(micros("size_ms"), micros("slide_ms"), offset, timeZone = zone)
       case "cumulate" =>
         Cumulate(micros("max_size_ms"), micros("step_ms"), offset, timeZone = zone)
-      case "session" | "global" | "explicit" | "count_tumbling" | "count_sliding" =>
-        throw new Malformed("the windows are not on a grid")
-      case other => throw new Malformed(s"windows of unknown type $other")
+      case other => throw new Malformed(s"windows of type $other are not on a grid")
     }
   }
 }

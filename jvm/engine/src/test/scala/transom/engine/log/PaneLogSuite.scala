@@ -13,7 +13,7 @@ import transom.engine.spec._
 class PaneLogSuite extends LogTest {
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(1000)
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
 
   private final class GridContents(spec: GridWindow, grid: Grid) extends Model {
     private val open = mutable.LinkedHashMap.empty[(String, TimeWindow), Vector[Json]]

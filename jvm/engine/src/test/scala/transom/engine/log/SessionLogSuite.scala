@@ -6,13 +6,13 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
-import transom.engine.{Sessions, TimeWindow}
+import transom.engine.{Generators, Sessions, TimeWindow}
 import transom.engine.conformance.{Fired, Json, Row, SessionOperator}
 
 class SessionLogSuite extends LogTest {
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(3000)
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(3000))
 
   /** Sessions kept one by one. In a batch those not behind the watermark come first. */
   private final class SessionContents(gap: Long, inclusive: Boolean) extends Model {
