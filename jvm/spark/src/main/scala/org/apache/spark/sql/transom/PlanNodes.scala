@@ -58,6 +58,8 @@ object WindowStrategy extends SparkStrategy {
       val own = columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
       segments(stage, operator, output, ProjectExec(own, planLater(child))) :: Nil
     case Unwrap(output, child) => UnwrapExec(output, planLater(child)) :: Nil
+    case node @ Drained(time, controlTime, _, child) =>
+      DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case FireAll(stage, output, child) => FireAllExec(stage, output, planLater(child)) :: Nil
     case _ => Nil
   }

@@ -129,7 +129,10 @@ case class StampExec(
   private def timeAt: Int = child.output.indexWhere(_.exprId == stage.time.exprId)
 
   /** Made on the driver, for each batch anew. */
-  private def stamper(): Stamper = new Stamper(stage, JudgingWatermark.of(session, operator), counts)
+  private def stamper(): Stamper = {
+    CheckpointedSpec.check(session, this)
+    new Stamper(stage, JudgingWatermark.of(session, operator), counts)
+  }
 
   override def inputRDDs(): Seq[RDD[InternalRow]] = child.asInstanceOf[CodegenSupport].inputRDDs()
 

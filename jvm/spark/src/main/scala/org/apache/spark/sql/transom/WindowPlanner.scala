@@ -17,14 +17,16 @@ import transom.engine.spec.{AggFunction, EventTime, Global, LateRows, Session, W
 object WindowPlanner {
   private val CountsName = "__transom_counts"
 
-  def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
-    val session = df.sparkSession
+  def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
+    val session = input.sparkSession
     register(session)
+    val stageSpec = StageSpec.of(input, spec, columns)
+    val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec.name) else input
     val AggFunction(aggregateColumns) = spec.function: @unchecked
     val time = spec.time.fold(lit(0L).cast(TimestampType)) { case EventTime(column, _) => columns(column) }
     val aggregation =
       Aggregation.resolve(df, spec.keyColumns.map(columns), time, aggregateColumns.map(columns))
-    val layout = new OutputLayout(df, spec, aggregation)
+    val layout = new OutputLayout(df, stageSpec, spec, aggregation)
     val operator = UUID.randomUUID().toString
     val needed = Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.row
     val segments = PaneSegments(
@@ -77,7 +79,11 @@ object WindowPlanner {
   }
 
   /** The columns that leave a stage. */
-  private final class OutputLayout(df: Dataset[Row], spec: WindowSpec, aggregation: Aggregation) {
+  private final class OutputLayout(
+      df: Dataset[Row],
+      stageSpec: StageSpec,
+      spec: WindowSpec,
+      aggregation: Aggregation) {
     private val tagged = spec.lateRows != LateRows.No
     val row: Seq[Attribute] = if (tagged && df.isStreaming) df.queryExecution.analyzed.output else Nil
 
@@ -117,7 +123,7 @@ object WindowPlanner {
       output.map(_.newInstance().withNullability(true)) :+ counts.toAttribute
 
     val stage: WindowStage = WindowStage(
-      name = spec.name.getOrElse("window"),
+      spec = stageSpec,
       windows = Windows.of(spec.window),
       keyGroups = spec.keyGroups,
       lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,

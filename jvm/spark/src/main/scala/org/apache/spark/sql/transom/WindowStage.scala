@@ -27,7 +27,7 @@ import transom.engine.spec.LateRows
  *   a fired window in terms of `keys`, `windowStart`, `windowEnd` and the functions' results
  */
 final case class WindowStage(
-    name: String,
+    spec: StageSpec,
     windows: Windows,
     keyGroups: Int,
     lateRows: LateRows,
@@ -39,6 +39,8 @@ final case class WindowStage(
     windowStart: Attribute,
     windowEnd: Attribute,
     outputColumns: Seq[NamedExpression]) {
+
+  def name: String = spec.name
 
   def functions: Seq[AggregateFunction] = aggregates.map(_.aggregateFunction)
 

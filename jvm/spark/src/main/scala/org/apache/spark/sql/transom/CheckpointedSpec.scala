@@ -1,0 +1,133 @@
+package org.apache.spark.sql.transom
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{NullNode, ObjectNode}
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
+import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
+
+import transom.spark.TransomException
+
+/**
+ * The specs in a checkpoint, `<checkpoint>/transom/<operator>.json`. State that was laid out by one spec
+ * cannot be read by another, so a run whose spec differs is refused before it touches any.
+ */
+object CheckpointedSpec {
+
+  /** Fields that say nothing about the state; see docs/decisions. */
+  private val free = Set(
+    "operator", "transom", "spec.name", "spec.layout", "spec.late_rows", "spec.clock_us", "spec.row_log",
+    "spec.time.delay_us")
+
+  /** Called for each batch of a stage, on the driver; what is to be done is done for the first. */
+  def check(session: SparkSession, stamp: StampExec): Unit =
+    JudgingWatermark.runningBatch(session).filter(_.isFirstBatch).foreach { batch =>
+      val stages = batch.executedPlan.collect { case s: StampExec => s }
+      // A static plan inside foreachBatch has the same query around it.
+      if (stages.exists(_.operator == stamp.operator))
+        check(session, batch, stamp.stage.spec, stages.map(_.stage.spec.name))
+    }
+
+  private def check(
+      session: SparkSession,
+      batch: IncrementalExecution,
+      spec: StageSpec,
+      names: Seq[String]): Unit = {
+    val files = new SpecFiles(session, new Path(batch.checkpointLocation).getParent)
+    val stored = files.read(spec.name)
+    // Before the first batch is over there is no state that the spec could differ from.
+    if (batch.currentBatchId > 0) {
+      if (stored.isEmpty)
+        files.names.find(!names.contains(_)).foreach { before =>
+          throw changed(spec.name, "name", before, spec.name)
+        }
+      stored.foreach(before => refuseChange(spec.name, before, spec.json))
+    }
+    if (!stored.contains(spec.json)) files.write(spec.name, spec.json)
+  }
+
+  /** A query that started without draining has no clock among its sources; Spark's own error is no help. */
+  def refuseNewDrain(session: SparkSession, checkpoint: Path, operator: String): Unit =
+    new SpecFiles(session, checkpoint).read(operator).map(_.path("spec").path("drain"))
+      .filter(drain => drain.isBoolean && !drain.booleanValue)
+      .foreach(_ => throw changed(operator, "drain", "false", "true"))
+
+  private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit =
+    difference("", resolved(before), resolved(after)).foreach { case (path, was, is) =>
+      throw changed(operator, path.stripPrefix("spec."), was.toString, is.toString)
+    }
+
+  private def changed(operator: String, field: String, before: String, after: String): TransomException =
+    new TransomException(
+      "TRANSOM_SPEC_CHANGED",
+      Map("operator" -> operator, "field" -> field, "before" -> before, "after" -> after))
+
+  /** The record with the columns themselves in place of their indexes. */
+  private def resolved(record: ObjectNode): ObjectNode = {
+    val whole = record.deepCopy()
+    val columns = whole.remove("columns")
+    def resolve(node: JsonNode): Unit = node.properties.asScala.toSeq.foreach { field =>
+      val (name, value) = (field.getKey, field.getValue)
+      if (name.endsWith("_column") && value.isInt) field.setValue(columns.get(value.intValue))
+      else if (name.endsWith("_columns"))
+        field.setValue(StageSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
+      else resolve(value)
+    }
+    resolve(whole)
+    whole
+  }
+
+  /** Where two records differ first: the dotted path, what stood there, what stands there now. */
+  private def difference(path: String, was: JsonNode, is: JsonNode): Option[(String, JsonNode, JsonNode)] =
+    if (free(path) || was == is) None
+    else if (was.isObject && is.isObject)
+      (was.fieldNames.asScala ++ is.fieldNames.asScala).distinct
+        .flatMap(name => difference(if (path.isEmpty) name else s"$path.$name", orNull(was.get(name)), orNull(is.get(name))))
+        .nextOption()
+    else if (was.isArray && is.isArray && was.size == is.size)
+      Iterator.range(0, was.size).flatMap(i => difference(s"$path.$i", was.get(i), is.get(i))).nextOption()
+    else Some((path, was, is))
+
+  private def orNull(node: JsonNode): JsonNode = Option(node).getOrElse(NullNode.instance)
+}
+
+/** The files of one checkpoint. */
+private final class SpecFiles(session: SparkSession, checkpoint: Path) {
+  private val Suffix = ".json"
+  private val directory = new Path(checkpoint, "transom")
+  private val files = CheckpointFileManager.create(checkpoint, session.sessionState.newHadoopConf())
+
+  private def file(operator: String): Path = new Path(directory, operator + Suffix)
+
+  def names: Seq[String] =
+    if (!files.exists(directory)) Nil
+    else
+      files.list(directory).toSeq.map(_.getPath.getName)
+        .filter(name => name.endsWith(Suffix) && !name.startsWith(".")).map(_.stripSuffix(Suffix)).sorted
+
+  def read(operator: String): Option[ObjectNode] =
+    if (!files.exists(file(operator))) None
+    else {
+      val in = files.open(file(operator))
+      try Some(StageSpec.read(new String(in.readAllBytes(), UTF_8)))
+      finally in.close()
+    }
+
+  def write(operator: String, record: ObjectNode): Unit = {
+    files.mkdirs(directory)
+    val out = files.createAtomic(file(operator), overwriteIfPossible = true)
+    try {
+      out.write(StageSpec.pretty(record).getBytes(UTF_8))
+      out.close()
+    } catch {
+      case e: Throwable =>
+        out.cancel()
+        throw e
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package org.apache.spark.sql.transom
+
+import java.util.UUID
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.types.TimestampType
+
+import transom.engine.GlobalGrid
+
+/**
+ * Lets a stream's windows fire when an `availableNow` run ends. Below each watermark node of the input a
+ * control row joins in, from the clock, whose time takes the watermark to the end of time; above the node
+ * it is taken out again.
+ */
+object Drain {
+
+  /** The watermark of a drained query, at which the last window is due. */
+  private val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
+
+  private val NoTime = "__transom_no_time"
+
+  def below(df: Dataset[Row], operator: String): Dataset[Row] =
+    if (!hasWatermark(df)) withoutTime(df, operator)
+    else {
+      val clock = clockRelation(df, operator)
+      val plan = df.queryExecution.analyzed
+      val withClock = watermarksWithClock(plan)
+      Dataset.ofRows(
+        df.sparkSession,
+        plan.transformUp {
+          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock)
+        })
+    }
+
+  /** The watermark nodes that a clock moves. */
+  def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
+    plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) => watermark.nodeId }.toSet
+
+  private def hasWatermark(df: Dataset[Row]): Boolean =
+    df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
+
+  /** Rows without event time get a watermark that only draining moves. */
+  private def withoutTime(df: Dataset[Row], operator: String): Dataset[Row] = {
+    val timed = df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
+    below(timed.asInstanceOf[Dataset[Row]], operator).drop(NoTime).asInstanceOf[Dataset[Row]]
+  }
+
+  private def clockRelation(df: Dataset[Row], operator: String): LogicalPlan = {
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    // Spark finds a source by its class name; the jar may have been added to a running session.
+    thread.setContextClassLoader(getClass.getClassLoader)
+    try {
+      val clock: DataFrame = df.sparkSession.readStream
+        .format(classOf[ClockSource].getName)
+        .option(ClockSource.OperatorOption, operator)
+        .load()
+      clock.queryExecution.analyzed
+    } finally thread.setContextClassLoader(before)
+  }
+
+  private def drained(watermark: EventTimeWatermark, clock: LogicalPlan): LogicalPlan = {
+    val delayMs = EventTimeWatermark.getDelayMs(watermark.delay)
+    val controlTime = (EndMs + math.min(delayMs, EndMs)) * 1000L
+    val controlRow = watermark.child.output.map { column =>
+      val isTime = column.exprId == watermark.eventTime.exprId && column.dataType == TimestampType
+      Alias(Literal(if (isTime) controlTime else null, column.dataType), column.name)()
+    }
+    val united = Union(watermark.child, Project(controlRow, clock))
+    Drained(
+      watermark.eventTime,
+      controlTime,
+      watermark.child.output.filterNot(_.nullable),
+      watermark.withNewChildren(Seq(united)).asInstanceOf[EventTimeWatermark])
+  }
+}
+
+/**
+ * Takes the control row out, directly above the watermark node. A node of its own, since Catalyst would
+ * move a filter below the watermark, which must see the row.
+ *
+ * @param notNull
+ *   columns that are null in the control row only
+ */
+case class Drained(time: Attribute, controlTime: Long, notNull: Seq[Attribute], child: LogicalPlan)
+    extends UnaryNode {
+
+  override lazy val references: AttributeSet = AttributeSet(time)
+
+  override def output: Seq[Attribute] = {
+    val restored = AttributeSet(notNull)
+    child.output.map(column => if (restored.contains(column)) column.withNullability(false) else column)
+  }
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): Drained = copy(child = newChild)
+}
+
+case class DrainedExec(time: Attribute, controlTime: Long, output: Seq[Attribute], child: SparkPlan)
+    extends UnaryExecNode {
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val timeAt = child.output.indexWhere(_.exprId == time.exprId)
+    val control = controlTime
+    child.execute().mapPartitions(_.filter(row => row.isNullAt(timeAt) || row.getLong(timeAt) != control))
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): DrainedExec = copy(child = newChild)
+}

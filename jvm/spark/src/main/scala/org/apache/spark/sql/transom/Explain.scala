@@ -1,0 +1,99 @@
+package org.apache.spark.sql.transom
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.classic.Dataset
+
+import transom.spark.TransomException
+
+/** Says what the window stages of a DataFrame do, and how. */
+object Explain {
+
+  def json(df: Dataset[Row]): String = StageSpec.pretty(StageSpec.array(records(df)))
+
+  def text(df: Dataset[Row]): String = records(df).map(stage).mkString("\n\n")
+
+  private def records(df: Dataset[Row]): Seq[JsonNode] = {
+    val stages = StageSpec.stagesOf(df.queryExecution.analyzed)
+    if (stages.isEmpty) throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
+    stages.map(_.spec.json)
+  }
+
+  private def stage(record: JsonNode): String = {
+    val spec = record.get("spec")
+    val columns = record.get("columns").elements.asScala.toSeq
+    def column(index: JsonNode): String = {
+      val found = columns(index.intValue)
+      s"${found.get("sql").asText} ${found.get("type").asText}"
+    }
+    def list(indexes: JsonNode): String = indexes.elements.asScala.map(column).mkString(", ")
+    val window = spec.get("window")
+    val lines = Seq(
+      "window" -> describe(window),
+      "keys" -> Some(list(spec.get("key_columns"))).filter(_.nonEmpty).getOrElse("none: one window for all rows"),
+      "time" -> (if (spec.get("time").isNull) "none" else column(spec.get("time").get("time_column"))),
+      "trigger" -> describe(spec.get("trigger")),
+      "aggregates" -> list(spec.get("function").get("aggregate_columns")),
+      "late rows" -> lateRows(spec),
+      "drain" -> (if (spec.get("drain").booleanValue) "open windows fire when an availableNow run ends" else "no"),
+      "layout" -> "panes: aggregates that the watermark fires are kept as partial results",
+      "key groups" -> spec.get("key_groups").asText,
+      "state" -> state(window))
+    (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" }).mkString("\n")
+  }
+
+  private def lateRows(spec: JsonNode): String = {
+    val what = spec.get("late_rows").asText match {
+      case "no" => "counted"
+      case "late" => "counted, and handed on"
+      case "partly" => "counted, and handed on, also those that missed some of their windows only"
+    }
+    s"$what; allowed lateness ${duration(spec.get("allowed_lateness_us").longValue)}"
+  }
+
+  private def state(window: JsonNode): String = {
+    val pane = window.get("kind").asText match {
+      case "tumbling" | "calendar" => Some("window")
+      case "hopping" =>
+        val gcd = BigInt(micros(window, "size_us")).gcd(BigInt(micros(window, "slide_us")))
+        Some(s"${duration(gcd.toLong)} of time")
+      case "cumulate" => Some(s"${duration(micros(window, "step_us"))} of time")
+      case "session" => Some(s"${duration(micros(window, "gap_us"))} of time, with the bounds of sessions")
+      case _ => None
+    }
+    val lasts =
+      if (window.get("kind").asText == "session") "until a session has closed"
+      else "until the last window over them has fired"
+    s"for each key group${pane.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $lasts"
+  }
+
+  private def micros(node: JsonNode, field: String): Long = node.get(field).longValue
+
+  /** A value of the message: its kind, then its fields. */
+  private def describe(value: JsonNode): String = {
+    val fields = value.properties.asScala.toSeq.map(f => (f.getKey, f.getValue)).collect {
+      case (name, v) if name.endsWith("_us") && v.isIntegralNumber =>
+        s"${words(name.stripSuffix("_us"))} ${duration(v.longValue)}"
+      case (name, v) if v.isObject => s"${words(name)} ${describe(v)}"
+      case (name, v) if name != "kind" && !v.isNull => s"${words(name)} ${v.asText}"
+    }
+    (words(value.get("kind").asText) +: fields).mkString(", ")
+  }
+
+  private def words(name: String): String = name.replace('_', ' ')
+
+  private val units = Seq(
+    "day" -> 86400000000L, "hour" -> 3600000000L, "minute" -> 60000000L, "second" -> 1000000L,
+    "millisecond" -> 1000L, "microsecond" -> 1L)
+
+  private[transom] def duration(micros: Long): String = {
+    val (parts, _) = units.foldLeft((Vector.empty[String], micros)) { case ((done, left), (unit, size)) =>
+      val n = left / size
+      val part = if (n == 0) None else Some(s"$n $unit${if (n.abs == 1) "" else "s"}")
+      (done ++ part, left % size)
+    }
+    if (parts.isEmpty) "0 seconds" else parts.mkString(" ")
+  }
+}

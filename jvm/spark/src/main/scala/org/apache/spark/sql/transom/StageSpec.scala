@@ -1,0 +1,109 @@
+package org.apache.spark.sql.transom
+
+import scala.collection.mutable
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.Dataset
+
+import transom.engine.spec.{AggFunction, WindowSpec}
+import transom.spark.{PythonApi, SpecCodec, TransomException}
+
+/**
+ * What a stage was asked to do, as it is stored in the checkpoint and shown by `explain`.
+ *
+ * @param name
+ *   unique in its plan, and the same each time the plan is built
+ * @param record
+ *   JSON: the message as sent, and beside it what each of its columns is
+ */
+final case class StageSpec(name: String, record: String) {
+  def json: ObjectNode = StageSpec.read(record)
+
+  // Spark prints it with each node of a plan.
+  override def toString: String = name
+}
+
+object StageSpec {
+  private val mapper = new ObjectMapper()
+  private val DefaultName = "window"
+  private val ValidName = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}".r
+
+  def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
+
+  def pretty(node: JsonNode): String = mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
+
+  def array(nodes: Seq[JsonNode]): ArrayNode =
+    nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
+
+  /** The stages of a plan, those that rows come to first in front. */
+  def stagesOf(plan: LogicalPlan): Seq[WindowStage] =
+    plan.collect { case segments: PaneSegments => segments }.reverse.distinctBy(_.operator).map(_.stage)
+
+  def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): StageSpec = {
+    val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.spec.name))
+    val record = mapper.createObjectNode()
+    record.put("operator", name).put("transom", PythonApi.version()).put("layout", "panes")
+    record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
+    record.set[JsonNode]("columns", array(describe(df, spec, columns)))
+    StageSpec(name, mapper.writeValueAsString(record))
+  }
+
+  /** The user's name, or else one that tells how many stages lie below. */
+  private def nameOf(wanted: Option[String], below: Seq[String]): String = {
+    def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
+    wanted match {
+      case Some(name) if !ValidName.matches(name) => throw badName(name, "it is no plain word")
+      case Some(name) if isTaken(name) => throw badName(name, "an earlier stage of the query has it")
+      case Some(name) => name
+      case None =>
+        val numbered = Iterator.from(below.length + 1).map(i => s"${DefaultName}_$i")
+        (Iterator(DefaultName).filter(_ => below.isEmpty) ++ numbered).find(!isTaken(_)).get
+    }
+  }
+
+  private def badName(name: String, why: String): TransomException =
+    new TransomException("TRANSOM_BAD_NAME", Map("name" -> name, "why" -> why))
+
+  /** The meaning of each column: its SQL, its type and the types of the columns that it reads. */
+  private def describe(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Seq[JsonNode] = {
+    val AggFunction(aggregates) = spec.function: @unchecked
+    val ofRows = columns.indices.filterNot(aggregates.toSet)
+    val resolved =
+      ofRows.zip(topLevel(df.select(ofRows.map(columns): _*).queryExecution.analyzed)) ++
+        aggregates.zip(topLevel(df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
+          .queryExecution.analyzed))
+    val byIndex = resolved.toMap
+    columns.indices.map(i => describe(byIndex(i)))
+  }
+
+  private def topLevel(plan: LogicalPlan): Seq[Expression] = {
+    // Where Spark computes an expression in a node further down, its column stands for it.
+    val computed = AttributeMap(plan.collect { case node => node.expressions }.flatten.collect {
+      case alias: Alias => alias.toAttribute -> alias.child
+    })
+    def expanded(e: Expression): Expression = e.transformUp { case a: Attribute => computed.getOrElse(a, a) }
+    plan.output.map(expanded)
+  }
+
+  private def describe(expression: Expression): JsonNode = {
+    val node = mapper.createObjectNode()
+    node.put("sql", sqlOf(expression)).put("type", expression.dataType.sql)
+    val reads = node.putObject("reads")
+    expression.references.toSeq.sortBy(_.name).foreach(a => reads.put(a.name, a.dataType.sql))
+    node
+  }
+
+  /** The SQL without what changes from one run to the next, or says nothing about the values. */
+  private def sqlOf(expression: Expression): String = {
+    val variables = mutable.LinkedHashMap.empty[ExprId, String]
+    expression.transformUp {
+      case a: AttributeReference => a.withQualifier(Nil)
+      case v: NamedLambdaVariable =>
+        v.copy(name = variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"))
+    }.sql
+  }
+}
