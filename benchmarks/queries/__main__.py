@@ -33,7 +33,8 @@ SIDES = ("native", "transom")
 def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]:
     """Run one side of a query once, in a process and a folder of its own."""
     work = Path(tempfile.mkdtemp(prefix=f"{name}-{side}-", dir=BUILD))
-    command = [sys.executable, "-m", "benchmarks.queries.once", name, side, folder, work, *options]
+    command = [sys.executable, "-m", "benchmarks.queries.once", name, side, *options]
+    command += [str(folder), str(work)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     finally:
