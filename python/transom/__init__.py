@@ -8,9 +8,10 @@ from transom.assigners import Calendar, Cumulate, Hopping, Tumbling, Window
 from transom.clocks import EventTime
 from transom.config import configure, jar_path
 from transom.sessions import Global, Session, Sliding
+from transom.streams import Stream, stream
 from transom.tagged import route, untag
 from transom.triggers import EndOfStream, Trigger
-from transom.windowed import Stream, Windowed, explain, stream
+from transom.windowed import Windowed, explain
 
 __all__ = [
     "Calendar",

@@ -24,7 +24,9 @@ def apply(df: DataFrame, message: Mapping[str, Any], columns: Sequence[Column]) 
     """Plan a window stage over a DataFrame."""
     session = df.sparkSession
     entry = _entry(session)
-    jvm_columns = session._jvm.java.util.ArrayList()
+    jvm = session._jvm
+    assert jvm is not None  # check_session let no other session pass
+    jvm_columns = jvm.java.util.ArrayList()
     for column in columns:
         jvm_columns.add(column._jc)
     return DataFrame(entry.apply(df._jdf, spec.encode(message), jvm_columns), session)

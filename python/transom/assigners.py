@@ -1,7 +1,8 @@
 """Windows: frozen values that say how rows are put into windows.
 
 They need no session and are equal by meaning: ``Tumbling(size="60 seconds")`` is
-``Tumbling(size="1 minute")``. What each means is told by its numbered rules in ``docs/semantics.md``.
+``Tumbling(size="1 minute")``. What each means is told by its numbered rules in
+``docs/semantics.md``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def _computed() -> Any:
 class Tumbling(Window):
     """Windows of one size side by side: each row is in one.
 
-    Starts are ``k * size + offset`` since 1970 on the wall clock of ``time_zone`` (flink.md 1.2, 1.3).
+    Starts are ``k * size + offset`` since 1970 on the wall clock of ``time_zone`` (flink.md 1.2,
+    1.3).
 
     Parameters
     ----------
@@ -53,7 +55,8 @@ class Tumbling(Window):
         Which end belongs to a window: ``[start, end)``, or ``(start, end]``, which fires when the
         watermark is past the end.
     time_zone : str
-        Whose wall clock the grid lies on; a window of 4 hours lasts 3 or 5 on days when clocks change.
+        Whose wall clock the grid lies on; a window of 4 hours lasts 3 or 5 on days when clocks
+        change.
 
     Raises
     ------
@@ -137,7 +140,8 @@ class Hopping(Window):
             )
         object.__setattr__(self, "_size_us", size)
         object.__setattr__(self, "_slide_us", slide)
-        object.__setattr__(self, "_offset_us", check_offset(self.offset, "slide", self.slide, slide))
+        offset = check_offset(self.offset, "slide", self.slide, slide)
+        object.__setattr__(self, "_offset_us", offset)
         check_grid(self.closed, self.time_zone)
 
     def to_wire(self) -> dict[str, Any]:
@@ -192,7 +196,11 @@ class Cumulate(Window):
         step = positive_micros("step", self.step)
         if size % step:
             raise value_error(
-                "NOT_A_MULTIPLE", arg="size", value=repr(self.size), of="step", length=repr(self.step)
+                "NOT_A_MULTIPLE",
+                arg="size",
+                value=repr(self.size),
+                of="step",
+                length=repr(self.step),
             )
         object.__setattr__(self, "_size_us", size)
         object.__setattr__(self, "_step_us", step)

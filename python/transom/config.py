@@ -34,8 +34,8 @@ def jar_path() -> str:
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Prepare a session for windows.
 
-    Adds the jar to ``spark.jars``, keeping what is there, and chooses what the state of windows needs
-    unless the builder chose otherwise: RocksDB with changelog checkpoints, row counting off.
+    Adds the jar to ``spark.jars``, keeping what is there, and chooses what the state of windows
+    needs unless the builder chose otherwise: RocksDB with changelog checkpoints, row counting off.
 
     Parameters
     ----------

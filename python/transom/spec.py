@@ -1,8 +1,8 @@
 """The message that describes a window stage to the JVM.
 
 It has a ``version``, every field always, and a ``kind`` for every choice; columns travel beside it
-and are named by index. ``spec/window-spec.schema.json`` is its schema, ``spec/cases`` are examples that
-both languages read. Fields of parts that are not built yet hold their defaults.
+and are named by index. ``spec/window-spec.schema.json`` is its schema, ``spec/cases`` are examples
+that both languages read. Fields of parts that are not built yet hold their defaults.
 """
 
 from __future__ import annotations

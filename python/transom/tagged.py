@@ -45,11 +45,11 @@ def route(
 ) -> Writer:
     """A function for ``foreachBatch`` that hands each kind of row to its own writer.
 
-    A writer gets plain columns and the batch id. The batch is computed once, whatever the writers do,
-    so that counts stay exact, and every partition is consumed, as the state store needs. A batch that
-    was handed out whole is not handed out again by the same function; after a crash in the middle
-    Spark repeats the batch under its old id, so a writer that must not write twice replaces what it
-    wrote under that id.
+    A writer gets plain columns and the batch id. The batch is computed once, whatever the writers
+    do, so that counts stay exact, and every partition is consumed, as the state store needs. A
+    batch that was handed out whole is not handed out again by the same function; after a crash in
+    the middle Spark repeats the batch under its old id, so a writer that must not write twice
+    replaces what it wrote under that id.
 
     Parameters
     ----------

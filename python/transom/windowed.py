@@ -1,4 +1,4 @@
-"""From a DataFrame over keys and windows to a DataFrame: the methods that users call."""
+"""From rows in windows to a DataFrame: the steps and the terminal that users call."""
 
 from __future__ import annotations
 
@@ -6,99 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from transom import _bridge, spec
 from transom._checks import check_choice, check_count, check_flag
 from transom.assigners import Window
-from transom.clocks import EventTime
 from transom.durations import Duration, natural_micros, positive_micros
-from transom.errors import runtime_error, type_error, value_error
+from transom.errors import type_error, value_error
+from transom.rows import Rows
 from transom.sessions import Global
 from transom.triggers import AFTER_WATERMARK, EndOfStream, Trigger
 
-Col = str | Column
 Layout = Literal["auto", "panes", "keyed"]
-
-_WATERMARK = "spark.watermarkDelayMs"
-_EVENT_TIME = "__transom_event_time"
-
-
-def stream(df: DataFrame, *, time: Col | EventTime | None = None) -> Stream:
-    """Begin a windowed computation over a DataFrame, streaming or static.
-
-    Parameters
-    ----------
-    df : DataFrame
-        The rows. A streaming one needs a watermark, its own or one by `EventTime`.
-    time : str, Column or EventTime, optional
-        The rows' time: a timestamp, or the ``window`` column of an earlier stage, whose last instant
-        counts. None only for `Global` windows.
-
-    Raises
-    ------
-    PySparkValueError
-        ``TRANSOM_NO_WATERMARK``, ``TRANSOM_TWO_WATERMARKS``, ``TRANSOM_UNKNOWN_COLUMN``.
-    PySparkRuntimeError
-        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``.
-    """
-    if type(df).__module__.startswith("pyspark.sql.connect"):
-        raise runtime_error("CONNECT_UNSUPPORTED")
-    if not isinstance(df, DataFrame):
-        raise type_error("df", "a DataFrame", df)
-    _bridge.check_session(df.sparkSession)
-    if time is None:
-        return Stream(df, None, ())
-    clock = time if isinstance(time, EventTime) else EventTime(time)
-    column = _column(df, "time", clock.time)
-    marked = [field.name for field in df.schema.fields if _WATERMARK in field.metadata]
-    if clock.delay is not None and marked:
-        raise value_error("TWO_WATERMARKS", column=marked[0])
-    if not df.isStreaming or marked:
-        return Stream(df, column, ())
-    if clock.delay is None:
-        raise value_error("NO_WATERMARK", time=repr(clock.time))
-    name, delay = clock.time, f"{clock.delay_us} microseconds"
-    if not isinstance(name, str):
-        df, name = df.withColumn(_EVENT_TIME, column), _EVENT_TIME
-    return Stream(df.withWatermark(name, delay), F.col(name), ())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stream:
-    """Rows with a time, made by `stream`; immutable, so one may serve many windows."""
-
-    _df: DataFrame
-    _time: Column | None
-    _keys: tuple[Column, ...]
-
-    def key_by(self, *keys: Col) -> Stream:
-        """Give every combination of these columns windows of its own; null is a key.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_SET_TWICE``, ``TRANSOM_UNKNOWN_COLUMN``.
-        """
-        if self._keys:
-            raise value_error("SET_TWICE", step="key_by")
-        return replace(self, _keys=tuple(_column(self._df, "keys", key) for key in keys))
-
-    def window(self, window: Window) -> Windowed:
-        """Put the rows into windows.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_NO_CLOCK`` without a time, but for `Global`.
-        """
-        if not isinstance(window, Window):
-            raise type_error("window", "a window such as Tumbling(size='1 hour')", window)
-        if self._time is None and not isinstance(window, Global):
-            raise value_error("NO_CLOCK", window=type(window).__name__)
-        return Windowed(self, window)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +33,7 @@ class _Options:
 class Windowed:
     """Rows in windows, made by `Stream.window`; its steps return a new one, `agg` a DataFrame."""
 
-    _stream: Stream
+    _rows: Rows
     _window: Window
     _trigger: Trigger | None = None
     _lateness_us: int | None = None
@@ -146,9 +65,10 @@ class Windowed:
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_LATENESS_UNSUPPORTED`` above 0, ``TRANSOM_NEGATIVE``, ``TRANSOM_NOT_EVENT_TIME``.
+            ``TRANSOM_LATENESS_UNSUPPORTED`` above 0, ``TRANSOM_NEGATIVE``,
+            ``TRANSOM_NOT_EVENT_TIME``.
         """
-        if self._stream._time is None:
+        if self._rows.time is None:
             raise value_error("NOT_EVENT_TIME")
         found = natural_micros("lateness", lateness)
         if found:
@@ -159,7 +79,8 @@ class Windowed:
         """Deliver rows whose windows had closed: the result becomes tagged rows.
 
         Columns of the ``late`` struct: ``row`` (the input), ``reason`` ("late", "late_session",
-        "late_partly"), ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query``, ``at``.
+        "late_partly"), ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query``,
+        ``at``.
 
         Parameters
         ----------
@@ -170,7 +91,7 @@ class Windowed:
         return self._with("with_late_rows", _late_rows="partly" if partly else "late")
 
     def drain(self) -> Windowed:
-        """Fire all open windows when an ``availableNow`` run ends, which ends the checkpoint too."""
+        """Fire open windows when an ``availableNow`` run ends, which ends the checkpoint too."""
         return self._with("drain", _drain=True)
 
     def options(
@@ -222,8 +143,8 @@ class Windowed:
         Returns
         -------
         DataFrame
-            The keys, ``window`` as ``struct<start, end>``, the aggregates; fit for ``writeStream`` in
-            append mode and for further stages.
+            The keys, ``window`` as ``struct<start, end>``, the aggregates; fit for ``writeStream``
+            in append mode and for further stages.
 
         Raises
         ------
@@ -232,7 +153,8 @@ class Windowed:
         PySparkRuntimeError
             ``TRANSOM_JAR_MISSING``, ``TRANSOM_JAR_VERSION``, ``TRANSOM_SPARK_VERSION``.
         IllegalArgumentException
-            ``TRANSOM_AGGREGATE_UNSUPPORTED``, ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_NOT_A_TIMESTAMP``.
+            ``TRANSOM_AGGREGATE_UNSUPPORTED``, ``TRANSOM_NOT_AN_AGGREGATE``,
+            ``TRANSOM_NOT_A_TIMESTAMP``.
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE")
@@ -241,9 +163,9 @@ class Windowed:
                 raise type_error("aggregates", "Columns such as F.count('*')", aggregate)
         if isinstance(self._window, Global) and self._trigger is None:
             raise value_error("NEEDS_TRIGGER")
-        keys, time = self._stream._keys, self._stream._time
+        keys, time = self._rows.keys, self._rows.time
         columns = [*keys, *([] if time is None else [time]), *aggregates]
-        result = _bridge.apply(self._stream._df, self._message(len(aggregates)), columns)
+        result = _bridge.apply(self._rows.df, self._message(len(aggregates)), columns)
         _check_names(result, tagged=self._late_rows is not None)
         return result
 
@@ -254,13 +176,13 @@ class Windowed:
         return replace(self, **fields)
 
     def _message(self, aggregates: int) -> dict[str, Any]:
-        keys = len(self._stream._keys)
+        keys = len(self._rows.keys)
         options = self._options or _Options()
         time = {"kind": "event_time", "time_column": keys, "delay_us": None}
         return spec.message(
             name=options.name,
             keys=keys,
-            time=None if self._stream._time is None else time,
+            time=None if self._rows.time is None else time,
             window=self._window.to_wire(),
             trigger=(self._trigger or EndOfStream()).to_wire()
             if isinstance(self._window, Global)
@@ -287,20 +209,6 @@ def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     """
     check_choice("mode", mode, ("text", "json"))
     return _bridge.explain(df, mode)
-
-
-def _column(df: DataFrame, arg: str, column: object) -> Column:
-    if isinstance(column, Column):
-        return column
-    if not isinstance(column, str):
-        raise type_error(arg, "a column or its name", column)
-    try:
-        df.select(column)
-    except AnalysisException:
-        raise value_error(
-            "UNKNOWN_COLUMN", arg=arg, column=repr(column), columns=", ".join(df.columns)
-        ) from None
-    return F.col(column)
 
 
 def _check_names(result: DataFrame, *, tagged: bool) -> None:
