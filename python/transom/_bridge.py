@@ -1,80 +1,80 @@
 """The only file that touches the JVM.
 
-One call crosses: the message as JSON and the columns it names go in, a DataFrame comes out.
+One call crosses: the message as JSON and the columns that it names go in, a DataFrame comes out.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+import json
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from transom import spec
+from transom._columns import column
+from transom._errors import runtime_error
 from transom._version import __version__
-from transom.config import jar_path
-from transom.errors import runtime_error
+from transom.config import SUPPORTED_SPARK, jar_path
+from transom.spec import WindowSpec, encode
 
-SUPPORTED_SPARK = ("4.2", "4.3")
+# Scala keeps an object as the one instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
 
-def apply(df: DataFrame, message: Mapping[str, Any], columns: Sequence[Column]) -> DataFrame:
-    """Plan a window stage over a DataFrame."""
+def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
+    """The DataFrame of a window stage over `df`."""
+    entry = entry_object(df)
+    message, columns = encode(spec)
     session = df.sparkSession
-    entry = _entry(session)
-    jvm = session._jvm
-    assert jvm is not None  # check_session let no other session pass
-    jvm_columns = jvm.java.util.ArrayList()
-    for column in columns:
-        jvm_columns.add(column._jc)
-    return DataFrame(entry.apply(df._jdf, spec.encode(message), jvm_columns), session)
+    beside = _jvm(session).java.util.ArrayList()
+    for named in columns:
+        beside.add(column(named)._jc)
+    return ClassicDataFrame(entry.apply(df._jdf, json.dumps(message), beside), session)
 
 
 def explain(df: DataFrame, mode: str) -> str:
-    """What the JVM says of the stages of a DataFrame."""
-    return str(_entry(df.sparkSession).explain(df._jdf, mode))
+    """What the JVM says about the stages of `df`."""
+    return str(entry_object(df).explain(df._jdf, mode))
 
 
-def check_session(session: SparkSession) -> None:
-    """Refuse sessions that cannot run windows.
-
-    Raises
-    ------
-    PySparkRuntimeError
-        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``.
-    """
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+def entry_object(df: DataFrame) -> Any:
+    """The jar's entry in the session of `df`, which need not have been made by `configure`."""
+    if not isinstance(df, ClassicDataFrame):
         raise runtime_error("CONNECT_UNSUPPORTED")
-    if not session.version.startswith(tuple(f"{minor}." for minor in SUPPORTED_SPARK)):
-        supported = " and ".join(f"{minor}.x" for minor in SUPPORTED_SPARK)
-        raise runtime_error("SPARK_VERSION", found=session.version, supported=supported)
-
-
-def _entry(session: SparkSession) -> Any:
-    """The entry object of the jar, which is loaded into a live session that lacks it."""
-    check_session(session)
-    # Found by this loader whichever way the jar came. Py4J's own look-up knows jars from the start
-    # of Spark only, and in other threads not even those.
-    loader = session._jsparkSession.sharedState().jarClassLoader()
-    loaded = _load(loader)
-    if loaded is None:
-        session.sql(f"ADD JAR '{jar_path()}'")
-        loaded = _load(loader)
-    if loaded is None:
+    session = df.sparkSession
+    if not session.version.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK)):
+        raise runtime_error(
+            "SPARK_VERSION",
+            spark=session.version,
+            package=__version__,
+            supported=" and ".join(f"{line}.x" for line in SUPPORTED_SPARK),
+        )
+    entry = _load(session)
+    if entry is None:
+        # A path in SQL text: its quotes must not end it.
+        path = jar_path().replace("\\", "\\\\").replace("'", "\\'")
+        session.sql(f"ADD JAR '{path}'")
+        entry = _load(session)
+    if entry is None:
         raise runtime_error("JAR_MISSING", path=jar_path())
-    entry = loaded.getField("MODULE$").get(None)
-    found = entry.version()
-    if found != __version__:
-        raise runtime_error("JAR_VERSION", found=found, wanted=__version__)
+    version = entry.version()
+    if version != __version__:
+        raise runtime_error("JAR_VERSION", jar=version, package=__version__)
     return entry
 
 
-def _load(loader: Any) -> Any | None:
+def _load(session: SparkSession) -> Any:
+    # Py4J looks classes up with the loader of its own thread, which does not see added jars. This
+    # loader sees them, and those of spark.jars too.
+    loader = session._jsparkSession.sharedState().jarClassLoader()
     try:
-        return loader.loadClass(_ENTRY)
+        return loader.loadClass(_ENTRY).getField("MODULE$").get(None)
     except Py4JJavaError as error:
-        if error.java_exception.getClass().getName() == "java.lang.ClassNotFoundException":
+        if "ClassNotFoundException" in str(error.java_exception.getClass().getName()):
             return None
         raise
+
+
+def _jvm(session: SparkSession) -> Any:
+    assert isinstance(session._jsparkSession, JavaObject)
+    return session._jvm

@@ -1,53 +1,67 @@
-"""Checks that several values share; each names the argument at fault."""
+"""Checks of arguments, each named in the error if it is wrong."""
 
-from __future__ import annotations
+import re
+from collections.abc import Collection
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
-from collections.abc import Sequence
-from zoneinfo import ZoneInfo
+from transom._errors import type_error, value_error
 
-from transom.durations import Duration, micros
-from transom.errors import type_error, value_error
+# What the JVM takes beside the names of regions: offsets, and short names that it has kept.
+_OFFSET = re.compile(r"Z|(UTC|GMT|UT)?([+-](\d{1,2}|\d\d:\d\d(:\d\d)?|\d{4}|\d{6}))?", re.ASCII)
+_SHORT_NAMES = re.compile(
+    "A(CT|ET|GT|RT|ST)|B[ES]T|C(AT|NT|ST|TT)|E(AT|CT|ST)|HST|I[ES]T|JST|M[IS]T|N[ES]T|P(LT|NT|RT|ST)"
+    "|SST|VST"
+)
+_LARGEST_INT = 2**31 - 1
 
 
-def check_choice(arg: str, value: object, choices: Sequence[str]) -> None:
-    """``TRANSOM_BAD_CHOICE`` unless the value is one of the choices."""
-    if not isinstance(value, str):
-        raise type_error(arg, "text", value)
+def choice(argument: str, value: object, choices: Collection[object]) -> None:
+    """One of some words."""
+    text(argument, value)
     if value not in choices:
-        shown = ", ".join(repr(choice) for choice in choices)
-        raise value_error("BAD_CHOICE", arg=arg, value=repr(value), choices=shown)
+        shown = ", ".join(repr(word) for word in choices)
+        raise value_error("BAD_CHOICE", argument=argument, value=repr(value), choices=shown)
 
 
-def check_count(arg: str, value: object) -> None:
-    """``TRANSOM_NOT_POSITIVE`` unless the value is a whole number above 0."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise type_error(arg, "a whole number", value)
-    if value <= 0:
-        raise value_error("NOT_POSITIVE", arg=arg, value=value)
+def text(argument: str, value: object) -> None:
+    """Text."""
+    if not isinstance(value, str):
+        raise type_error(argument, value, "text")
 
 
-def check_flag(arg: str, value: object) -> None:
-    """``TRANSOM_BAD_TYPE`` unless the value is True or False."""
+def flag(argument: str, value: object) -> None:
+    """True or False."""
     if not isinstance(value, bool):
-        raise type_error(arg, "True or False", value)
+        raise type_error(argument, value, "True or False")
 
 
-def check_grid(closed: object, time_zone: object) -> None:
-    """Checks what all windows on a grid have."""
-    check_choice("closed", closed, ("left", "right"))
-    if not isinstance(time_zone, str):
-        raise type_error("time_zone", "text", time_zone)
+def whole_number(argument: str, value: object, *, least: int, most: int = _LARGEST_INT) -> None:
+    """A whole number between two others, the lower of which is 0 or 1."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise type_error(argument, value, "a whole number")
+    if value < least:
+        condition = "NOT_POSITIVE" if least else "NEGATIVE"
+        raise value_error(condition, argument=argument, value=value)
+    if value > most:
+        choices = f"the whole numbers up to {most}"
+        raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
+
+
+def time_zone(argument: str, value: object) -> None:
+    """The name of a time zone."""
+    text(argument, value)
+    if not _is_zone(str(value)):
+        raise value_error("UNKNOWN_TIME_ZONE", argument=argument, value=repr(value))
+
+
+@cache
+def _is_zone(name: str) -> bool:
+    if name and (_SHORT_NAMES.fullmatch(name) or _OFFSET.fullmatch(name)):
+        return True
     try:
-        ZoneInfo(time_zone)
+        ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        raise value_error("UNKNOWN_TIME_ZONE", value=repr(time_zone)) from None
-
-
-def check_offset(offset: Duration, period: str, length: object, period_us: int) -> int:
-    """Microseconds of an offset; ``TRANSOM_OFFSET_TOO_LARGE`` unless shorter than the period."""
-    found = micros("offset", offset)
-    if abs(found) >= period_us:
-        raise value_error(
-            "OFFSET_TOO_LARGE", value=repr(offset), period=period, length=repr(length)
-        )
-    return found
+        # Some machines have no list of zones: there only the JVM can tell, which has its own.
+        return not available_timezones()
+    return True

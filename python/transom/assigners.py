@@ -1,175 +1,143 @@
-"""Windows: frozen values that say how rows are put into windows.
+"""Windows: frozen values that say which rows belong together.
 
-They need no session and are equal by meaning: ``Tumbling(size="60 seconds")`` is
-``Tumbling(size="1 minute")``. What each means is told by its numbered rules in
-``docs/semantics.md``.
+They need no session, and are equal by meaning.
 """
 
-from __future__ import annotations
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
-
-from transom._checks import check_choice, check_count, check_grid, check_offset
-from transom.durations import Duration, positive_micros
-from transom.errors import value_error
+from transom import _checks
+from transom._durations import Duration, duration, positive, shown
+from transom._errors import value_error
 
 Closed = Literal["left", "right"]
 Unit = Literal["day", "week", "month", "quarter", "year"]
-Day = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
-_DAY_US = 86_400_000_000
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MOST_UNITS = 100_000
 _MOST_WINDOWS = 10_000_000
 
 
 class Window:
-    """What a window is put together from; the classes of this module are all there are."""
+    """Any of the windows below; it has no use of its own."""
 
     __slots__ = ()
-
-    def to_wire(self) -> dict[str, Any]:
-        """The window as it stands in the message to the JVM."""
-        raise NotImplementedError
-
-
-def _computed() -> Any:
-    return field(init=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tumbling(Window):
-    """Windows of one size side by side: each row is in one.
+    """Windows of one size, side by side: every row is in one.
 
-    Starts are ``k * size + offset`` since 1970 on the wall clock of ``time_zone`` (flink.md 1.2,
-    1.3).
+    Windows start at ``k * size + offset`` since 1970 on the clocks of the time zone, so a window of
+    4 hours lasts 3 or 5 when they change.
 
     Parameters
     ----------
     size : str or timedelta
         Length of a window.
     offset : str or timedelta
-        Moves all starts; may be negative, must be shorter than ``size``.
+        Moves all starts; may be negative, but must be shorter than ``size``.
     closed : {"left", "right"}
-        Which end belongs to a window: ``[start, end)``, or ``(start, end]``, which fires when the
-        watermark is past the end.
+        Which end belongs to a window. With "right" windows are ``(start, end]``, and they fire when
+        the watermark is past their end.
     time_zone : str
-        Whose wall clock the grid lies on; a window of 4 hours lasts 3 or 5 on days when clocks
-        change.
+        Place on whose clocks windows start.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_OFFSET_TOO_LARGE``, ``TRANSOM_BAD_CHOICE``,
-        ``TRANSOM_UNKNOWN_TIME_ZONE``, ``TRANSOM_BAD_DURATION``.
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_OFFSET_TOO_LARGE``,
+        ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_TIME_ZONE``.
 
     Examples
     --------
-    >>> Tumbling(size="60 seconds") == Tumbling(size="1 minute")
+    >>> import transom
+    >>> transom.Tumbling(size="60 seconds") == transom.Tumbling(size="1 minute")
     True
     """
 
-    size: Duration = field(compare=False)
-    offset: Duration = field(default="0 seconds", compare=False)
+    size: Duration
+    offset: Duration = "0 seconds"
     closed: Closed = "left"
     time_zone: str = "UTC"
-    _size_us: int = _computed()
-    _offset_us: int = _computed()
 
     def __post_init__(self) -> None:
-        size = positive_micros("size", self.size)
-        object.__setattr__(self, "_size_us", size)
-        object.__setattr__(self, "_offset_us", check_offset(self.offset, "size", self.size, size))
-        check_grid(self.closed, self.time_zone)
-
-    def to_wire(self) -> dict[str, Any]:
-        """The window as it stands in the message to the JVM."""
-        return {
-            "kind": "tumbling",
-            "size_us": self._size_us,
-            "offset_us": self._offset_us,
-            "closed": self.closed,
-            "time_zone": self.time_zone,
-            "stagger": "aligned",
-        }
+        size = _keep_positive(self, "size")
+        _keep_offset(self, size)
+        _check_ends(self.closed, self.time_zone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hopping(Window):
-    """Windows of one size that start at every ``slide``: a row is in each that covers it.
+    """Windows of one size that start one ``slide`` after another: a row is in all that hold it.
 
-    ``slide`` may exceed ``size``, then rows between windows are in none, and need not divide it
-    (flink.md 1.4).
-
-    Parameters
-    ----------
-    size, slide : str or timedelta
-        Length of a window, and the distance of their starts.
-    offset : str or timedelta
-        Moves all starts; may be negative, must be shorter than ``slide``.
-    closed, time_zone
-        As in `Tumbling`.
-
-    Raises
-    ------
-    PySparkValueError
-        As `Tumbling`, and ``TRANSOM_TOO_MANY_WINDOWS`` above 10,000,000 windows a row.
-
-    Examples
-    --------
-    >>> Hopping(size="1 hour", slide="5 minutes").to_wire()["slide_us"]
-    300000000
-    """
-
-    size: Duration = field(compare=False)
-    slide: Duration = field(compare=False)
-    offset: Duration = field(default="0 seconds", compare=False)
-    closed: Closed = "left"
-    time_zone: str = "UTC"
-    _size_us: int = _computed()
-    _slide_us: int = _computed()
-    _offset_us: int = _computed()
-
-    def __post_init__(self) -> None:
-        size = positive_micros("size", self.size)
-        slide = positive_micros("slide", self.slide)
-        if size // slide > _MOST_WINDOWS:
-            raise value_error(
-                "TOO_MANY_WINDOWS", windows=f"{size // slide:,}", most=f"{_MOST_WINDOWS:,}"
-            )
-        object.__setattr__(self, "_size_us", size)
-        object.__setattr__(self, "_slide_us", slide)
-        offset = check_offset(self.offset, "slide", self.slide, slide)
-        object.__setattr__(self, "_offset_us", offset)
-        check_grid(self.closed, self.time_zone)
-
-    def to_wire(self) -> dict[str, Any]:
-        """The window as it stands in the message to the JVM."""
-        return {
-            "kind": "hopping",
-            "size_us": self._size_us,
-            "slide_us": self._slide_us,
-            "offset_us": self._offset_us,
-            "closed": self.closed,
-            "time_zone": self.time_zone,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cumulate(Window):
-    """Windows that share a start and grow by ``step`` up to ``size``, then begin anew.
-
-    A row is in every window of its cycle that ends after it (flink.md 1.9).
+    A slide above the size leaves gaps, whose rows are in no window. It need not divide the size.
 
     Parameters
     ----------
     size : str or timedelta
-        Length of the largest window; a whole multiple of ``step``.
+        Length of a window.
+    slide : str or timedelta
+        From the start of one window to the next.
+    offset : str or timedelta
+        Moves all starts; may be negative, but must be shorter than ``slide``.
+    closed : {"left", "right"}
+        Which end belongs to a window, as in `Tumbling`.
+    time_zone : str
+        Place on whose clocks windows start.
+
+    Raises
+    ------
+    PySparkValueError
+        As `Tumbling`, and ``TRANSOM_TOO_MANY_WINDOWS`` for more than 10,000,000 windows a row.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Hopping(size="1 hour", slide="5 minutes").closed
+    'left'
+    """
+
+    size: Duration
+    slide: Duration
+    offset: Duration = "0 seconds"
+    closed: Closed = "left"
+    time_zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        size = _keep_positive(self, "size")
+        slide = _keep_positive(self, "slide")
+        if size // slide > _MOST_WINDOWS:
+            raise value_error(
+                "TOO_MANY_WINDOWS",
+                argument="slide",
+                value=shown(slide),
+                windows=size // slide,
+                most=_MOST_WINDOWS,
+            )
+        _keep_offset(self, slide)
+        _check_ends(self.closed, self.time_zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cumulate(Window):
+    """Windows that share a start and grow step by step to their full size, over and over.
+
+    Parameters
+    ----------
+    size : str or timedelta
+        Length of the largest window; a multiple of ``step``.
     step : str or timedelta
-        By how much each window is longer than the one before.
-    offset, closed, time_zone
-        As in `Tumbling`.
+        From the end of one window to the next.
+    offset : str or timedelta
+        Moves all starts; may be negative, but must be shorter than ``size``.
+    closed : {"left", "right"}
+        Which end belongs to a window, as in `Tumbling`.
+    time_zone : str
+        Place on whose clocks windows start.
 
     Raises
     ------
@@ -178,63 +146,49 @@ class Cumulate(Window):
 
     Examples
     --------
-    >>> Cumulate(size="1 day", step="1 hour").to_wire()["step_us"]
-    3600000000
+    >>> import transom
+    >>> so_far_today = transom.Cumulate(size="1 day", step="1 hour", time_zone="Europe/Rome")
     """
 
-    size: Duration = field(compare=False)
-    step: Duration = field(compare=False)
-    offset: Duration = field(default="0 seconds", compare=False)
+    size: Duration
+    step: Duration
+    offset: Duration = "0 seconds"
     closed: Closed = "left"
     time_zone: str = "UTC"
-    _size_us: int = _computed()
-    _step_us: int = _computed()
-    _offset_us: int = _computed()
 
     def __post_init__(self) -> None:
-        size = positive_micros("size", self.size)
-        step = positive_micros("step", self.step)
+        size = _keep_positive(self, "size")
+        step = _keep_positive(self, "step")
         if size % step:
             raise value_error(
                 "NOT_A_MULTIPLE",
-                arg="size",
-                value=repr(self.size),
+                argument="size",
+                value=shown(size),
                 of="step",
-                length=repr(self.step),
+                of_value=shown(step),
             )
-        object.__setattr__(self, "_size_us", size)
-        object.__setattr__(self, "_step_us", step)
-        object.__setattr__(self, "_offset_us", check_offset(self.offset, "size", self.size, size))
-        check_grid(self.closed, self.time_zone)
-
-    def to_wire(self) -> dict[str, Any]:
-        """The window as it stands in the message to the JVM."""
-        return {
-            "kind": "cumulate",
-            "size_us": self._size_us,
-            "step_us": self._step_us,
-            "offset_us": self._offset_us,
-            "closed": self.closed,
-            "time_zone": self.time_zone,
-        }
+        _keep_offset(self, size)
+        _check_ends(self.closed, self.time_zone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar(Window):
-    """Days, weeks, months, quarters or years of a time zone, right over changes of its clocks.
+    """Days, weeks, months, quarters or years of a place, however long they are there.
 
     Parameters
     ----------
     unit : {"day", "week", "month", "quarter", "year"}
-        What a window is made of.
+        What a window is.
     time_zone : str
-        Whose calendar it is, such as "Europe/Rome".
+        Place on whose calendar windows start.
     every : int
-        How many units a window has, counted from 1970.
+        How many units a window lasts, counted from 1970.
     first_day : str
-        The day on which weeks begin.
-    offset, closed
-        As in `Tumbling`; shorter than the shortest window.
+        Day on which weeks start, such as "sunday".
+    offset : str or timedelta
+        Moves all starts; may be negative, but must be shorter than the shortest window.
+    closed : {"left", "right"}
+        Which end belongs to a window, as in `Tumbling`.
 
     Raises
     ------
@@ -243,35 +197,115 @@ class Calendar(Window):
 
     Examples
     --------
-    >>> Calendar(unit="week", time_zone="Europe/Rome", first_day="sunday").to_wire()["first_day"]
-    'sunday'
+    >>> import transom
+    >>> weeks = transom.Calendar(unit="week", time_zone="America/New_York", first_day="sunday")
     """
 
     unit: Unit
     time_zone: str
     every: int = 1
-    first_day: Day = "monday"
-    offset: Duration = field(default="0 seconds", compare=False)
+    first_day: Weekday = "monday"
+    offset: Duration = "0 seconds"
     closed: Closed = "left"
-    _offset_us: int = _computed()
 
     def __post_init__(self) -> None:
-        check_choice("unit", self.unit, tuple(_SHORTEST_DAYS))
-        check_choice("first_day", self.first_day, _DAYS)
-        check_count("every", self.every)
-        shortest = self.every * _SHORTEST_DAYS[self.unit] * _DAY_US
-        length = f"{self.every} {self.unit}"
-        object.__setattr__(self, "_offset_us", check_offset(self.offset, "unit", length, shortest))
-        check_grid(self.closed, self.time_zone)
+        _checks.choice("unit", self.unit, _SHORTEST_DAYS)
+        _checks.whole_number("every", self.every, least=1, most=_MOST_UNITS)
+        _checks.choice("first_day", self.first_day, _WEEKDAYS)
+        _keep_offset(self, timedelta(days=self.every * _SHORTEST_DAYS[self.unit]))
+        _check_ends(self.closed, self.time_zone)
 
-    def to_wire(self) -> dict[str, Any]:
-        """The window as it stands in the message to the JVM."""
-        return {
-            "kind": "calendar",
-            "unit": self.unit,
-            "every": self.every,
-            "time_zone": self.time_zone,
-            "first_day": self.first_day,
-            "offset_us": self._offset_us,
-            "closed": self.closed,
-        }
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session(Window):
+    """Windows that stay open while rows of a key keep arriving.
+
+    Two rows share a window when at most ``gap`` apart; a row between two windows joins them into
+    one. A window ends one gap after its last row.
+
+    Parameters
+    ----------
+    gap : str or timedelta
+        Quiet time that ends a window.
+    inclusive : bool
+        Whether rows exactly one gap apart share a window.
+    closed : {"left", "right"}
+        With "right" the end belongs to the window: it fires when the watermark is past it.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Session(gap="90 seconds") == transom.Session(gap="1 minute 30 seconds")
+    True
+    """
+
+    gap: Duration
+    inclusive: bool = True
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        _keep_positive(self, "gap")
+        _checks.flag("inclusive", self.inclusive)
+        _check_ends(self.closed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Global(Window):
+    """One window for all time. Its ``window`` is null, and it needs a trigger.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Global() == transom.Global()
+    True
+    """
+
+
+class Sliding:
+    """No window: the word means two things, and making one says which windows to use instead.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_CHOICE``, always.
+    """
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise value_error(
+            "BAD_CHOICE",
+            argument="window",
+            value="Sliding, a word for two things",
+            choices=(
+                "Hopping(size=, slide=), windows on a grid, as Spark and Flink mean it, and "
+                "Rolling(size=), a window up to each event, as Azure and Kafka mean it (Rolling is "
+                "not part of this version)"
+            ),
+        )
+
+
+def _keep(value: Window, name: str, length: timedelta) -> timedelta:
+    # Kept as a timedelta however it was written, so that equal lengths make equal windows.
+    object.__setattr__(value, name, length)
+    return length
+
+
+def _keep_positive(value: Window, name: str) -> timedelta:
+    return _keep(value, name, positive(name, getattr(value, name)))
+
+
+def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timedelta) -> None:
+    offset = _keep(value, "offset", duration("offset", value.offset))
+    if abs(offset) >= period:
+        raise value_error(
+            "OFFSET_TOO_LARGE", argument="offset", value=shown(offset), period=shown(period)
+        )
+
+
+def _check_ends(closed: str, time_zone: str = "UTC") -> None:
+    _checks.choice("closed", closed, ("left", "right"))
+    _checks.time_zone("time_zone", time_zone)

@@ -1,68 +1,110 @@
-"""Setting up: where the jar is, and what a session needs."""
+"""Setting up: where the jar is, and a session that has it."""
 
-from __future__ import annotations
-
+import os
+import shlex
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
+from pyspark import SparkConf, SparkContext
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
-from transom.errors import runtime_error, type_error
+from transom._errors import runtime_error, type_error
+
+SUPPORTED_SPARK = ("4.2", "4.3")
 
 _STATE_STORE = "spark.sql.streaming.stateStore"
-_PROVIDER = f"{_STATE_STORE}.providerClass"
-_ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-_CHANGELOG = f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled"
-# Counting rows costs each write a read of the old value, and the rows of window state are segments.
-_ROW_COUNTING = f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows"
+PROVIDER = f"{_STATE_STORE}.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_ROCKSDB_SETTINGS = {
+    f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # To count rows, RocksDB reads each value before it writes one.
+    f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",
+}
 
 
 def jar_path() -> str:
-    """Path of the jar inside this package, for ``spark-submit --jars``.
+    """Where the jar is, for ``spark-submit --jars``.
 
     Raises
     ------
     PySparkRuntimeError
-        ``TRANSOM_JAR_MISSING`` if the package was installed without it.
+        ``TRANSOM_JAR_MISSING``.
     """
-    path = Path(__file__).with_name("jars") / "transom.jar"
+    path = Path(__file__).parent / "jars" / "transom.jar"
     if not path.is_file():
         raise runtime_error("JAR_MISSING", path=path)
     return str(path)
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Prepare a session for windows.
+    """Give a session that is going to be built what windows need.
 
-    Adds the jar to ``spark.jars``, keeping what is there, and chooses what the state of windows
-    needs unless the builder chose otherwise: RocksDB with changelog checkpoints, row counting off.
+    The jar joins those in ``spark.jars``. State is kept in RocksDB with changelog checkpoints, and
+    without counting rows, where the builder, ``spark-submit`` or ``spark-defaults.conf`` has not
+    chosen otherwise.
 
     Parameters
     ----------
     builder : SparkSession.Builder
-        Before ``getOrCreate``; it is changed and returned.
+        Is changed, and returned.
 
     Raises
     ------
     PySparkRuntimeError
         ``TRANSOM_JAR_MISSING``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
     >>> from pyspark.sql import SparkSession
-    >>> builder = configure(SparkSession.Builder())  # doctest: +SKIP
+    >>> builder = transom.configure(SparkSession.builder.appName("flights"))
     """
     if not isinstance(builder, SparkSession.Builder):
-        raise type_error("builder", "a SparkSession.Builder", builder)
-    chosen: dict[str, Any] = builder._options
+        raise type_error("builder", builder, "a SparkSession.Builder, as SparkSession.builder is")
+    chosen = {**_settings_from_outside(), **builder._options}
     jars = [jar for jar in str(chosen.get("spark.jars", "")).split(",") if jar]
     if jar_path() not in jars:
-        builder = builder.config("spark.jars", ",".join([*jars, jar_path()]))
-    provider = chosen.get(_PROVIDER, _ROCKSDB)
-    defaults = {_PROVIDER: provider}
-    if provider == _ROCKSDB:
-        defaults |= {_CHANGELOG: "true", _ROW_COUNTING: "false"}
-    for key, value in defaults.items():
-        if key not in chosen:
-            builder = builder.config(key, value)
+        jars.append(jar_path())
+    builder.config("spark.jars", ",".join(jars))
+    wanted = {PROVIDER: ROCKSDB}
+    if chosen.get(PROVIDER, ROCKSDB) == ROCKSDB:
+        wanted |= _ROCKSDB_SETTINGS
+    for name, value in wanted.items():
+        if name not in chosen:
+            builder.config(name, value)
     return builder
+
+
+def _settings_from_outside() -> Mapping[str, str]:
+    """What Spark would take if the builder did not say otherwise."""
+    if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:
+        # spark-submit has started the JVM, and knows the settings.
+        SparkContext._ensure_initialized()
+    if SparkContext._jvm is not None:
+        return dict(SparkConf().getAll())
+    return _from_defaults_file() | _from_submit_args()
+
+
+def _from_defaults_file() -> dict[str, str]:
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
+    path = Path(folder) / "spark-defaults.conf"
+    if not path.is_file():
+        return {}
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    pairs = (line.replace("=", " ", 1).split(None, 1) for line in lines if line[:1] not in "#!")
+    return {pair[0]: pair[-1].strip() for pair in pairs if len(pair) > 1}
+
+
+def _from_submit_args() -> dict[str, str]:
+    settings = {}
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+    for option, value in pairwise(words):
+        if option == "--jars":
+            settings["spark.jars"] = value
+        elif option == "--conf":
+            name, _, value = value.partition("=")
+            settings[name] = value
+    return settings

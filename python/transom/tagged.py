@@ -1,98 +1,128 @@
-"""Tagged rows: one stream that carries results and late rows, and how it is split.
+"""Tagged rows: results and what else a stage hands on, in one stream, and how it is split.
 
-Two DataFrames from one operator would be two queries with two states, so what leaves a stage beside
-its results leaves as rows with a ``tag`` and a struct column for each tag.
+Two DataFrames from one stage would be two queries, each with a state of its own.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType, StructType
 
-from transom.errors import type_error, value_error
+from transom._columns import listed
+from transom._errors import type_error, value_error
 
 Writer = Callable[[DataFrame, int], None]
 
-_QUERY_ID = "sql.streaming.queryId"
+# Spark names the query that a thread works for by this property.
+_QUERY = "sql.streaming.queryId"
 
 
 def untag(tagged: DataFrame, tag: str) -> DataFrame:
-    """The rows of one tag, as plain columns.
+    """Rows of one tag, with plain columns.
 
     Parameters
     ----------
     tagged : DataFrame
-        What `Windowed.with_late_rows` yields, streaming or static.
+        As `Windowed.with_late_rows` makes them.
     tag : str
-        "results" or "late".
+        Such as "results" or "late".
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_NOT_TAGGED``, ``TRANSOM_UNKNOWN_TAG``.
+
+    Examples
+    --------
+    >>> rows = spark.createDataFrame([("a", 1.0)], "k string, v double")
+    >>> total = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> tagged = total.with_late_rows().agg(F.sum("v").alias("total"))
+    >>> transom.untag(tagged, "results").show()
+    +------+-----+
+    |window|total|
+    +------+-----+
+    |  NULL|  1.0|
+    +------+-----+
     """
-    tags = _tags(tagged, "untag")
+    if not isinstance(tagged, DataFrame):
+        raise type_error("tagged", tagged, "a DataFrame")
+    tags = _tags_of(tagged, "tagged")
     if tag not in tags:
-        raise value_error("UNKNOWN_TAG", tag=repr(tag), tags=", ".join(tags))
-    return tagged.where(F.col("tag") == tag).select(f"{tag}.*")
+        raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=listed(tags))
+    return tagged.where(F.col("tag") == tag).select(f"`{tag}`.*")
 
 
-def route(
-    *, results: Writer | None = None, late: Writer | None = None, **outputs: Writer
-) -> Writer:
-    """A function for ``foreachBatch`` that hands each kind of row to its own writer.
+def route(*, results: Writer | None = None, late: Writer | None = None) -> Writer:
+    """Make a function for ``foreachBatch`` that hands the rows of each tag to a writer.
 
-    A writer gets plain columns and the batch id. The batch is computed once, whatever the writers
-    do, so that counts stay exact, and every partition is consumed, as the state store needs. A
-    batch that was handed out whole is not handed out again by the same function; after a crash in
-    the middle Spark repeats the batch under its old id, so a writer that must not write twice
-    replaces what it wrote under that id.
+    A writer gets a DataFrame with plain columns, also if it has no rows, and the id of the batch.
+    Each batch is computed once, and whole, whatever writers read of it; so counts stay exact.
+
+    When a query goes on after a failure, Spark hands its last batch out again, the same rows with
+    the same id. A writer that had finished with it is not called again as long as the process
+    lives. After a restart of the process it is: a writer that must not write twice puts the id into
+    what it writes (a folder for each batch, overwritten; a merge on the id).
 
     Parameters
     ----------
-    results, late : callable
-        Called with (DataFrame, batch id).
+    results : callable, optional
+        ``results(rows, batch_id)`` takes the plain result columns.
+    late : callable, optional
+        ``late(rows, batch_id)`` takes late rows, see `Windowed.with_late_rows`.
+
+    Returns
+    -------
+    callable
+        For ``writeStream.foreachBatch``. In the first batch it raises ``TRANSOM_NOT_TAGGED``, or
+        ``TRANSOM_ROUTE_MISSING`` if the rows have a tag without a writer.
 
     Raises
     ------
-    PySparkValueError
-        In the first batch: ``TRANSOM_NOT_TAGGED``, ``TRANSOM_ROUTE_MISSING`` for a tag without a
-        writer, ``TRANSOM_UNKNOWN_TAG`` for a writer without a tag.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> def save(rows, batch_id):
+    ...     rows.write.mode("overwrite").parquet(f"hours/batch={batch_id}")
+    >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: rows.show())
     """
-    given = {"results": results, "late": late, **outputs}
-    writers = {tag: writer for tag, writer in given.items() if writer is not None}
+    writers = {"results": results, "late": late}
     for tag, writer in writers.items():
-        if not callable(writer):
-            raise type_error(tag, "a function of a DataFrame and a batch id", writer)
-    done: dict[str, int] = {}
+        if writer is not None and not callable(writer):
+            raise type_error(tag, writer, "a function of a DataFrame and a batch id")
+    return _Route({tag: writer for tag, writer in writers.items() if writer is not None})
 
-    def write(rows: DataFrame, batch_id: int) -> None:
-        tags = _tags(rows, "route")
+
+class _Route:
+    def __init__(self, writers: dict[str, Writer]) -> None:
+        self._writers = writers
+        # The newest batch that each writer has finished with, by query.
+        self._finished: dict[tuple[str | None, str], int] = {}
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        tags = _tags_of(rows, "rows")
         for tag in tags:
-            if tag not in writers:
-                raise value_error("ROUTE_MISSING", tag=tag)
-        for tag in writers:
-            if tag not in tags:
-                raise value_error("UNKNOWN_TAG", tag=repr(tag), tags=", ".join(tags))
-        query = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
-        cached = rows.persist(StorageLevel.MEMORY_AND_DISK)
+            if tag not in self._writers:
+                raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
+        query = rows.sparkSession.sparkContext.getLocalProperty(_QUERY)
+        kept = rows.persist()
         try:
-            cached.count()
-            if query is None or done.get(query, -1) < batch_id:
-                for tag, writer in writers.items():
-                    writer(untag(cached, tag), batch_id)
-            if query is not None:
-                done[query] = batch_id
+            # State is committed by tasks that run to their end: a writer may stop before.
+            kept.count()
+            for tag in tags:
+                if self._finished.get((query, tag), -1) < batch_id:
+                    self._writers[tag](untag(kept, tag), batch_id)
+                    self._finished[query, tag] = batch_id
         finally:
-            cached.unpersist()
-
-    return write
+            kept.unpersist()
 
 
-def _tags(rows: DataFrame, call: str) -> list[str]:
-    if not rows.columns or rows.columns[0] != "tag":
-        raise value_error("NOT_TAGGED", call=call)
-    return rows.columns[1:]
+def _tags_of(rows: DataFrame, argument: str) -> list[str]:
+    kinds = {field.name: type(field.dataType) for field in rows.schema}
+    others = rows.columns[1:]
+    is_tagged = rows.columns[:1] == ["tag"] and kinds["tag"] is StringType and others
+    if not is_tagged or any(kinds[other] is not StructType for other in others):
+        raise value_error("NOT_TAGGED", argument=argument, columns=listed(rows.columns))
+    return others

@@ -1,40 +1,45 @@
-"""Triggers: frozen values that say when a window gives results."""
-
-from __future__ import annotations
+"""Triggers: frozen values that say when a window gives its result."""
 
 from dataclasses import dataclass
-from typing import Any
 
 
 class Trigger:
-    """When a window fires; the classes of this module are all there are."""
+    """Any of the triggers below; it has no use of its own."""
 
     __slots__ = ()
 
-    def to_wire(self) -> dict[str, Any]:
-        """The trigger as it stands in the message to the JVM."""
-        raise NotImplementedError
+
+@dataclass(frozen=True, slots=True)
+class AfterWatermark(Trigger):
+    """When the watermark reaches the end of the window, as windows do by themselves.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.AfterWatermark() == transom.AfterWatermark()
+    True
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class EndOfStream(Trigger):
-    """Fires once, when the input ends: a static DataFrame is over, or a stream was drained.
+    """When the input ends: after a static DataFrame, or when a stream is drained.
 
     Examples
     --------
-    >>> EndOfStream().to_wire()
-    {'kind': 'end_of_stream'}
+    >>> import transom
+    >>> transom.EndOfStream()
+    EndOfStream()
     """
 
-    def to_wire(self) -> dict[str, Any]:
-        """The trigger as it stands in the message to the JVM."""
-        return {"kind": "end_of_stream"}
 
+@dataclass(frozen=True, slots=True)
+class Never(Trigger):
+    """Never: rows are taken in, and no result is given.
 
-# What windows of event time do by themselves: fire at the end, and again for each late row that an
-# allowed lateness lets in (flink.md 5.1).
-AFTER_WATERMARK: dict[str, Any] = {
-    "kind": "after_watermark",
-    "early": None,
-    "late": {"kind": "after_count", "rows": 1},
-}
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Never()
+    Never()
+    """

@@ -1,98 +1,120 @@
-"""From rows in windows to a DataFrame: the steps and the terminal that users call."""
+"""Windows of a stream: what is done about late rows and the end, and what is computed."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import re
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from datetime import timedelta
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
-from transom import _bridge, spec
-from transom._checks import check_choice, check_count, check_flag
-from transom.assigners import Window
-from transom.durations import Duration, natural_micros, positive_micros
-from transom.errors import type_error, value_error
-from transom.rows import Rows
-from transom.sessions import Global
-from transom.triggers import AFTER_WATERMARK, EndOfStream, Trigger
+from transom import _bridge, _checks
+from transom._columns import HIDDEN_TIME, known_columns
+from transom._durations import Duration, not_negative, positive, shown
+from transom._errors import type_error, value_error
+from transom.assigners import Global
+from transom.spec import Layout, WindowSpec
+from transom.triggers import AfterWatermark, EndOfStream, Trigger
 
-Layout = Literal["auto", "panes", "keyed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Options:
-    name: str | None = None
-    key_groups: int = 128
-    layout: Layout = "auto"
-    clock_us: int = 1_000_000
-    row_log: int = 60
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+# Columns that a result has, or will have in a later version, beside its keys and values.
+_RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Windowed:
-    """Rows in windows, made by `Stream.window`; its steps return a new one, `agg` a DataFrame."""
+    """Rows in windows, as `Stream.window` makes them.
 
-    _rows: Rows
-    _window: Window
-    _trigger: Trigger | None = None
-    _lateness_us: int | None = None
-    _late_rows: spec.LateRows | None = None
-    _drain: bool | None = None
-    _options: _Options | None = None
+    Each step gives another builder and can be taken once; `agg` gives a DataFrame.
+    """
 
-    def trigger(self, trigger: Trigger) -> Windowed:
-        """Say when windows fire. Windows with an end fire there by themselves; `Global` needs this.
+    _df: DataFrame
+    _spec: WindowSpec
+    _steps: frozenset[str] = frozenset()
+
+    def allowed_lateness(self, lateness: Duration) -> "Windowed":
+        """Say how long a late row fires its window again; 0 if it is not said.
+
+        Parameters
+        ----------
+        lateness : str or timedelta
+            Event time after the end of a window. This version has no other than 0.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_SET_TWICE``, ``TRANSOM_NO_WINDOW_TRIGGER``.
+            ``TRANSOM_LATENESS_UNSUPPORTED``, ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``,
+            ``TRANSOM_BAD_DURATION``, ``TRANSOM_SET_TWICE``.
+        """
+        length = not_negative("lateness", lateness)
+        if self._spec.time is None:
+            raise value_error("NOT_EVENT_TIME", argument="lateness")
+        if length > timedelta():
+            raise value_error("LATENESS_UNSUPPORTED", argument="lateness", value=shown(length))
+        return self._with("allowed_lateness", allowed_lateness=length)
+
+    def trigger(self, trigger: Trigger) -> "Windowed":
+        """Say when windows fire, which they do by themselves at their end.
+
+        Parameters
+        ----------
+        trigger : EndOfStream or AfterWatermark
+            `Global` windows have no end: they need `EndOfStream`, and others cannot have it in
+            this version.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_TRIGGER_UNSUPPORTED``, ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
         """
         if not isinstance(trigger, Trigger):
-            raise type_error("trigger", "a trigger such as EndOfStream()", trigger)
-        if not isinstance(self._window, Global):
+            raise type_error("trigger", trigger, "a trigger such as transom.EndOfStream()")
+        instead = EndOfStream if isinstance(self._spec.window, Global) else AfterWatermark
+        if not isinstance(trigger, instead):
             raise value_error(
-                "NO_WINDOW_TRIGGER",
-                trigger=type(trigger).__name__,
-                window=type(self._window).__name__,
+                "TRIGGER_UNSUPPORTED",
+                argument="trigger",
+                value=type(trigger).__name__,
+                window=type(self._spec.window).__name__,
+                instead=instead.__name__,
             )
-        return self._with("trigger", _trigger=trigger)
+        return self._with("trigger", trigger=trigger)
 
-    def allowed_lateness(self, lateness: Duration) -> Windowed:
-        """How long after its end a late row fires a window again (flink.md 3.2). Only 0 yet.
+    def with_late_rows(self, *, partly: bool = False) -> "Windowed":
+        """Hand on the rows that found their windows closed, instead of only counting them.
 
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_LATENESS_UNSUPPORTED`` above 0, ``TRANSOM_NEGATIVE``,
-            ``TRANSOM_NOT_EVENT_TIME``.
-        """
-        if self._rows.time is None:
-            raise value_error("NOT_EVENT_TIME")
-        found = natural_micros("lateness", lateness)
-        if found:
-            raise value_error("LATENESS_UNSUPPORTED", value=repr(lateness))
-        return self._with("allowed_lateness", _lateness_us=found)
-
-    def with_late_rows(self, *, partly: bool = False) -> Windowed:
-        """Deliver rows whose windows had closed: the result becomes tagged rows.
-
-        Columns of the ``late`` struct: ``row`` (the input), ``reason`` ("late", "late_session",
-        "late_partly"), ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query``,
-        ``at``.
+        The result then has tagged rows, for `route` and `untag`: ``results`` as without this step,
+        and ``late`` with ``row`` (the input), ``reason`` ("late", "late_session"),
+        ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query`` and ``at``.
 
         Parameters
         ----------
         partly : bool
-            Also rows that missed some of their windows; they count in the others (flink.md 2.2).
-        """
-        check_flag("partly", partly)
-        return self._with("with_late_rows", _late_rows="partly" if partly else "late")
+            Whether rows that missed some of their windows come too, as "late_partly". They are in
+            their other windows all the same.
 
-    def drain(self) -> Windowed:
-        """Fire open windows when an ``availableNow`` run ends, which ends the checkpoint too."""
-        return self._with("drain", _drain=True)
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_SET_TWICE``.
+        """
+        _checks.flag("partly", partly)
+        return self._with("with_late_rows", late_rows="partly" if partly else "late")
+
+    def drain(self) -> "Windowed":
+        """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
+
+        The checkpoint then ends too: a query that would go on from it is refused.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_SET_TWICE``.
+        """
+        return self._with("drain", drain=True)
 
     def options(
         self,
@@ -102,124 +124,104 @@ class Windowed:
         layout: Layout = "auto",
         clock: Duration = "1 second",
         row_log: int = 60,
-    ) -> Windowed:
-        """Settings that change no result.
+    ) -> "Windowed":
+        """Choose how the stage runs. None of this changes results.
 
         Parameters
         ----------
         name : str, optional
-            Name of the stage in metrics and checkpoint.
+            Name of the stage in metrics and in the checkpoint.
         key_groups : int
-            Groups that keys are spread over: the most tasks that can share the state's work.
+            Number of groups that the keys are spread over: the most tasks that can share the work.
         layout : {"auto", "panes"}
             How state is laid out.
         clock : str or timedelta
-            Period of rows that carry the wall clock.
+            Period of the rows that carry the wall clock to stages that need it.
         row_log : int
-            Late rows that are logged a minute.
-        """
-        if name is not None and not isinstance(name, str):
-            raise type_error("name", "text", name)
-        check_count("key_groups", key_groups)
-        check_choice("layout", layout, ("auto", "panes", "keyed"))
-        if layout == "keyed":
-            raise value_error("KEYED_UNSUPPORTED")
-        if not isinstance(row_log, int) or isinstance(row_log, bool):
-            raise type_error("row_log", "a whole number", row_log)
-        if row_log < 0:
-            raise value_error("NEGATIVE", arg="row_log", value=row_log)
-        chosen = _Options(
-            name=name,
-            key_groups=key_groups,
-            layout=layout,
-            clock_us=positive_micros("clock", clock),
-            row_log=row_log,
-        )
-        return self._with("options", _options=chosen)
-
-    def agg(self, *aggregates: Column) -> DataFrame:
-        """Aggregate each window: any Spark aggregate, with ``FILTER`` and ``DISTINCT``.
-
-        Returns
-        -------
-        DataFrame
-            The keys, ``window`` as ``struct<start, end>``, the aggregates; fit for ``writeStream``
-            in append mode and for further stages.
+            How many late rows a minute may be logged.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_NO_AGGREGATE``, ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_RESERVED_NAME``.
+            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
+            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_LAYOUT_UNSUPPORTED``, ``TRANSOM_SET_TWICE``.
+        """
+        if name is not None:
+            _checks.text("name", name)
+            if not _NAME.fullmatch(name):
+                raise value_error("BAD_NAME", argument="name", value=repr(name))
+        chosen = self._with(
+            "options",
+            name=name,
+            key_groups=key_groups,
+            layout=layout,
+            clock=positive("clock", clock),
+            row_log=row_log,
+        )
+        if layout == "keyed":
+            raise value_error("LAYOUT_UNSUPPORTED", argument="layout")
+        return chosen
+
+    def agg(self, *aggregates: Column) -> DataFrame:
+        """Compute aggregates over each window.
+
+        Parameters
+        ----------
+        *aggregates : Column
+            Aggregates of Spark, with ``FILTER`` and ``DISTINCT`` too.
+
+        Returns
+        -------
+        DataFrame
+            The keys, ``window`` as ``struct<start, end>``, and the aggregates; tagged rows after
+            `with_late_rows`. A streaming one is written in append mode, and can be windowed again.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_NO_AGGREGATE``, ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_RESERVED_NAME``,
+            ``TRANSOM_UNKNOWN_COLUMN``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError
-            ``TRANSOM_JAR_MISSING``, ``TRANSOM_JAR_VERSION``, ``TRANSOM_SPARK_VERSION``.
+            ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+            ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
-            ``TRANSOM_AGGREGATE_UNSUPPORTED``, ``TRANSOM_NOT_AN_AGGREGATE``,
-            ``TRANSOM_NOT_A_TIMESTAMP``.
+            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; when the query starts,
+            ``TRANSOM_SPEC_CHANGED``.
         """
         if not aggregates:
-            raise value_error("NO_AGGREGATE")
+            raise value_error("NO_AGGREGATE", argument="aggregates")
         for aggregate in aggregates:
             if not isinstance(aggregate, Column):
-                raise type_error("aggregates", "Columns such as F.count('*')", aggregate)
-        if isinstance(self._window, Global) and self._trigger is None:
-            raise value_error("NEEDS_TRIGGER")
-        keys, time = self._rows.keys, self._rows.time
-        columns = [*keys, *([] if time is None else [time]), *aggregates]
-        result = _bridge.apply(self._rows.df, self._message(len(aggregates)), columns)
-        _check_names(result, tagged=self._late_rows is not None)
+                raise type_error("aggregates", aggregate, "a Column such as F.count('*')")
+        spec = replace(self._spec, aggregates=aggregates)
+        if isinstance(spec.window, Global) and "trigger" not in self._steps:
+            raise value_error("NEEDS_TRIGGER", argument="trigger")
+        with known_columns(self._df, "aggregates"):
+            result = _bridge.apply(self._df, spec)
+        _check_names(result, spec)
+        return _without_hidden_time(self._df, result, spec)
+
+    def _with(self, step: str, **settings: Any) -> "Windowed":
+        if step in self._steps:
+            raise value_error("SET_TWICE", argument=step)
+        return replace(self, _spec=replace(self._spec, **settings), _steps=self._steps | {step})
+
+
+def _check_names(result: DataFrame, spec: WindowSpec) -> None:
+    schema = result.schema if spec.late_rows == "no" else result.schema["results"].dataType
+    assert isinstance(schema, StructType)
+    keys = len(spec.keys)
+    own = [("keys", name) for name in schema.names[:keys] if name.lower() == "window"]
+    own += [("aggregates", n) for n in schema.names[keys + 1 :] if n.lower() in _RESERVED]
+    for argument, name in own:
+        raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
+
+
+def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> DataFrame:
+    """Late rows as they came in, without the time that `stream` computed for the watermark."""
+    if spec.late_rows == "no" or HIDDEN_TIME not in df.columns:
         return result
-
-    def _with(self, step: str, **fields: Any) -> Windowed:
-        (name,) = fields
-        if getattr(self, name) is not None:
-            raise value_error("SET_TWICE", step=step)
-        return replace(self, **fields)
-
-    def _message(self, aggregates: int) -> dict[str, Any]:
-        keys = len(self._rows.keys)
-        options = self._options or _Options()
-        time = {"kind": "event_time", "time_column": keys, "delay_us": None}
-        return spec.message(
-            name=options.name,
-            keys=keys,
-            time=None if self._rows.time is None else time,
-            window=self._window.to_wire(),
-            trigger=(self._trigger or EndOfStream()).to_wire()
-            if isinstance(self._window, Global)
-            else AFTER_WATERMARK,
-            aggregates=aggregates,
-            drain=bool(self._drain),
-            late_rows=self._late_rows or "no",
-            key_groups=options.key_groups,
-            layout=options.layout,
-            clock_us=options.clock_us,
-            row_log=options.row_log,
-        )
-
-
-def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
-    """What the window stages of a DataFrame do: layout and why, or the message.
-
-    Raises
-    ------
-    PySparkValueError
-        ``TRANSOM_BAD_CHOICE``.
-    IllegalArgumentException
-        ``TRANSOM_NOT_OURS`` if the DataFrame has no window stage.
-    """
-    check_choice("mode", mode, ("text", "json"))
-    return _bridge.explain(df, mode)
-
-
-def _check_names(result: DataFrame, *, tagged: bool) -> None:
-    names: Sequence[str] = untagged_names(result) if tagged else result.columns
-    seen: set[str] = set()
-    for name in names:
-        if name.lower() in seen:
-            raise value_error("RESERVED_NAME", column=repr(name))
-        seen.add(name.lower())
-
-
-def untagged_names(tagged: DataFrame) -> list[str]:
-    """Names of the result columns inside tagged rows."""
-    return tagged.select("results.*").columns
+    row = F.col("late.row").dropFields(HIDDEN_TIME)
+    return result.withColumn("late", F.col("late").withField("row", row))

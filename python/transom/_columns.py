@@ -1,0 +1,94 @@
+"""Columns as users name them, and what can be known about them before a query is built."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
+
+from transom._errors import type_error, value_error
+
+Col = str | Column
+
+# Where `stream` puts a time that it has to compute for the watermark.
+HIDDEN_TIME = "__transom_time"
+
+_UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
+
+# Spark's key for what withWatermark writes beside a column.
+_WATERMARK = "spark.watermarkDelayMs"
+
+
+def check_column(argument: str, value: object) -> None:
+    """A column or its name."""
+    if not isinstance(value, str | Column):
+        raise type_error(argument, value, "a Column or the name of one")
+
+
+def column(name: Col) -> Column:
+    """The column of a name."""
+    return F.col(name) if isinstance(name, str) else name
+
+
+def text_of(name: Col) -> str:
+    """How the column reads in SQL.
+
+    Examples
+    --------
+    >>> text_of("departed")
+    'departed'
+    """
+    return name if isinstance(name, str) else str(name).removeprefix("Column<'").removesuffix("'>")
+
+
+def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[StructField]:
+    """Names, types and metadata of columns, which the DataFrame must have."""
+    if not columns:
+        return []
+    with known_columns(df, argument):
+        return list(df.select(*columns).schema)
+
+
+@contextmanager
+def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
+    """Names the argument if Spark cannot find a column."""
+    try:
+        yield
+    except AnalysisException as error:
+        if not (error.getCondition() or "").startswith(_UNKNOWN):
+            raise
+        parameters = error.getMessageParameters() or {}
+        unknown = parameters.get("objectName") or parameters.get("fieldName")
+        raise value_error(
+            "UNKNOWN_COLUMN", argument=argument, column=unknown, columns=listed(df.columns)
+        ) from None
+
+
+def is_time(kind: DataType) -> bool:
+    """Whether it is a timestamp, or a window with two of them."""
+    if isinstance(kind, StructType):
+        return kind.names == ["start", "end"] and all(is_timestamp(f.dataType) for f in kind)
+    return is_timestamp(kind)
+
+
+def is_timestamp(kind: DataType) -> bool:
+    """Whether it is a timestamp, with time zone or without."""
+    return isinstance(kind, TimestampType | TimestampNTZType)
+
+
+def has_watermark(field: StructField) -> bool:
+    """Whether `withWatermark` was called for it."""
+    return _WATERMARK in field.metadata
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, for an error.
+
+    Examples
+    --------
+    >>> listed(["k", "v"])
+    "'k', 'v'"
+    """
+    return ", ".join(repr(name) for name in names) or "none"

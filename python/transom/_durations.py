@@ -1,0 +1,132 @@
+"""Durations as Spark writes intervals, to the microsecond and without months."""
+
+import re
+from datetime import timedelta
+
+from transom._errors import type_error, value_error
+
+Duration = str | timedelta
+
+_UNITS = {
+    "week": timedelta(weeks=1),
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "microsecond": timedelta(microseconds=1),
+}
+_MONTHS = ("month", "quarter", "year")
+_MICROSECOND = timedelta(microseconds=1)
+_LONGEST = timedelta(microseconds=2**63 - 1)
+
+# A sign may stand apart from its number, a number must stand apart from its unit.
+_PART = re.compile(
+    r"(?P<sign>[+-]?)\s*(?P<whole>\d*)(?P<point>\.?)(?P<part>\d*)\s+(?P<unit>[a-z]+)", re.ASCII
+)
+
+
+def duration(argument: str, value: Duration) -> timedelta:
+    """The length that `value` stands for.
+
+    Examples
+    --------
+    >>> duration("size", "1 hour 30 minutes")
+    datetime.timedelta(seconds=5400)
+    >>> duration("offset", "-1.5 seconds") == timedelta(milliseconds=-1500)
+    True
+    """
+    if isinstance(value, str):
+        length = _parse(argument, value)
+    elif isinstance(value, timedelta):
+        length = value
+    else:
+        raise type_error(argument, value, "text such as '1 hour', or a timedelta")
+    if abs(length) > _LONGEST:
+        raise _bad(argument, value, "it is longer than Spark can count in microseconds")
+    return length
+
+
+def positive(argument: str, value: Duration) -> timedelta:
+    """As `duration`, which must be more than nothing."""
+    length = duration(argument, value)
+    if length <= timedelta():
+        raise value_error("NOT_POSITIVE", argument=argument, value=shown(length))
+    return length
+
+
+def not_negative(argument: str, value: Duration) -> timedelta:
+    """As `duration`, which may be nothing but not less."""
+    length = duration(argument, value)
+    if length < timedelta():
+        raise value_error("NEGATIVE", argument=argument, value=shown(length))
+    return length
+
+
+def micros(length: Duration) -> int:
+    """Microseconds of a value's field, once it has been checked.
+
+    Examples
+    --------
+    >>> micros(timedelta(hours=1))
+    3600000000
+    """
+    return duration("duration", length) // _MICROSECOND
+
+
+def shown(length: timedelta) -> str:
+    """The text that Spark and people read.
+
+    Examples
+    --------
+    >>> shown(timedelta(hours=25, milliseconds=-1))
+    '1 day 59 minutes 59 seconds 999 milliseconds'
+    >>> shown(timedelta())
+    '0 seconds'
+    """
+    sign, rest = ("-", -length) if length < timedelta() else ("", length)
+    parts = []
+    for unit, one in _UNITS.items():
+        count, rest = divmod(rest, one)
+        if count:
+            parts.append(f"{sign}{count} {unit}{'s' if count != 1 else ''}")
+    return " ".join(parts) or "0 seconds"
+
+
+def _parse(argument: str, text: str) -> timedelta:
+    rest = re.sub(r"^interval\s+", "", text.strip().lower())
+    if not rest:
+        raise _bad(argument, text, "it is empty")
+    length = timedelta()
+    while rest:
+        part = _PART.match(rest)
+        if part is None or not (part["whole"] or part["part"]):
+            raise _bad(argument, text, f"{rest!r} does not begin with a number and a unit")
+        try:
+            length += _length(argument, text, part)
+        except OverflowError:
+            raise _bad(argument, text, "it is too long") from None
+        rest = rest[part.end() :]
+        if rest and not rest[0].isspace():
+            raise _bad(argument, text, f"{rest!r} does not stand apart")
+        rest = rest.lstrip()
+    return length
+
+
+def _length(argument: str, text: str, part: re.Match[str]) -> timedelta:
+    unit = part["unit"].removesuffix("s")
+    if unit in _MONTHS:
+        raise _bad(argument, text, f"a {unit} has no fixed length (transom.Calendar has windows)")
+    if unit not in _UNITS:
+        raise _bad(argument, text, f"{part['unit']!r} is no unit of time")
+    if part["point"] and unit != "second":
+        raise _bad(argument, text, "only seconds can have a fraction")
+    if part["part"][6:].strip("0"):
+        raise _bad(argument, text, "a microsecond is the shortest time there is")
+    length = int(part["whole"] or 0) * _UNITS[unit]
+    length += int(part["part"][:6].ljust(6, "0")) * _MICROSECOND
+    return -length if part["sign"] == "-" else length
+
+
+def _bad(argument: str, value: Duration, why: str) -> Exception:
+    return value_error("BAD_DURATION", argument=argument, value=repr(value), why=why)

@@ -1,0 +1,138 @@
+"""PySpark's errors with conditions and texts of ours.
+
+A condition is ``TRANSOM_`` and a name. Its text names the argument and says what is wrong, why, and
+what to do about it.
+"""
+
+from pyspark.errors import PySparkRuntimeError, PySparkTypeError, PySparkValueError
+
+_TEXTS = {
+    "BAD_CHOICE": "{argument} is {value}. Give one of {choices}.",
+    "BAD_DURATION": (
+        "{argument} is {value}, which is no duration: {why}. Give text such as "
+        "'1 hour 30 minutes', or a timedelta."
+    ),
+    "BAD_NAME": (
+        "{argument} is {value}, which cannot be the name of a window stage: it is also that of a "
+        "file in the checkpoint and of a metric. Use at most 100 letters, digits, '_', '-' and "
+        "'.', beginning with a letter or digit."
+    ),
+    "BAD_SPEC": (
+        "The message that describes the windows is wrong at {field}: {problem}. Use the Python "
+        "package and the jar of the same version."
+    ),
+    "BAD_TYPE": "{argument} is {value}, of type {type}. Give {expected}.",
+    "CONNECT_UNSUPPORTED": (
+        "This DataFrame belongs to a Spark Connect session, whose JVM Python cannot reach. Use a "
+        "classic session: SparkSession.builder.master(...) in place of remote(...)."
+    ),
+    "JAR_MISSING": (
+        "The jar of transom is not at {path}. Install the wheel again, or run 'make build' in a "
+        "checkout."
+    ),
+    "JAR_VERSION": (
+        "The session runs the jar of transom {jar}, but the Python package is {package}. Put the "
+        "jar that 'python -m transom jar' names in place of the other, and restart Spark."
+    ),
+    "LATENESS_UNSUPPORTED": (
+        "{argument} is {value}, but this version cannot fire a window again for late rows. Leave "
+        "it at 0, and give the watermark a longer delay or take late rows by with_late_rows()."
+    ),
+    "LAYOUT_UNSUPPORTED": (
+        "{argument} is 'keyed', a layout that this version does not have. Leave it at 'auto'."
+    ),
+    "NEEDS_TRIGGER": (
+        "A Global window has no end, so it never fires by itself. Say when it does, as in "
+        "trigger(transom.EndOfStream())."
+    ),
+    "NEGATIVE": "{argument} is {value}. It must not be negative: give 0 or more.",
+    "NOT_A_MULTIPLE": (
+        "{argument} is {value}, which is no multiple of {of}, {of_value}. Windows grow by {of}, so "
+        "make {argument} a whole number of them."
+    ),
+    "NOT_A_TIMESTAMP": (
+        "{argument} is the column {column} of type {type}. Windows need a timestamp: cast it, or "
+        "give the window column of an earlier stage."
+    ),
+    "NOT_EVENT_TIME": (
+        "{argument} is a delay in event time, which this stream does not have. Say which column "
+        "holds it, as in stream(df, time='departed')."
+    ),
+    "NOT_POSITIVE": "{argument} is {value}. It must be more than 0: give a positive value.",
+    "NOT_TAGGED": (
+        "{argument} has no tag column beside struct columns, but {columns}. Only stages with "
+        "with_late_rows() give tagged rows; use others as they are."
+    ),
+    "NO_AGGREGATE": (
+        "agg() has no aggregate, so a window would have no value. Give at least one, as in "
+        "agg(F.count('*'))."
+    ),
+    "NO_CLOCK": (
+        "{window} needs the time of each row, but the stream has none. Say which column holds it, "
+        "as in stream(df, time='departed')."
+    ),
+    "NO_WATERMARK": (
+        "{argument} is {column}, which carries no watermark, so no window of this streaming "
+        "DataFrame would ever end. Call df.withWatermark({column}, ...) first, or give "
+        "transom.EventTime({column}, delay=...)."
+    ),
+    "OFFSET_TOO_LARGE": (
+        "{argument} is {value}. Windows repeat after {period}, so give what is left over: less "
+        "than {period} either way."
+    ),
+    "RESERVED_NAME": (
+        "{argument} has a column named {column}, as transom's own column is. Rename it, as in "
+        "F.col(...).alias('other')."
+    ),
+    "ROUTE_MISSING": (
+        "The rows have the tag {tag}, but route() has no writer for it, so they would be lost. "
+        "Give {tag}=, if only a function that does nothing."
+    ),
+    "SET_TWICE": "{argument}() is called twice, and only one call can count. Leave one out.",
+    "SPARK_VERSION": (
+        "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these."
+    ),
+    "TOO_MANY_WINDOWS": (
+        "{argument} is {value}, so that a row belongs to {windows} windows, more than {most}. Give "
+        "a longer slide or a shorter size."
+    ),
+    "TRIGGER_UNSUPPORTED": (
+        "{argument} is {value}, by which this version cannot fire {window} windows. Use {instead}."
+    ),
+    "TWO_WATERMARKS": (
+        "{argument} gives a watermark, but the DataFrame has one on the column {column}. Leave the "
+        "delay out, or take away withWatermark."
+    ),
+    "UNKNOWN_COLUMN": (
+        "{argument} names the column {column}, which the DataFrame does not have. It has {columns}."
+    ),
+    "UNKNOWN_TAG": "{argument} is {value}, but the rows have the tags {tags}. Give one of these.",
+    "UNKNOWN_TIME_ZONE": (
+        "{argument} is {value}, which is no known time zone. Give a name such as 'Europe/Rome', or "
+        "an offset such as '+02:00'."
+    ),
+}
+
+
+def value_error(condition: str, **parameters: object) -> PySparkValueError:
+    """An argument that has the right type and cannot be used."""
+    text, shown = _text(condition, parameters)
+    return PySparkValueError(text, f"TRANSOM_{condition}", shown)
+
+
+def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:
+    """An argument of a wrong type."""
+    given = {"argument": argument, "value": repr(value), "type": type(value).__name__}
+    text, shown = _text("BAD_TYPE", {**given, "expected": expected})
+    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", shown)
+
+
+def runtime_error(condition: str, **parameters: object) -> PySparkRuntimeError:
+    """A session, or an installation, that windows cannot run in."""
+    text, shown = _text(condition, parameters)
+    return PySparkRuntimeError(text, f"TRANSOM_{condition}", shown)
+
+
+def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:
+    shown = {name: str(value) for name, value in parameters.items()}
+    return _TEXTS[condition].format(**shown), shown
