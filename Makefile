@@ -64,7 +64,7 @@ lint: $(READY) ## Check the code's form, in both languages
 types: $(READY) ## Check Python's types
 	$(BIN)/mypy
 
-test: test-jvm spec-check conformance link-check test-packaging test-python test-e2e ## Run all tests
+test: test-jvm conformance link-check test-packaging test-python test-e2e ## Run all tests
 
 test-jvm: ## Run the Scala tests
 	./sbt engine/test spark/test benchmarks/compile
@@ -77,6 +77,10 @@ test-e2e: $(READY) $(JAR) ## Run the tests that start real queries
 
 test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
 	$(BIN)/pytest tests/packaging
+
+spec-check: $(READY) ## Check that both languages read the message alike (so do their tests)
+	$(BIN)/pytest tests/python/test_spec_cases.py
+	./sbt "spark/testOnly transom.spark.SpecCasesSuite"
 
 demo: $(READY) $(JAR) ## Replay a year of flights through windows
 	$(BIN)/python examples/demo
