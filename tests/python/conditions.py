@@ -1,0 +1,21 @@
+"""Expects an error of ours by its condition and the argument that it names."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pyspark.errors import PySparkException
+
+
+@contextmanager
+def raises(
+    condition: str, argument: str | None = None, kind: type[PySparkException] = PySparkException
+) -> Iterator[None]:
+    """Expect the condition ``TRANSOM_<condition>``, and the argument among its parameters."""
+    with pytest.raises(kind) as caught:
+        yield
+    error = caught.value
+    assert error.getCondition() == f"TRANSOM_{condition}"
+    assert str(error).startswith(f"[TRANSOM_{condition}] ")
+    if argument is not None:
+        assert (error.getMessageParameters() or {})["argument"] == argument

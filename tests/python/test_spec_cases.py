@@ -1,0 +1,98 @@
+"""The message, as both languages have it."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import transom
+from tests.python.conditions import raises
+from transom import spec
+from transom._reading import decode
+
+FOLDER = Path(__file__).parents[2] / "spec"
+SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())
+CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("cases/*.json"))}
+GOOD = {name: case for name, case in CASES.items() if "error" not in case}
+BAD = {name: case for name, case in CASES.items() if "error" in case}
+
+COLUMNS = [f"c{i}" for i in range(10)]
+NAMES = {**vars(transom), "WindowSpec": spec.WindowSpec, "timedelta": timedelta}
+
+validator = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def test_there_are_cases_of_both_sorts() -> None:
+    assert len(GOOD) > 10
+    assert len(BAD) > 10
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_schema_allows_the_message(name: str) -> None:
+    validator.validate(GOOD[name]["message"])
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_python_writes_the_message(name: str) -> None:
+    message, columns = spec.encode(eval(GOOD[name]["python"], NAMES))
+    assert message == GOOD[name]["message"]
+    assert columns == COLUMNS[: len(columns)]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_message_survives_being_read_and_written(name: str) -> None:
+    text = json.dumps(GOOD[name]["message"])
+    read = decode(text, COLUMNS)
+    assert read == eval(GOOD[name]["python"], NAMES)
+    assert spec.encode(read)[0] == GOOD[name]["message"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_wrong_message_is_refused_naming_the_field(name: str) -> None:
+    error = BAD[name]["error"]
+    with pytest.raises(transom._errors.PySparkValueError) as caught:
+        decode(json.dumps(BAD[name]["message"]), COLUMNS)
+    assert caught.value.getCondition() == error["condition"]
+    assert (caught.value.getMessageParameters() or {})["field"] == error["field"]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_schema_refuses_wrong_messages_where_it_can(name: str) -> None:
+    assert validator.is_valid(BAD[name]["message"]) == BAD[name].get("schema_allows", False)
+
+
+def test_each_field_of_each_message_must_be_there() -> None:
+    for case in GOOD.values():
+        message: dict[str, Any] = case["message"]
+        for field in message:
+            less = {name: value for name, value in message.items() if name != field}
+            with raises("BAD_SPEC"):
+                decode(json.dumps(less), COLUMNS)
+            assert not validator.is_valid(less)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"version": 1, "version": 1}', "{} x"])
+def test_text_that_is_no_message_is_refused(text: str) -> None:
+    with raises("BAD_SPEC"):
+        decode(text, COLUMNS)
+
+
+def test_an_index_must_mean_a_column() -> None:
+    text = json.dumps(GOOD["tumbling"]["message"])
+    decode(text, COLUMNS[:3])
+    with raises("BAD_SPEC"):
+        decode(text, COLUMNS[:2])
+
+
+def test_every_kind_has_a_case() -> None:
+    windows = {case["message"]["window"]["kind"] for case in GOOD.values()}
+    triggers = {case["message"]["trigger"]["kind"] for case in GOOD.values()}
+    assert windows == set(spec.WINDOWS)
+    assert triggers == set(spec.TRIGGERS)
