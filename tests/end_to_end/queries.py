@@ -70,7 +70,7 @@ def run_stream(
     output_mode: str = "append",
     sink: Sink | None = None,
 ) -> Outcome:
-    """Run a query until it has read all batches: one micro-batch each, and Spark's one without data.
+    """Run a query over all batches: a micro-batch each, and Spark's one without data.
 
     Parameters
     ----------
@@ -171,7 +171,9 @@ def _add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
         written.rename(hidden)
         shutil.rmtree(parts)
     else:
-        pq.write_table(LocalDataToArrowConversion.convert(batch, schema, False), hidden)
+        pq.write_table(
+            LocalDataToArrowConversion.convert(batch, schema, use_large_var_types=False), hidden
+        )
     modified = _FIRST_MODIFIED + number
     os.utime(hidden, (modified, modified))
     hidden.rename(path)

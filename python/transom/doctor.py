@@ -1,0 +1,179 @@
+"""Checks of the machine and its installation, each with what to do if it fails."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pyspark
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from transom._version import __version__
+from transom.assigners import Tumbling
+from transom.config import PROVIDER, ROCKSDB, SUPPORTED_SPARK, configure, jar_path
+from transom.stream import stream
+from transom.time_policies import EventTime
+
+OLDEST_JDK = 17
+OLDEST_PYARROW = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The line of one check."""
+
+    ok: bool
+    text: str
+
+
+def _ok(text: str) -> Finding:
+    return Finding(ok=True, text=text)
+
+
+def _todo(text: str) -> Finding:
+    return Finding(ok=False, text=text)
+
+
+def doctor() -> int:
+    """Print a line for each check; the exit code is 1 if something is to be done."""
+    installed = [
+        _line("JDK", find_jdk),
+        _line("PySpark", find_pyspark),
+        _line("pyarrow", find_pyarrow),
+        _line("jar", find_jar),
+    ]
+    if not all(installed):
+        print("state store, window query: put right what is above, then run this again")
+        return 1
+    try:
+        spark = _session()
+    except (PySparkException, RuntimeError, OSError) as error:
+        print(f"session: Spark does not start, see its messages above: {_first_line(error)}")
+        return 1
+    try:
+        running = [
+            _line("state store", lambda: find_state_store(spark)),
+            _line("window query", lambda: find_window(spark)),
+        ]
+    finally:
+        spark.stop()
+    return 0 if all(running) else 1
+
+
+def find_jdk() -> Finding:
+    """The Java that Spark will start, as Spark looks for it."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    todo = f"install JDK {OLDEST_JDK} or newer and set JAVA_HOME to its folder"
+    if java is None or not Path(java).is_file():
+        return _todo(f"there is none at {java or 'any folder of PATH'}: {todo}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
+    if found is None:
+        return _todo(f"{java} does not tell its version: {todo}")
+    if int(found[1]) < OLDEST_JDK:
+        return _todo(f"{java} is version {found[1]}: {todo}")
+    return _ok(f"{found[1]}{found[2]} at {java}")
+
+
+def find_pyspark() -> Finding:
+    """The version of PySpark."""
+    found = pyspark.__version__
+    if found.startswith(tuple(f"{minor}." for minor in SUPPORTED_SPARK)):
+        return _ok(found)
+    wanted = " or ".join(f"{minor}.x" for minor in SUPPORTED_SPARK)
+    newest = SUPPORTED_SPARK[-1]
+    return _todo(f"{found} is not supported: pip install 'pyspark~={newest}.0' ({wanted})")
+
+
+def find_pyarrow() -> Finding:
+    """The version of pyarrow."""
+    todo = f"pip install 'pyarrow>={OLDEST_PYARROW}'"
+    try:
+        found = version("pyarrow")
+    except PackageNotFoundError:
+        return _todo(f"it is not installed: {todo}")
+    if int(found.split(".")[0]) < OLDEST_PYARROW:
+        return _todo(f"{found} is too old: {todo}")
+    return _ok(found)
+
+
+def find_jar() -> Finding:
+    """The jar in the package, and its version."""
+    try:
+        path = jar_path()
+        with zipfile.ZipFile(path) as jar:
+            manifest = jar.read("META-INF/MANIFEST.MF").decode()
+    except PySparkException as error:
+        return _todo(_first_line(error))
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        return _todo(f"it cannot be read ({error}): install the wheel anew")
+    found = re.search(r"^Implementation-Version: (\S+)", manifest, re.MULTILINE)
+    if found is None or found[1] != __version__:
+        shown = found[1] if found else "unknown"
+        return _todo(f"its version is {shown}, not {__version__}: install the wheel anew")
+    return _ok(f"{__version__} at {path}")
+
+
+def find_state_store(spark: SparkSession) -> Finding:
+    """Where the state of windows will be kept."""
+    provider = spark.conf.get(PROVIDER)
+    if provider == ROCKSDB:
+        return _ok("RocksDB")
+    return _todo(f"it is {provider}: leave {PROVIDER} out, configure() sets RocksDB")
+
+
+def find_window(spark: SparkSession) -> Finding:
+    """The window that a tiny stream closes."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [{"time": f"2024-01-01T00:0{minute}:01Z"} for minute in (0, 0, 1)]
+        source = Path(folder, "rows")
+        source.mkdir()
+        Path(source, "0.json").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        read = spark.readStream.schema("time timestamp").json(str(source))
+        windows = stream(read, time=EventTime("time", delay="0 seconds")).window(
+            Tumbling(size="1 minute")
+        )
+        try:
+            query = (
+                windows.agg(F.count("*").alias("n"))
+                .writeStream.format("memory")
+                .queryName("transom_doctor")
+                .option("checkpointLocation", f"{folder}/checkpoint")
+                .trigger(availableNow=True)
+                .start()
+            )
+            query.awaitTermination()
+            found = [row["n"] for row in spark.table("transom_doctor").collect()]
+        except PySparkException as error:
+            return _todo(f"it failed, report this: {_first_line(error)}")
+    if found != [2]:
+        return _todo(f"it gave {found} instead of [2], report this")
+    return _ok("a stream has closed its window")
+
+
+def _session() -> SparkSession:
+    builder = SparkSession.Builder().master("local[1]").appName("transom doctor")
+    quiet = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+    for key, value in {**quiet, "spark.sql.shuffle.partitions": "1"}.items():
+        builder = builder.config(key, value)
+    return configure(builder).getOrCreate()
+
+
+def _line(name: str, check: Callable[[], Finding]) -> bool:
+    found = check()
+    print(f"{name}: {'ok, ' if found.ok else ''}{found.text}", flush=True)
+    return found.ok
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
