@@ -82,6 +82,9 @@ spec-check: $(READY) ## Check that both languages read the message alike (so do 
 	$(BIN)/pytest tests/python/test_spec_cases.py
 	./sbt "spark/testOnly transom.spark.SpecCasesSuite"
 
+conformance: $(READY) $(JAR) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
+	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"
+
 demo: $(READY) $(JAR) ## Replay a year of flights through windows
 	$(BIN)/python examples/demo
 

@@ -1,0 +1,53 @@
+"""Runs the vectors of a folder through the engine, through real queries, or both.
+
+``python -m tests.conformance.run FOLDER engine|query|all`` prints a line for each failure and each
+vector that was skipped, then the counts, which come last. It ends with 1 if a vector failed.
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+LEVELS = ("engine", "query")
+
+
+def command(level: str, vectors: Path) -> list[str]:
+    """How one level is run."""
+    if level == "engine":
+        main = "transom.engine.conformance.Main"
+        return ["./sbt", "--error", f'engine/Test/runMain {main} --vectors "{vectors}"']
+    return [sys.executable, "-m", "tests.end_to_end.conformance", "--vectors", str(vectors)]
+
+
+def run(level: str, vectors: Path) -> tuple[bool, str]:
+    """Run one level: whether all went well, and its counts."""
+    counts = f"{level}: did not come to an end"
+    with subprocess.Popen(command(level, vectors), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(f"{level}: "):
+                counts = line.rstrip()
+            else:
+                print(line, end="", flush=True)
+    return process.returncode == 0, counts
+
+
+def main() -> int:
+    """Run the levels that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("vectors", type=Path)
+    parser.add_argument("level", choices=[*LEVELS, "all"])
+    arguments = parser.parse_args()
+    vectors = arguments.vectors.resolve()
+    if not vectors.is_dir():
+        parser.error(f"{vectors} is not a folder")
+    levels = LEVELS if arguments.level == "all" else (arguments.level,)
+    outcomes = [run(level, vectors) for level in levels]
+    for _, counts in outcomes:
+        print(counts)
+    return 0 if all(well for well, _ in outcomes) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
