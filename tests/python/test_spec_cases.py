@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pyspark.errors import PySparkValueError
 
 import transom
 from tests.python.conditions import raises
@@ -57,7 +58,7 @@ def test_the_message_survives_being_read_and_written(name: str) -> None:
 @pytest.mark.parametrize("name", BAD)
 def test_a_wrong_message_is_refused_naming_the_field(name: str) -> None:
     error = BAD[name]["error"]
-    with pytest.raises(transom._errors.PySparkValueError) as caught:
+    with pytest.raises(PySparkValueError) as caught:
         decode(json.dumps(BAD[name]["message"]), COLUMNS)
     assert caught.value.getCondition() == error["condition"]
     assert (caught.value.getMessageParameters() or {})["field"] == error["field"]

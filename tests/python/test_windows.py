@@ -56,7 +56,7 @@ def test_values_that_mean_something_else_differ() -> None:
     assert transom.Session(gap="1 hour") != transom.Session(gap="1 hour", inclusive=False)
     assert transom.EventTime("at") != transom.EventTime("at", delay="0 seconds")
     assert transom.EventTime("at") != transom.EventTime("known")
-    assert transom.EndOfStream() != transom.Never()
+    assert len({transom.EndOfStream(), transom.Never(), transom.AfterWatermark()}) == 3
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import transom
+from tests.python.conditions import raises
+from transom import config
+
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+COUNTING = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
+
+
+@pytest.fixture(autouse=True)
+def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """A package with a jar, on a machine where nothing else is set."""
+    (tmp_path / "jars").mkdir()
+    path = tmp_path / "jars" / "transom.jar"
+    path.touch()
+    monkeypatch.setattr(config, "__file__", str(tmp_path / "config.py"))
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    return str(path)
+
+
+def builder(**settings: str) -> SparkSession.Builder:
+    return SparkSession.Builder().config(map={**settings})
+
+
+def test_a_session_gets_the_jar_and_a_state_store(jar: str) -> None:
+    given = builder()
+    assert transom.configure(given) is given
+    assert given._options == {
+        "spark.jars": jar,
+        config.PROVIDER: config.ROCKSDB,
+        CHANGELOG: "true",
+        COUNTING: "false",
+    }
+
+
+def test_the_jar_joins_others(jar: str) -> None:
+    made = transom.configure(builder(**{"spark.jars": "one.jar,two.jar"}))
+    assert made._options["spark.jars"] == f"one.jar,two.jar,{jar}"
+
+
+def test_configuring_twice_is_configuring_once() -> None:
+    once = transom.configure(builder(**{"spark.jars": "one.jar"}))
+    twice = transom.configure(transom.configure(builder(**{"spark.jars": "one.jar"})))
+    assert once._options == twice._options
+
+
+def test_what_the_user_chose_stays() -> None:
+    chosen = {config.PROVIDER: config.ROCKSDB, CHANGELOG: "false", COUNTING: "true"}
+    made = transom.configure(builder(**chosen))
+    assert {name: made._options[name] for name in chosen} == chosen
+
+
+def test_another_state_store_stays_and_rocksdb_is_not_set_up() -> None:
+    made = transom.configure(builder(**{config.PROVIDER: "org.acme.Store"}))
+    assert made._options[config.PROVIDER] == "org.acme.Store"
+    assert CHANGELOG not in made._options
+
+
+def test_what_stands_in_the_defaults_file_counts_as_chosen(jar: str, tmp_path: Path) -> None:
+    lines = f"# ours\n\nspark.jars  one.jar\n{config.PROVIDER}=org.acme.Store\nspark.empty\n"
+    (tmp_path / "spark-defaults.conf").write_text(lines)
+    made = transom.configure(builder())
+    assert made._options == {"spark.jars": f"one.jar,{jar}"}
+
+
+def test_what_submit_is_told_counts_as_chosen(jar: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = f"--jars 'one two.jar' --conf {COUNTING}=true pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", told)
+    made = transom.configure(builder())
+    assert made._options["spark.jars"] == f"one two.jar,{jar}"
+    assert COUNTING not in made._options
+    assert made._options[CHANGELOG] == "true"
+
+
+def test_a_package_without_its_jar_says_what_to_do(jar: str) -> None:
+    Path(jar).unlink()
+    with raises("JAR_MISSING"):
+        transom.jar_path()
+    with raises("JAR_MISSING"):
+        transom.configure(builder())
+
+
+def test_only_a_builder_can_be_configured() -> None:
+    with raises("BAD_TYPE", "builder"):
+        transom.configure({"spark.jars": ""})  # type: ignore[arg-type]
