@@ -50,10 +50,13 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     val pane = panes.append(start, segment)
     pane.due = math.min(pane.due, Segment.due(segment))
     val runs = panes.crowded(pane)
+    // What older runs hold may keep a session open that seems closed by the newer ones alone.
+    val isWhole = runs.length == pane.runs.length
     if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
-      val keys = new FoldedSessions(cursors, gap, Some(folding))
+      val keys = new FoldedSessions(cursors, gap, Some(folding), isWhole)
       while (keys.next())
-        if (isOpen(keys.bounds)) writer.append(keys.hash, keys.key, keys.bounds, folding.folded)
+        if (!isWhole || isOpen(keys.bounds))
+          writer.append(keys.hash, keys.key, keys.bounds, folding.folded)
     }
   }
 
@@ -198,8 +201,18 @@ object SessionLog {
   }
 }
 
-/** The newest session of each key in some runs of one pane; if `wanted`, its accumulator too. */
-private[log] final class FoldedSessions[T](runs: Seq[Cursor], gap: Long, wanted: Option[Fold[T]]) {
+/**
+ * The newest session of each key in the runs of one pane; if `wanted`, its accumulator too.
+ *
+ * @param isWhole
+ *   whether these are all runs of the pane. If not, whether a record began another session is not known:
+ *   a key then comes more than once, in the order in which its records were written
+ */
+private[log] final class FoldedSessions[T](
+    runs: Seq[Cursor],
+    gap: Long,
+    wanted: Option[Fold[T]],
+    isWhole: Boolean = true) {
   private val merge = new Merge(runs)
   private val folding = wanted.orNull
   private val more = new SessionBounds
@@ -221,8 +234,7 @@ private[log] final class FoldedSessions[T](runs: Seq[Cursor], gap: Long, wanted:
       if (folding != null) folding.start(behindBounds(first))
       merge.advance()
       var head = merge.head
-      while (head != null && head.hash == hash && head.key.contentEquals(key)) {
-        unite(head)
+      while (head != null && head.hash == hash && head.key.contentEquals(key) && unite(head)) {
         merge.advance()
         head = merge.head
       }
@@ -236,16 +248,21 @@ private[log] final class FoldedSessions[T](runs: Seq[Cursor], gap: Long, wanted:
     !atEnd && hash == toHash && key.contentEquals(toKey)
   }
 
-  private def unite(record: Cursor): Unit = {
+  /** Whether the record was taken in. */
+  private def unite(record: Cursor): Boolean = {
     more.read(record)
-    if (bounds.last + gap <= more.judgedBy) {
-      // What was folded so far had closed or moved on before this record was written.
-      bounds.set(more.first, more.last, more.judgedBy)
-      if (folding != null) folding.start(behindBounds(record))
-    } else {
+    if (bounds.last + gap > more.judgedBy) {
       bounds.first = math.min(bounds.first, more.first)
       bounds.last = math.max(bounds.last, more.last)
       if (folding != null) folding.add(behindBounds(record))
+      true
+    } else {
+      if (isWhole) {
+        // What was folded so far had closed or moved on before this record was written.
+        bounds.set(more.first, more.last, more.judgedBy)
+        if (folding != null) folding.start(behindBounds(record))
+      }
+      isWhole
     }
   }
 

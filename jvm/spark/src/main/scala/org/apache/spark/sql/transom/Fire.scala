@@ -7,6 +7,7 @@ import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.streaming._
 
 import transom.engine.log.MemoryStore
@@ -120,13 +121,30 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
   override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec = copy(child = newChild)
 }
 
-/** Takes the rows out of the objects in which a stateful operator hands them on; nothing is copied. */
+/**
+ * Takes the rows out of the objects in which a stateful operator hands them on; nothing is copied. Rows of
+ * counts, told by their last column, are added to the metrics that Spark shows of the query.
+ */
 case class UnwrapExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
+
+  override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
+    name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
+  }.toMap
 
   override def producedAttributes: AttributeSet = outputSet
 
-  override protected def doExecute(): RDD[InternalRow] =
-    child.execute().mapPartitions(_.map(_.get(0, RowObject.dataType).asInstanceOf[InternalRow]))
+  override protected def doExecute(): RDD[InternalRow] = {
+    val countsAt = output.length - 1
+    val counters = RowCounts.names.map(longMetric)
+    child.execute().mapPartitions(_.map { wrapped =>
+      val row = wrapped.get(0, RowObject.dataType).asInstanceOf[InternalRow]
+      if (!row.isNullAt(countsAt)) {
+        val counts = row.getStruct(countsAt, counters.length)
+        counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
+      }
+      row
+    })
+  }
 
   override protected def withNewChildInternal(newChild: SparkPlan): UnwrapExec = copy(child = newChild)
 }

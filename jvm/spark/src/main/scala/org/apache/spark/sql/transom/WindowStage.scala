@@ -100,7 +100,7 @@ final case class GridWindows(grid: Grid, shift: Long) extends Windows {
   override def isLate(time: Long, pane: Long, watermark: Long): Boolean =
     grid.lastDue(pane) <= watermark
   override def isPartlyLate(pane: Long, watermark: Long): Boolean =
-    pane < watermark && grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark
+    grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     grid.windowsOf(time).filter(grid.due(_) <= watermark)
       .map(window => TimeWindow(grid.instantOf(window.start), grid.due(window)))
