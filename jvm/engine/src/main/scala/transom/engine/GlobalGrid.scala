@@ -1,9 +1,8 @@
 package transom.engine
 
-/**
- * One window for all time, which falls due when the input ends: far beyond any row's time, where the
- * watermark gets only when a stream is drained or a static DataFrame is over.
- */
+/** One window for all time, which falls due when the input ends: far beyond any row's time, where
+  * the watermark gets only when a stream is drained or a static DataFrame is over.
+  */
 object GlobalGrid extends Grid {
 
   /** Half way to the largest instant: the year 148,108. */

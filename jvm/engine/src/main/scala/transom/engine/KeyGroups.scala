@@ -2,12 +2,11 @@ package transom.engine
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-/**
- * Which key group a key belongs to. State is laid out by it, so none of this may ever change.
- *
- * The hash is pinned here and not borrowed: the state of a query outlives the library version that
- * wrote it.
- */
+/** Which key group a key belongs to. State is laid out by it, so none of this may ever change.
+  *
+  * The hash is pinned here and not borrowed: the state of a query outlives the library version
+  * that wrote it.
+  */
 object KeyGroups {
   private val C1 = 0x9e3779b185ebca87L
   private val C2 = 0xc2b2ae3d27d4eb4fL
@@ -33,14 +32,15 @@ object KeyGroups {
   def hash(bytes: Array[Byte]): Long =
     hash(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0, bytes.length)
 
-  /** Group of a hash among `groups`: a range of hashes in signed order, so sorted keys lie group by group. */
+  /** Group of a hash among `groups`: a range of hashes in signed order, so sorted keys lie group
+    * by group.
+    */
   def groupOf(hash: Long, groups: Int): Int =
     ((((hash ^ Long.MinValue) >>> 32) * groups) >>> 32).toInt
 
-  /**
-   * The int that stands for group `i` in the exchange: the one whose Spark hash (Murmur3, seed 42) is
-   * `i`. Group i then lies in partition `i mod P` for every P, where plain numbers clump.
-   */
+  /** The int that stands for group `i` in the exchange: the one whose Spark hash (Murmur3, seed
+    * 42) is `i`. Group i then lies in partition `i mod P` for every P, where plain numbers clump.
+    */
   def idOf(group: Int): Int = {
     var x = group
     x ^= x >>> 16

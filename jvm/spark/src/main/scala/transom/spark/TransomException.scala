@@ -6,11 +6,14 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{ErrorClassesJsonReader, QueryContext, SparkThrowable}
 
-/**
- * An error of ours, with a condition and parameters. It extends `IllegalArgumentException`, so PySpark
- * raises its own class with `getCondition()`, unpatched. The texts are in `error-conditions.json`.
- */
-final class TransomException(condition: String, parameters: Map[String, String], cause: Throwable = null)
+/** An error of ours, with a condition and parameters. It extends `IllegalArgumentException`, so
+  * PySpark raises its own class with `getCondition()`, unpatched. The texts are in
+  * `error-conditions.json`.
+  */
+final class TransomException(
+    condition: String,
+    parameters: Map[String, String],
+    cause: Throwable = null)
     extends IllegalArgumentException(TransomException.text(condition, parameters), cause)
     with SparkThrowable {
 

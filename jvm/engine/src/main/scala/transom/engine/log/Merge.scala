@@ -1,9 +1,8 @@
 package transom.engine.log
 
-/**
- * Walks sorted runs as one, in order of (hash, key). Records with equal keys come in the order of the
- * runs, which is the order in which they were written.
- */
+/** Walks sorted runs as one, in order of (hash, key). Records with equal keys come in the order
+  * of the runs, which is the order in which they were written.
+  */
 final class Merge(runs: Seq[Cursor]) {
   // A binary heap over cursors and, in step with it, the rank of each. It earns its arrays and
   // loops: every record of every firing passes here (benchmarks/jmh, MergeBenchmark).
@@ -74,12 +73,11 @@ final class Merge(runs: Seq[Cursor]) {
   }
 }
 
-/**
- * Folds accumulators that the engine sees as bytes, and turns the fold of a key into a result. The
- * aggregates behind it are Spark's; tests bring plain ones.
- *
- * One instance serves one task. `start` and `add` may keep the slice's array, not the slice.
- */
+/** Folds accumulators that the engine sees as bytes, and turns the fold of a key into a result.
+  * The aggregates behind it are Spark's; tests bring plain ones.
+  *
+  * One instance serves one task. `start` and `add` may keep the slice's array, not the slice.
+  */
 trait Fold[T] {
   def start(accumulator: Slice): Unit
   def add(accumulator: Slice): Unit

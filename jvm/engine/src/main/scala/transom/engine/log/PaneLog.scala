@@ -2,24 +2,26 @@ package transom.engine.log
 
 import transom.engine.{Grid, TimeWindow}
 
-/**
- * The windows of one key group on a fixed grid: partial accumulators lie in panes as sorted runs and are
- * merged when a window fires. Nothing is read or written key by key.
- *
- * Times are microseconds, watermarks in Spark's sense: a window fires once the watermark has reached
- * its end (flink.md 3.2, a tick later than Flink counts).
- *
- * @param sharedBytes
- *   windows that overlap share their merges in memory while their panes take no more than this
- */
-final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: Long = PaneLog.SharedBytes) {
+/** The windows of one key group on a fixed grid: partial accumulators lie in panes as sorted runs
+  * and are merged when a window fires. Nothing is read or written key by key.
+  *
+  * Times are microseconds, watermarks in Spark's sense: a window fires once the watermark has
+  * reached its end (flink.md 3.2, a tick later than Flink counts).
+  *
+  * @param sharedBytes
+  *   windows that overlap share their merges in memory while their panes take no more than this
+  */
+final class PaneLog[T](
+    grid: Grid,
+    panes: Panes,
+    folding: Fold[T],
+    sharedBytes: Long = PaneLog.SharedBytes) {
 
-  /**
-   * Takes a segment into a pane.
-   *
-   * @param judgedBy
-   *   the watermark by which late rows were told apart: windows due by then are not fired for it
-   */
+  /** Takes a segment into a pane.
+    *
+    * @param judgedBy
+    *   the watermark by which late rows were told apart: windows due by then are not fired for it
+    */
   def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
     val pane = panes.append(start, segment)
@@ -36,7 +38,8 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
   private def nextWindow(): Option[TimeWindow] =
     panes.first.flatMap(pane => Option(grid.firstWindow(pane.start, panes.firedUpTo)))
 
-  /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken. */
+  /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken.
+    */
   def fire(watermark: Long): Iterator[T] = new Iterator[T] {
     private val stacks = new TwoStacks(panes, folding)
     private var window: TimeWindow = _
@@ -79,7 +82,9 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
       }
     }
 
-    /** Drops what no later window needs; of cumulated panes their total stays, in the first of them. */
+    /** Drops what no later window needs; of cumulated panes their total stays, in the first of
+      * them.
+      */
     private def close(): Unit = {
       val due = grid.due(window)
       total.foreach { case (writer, held) =>
@@ -96,7 +101,8 @@ final class PaneLog[T](grid: Grid, panes: Panes, folding: Fold[T], sharedBytes: 
       }
     }
 
-    private def isLastOf(window: TimeWindow): Boolean = grid.lastDue(window.start) <= grid.due(window)
+    private def isLastOf(window: TimeWindow): Boolean =
+      grid.lastDue(window.start) <= grid.due(window)
 
     /** Sharing pays once some windows fire in a row; a single one is merged from its panes. */
     private def shares(held: Seq[Pane]): Boolean =
@@ -115,12 +121,11 @@ object PaneLog {
   val SharedBytes: Long = 32L << 20
 }
 
-/**
- * A sliding fold over panes that neither subtracts nor starts over (two stacks): the front holds, for
- * each of its panes, the fold from that pane to the end of the front, the back one fold of all panes
- * that came since. A window is the top of the front and the back: about three merges a result, however
- * many panes a window has.
- */
+/** A sliding fold over panes that neither subtracts nor starts over (two stacks): the front
+  * holds, for each of its panes, the fold from that pane to the end of the front, the back one
+  * fold of all panes that came since. A window is the top of the front and the back: about three
+  * merges a result, however many panes a window has.
+  */
 private[log] final class TwoStacks[T](panes: Panes, folding: Fold[T]) {
   private val writer = new SegmentWriter
   private var front: List[(Long, Seq[Array[Byte]])] = Nil

@@ -6,7 +6,9 @@ import java.util
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-/** Segments `first` until `first + segments` of a pane, which continue each other in sorted order. */
+/** Segments `first` until `first + segments` of a pane, which continue each other in sorted
+  * order.
+  */
 final case class Run(first: Int, segments: Int, bytes: Long)
 
 /** What the directory knows of one live pane. */
@@ -20,11 +22,10 @@ final class Pane(val start: Long) {
   def nextSequence: Int = runs.lastOption.fold(0)(run => run.first + run.segments)
 }
 
-/**
- * The directory of one key group: its live panes, their runs, and how far it has fired. Read whole when
- * the group is touched and saved once afterwards, so that a batch costs one small read and write a
- * group whatever lies in the panes.
- */
+/** The directory of one key group: its live panes, their runs, and how far it has fired. Read
+  * whole when the group is touched and saved once afterwards, so that a batch costs one small
+  * read and write a group whatever lies in the panes.
+  */
 final class Panes(store: Store) {
   private val live = new util.TreeMap[Long, Pane]
 
@@ -85,10 +86,10 @@ final class Panes(store: Store) {
   private def removeSegments(pane: Pane, run: Run): Unit =
     Iterator.range(run.first, run.first + run.segments).foreach(store.remove(pane.start, _))
 
-  /**
-   * The newest runs of a pane that are worth merging into one, empty if there are few. Of similar
-   * size, so that a record is rewritten a number of times that grows with the logarithm of the pane.
-   */
+  /** The newest runs of a pane that are worth merging into one, empty if there are few. Of
+    * similar size, so that a record is rewritten a number of times that grows with the logarithm
+    * of the pane.
+    */
   def crowded(pane: Pane): Seq[Run] =
     if (pane.runs.length <= Panes.MaxRuns) Nil
     else {
@@ -148,7 +149,9 @@ object Panes {
   }
 }
 
-/** Writes sorted records as a run of a pane, a segment at a time, so that it need not fit in memory. */
+/** Writes sorted records as a run of a pane, a segment at a time, so that it need not fit in
+  * memory.
+  */
 final class RunWriter(store: Store, pane: Pane, first: Int) {
   private val writer = new SegmentWriter
   private var segments = 0

@@ -3,23 +3,25 @@ package transom.engine.log
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
-/**
- * A block of records sorted by (hash, key bytes): what the state holds and what crosses the exchange.
- *
- * {{{
- * header   version int, records int, due long
- * record   hash long, key length int, accumulator length int, key, accumulator
- * }}}
- *
- * All numbers are little endian; lengths are multiples of 8, so records stay aligned. `due` is the
- * earliest instant at which one of its sessions may close; fixed windows do not use it.
- */
+/** A block of records sorted by (hash, key bytes): what the state holds and what crosses the
+  * exchange.
+  *
+  * {{{
+  * header   version int, records int, due long
+  * record   hash long, key length int, accumulator length int, key, accumulator
+  * }}}
+  *
+  * All numbers are little endian; lengths are multiples of 8, so records stay aligned. `due` is
+  * the earliest instant at which one of its sessions may close; fixed windows do not use it.
+  */
 object Segment {
   val Version = 1
   val HeaderSize = 16
   val RecordHeaderSize = 16
 
-  /** A segment is cut at this size: small enough for the state store's block cache, large enough to stream. */
+  /** A segment is cut at this size: small enough for the state store's block cache, large enough
+    * to stream.
+    */
   val TargetSize: Int = 1 << 20
 
   def due(segment: Array[Byte]): Long = view(segment).getLong(8)
@@ -107,13 +109,21 @@ final class Slice {
 
   def contentEquals(other: Slice): Boolean =
     Arrays.equals(
-      bytes, offset, offset + length,
-      other.bytes, other.offset, other.offset + other.length)
+      bytes,
+      offset,
+      offset + length,
+      other.bytes,
+      other.offset,
+      other.offset + other.length)
 
   def compareTo(other: Slice): Int =
     Arrays.compareUnsigned(
-      bytes, offset, offset + length,
-      other.bytes, other.offset, other.offset + other.length)
+      bytes,
+      offset,
+      offset + length,
+      other.bytes,
+      other.offset,
+      other.offset + other.length)
 }
 
 /** Reads the records of one run, that is of segments that continue each other. */

@@ -2,11 +2,10 @@ package transom.engine.log
 
 import java.nio.ByteBuffer
 
-/**
- * The bounds of a session's record, in front of its accumulator: the times of its first and last row and
- * the watermark by which its first row was judged. Sessions that had ended by that watermark when the
- * row was written had fired: the row began another one.
- */
+/** The bounds of a session's record, in front of its accumulator: the times of its first and last
+  * row and the watermark by which its first row was judged. Sessions that had ended by that
+  * watermark when the row was written had fired: the row began another one.
+  */
 final class SessionBounds {
   var first: Long = 0L
   var last: Long = 0L
@@ -29,20 +28,20 @@ object SessionBounds {
   val Size = 24
 }
 
-/** A row whose own session had ended by the watermark; it counts only if it joins one still open. */
+/** A row whose own session had ended by the watermark; it counts only if it joins one still open.
+  */
 final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumulator: Slice)
 
-/**
- * The sessions of one key group. A pane is as wide as the gap, so rows of a key in one pane belong to one
- * session, and what continues it lies in the same pane or the next. When a pane's sessions are due,
- * those with a continuation move on into the next pane, the others close: a session costs as many moves
- * as it has panes with rows, nothing while it is merely open.
- *
- * @param gap
- *   quiet time that ends a session, microseconds
- * @param inclusive
- *   whether rows exactly `gap` apart share a session (flink.md 6.1)
- */
+/** The sessions of one key group. A pane is as wide as the gap, so rows of a key in one pane
+  * belong to one session, and what continues it lies in the same pane or the next. When a pane's
+  * sessions are due, those with a continuation move on into the next pane, the others close: a
+  * session costs as many moves as it has panes with rows, nothing while it is merely open.
+  *
+  * @param gap
+  *   quiet time that ends a session, microseconds
+  * @param inclusive
+  *   whether rows exactly `gap` apart share a session (flink.md 6.1)
+  */
 final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: Fold[T]) {
 
   def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
@@ -60,10 +59,10 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     }
   }
 
-  /**
-   * Lets late rows join the sessions that are still open (flink.md 6.5): the newest first, since each
-   * may move a session's start back to where an older one reaches. Answers those that joined none.
-   */
+  /** Lets late rows join the sessions that are still open (flink.md 6.5): the newest first, since
+    * each may move a session's start back to where an older one reaches. Answers those that
+    * joined none.
+    */
   def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = {
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
     val open = firstOpenSessions(late)
@@ -130,14 +129,16 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         case None => panes.firedUpTo = math.max(panes.firedUpTo, watermark)
         case Some(p) =>
           sessions = new FoldedSessions(panes.cursors(p), gap, Some(folding))
-          nextPane = new FoldedSessions(panes.get(p.start + gap).toSeq.flatMap(panes.cursors), gap, None)
+          nextPane =
+            new FoldedSessions(panes.get(p.start + gap).toSeq.flatMap(panes.cursors), gap, None)
           nextPane.next()
           moved = null
           stillDue = Long.MaxValue
       }
     }
 
-    /** Whether the session at hand closes now, rather than having done so, waiting or moving on. */
+    /** Whether the session at hand closes now, rather than having done so, waiting or moving on.
+      */
     private def closes(): Boolean = {
       val bounds = sessions.bounds
       val end = bounds.last + gap
@@ -145,7 +146,8 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
       else if (end > watermark) {
         stillDue = math.min(stillDue, bounds.last)
         false
-      } else if (nextPane.seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
+      } else if (nextPane
+          .seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
         if (moved == null) moved = panes.newRun(pane.get.start + gap)
         bounds.last = nextPane.bounds.last
         moved.append(sessions.hash, sessions.key, bounds, folding.folded)
@@ -181,7 +183,8 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         if (sessions.seek(row.hash, row.key) && isOpen(sessions.bounds)) {
           val known = found.get(row.key)
           if (!known.exists(_.first <= sessions.bounds.first))
-            found(row.key) = new OpenSession(pane.start, sessions.bounds.first, sessions.bounds.last)
+            found(row.key) =
+              new OpenSession(pane.start, sessions.bounds.first, sessions.bounds.last)
         }
       }
     }
@@ -201,13 +204,12 @@ object SessionLog {
   }
 }
 
-/**
- * The newest session of each key in the runs of one pane; if `wanted`, its accumulator too.
- *
- * @param isWhole
- *   whether these are all runs of the pane. If not, whether a record began another session is not known:
- *   a key then comes more than once, in the order in which its records were written
- */
+/** The newest session of each key in the runs of one pane; if `wanted`, its accumulator too.
+  *
+  * @param isWhole
+  *   whether these are all runs of the pane. If not, whether a record began another session is
+  *   not known: a key then comes more than once, in the order in which its records were written
+  */
 private[log] final class FoldedSessions[T](
     runs: Seq[Cursor],
     gap: Long,
@@ -242,7 +244,9 @@ private[log] final class FoldedSessions[T](
     }
   }
 
-  /** Moves forward to a key; whether it is there. Keys must be asked for in order, after a first `next`. */
+  /** Moves forward to a key; whether it is there. Keys must be asked for in order, after a first
+    * `next`.
+    */
   def seek(toHash: Long, toKey: Slice): Boolean = {
     while (!atEnd && (hash < toHash || hash == toHash && key.compareTo(toKey) < 0)) next()
     !atEnd && hash == toHash && key.contentEquals(toKey)

@@ -13,22 +13,21 @@ import org.apache.spark.sql.types._
 
 import transom.spark.TransomException
 
-/**
- * A windowed aggregation as Spark's analyzer understands it, taken apart for the stage.
- *
- * @param plan
- *   yields all columns that the stage needs
- * @param time
- *   the row's time as microseconds, a column of `plan`
- * @param groups
- *   columns of `plan` to group by: comparable by their bytes
- * @param inputs
- *   columns of `plan` that the functions read
- * @param keyResults
- *   the key columns of the result, in terms of `groups` and the functions' results
- * @param results
- *   the aggregate columns of the result, likewise
- */
+/** A windowed aggregation as Spark's analyzer understands it, taken apart for the stage.
+  *
+  * @param plan
+  *   yields all columns that the stage needs
+  * @param time
+  *   the row's time as microseconds, a column of `plan`
+  * @param groups
+  *   columns of `plan` to group by: comparable by their bytes
+  * @param inputs
+  *   columns of `plan` that the functions read
+  * @param keyResults
+  *   the key columns of the result, in terms of `groups` and the functions' results
+  * @param results
+  *   the aggregate columns of the result, likewise
+  */
 final case class Aggregation(
     plan: LogicalPlan,
     time: Attribute,
@@ -80,11 +79,18 @@ object Aggregation {
         alias.toAttribute
     }
 
-    val groups = grouping.map(g => comparable(g.toAttribute)).zip(keyNames).map { case (g, n) => column(g, n) }
+    val groups = grouping.map(g => comparable(g.toAttribute)).zip(keyNames).map { case (g, n) =>
+      column(g, n)
+    }
     // A key that is grouped by something else than itself comes back as one of its values.
     val carried = grouping.zip(groups).map { case (key, group) =>
       if (group.dataType == key.dataType) None
-      else Some(AggregateExpression(First(key.toAttribute, ignoreNulls = false), Complete, isDistinct = false))
+      else
+        Some(
+          AggregateExpression(
+            First(key.toAttribute, ignoreNulls = false),
+            Complete,
+            isDistinct = false))
     }
     val all = (functions ++ carried.flatten).map(readingColumns(_, column(_, "input")))
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
@@ -101,11 +107,13 @@ object Aggregation {
       inputs = all.flatMap(_.references).distinct,
       aggregates = all,
       keyResults = keyResults,
-      results = results.map(_.transform { case a: Attribute => byKey.getOrElse(a, a) }
-        .asInstanceOf[NamedExpression]))
+      results = results.map(
+        _.transform { case a: Attribute => byKey.getOrElse(a, a) }
+          .asInstanceOf[NamedExpression]))
   }
 
-  /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes. */
+  /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes.
+    */
   private def comparable(key: Attribute): Expression =
     CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(mapsSorted(key)))
 
@@ -136,12 +144,17 @@ object Aggregation {
       case other => column(other)
     }
     val normalized =
-      if (aggregate.isDistinct) aggregate.aggregateFunction.mapChildren(NormalizeFloatingNumbers.normalize)
+      if (aggregate.isDistinct)
+        aggregate.aggregateFunction.mapChildren(NormalizeFloatingNumbers.normalize)
       else aggregate.aggregateFunction
     val function = normalized.mapChildren(plain).asInstanceOf[AggregateFunction]
     val filter = aggregate.filter.map(plain)
     if (aggregate.isDistinct)
-      aggregate.copy(aggregateFunction = DistinctFold(function), mode = Complete, isDistinct = false, filter = filter)
+      aggregate.copy(
+        aggregateFunction = DistinctFold(function),
+        mode = Complete,
+        isDistinct = false,
+        filter = filter)
     else aggregate.copy(aggregateFunction = function, mode = Complete, filter = filter)
   }
 
@@ -162,14 +175,18 @@ object Aggregation {
   }
 
   private def refuseUnsupported(plan: LogicalPlan): Unit = plan.expressions.foreach(_.foreach {
-    case e: AggregateExpression if !e.aggregateFunction.isInstanceOf[DeclarativeAggregate] &&
-        !e.aggregateFunction.isInstanceOf[ImperativeAggregate] && !isReplaced(e.aggregateFunction) =>
+    case e: AggregateExpression
+        if !e.aggregateFunction.isInstanceOf[DeclarativeAggregate] &&
+          !e.aggregateFunction.isInstanceOf[ImperativeAggregate] && !isReplaced(
+            e.aggregateFunction) =>
       throw unsupported(e, "it cannot be computed in parts that are merged")
-    case e: PythonUDAF => throw unsupported(e, "a Python function over whole groups has no partial result")
+    case e: PythonUDAF =>
+      throw unsupported(e, "a Python function over whole groups has no partial result")
     case _ =>
   })
 
-  private def isReplaced(function: AggregateFunction): Boolean = function.isInstanceOf[RuntimeReplaceable]
+  private def isReplaced(function: AggregateFunction): Boolean =
+    function.isInstanceOf[RuntimeReplaceable]
 
   private def unsupported(e: Expression, why: String): TransomException =
     new TransomException("TRANSOM_AGGREGATE_UNSUPPORTED", Map("aggregate" -> e.sql, "why" -> why))

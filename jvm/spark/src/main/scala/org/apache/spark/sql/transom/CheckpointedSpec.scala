@@ -13,18 +13,25 @@ import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
 import transom.spark.TransomException
 
-/**
- * The specs in a checkpoint, `<checkpoint>/transom/<operator>.json`. State that was laid out by one spec
- * cannot be read by another, so a run whose spec differs is refused before it touches any.
- */
+/** The specs in a checkpoint, `<checkpoint>/transom/<operator>.json`. State that was laid out by
+  * one spec cannot be read by another, so a run whose spec differs is refused before it touches
+  * any.
+  */
 object CheckpointedSpec {
 
   /** Fields that say nothing about the state; see docs/decisions. */
   private val free = Set(
-    "operator", "transom", "spec.name", "spec.layout", "spec.late_rows", "spec.clock_us", "spec.row_log",
+    "operator",
+    "transom",
+    "spec.name",
+    "spec.layout",
+    "spec.late_rows",
+    "spec.clock_us",
+    "spec.row_log",
     "spec.time.delay_us")
 
-  /** Called for each batch of a stage, on the driver; what is to be done is done for the first. */
+  /** Called for each batch of a stage, on the driver; what is to be done is done for the first.
+    */
   def check(session: SparkSession, stamp: StampExec): Unit =
     JudgingWatermark.runningBatch(session).filter(_.isFirstBatch).foreach { batch =>
       val stages = batch.executedPlan.collect { case s: StampExec => s }
@@ -51,9 +58,13 @@ object CheckpointedSpec {
     if (!stored.contains(spec.json)) files.write(spec.name, spec.json)
   }
 
-  /** A query that started without draining has no clock among its sources; Spark's own error is no help. */
+  /** A query that started without draining has no clock among its sources; Spark's own error is
+    * no help.
+    */
   def refuseNewDrain(session: SparkSession, checkpoint: Path, operator: String): Unit =
-    new SpecFiles(session, checkpoint).read(operator).map(_.path("spec").path("drain"))
+    new SpecFiles(session, checkpoint)
+      .read(operator)
+      .map(_.path("spec").path("drain"))
       .filter(drain => drain.isBoolean && !drain.booleanValue)
       .foreach(_ => throw changed(operator, "drain", "false", "true"))
 
@@ -62,7 +73,11 @@ object CheckpointedSpec {
       throw changed(operator, path.stripPrefix("spec."), was.toString, is.toString)
     }
 
-  private def changed(operator: String, field: String, before: String, after: String): TransomException =
+  private def changed(
+      operator: String,
+      field: String,
+      before: String,
+      after: String): TransomException =
     new TransomException(
       "TRANSOM_SPEC_CHANGED",
       Map("operator" -> operator, "field" -> field, "before" -> before, "after" -> after))
@@ -75,7 +90,8 @@ object CheckpointedSpec {
       val (name, value) = (field.getKey, field.getValue)
       if (name.endsWith("_column") && value.isInt) field.setValue(columns.get(value.intValue))
       else if (name.endsWith("_columns"))
-        field.setValue(StageSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
+        field.setValue(
+          StageSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
       else resolve(value)
     }
     resolve(whole)
@@ -83,14 +99,24 @@ object CheckpointedSpec {
   }
 
   /** Where two records differ first: the dotted path, what stood there, what stands there now. */
-  private def difference(path: String, was: JsonNode, is: JsonNode): Option[(String, JsonNode, JsonNode)] =
+  private def difference(
+      path: String,
+      was: JsonNode,
+      is: JsonNode): Option[(String, JsonNode, JsonNode)] =
     if (free(path) || was == is) None
     else if (was.isObject && is.isObject)
       (was.fieldNames.asScala ++ is.fieldNames.asScala).distinct
-        .flatMap(name => difference(if (path.isEmpty) name else s"$path.$name", orNull(was.get(name)), orNull(is.get(name))))
+        .flatMap(name =>
+          difference(
+            if (path.isEmpty) name else s"$path.$name",
+            orNull(was.get(name)),
+            orNull(is.get(name))))
         .nextOption()
     else if (was.isArray && is.isArray && was.size == is.size)
-      Iterator.range(0, was.size).flatMap(i => difference(s"$path.$i", was.get(i), is.get(i))).nextOption()
+      Iterator
+        .range(0, was.size)
+        .flatMap(i => difference(s"$path.$i", was.get(i), is.get(i)))
+        .nextOption()
     else Some((path, was, is))
 
   private def orNull(node: JsonNode): JsonNode = Option(node).getOrElse(NullNode.instance)
@@ -100,15 +126,21 @@ object CheckpointedSpec {
 private final class SpecFiles(session: SparkSession, checkpoint: Path) {
   private val Suffix = ".json"
   private val directory = new Path(checkpoint, "transom")
-  private val files = CheckpointFileManager.create(checkpoint, session.sessionState.newHadoopConf())
+  private val files =
+    CheckpointFileManager.create(checkpoint, session.sessionState.newHadoopConf())
 
   private def file(operator: String): Path = new Path(directory, operator + Suffix)
 
   def names: Seq[String] =
     if (!files.exists(directory)) Nil
     else
-      files.list(directory).toSeq.map(_.getPath.getName)
-        .filter(name => name.endsWith(Suffix) && !name.startsWith(".")).map(_.stripSuffix(Suffix)).sorted
+      files
+        .list(directory)
+        .toSeq
+        .map(_.getPath.getName)
+        .filter(name => name.endsWith(Suffix) && !name.startsWith("."))
+        .map(_.stripSuffix(Suffix))
+        .sorted
 
   def read(operator: String): Option[ObjectNode] =
     if (!files.exists(file(operator))) None

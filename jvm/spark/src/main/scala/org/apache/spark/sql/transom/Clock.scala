@@ -19,10 +19,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import transom.spark.TransomException
 
-/**
- * A source that tells a query when its input is over: in an `availableNow` run it sends one row behind
- * all that the other sources send, in any other run nothing.
- */
+/** A source that tells a query when its input is over: in an `availableNow` run it sends one row
+  * behind all that the other sources send, in any other run nothing.
+  */
 final class ClockSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = ClockSource.schema
 
@@ -40,7 +39,8 @@ object ClockSource {
 private object ClockTable extends Table with SupportsRead {
   override def name: String = "clock"
   override def schema: StructType = ClockSource.schema
-  override def capabilities: util.Set[TableCapability] = util.Set.of(TableCapability.MICRO_BATCH_READ)
+  override def capabilities: util.Set[TableCapability] =
+    util.Set.of(TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
     new Scan {
@@ -65,7 +65,8 @@ object ClockPhase {
   /** Rows may come. */
   case object Open extends ClockPhase("open")
 
-  /** The control row has been sent: the watermark is at the end of time from the next batch on. */
+  /** The control row has been sent: the watermark is at the end of time from the next batch on.
+    */
   case object Ended extends ClockPhase("ended")
 
   /** The batch in which all windows fire has been begun. */
@@ -74,7 +75,8 @@ object ClockPhase {
   val all: Seq[ClockPhase] = Seq(Open, Ended, Fired)
 }
 
-/** Where the clock stands. It lies in the checkpoint's offsets, so it is exact after any crash. */
+/** Where the clock stands. It lies in the checkpoint's offsets, so it is exact after any crash.
+  */
 final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
   override def json: String = s"""{"tick":$tick,"phase":"${phase.name}"}"""
 
@@ -93,14 +95,13 @@ object ClockOffset {
   }
 }
 
-/**
- * The clock of one query.
- *
- * While an `availableNow` run has input, each batch moves the clock by a tick, without a row, so that the
- * run goes on until a batch has brought nothing from any other source. The next batch brings the control
- * row, and the one after that fires all windows: its watermark is the end of time. The last phase, in
- * the checkpoint, marks the checkpoint as drained.
- */
+/** The clock of one query.
+  *
+  * While an `availableNow` run has input, each batch moves the clock by a tick, without a row, so
+  * that the run goes on until a batch has brought nothing from any other source. The next batch
+  * brings the control row, and the one after that fires all windows: its watermark is the end of
+  * time. The last phase, in the checkpoint, marks the checkpoint as drained.
+  */
 final class ClockStream(session: SparkSession, checkpoint: Path, operator: String)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow {
@@ -141,7 +142,8 @@ final class ClockStream(session: SparkSession, checkpoint: Path, operator: Strin
       case at @ ClockOffset(_, Open) => at
       case at @ ClockOffset(_, Ended) => at.next(Fired)
       case at if isDraining && hasFired => at
-      case _ => throw new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
+      case _ =>
+        throw new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
     }
   }
 

@@ -9,11 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjecti
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.types.DataType
 
-/**
- * `function(DISTINCT ...)` as an aggregate that can be merged: the set of distinct inputs, over which the
- * function runs once when a window fires. Spark plans DISTINCT by two exchanges, which a window that is
- * merged from panes cannot have.
- */
+/** `function(DISTINCT ...)` as an aggregate that can be merged: the set of distinct inputs, over
+  * which the function runs once when a window fires. Spark plans DISTINCT by two exchanges, which
+  * a window that is merged from panes cannot have.
+  */
 case class DistinctFold(
     function: AggregateFunction,
     mutableAggBufferOffset: Int = 0,
@@ -67,9 +66,12 @@ case class DistinctFold(
     set
   }
 
-  override def withNewMutableAggBufferOffset(offset: Int): DistinctFold = copy(mutableAggBufferOffset = offset)
-  override def withNewInputAggBufferOffset(offset: Int): DistinctFold = copy(inputAggBufferOffset = offset)
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): DistinctFold =
+  override def withNewMutableAggBufferOffset(offset: Int): DistinctFold =
+    copy(mutableAggBufferOffset = offset)
+  override def withNewInputAggBufferOffset(offset: Int): DistinctFold =
+    copy(inputAggBufferOffset = offset)
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): DistinctFold =
     copy(function = function.withNewChildren(newChildren).asInstanceOf[AggregateFunction])
 }
 
@@ -77,10 +79,11 @@ case class DistinctFold(
 private final class DistinctRun(function: AggregateFunction, inputs: Seq[Expression]) {
   private val columns = inputs.map(e => AttributeReference("input", e.dataType, e.nullable)())
   private val overColumns = function
-    .mapChildren(child => inputs.indexWhere(_ eq child) match {
-      case -1 => child
-      case i => columns(i)
-    })
+    .mapChildren(child =>
+      inputs.indexWhere(_ eq child) match {
+        case -1 => child
+        case i => columns(i)
+      })
     .asInstanceOf[AggregateFunction]
   private val aggregate = AggregateExpression(overColumns, Complete, isDistinct = false)
   private val result = aggregate.resultAttribute

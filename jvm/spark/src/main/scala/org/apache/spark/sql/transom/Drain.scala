@@ -15,11 +15,10 @@ import org.apache.spark.sql.types.TimestampType
 
 import transom.engine.GlobalGrid
 
-/**
- * Lets a stream's windows fire when an `availableNow` run ends. Below each watermark node of the input a
- * control row joins in, from the clock, whose time takes the watermark to the end of time; above the node
- * it is taken out again.
- */
+/** Lets a stream's windows fire when an `availableNow` run ends. Below each watermark node of the
+  * input a control row joins in, from the clock, whose time takes the watermark to the end of
+  * time; above the node it is taken out again.
+  */
 object Drain {
 
   /** The watermark of a drained query, at which the last window is due. */
@@ -42,14 +41,17 @@ object Drain {
 
   /** The watermark nodes that a clock moves. */
   def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
-    plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) => watermark.nodeId }.toSet
+    plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) =>
+      watermark.nodeId
+    }.toSet
 
   private def hasWatermark(df: Dataset[Row]): Boolean =
     df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Rows without event time get a watermark that only draining moves. */
   private def withoutTime(df: Dataset[Row], operator: String): Dataset[Row] = {
-    val timed = df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
+    val timed =
+      df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
     below(timed.asInstanceOf[Dataset[Row]], operator).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
@@ -83,27 +85,36 @@ object Drain {
   }
 }
 
-/**
- * Takes the control row out, directly above the watermark node. A node of its own, since Catalyst would
- * move a filter below the watermark, which must see the row.
- *
- * @param notNull
- *   columns that are null in the control row only
- */
-case class Drained(time: Attribute, controlTime: Long, notNull: Seq[Attribute], child: LogicalPlan)
+/** Takes the control row out, directly above the watermark node. A node of its own, since
+  * Catalyst would move a filter below the watermark, which must see the row.
+  *
+  * @param notNull
+  *   columns that are null in the control row only
+  */
+case class Drained(
+    time: Attribute,
+    controlTime: Long,
+    notNull: Seq[Attribute],
+    child: LogicalPlan)
     extends UnaryNode {
 
   override lazy val references: AttributeSet = AttributeSet(time)
 
   override def output: Seq[Attribute] = {
     val restored = AttributeSet(notNull)
-    child.output.map(column => if (restored.contains(column)) column.withNullability(false) else column)
+    child.output.map(column =>
+      if (restored.contains(column)) column.withNullability(false) else column)
   }
 
-  override protected def withNewChildInternal(newChild: LogicalPlan): Drained = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
+    copy(child = newChild)
 }
 
-case class DrainedExec(time: Attribute, controlTime: Long, output: Seq[Attribute], child: SparkPlan)
+case class DrainedExec(
+    time: Attribute,
+    controlTime: Long,
+    output: Seq[Attribute],
+    child: SparkPlan)
     extends UnaryExecNode {
 
   override def outputPartitioning: Partitioning = child.outputPartitioning
@@ -112,8 +123,11 @@ case class DrainedExec(time: Attribute, controlTime: Long, output: Seq[Attribute
   override protected def doExecute(): RDD[InternalRow] = {
     val timeAt = child.output.indexWhere(_.exprId == time.exprId)
     val control = controlTime
-    child.execute().mapPartitions(_.filter(row => row.isNullAt(timeAt) || row.getLong(timeAt) != control))
+    child
+      .execute()
+      .mapPartitions(_.filter(row => row.isNullAt(timeAt) || row.getLong(timeAt) != control))
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): DrainedExec = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): DrainedExec =
+    copy(child = newChild)
 }

@@ -32,16 +32,22 @@ object Explain {
     val window = spec.get("window")
     val lines = Seq(
       "window" -> describe(window),
-      "keys" -> Some(list(spec.get("key_columns"))).filter(_.nonEmpty).getOrElse("none: one window for all rows"),
-      "time" -> (if (spec.get("time").isNull) "none" else column(spec.get("time").get("time_column"))),
+      "keys" -> Some(list(spec.get("key_columns")))
+        .filter(_.nonEmpty)
+        .getOrElse("none: one window for all rows"),
+      "time" -> (if (spec.get("time").isNull) "none"
+                 else column(spec.get("time").get("time_column"))),
       "trigger" -> describe(spec.get("trigger")),
       "aggregates" -> list(spec.get("function").get("aggregate_columns")),
       "late rows" -> lateRows(spec),
-      "drain" -> (if (spec.get("drain").booleanValue) "open windows fire when an availableNow run ends" else "no"),
+      "drain" -> (if (spec.get("drain").booleanValue)
+                    "open windows fire when an availableNow run ends"
+                  else "no"),
       "layout" -> "panes: aggregates that the watermark fires are kept as partial results",
       "key groups" -> spec.get("key_groups").asText,
       "state" -> state(window))
-    (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" }).mkString("\n")
+    (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
+      .mkString("\n")
   }
 
   private def lateRows(spec: JsonNode): String = {
@@ -60,7 +66,8 @@ object Explain {
         val gcd = BigInt(micros(window, "size_us")).gcd(BigInt(micros(window, "slide_us")))
         Some(s"${duration(gcd.toLong)} of time")
       case "cumulate" => Some(s"${duration(micros(window, "step_us"))} of time")
-      case "session" => Some(s"${duration(micros(window, "gap_us"))} of time, with the bounds of sessions")
+      case "session" =>
+        Some(s"${duration(micros(window, "gap_us"))} of time, with the bounds of sessions")
       case _ => None
     }
     val lasts =
@@ -85,14 +92,19 @@ object Explain {
   private def words(name: String): String = name.replace('_', ' ')
 
   private val units = Seq(
-    "day" -> 86400000000L, "hour" -> 3600000000L, "minute" -> 60000000L, "second" -> 1000000L,
-    "millisecond" -> 1000L, "microsecond" -> 1L)
+    "day" -> 86400000000L,
+    "hour" -> 3600000000L,
+    "minute" -> 60000000L,
+    "second" -> 1000000L,
+    "millisecond" -> 1000L,
+    "microsecond" -> 1L)
 
   private[transom] def duration(micros: Long): String = {
-    val (parts, _) = units.foldLeft((Vector.empty[String], micros)) { case ((done, left), (unit, size)) =>
-      val n = left / size
-      val part = if (n == 0) None else Some(s"$n $unit${if (n.abs == 1) "" else "s"}")
-      (done ++ part, left % size)
+    val (parts, _) = units.foldLeft((Vector.empty[String], micros)) {
+      case ((done, left), (unit, size)) =>
+        val n = left / size
+        val part = if (n == 0) None else Some(s"$n $unit${if (n.abs == 1) "" else "s"}")
+        (done ++ part, left % size)
     }
     if (parts.isEmpty) "0 seconds" else parts.mkString(" ")
   }

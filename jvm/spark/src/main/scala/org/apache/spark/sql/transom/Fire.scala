@@ -13,11 +13,11 @@ import org.apache.spark.sql.streaming._
 import transom.engine.log.MemoryStore
 import transom.engine.spec.LateRows
 
-/**
- * The window stage of a stream: one instance serves the key groups of a partition, for one batch. A
- * group's timer stands at the watermark at which its next window is due.
- */
-final class WindowProcessor(stage: WindowStage) extends StatefulProcessor[Int, InternalRow, InternalRow] {
+/** The window stage of a stream: one instance serves the key groups of a partition, for one
+  * batch. A group's timer stands at the watermark at which its next window is due.
+  */
+final class WindowProcessor(stage: WindowStage)
+    extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private lazy val fold = new SparkFold(stage)
   @transient private lazy val outputs = new OutputRows(stage)
   @transient private var store: StateStoreSegments = _
@@ -93,11 +93,12 @@ final class WindowProcessor(stage: WindowStage) extends StatefulProcessor[Int, I
   }
 }
 
-/**
- * The window stage of a static DataFrame: the same logs over memory, group after group; then time ends
- * and every window fires. Spark's batch plan for stateful processors knows no event time.
- */
-case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
+/** The window stage of a static DataFrame: the same logs over memory, group after group; then
+  * time ends and every window fires. Spark's batch plan for stateful processors knows no event
+  * time.
+  */
+case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkPlan)
+    extends UnaryExecNode {
 
   override def producedAttributes: AttributeSet = outputSet
 
@@ -118,13 +119,14 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
     }
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec =
+    copy(child = newChild)
 }
 
-/**
- * Takes the rows out of the objects in which a stateful operator hands them on; nothing is copied. Rows of
- * counts, told by their last column, are added to the metrics that Spark shows of the query.
- */
+/** Takes the rows out of the objects in which a stateful operator hands them on; nothing is
+  * copied. Rows of counts, told by their last column, are added to the metrics that Spark shows
+  * of the query.
+  */
 case class UnwrapExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
@@ -136,15 +138,18 @@ case class UnwrapExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
   override protected def doExecute(): RDD[InternalRow] = {
     val countsAt = output.length - 1
     val counters = RowCounts.names.map(longMetric)
-    child.execute().mapPartitions(_.map { wrapped =>
-      val row = wrapped.get(0, RowObject.dataType).asInstanceOf[InternalRow]
-      if (!row.isNullAt(countsAt)) {
-        val counts = row.getStruct(countsAt, counters.length)
-        counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
-      }
-      row
-    })
+    child
+      .execute()
+      .mapPartitions(_.map { wrapped =>
+        val row = wrapped.get(0, RowObject.dataType).asInstanceOf[InternalRow]
+        if (!row.isNullAt(countsAt)) {
+          val counts = row.getStruct(countsAt, counters.length)
+          counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
+        }
+        row
+      })
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): UnwrapExec = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): UnwrapExec =
+    copy(child = newChild)
 }

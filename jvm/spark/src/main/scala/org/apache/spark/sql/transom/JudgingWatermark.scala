@@ -7,25 +7,27 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 
-/**
- * The watermark by which the rows of a batch are late, read on the driver.
- *
- * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A stateful
- * processor is shown only the second; judging by it would lose the rows that an earlier stage has just
- * fired. So the first is taken from the running batch's plan, where Spark has put it into the operator
- * above our stamp.
- */
+/** The watermark by which the rows of a batch are late, read on the driver.
+  *
+  * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A
+  * stateful processor is shown only the second; judging by it would lose the rows that an earlier
+  * stage has just fired. So the first is taken from the running batch's plan, where Spark has put
+  * it into the operator above our stamp.
+  */
 object JudgingWatermark {
 
   /** In microseconds; `Long.MinValue` if there is none yet, or no stream. */
   def of(session: SparkSession, operator: String): Long =
-    runningBatch(session).flatMap { batch =>
-      val above = batch.executedPlan.collect {
-        case node: WatermarkSupport if node.exists(isStampOf(_, operator)) => node
+    runningBatch(session)
+      .flatMap { batch =>
+        val above = batch.executedPlan.collect {
+          case node: WatermarkSupport if node.exists(isStampOf(_, operator)) => node
+        }
+        // The last in preorder is the nearest: chained stages lie below each other.
+        above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
       }
-      // The last in preorder is the nearest: chained stages lie below each other.
-      above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
-    }.filter(_ > 0L).fold(Long.MinValue)(_ * 1000L)
+      .filter(_ > 0L)
+      .fold(Long.MinValue)(_ * 1000L)
 
   def runningBatch(session: SparkSession): Option[IncrementalExecution] =
     for {

@@ -19,7 +19,8 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
     log.fold(_.append(pane, segment, judgedBy), _.append(pane, segment, judgedBy))
 
   /** Rows that are late by themselves; answers those that no open session took. */
-  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = log.fold(_ => late, _.join(late, judgedBy))
+  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] =
+    log.fold(_ => late, _.join(late, judgedBy))
 
   /** The watermark at which something is due. */
   def nextDue: Long = {

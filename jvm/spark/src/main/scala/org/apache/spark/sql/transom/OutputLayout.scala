@@ -8,17 +8,17 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Global, LateRows, Session, WindowSpec}
 
-/**
- * The columns that leave a stage: those of a fired window or, if late rows are handed on, of tagged rows,
- * and in a stream the counts behind them.
- */
+/** The columns that leave a stage: those of a fired window or, if late rows are handed on, of
+  * tagged rows, and in a stream the counts behind them.
+  */
 final class OutputLayout(
     df: Dataset[Row],
     stageSpec: StageSpec,
     spec: WindowSpec,
     aggregation: Aggregation) {
   private val tagged = spec.lateRows != LateRows.No
-  val row: Seq[Attribute] = if (tagged && df.isStreaming) df.queryExecution.analyzed.output else Nil
+  val row: Seq[Attribute] =
+    if (tagged && df.isStreaming) df.queryExecution.analyzed.output else Nil
 
   private val timeType = aggregation.timeType
   private val start = AttributeReference("start", timeType, nullable = false)()
@@ -36,10 +36,14 @@ final class OutputLayout(
   private val columns: Seq[NamedExpression] =
     if (!tagged) plain
     else {
-      val results = CreateNamedStruct(plain.flatMap(c => Seq(Literal(c.name), c match {
-        case Alias(child, _) => child
-        case other => other
-      })))
+      val results = CreateNamedStruct(
+        plain.flatMap(c =>
+          Seq(
+            Literal(c.name),
+            c match {
+              case Alias(child, _) => child
+              case other => other
+            })))
       Seq(
         Alias(Literal(OutputRows.ResultsTag), "tag")(),
         Alias(results, OutputRows.ResultsTag)(),
@@ -56,10 +60,9 @@ final class OutputLayout(
     columns.map(_.toAttribute.newInstance().withNullability(true)) ++
       (if (df.isStreaming) Seq(counts) else Nil)
 
-  /**
-   * The columns under names of their own, which is what lets Spark join a result with itself, and as
-   * nullable as the windows make them.
-   */
+  /** The columns under names of their own, which is what lets Spark join a result with itself,
+    * and as nullable as the windows make them.
+    */
   def named(results: LogicalPlan): LogicalPlan =
     Project(
       columns.zip(unnamed).map { case (column, from) =>
@@ -85,7 +88,8 @@ final class OutputLayout(
   /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
   private def windowMetadata: Metadata = {
     val metadata = new MetadataBuilder().putBoolean(
-      if (spec.window.isInstanceOf[Session]) SessionWindow.marker else TimeWindow.marker, true)
+      if (spec.window.isInstanceOf[Session]) SessionWindow.marker else TimeWindow.marker,
+      true)
     val delay = EventTimeWatermark.delayKey
     df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
       metadata.putLong(delay, column.metadata.getLong(delay))

@@ -10,11 +10,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.log.LateRow
 
-/**
- * The rows of a stage's output other than fired windows, which come out of the fold as they are. All
- * have the same columns: those of a fired window or, if late rows are handed on, of tagged rows, and in
- * a stream the counts behind them.
- */
+/** The rows of a stage's output other than fired windows, which come out of the fold as they are.
+  * All have the same columns: those of a fired window or, if late rows are handed on, of tagged
+  * rows, and in a stream the counts behind them.
+  */
 final class OutputRows(stage: WindowStage) {
   private val types = stage.outputColumns.map(_.dataType).toArray
   private val project = UnsafeProjection.create(types)
@@ -65,7 +64,10 @@ object OutputRows {
       Seq(
         StructField("row", row, nullable = false),
         StructField("reason", StringType, nullable = false),
-        StructField("missed_windows", ArrayType(windowType(time), containsNull = false), nullable = false),
+        StructField(
+          "missed_windows",
+          ArrayType(windowType(time), containsNull = false),
+          nullable = false),
         StructField("time", time, nullable = false),
         StructField("watermark", time, nullable = false),
         StructField("operator", StringType, nullable = false),

@@ -14,11 +14,10 @@ import org.apache.spark.sql.types._
 import transom.engine.KeyGroups
 import transom.engine.log.{LateRow, SegmentWriter, SessionBounds, Slice}
 
-/**
- * Packs partial aggregates into sorted segments, one or more for each key group and pane, still map
- * side: the exchange and the sort that Spark puts before a stateful operator then see a few large rows
- * instead of every key.
- */
+/** Packs partial aggregates into sorted segments, one or more for each key group and pane, still
+  * map side: the exchange and the sort that Spark puts before a stateful operator then see a few
+  * large rows instead of every key.
+  */
 case class PackExec(
     stage: WindowStage,
     output: Seq[Attribute],
@@ -29,19 +28,24 @@ case class PackExec(
 
   override def producedAttributes: AttributeSet = outputSet
 
-  override def outputPartitioning: Partitioning = UnknownPartitioning(child.outputPartitioning.numPartitions)
+  override def outputPartitioning: Partitioning = UnknownPartitioning(
+    child.outputPartitioning.numPartitions)
 
   override protected def doExecute(): RDD[InternalRow] = {
     val judgedBy = JudgingWatermark.of(session, operator)
-    val packing = Packing(stage, if (judgedBy == Long.MinValue) judgedBy else judgedBy - stage.windows.shift)
+    val packing =
+      Packing(stage, if (judgedBy == Long.MinValue) judgedBy else judgedBy - stage.windows.shift)
     val counted = counts
     child.execute().mapPartitions(rows => packing.pack(rows, counted))
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): PackExec = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): PackExec =
+    copy(child = newChild)
 }
 
-/** The packing of one task. Rows: pane, late if kept, keys, for sessions the first and last time, buffers. */
+/** The packing of one task. Rows: pane, late if kept, keys, for sessions the first and last time,
+  * buffers.
+  */
 final case class Packing(stage: WindowStage, judgedBy: Long) {
   def pack(rows: Iterator[InternalRow], counts: RowCounts): Iterator[InternalRow] = {
     val lateTypes = stage.lateColumn.dataType.toSeq
@@ -51,7 +55,8 @@ final case class Packing(stage: WindowStage, judgedBy: Long) {
     val boundsFrom = keysFrom + stage.keys.length
     val buffersFrom = boundsFrom + (if (stage.isSession) 2 else 0)
     def slice(from: Int, until: Int): UnsafeProjection =
-      UnsafeProjection.create((from until until).map(i => BoundReference(i, columns(i), nullable = true)))
+      UnsafeProjection.create(
+        (from until until).map(i => BoundReference(i, columns(i), nullable = true)))
     val toKey = slice(keysFrom, boundsFrom)
     val toAccumulator = slice(buffersFrom, columns.length)
     val key = new Slice
@@ -99,7 +104,8 @@ final case class Packing(stage: WindowStage, judgedBy: Long) {
       } else {
         val buffer = panes.getOrElseUpdate(row.getLong(0), new PaneBuffer(stage.isSession))
         val before = buffer.size
-        if (stage.isSession) buffer.add(key, bounds, accumulator) else buffer.add(key, accumulator)
+        if (stage.isSession) buffer.add(key, bounds, accumulator)
+        else buffer.add(key, accumulator)
         held += buffer.size - before
         if (held > Packing.MaxHeld) drain() else Iterator.empty
       }
@@ -138,7 +144,8 @@ final class PaneBuffer(withBounds: Boolean) {
 
   private def little(array: Array[Byte]) = ByteBuffer.wrap(array).order(ByteOrder.LITTLE_ENDIAN)
 
-  def add(key: Slice, accumulator: Slice): Unit = copy(record(key, accumulator.length), accumulator)
+  def add(key: Slice, accumulator: Slice): Unit =
+    copy(record(key, accumulator.length), accumulator)
 
   def add(key: Slice, bounds: SessionBounds, accumulator: Slice): Unit = {
     val at = record(key, SessionBounds.Size + accumulator.length)
@@ -195,7 +202,9 @@ final class PaneBuffer(withBounds: Boolean) {
     key.set(bytes, at, keyLength)
     if (withBounds) {
       bounds.set(
-        view.getLong(accumulatorAt), view.getLong(accumulatorAt + 8), view.getLong(accumulatorAt + 16))
+        view.getLong(accumulatorAt),
+        view.getLong(accumulatorAt + 8),
+        view.getLong(accumulatorAt + 16))
       accumulator.set(bytes, accumulatorAt + SessionBounds.Size, length - SessionBounds.Size)
       writer.append(hashes(record), key, bounds, accumulator)
     } else {
@@ -239,15 +248,24 @@ final class PaneBuffer(withBounds: Boolean) {
       val atA = offsets(a)
       val atB = offsets(b)
       java.util.Arrays.compareUnsigned(
-        bytes, atA + 8, atA + 8 + view.getInt(atA),
-        bytes, atB + 8, atB + 8 + view.getInt(atB))
+        bytes,
+        atA + 8,
+        atA + 8 + view.getInt(atA),
+        bytes,
+        atB + 8,
+        atB + 8 + view.getInt(atB))
     }
 }
 
-/** A late row over the exchange: key length, accumulator length, key, accumulator, what it carried. */
+/** A late row over the exchange: key length, accumulator length, key, accumulator, what it
+  * carried.
+  */
 object LateRecord {
   def hash(key: Slice): Long =
-    KeyGroups.hash(ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN), key.offset, key.length)
+    KeyGroups.hash(
+      ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN),
+      key.offset,
+      key.length)
 
   def write(carried: Array[Byte], key: Slice, accumulator: Slice): Array[Byte] = {
     val out = ByteBuffer.allocate(8 + key.length + accumulator.length + carried.length)

@@ -18,21 +18,25 @@ case class PaneSegments(
     child: LogicalPlan)
     extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): PaneSegments = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: LogicalPlan): PaneSegments =
+    copy(child = newChild)
 }
 
 /** The rows that a stateful operator hands on in an object column. */
 case class Unwrap(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): Unwrap = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: LogicalPlan): Unwrap =
+    copy(child = newChild)
 }
 
 /** The key groups of a static DataFrame, fired once it is over. */
-case class FireAll(stage: WindowStage, output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+case class FireAll(stage: WindowStage, output: Seq[Attribute], child: LogicalPlan)
+    extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): FireAll = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: LogicalPlan): FireAll =
+    copy(child = newChild)
 }
 
 /** Hands a row to a stateful processor as it is. */
@@ -55,7 +59,8 @@ object RowObject {
 object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PaneSegments(stage, columns, operator, output, child) =>
-      val own = columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
+      val own =
+        columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
       segments(stage, operator, output, ProjectExec(own, planLater(child))) :: Nil
     case Unwrap(output, child) => UnwrapExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
@@ -80,7 +85,10 @@ object WindowStrategy extends SparkStrategy {
     val bounds =
       if (stage.isSession) Seq(Min(stage.time), Max(stage.time)).map(complete(_)) else Nil
     val whole = AggUtils.planAggregateWithoutDistinct(
-      stamps ++ stage.keys, bounds ++ stage.aggregates, Nil, stamped)
+      stamps ++ stage.keys,
+      bounds ++ stage.aggregates,
+      Nil,
+      stamped)
     // Spark has chosen between hash, object hash and sort; of its two steps the first is ours.
     PackExec(stage, output, counts, operator, whole.head.children.head)
   }

@@ -8,12 +8,11 @@ import org.apache.spark.sql.execution.aggregate.AggregationIterator
 
 import transom.engine.log.{Fold, Slice}
 
-/**
- * Spark's own aggregates as a fold over their serialized buffers.
- *
- * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed width
- * are folded in place, in the bytes of a row; others pass through objects.
- */
+/** Spark's own aggregates as a fold over their serialized buffers.
+  *
+  * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed
+  * width are folded in place, in the bytes of a row; others pass through objects.
+  */
 final class SparkFold(stage: WindowStage)
     extends AggregationIterator(
       0,
@@ -51,7 +50,9 @@ final class SparkFold(stage: WindowStage)
     },
     bufferAttributes)
   evaluate.target(aggregateResults)
-  private val imperative = aggregateFunctions.zipWithIndex.collect { case (f: ImperativeAggregate, i) => (f, i) }
+  private val imperative = aggregateFunctions.zipWithIndex.collect {
+    case (f: ImperativeAggregate, i) => (f, i)
+  }
 
   private val keyRow = new UnsafeRow(stage.keys.length)
   private val bounds = new GenericInternalRow(2)

@@ -12,14 +12,13 @@ import org.apache.spark.sql.classic.Dataset
 import transom.engine.spec.{AggFunction, WindowSpec}
 import transom.spark.{PythonApi, SpecCodec, TransomException}
 
-/**
- * What a stage was asked to do, as it is stored in the checkpoint and shown by `explain`.
- *
- * @param name
- *   unique in its plan, and the same each time the plan is built
- * @param record
- *   JSON: the message as sent, and beside it what each of its columns is
- */
+/** What a stage was asked to do, as it is stored in the checkpoint and shown by `explain`.
+  *
+  * @param name
+  *   unique in its plan, and the same each time the plan is built
+  * @param record
+  *   JSON: the message as sent, and beside it what each of its columns is
+  */
 final case class StageSpec(name: String, record: String) {
   def json: ObjectNode = StageSpec.read(record)
 
@@ -34,14 +33,19 @@ object StageSpec {
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
 
-  def pretty(node: JsonNode): String = mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
+  def pretty(node: JsonNode): String =
+    mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
 
   def array(nodes: Seq[JsonNode]): ArrayNode =
     nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
 
   /** The stages of a plan, those that rows come to first in front. */
   def stagesOf(plan: LogicalPlan): Seq[WindowStage] =
-    plan.collect { case segments: PaneSegments => segments }.reverse.distinctBy(_.operator).map(_.stage)
+    plan
+      .collect { case segments: PaneSegments => segments }
+      .reverse
+      .distinctBy(_.operator)
+      .map(_.stage)
 
   def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): StageSpec = {
     val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.spec.name))
@@ -57,7 +61,8 @@ object StageSpec {
     def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
     wanted match {
       case Some(name) if !ValidName.matches(name) => throw badName(name, "it is no plain word")
-      case Some(name) if isTaken(name) => throw badName(name, "an earlier stage of the query has it")
+      case Some(name) if isTaken(name) =>
+        throw badName(name, "an earlier stage of the query has it")
       case Some(name) => name
       case None =>
         val numbered = Iterator.from(below.length + 1).map(i => s"${DefaultName}_$i")
@@ -69,13 +74,19 @@ object StageSpec {
     new TransomException("TRANSOM_BAD_NAME", Map("name" -> name, "why" -> why))
 
   /** The meaning of each column: its SQL, its type and the types of the columns that it reads. */
-  private def describe(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Seq[JsonNode] = {
+  private def describe(
+      df: Dataset[Row],
+      spec: WindowSpec,
+      columns: Seq[Column]): Seq[JsonNode] = {
     val AggFunction(aggregates) = spec.function: @unchecked
     val ofRows = columns.indices.filterNot(aggregates.toSet)
     val resolved =
       ofRows.zip(topLevel(df.select(ofRows.map(columns): _*).queryExecution.analyzed)) ++
-        aggregates.zip(topLevel(df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
-          .queryExecution.analyzed))
+        aggregates.zip(
+          topLevel(
+            df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
+              .queryExecution
+              .analyzed))
     val byIndex = resolved.toMap
     columns.indices.map(i => describe(byIndex(i)))
   }
@@ -85,7 +96,9 @@ object StageSpec {
     val computed = AttributeMap(plan.collect { case node => node.expressions }.flatten.collect {
       case alias: Alias => alias.toAttribute -> alias.child
     })
-    def expanded(e: Expression): Expression = e.transformUp { case a: Attribute => computed.getOrElse(a, a) }
+    def expanded(e: Expression): Expression = e.transformUp { case a: Attribute =>
+      computed.getOrElse(a, a)
+    }
     plan.output.map(expanded)
   }
 

@@ -23,8 +23,14 @@ final class RowCounts extends Serializable {
 
   /** The counts as bytes; they start anew. */
   def take(): Array[Byte] = {
-    val bytes = ByteBuffer.allocate(40).putLong(in).putLong(late).putLong(latePartly).putLong(inGaps)
-      .putLong(withoutTime).array
+    val bytes = ByteBuffer
+      .allocate(40)
+      .putLong(in)
+      .putLong(late)
+      .putLong(latePartly)
+      .putLong(inGaps)
+      .putLong(withoutTime)
+      .array
     in = 0L
     late = 0L
     latePartly = 0L
@@ -48,13 +54,13 @@ object RowCounts {
   def ofLate(rows: Long): InternalRow = InternalRow(0L, rows, 0L, 0L, 0L)
 }
 
-/**
- * The judgement of one task over its rows: which pane, and whether late. What goes no further is counted:
- * rows without a time, rows in the gap between windows, late rows that nobody asked for.
- *
- * @param watermark
- *   by which rows are late, microseconds; `Long.MinValue` if there is none
- */
+/** The judgement of one task over its rows: which pane, and whether late. What goes no further is
+  * counted: rows without a time, rows in the gap between windows, late rows that nobody asked
+  * for.
+  *
+  * @param watermark
+  *   by which rows are late, microseconds; `Long.MinValue` if there is none
+  */
 final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts) extends Serializable {
   private val windows = stage.windows
   private val judgedBy = if (watermark == Long.MinValue) watermark else watermark - windows.shift
@@ -98,17 +104,16 @@ final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts) exte
   }
 }
 
-/**
- * Stamps rows, map side, with their pane and tells the late ones apart, by the watermark that Spark would
- * judge them by. A late row that goes further is told by its `late` column, which also keeps it apart,
- * so that it passes the partial aggregate as a group of its own.
- *
- * Generated code carries the rows from the scan through here into the aggregate, without a row being
- * built in between; only rows that late ones are copied from must be built.
- *
- * @param counts
- *   shared with the exec above that hands them on; both run in one task
- */
+/** Stamps rows, map side, with their pane and tells the late ones apart, by the watermark that
+  * Spark would judge them by. A late row that goes further is told by its `late` column, which
+  * also keeps it apart, so that it passes the partial aggregate as a group of its own.
+  *
+  * Generated code carries the rows from the scan through here into the aggregate, without a row
+  * being built in between; only rows that late ones are copied from must be built.
+  *
+  * @param counts
+  *   shared with the exec above that hands them on; both run in one task
+  */
 case class StampExec(
     stage: WindowStage,
     stamps: Seq[Attribute],
@@ -167,7 +172,8 @@ case class StampExec(
     child.execute().mapPartitions(rowStamper.stamp)
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): StampExec = copy(child = newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): StampExec =
+    copy(child = newChild)
 }
 
 /** The stamping of a task row by row, with late rows copied if they are to be handed on. */
@@ -195,7 +201,10 @@ final class RowStamper(stage: WindowStage, input: Seq[Attribute], timeAt: Int, s
       else if (number > 0) stamped(row, pane, ride.bytes(row, number, time, LateBytes.Late))
       else if (stage.lateRows == LateRows.Partly && stamper.isPartlyLate(pane))
         // By name: the first is copied into the aggregate before the second is built.
-        stamped(row, pane, null) ++ stamped(row, pane, ride.bytes(row, -ride.next(), time, LateBytes.Partly))
+        stamped(row, pane, null) ++ stamped(
+          row,
+          pane,
+          ride.bytes(row, -ride.next(), time, LateBytes.Partly))
       else stamped(row, pane, null)
     }
 
@@ -208,10 +217,9 @@ final class RowStamper(stage: WindowStage, input: Seq[Attribute], timeAt: Int, s
   }
 }
 
-/**
- * What a late row carries through the partial aggregate: a number that keeps it apart, its time, why it
- * is late, and itself if that is wanted.
- */
+/** What a late row carries through the partial aggregate: a number that keeps it apart, its time,
+  * why it is late, and itself if that is wanted.
+  */
 final class LateBytes(stage: WindowStage, input: Seq[Attribute]) {
   private val project = UnsafeProjection.create(stage.row, input)
   private var numbered = 0L
@@ -241,7 +249,8 @@ object LateBytes {
 
   def time(bytes: Array[Byte], from: Int): Long = ByteBuffer.wrap(bytes).getLong(from + 8)
 
-  def reason(carried: Slice): Int = ByteBuffer.wrap(carried.bytes).getLong(carried.offset + 16).toInt
+  def reason(carried: Slice): Int =
+    ByteBuffer.wrap(carried.bytes).getLong(carried.offset + 16).toInt
 
   /** Points at the row itself. */
   def row(carried: Slice, to: UnsafeRow): UnsafeRow = {

@@ -6,10 +6,10 @@ import org.apache.spark.sql.streaming.{MapState, ValueState}
 
 import transom.engine.log.Store
 
-/**
- * The segments of the key group at hand in Spark's state store. Keys are big endian (pane, sequence) with
- * the pane's sign turned, so that they sort as numbers do; plain bytes are the store's fastest keys.
- */
+/** The segments of the key group at hand in Spark's state store. Keys are big endian (pane,
+  * sequence) with the pane's sign turned, so that they sort as numbers do; plain bytes are the
+  * store's fastest keys.
+  */
 final class StateStoreSegments(
     directoryState: ValueState[Array[Byte]],
     segments: MapState[Array[Byte], Array[Byte]])
@@ -19,7 +19,8 @@ final class StateStoreSegments(
   override def saveDirectory(bytes: Array[Byte]): Unit = directoryState.update(bytes)
   override def removeDirectory(): Unit = directoryState.clear()
 
-  override def get(pane: Long, sequence: Int): Array[Byte] = segments.getValue(key(pane, sequence))
+  override def get(pane: Long, sequence: Int): Array[Byte] =
+    segments.getValue(key(pane, sequence))
   override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
     segments.updateValue(key(pane, sequence), segment)
   override def remove(pane: Long, sequence: Int): Unit = segments.removeKey(key(pane, sequence))

@@ -21,7 +21,9 @@ object WindowPlanner {
     val stageSpec = StageSpec.of(input, spec, columns)
     val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec.name) else input
     val AggFunction(aggregateColumns) = spec.function: @unchecked
-    val time = spec.time.fold(lit(0L).cast(TimestampType)) { case EventTime(column, _) => columns(column) }
+    val time = spec.time.fold(lit(0L).cast(TimestampType)) { case EventTime(column, _) =>
+      columns(column)
+    }
     val aggregation =
       Aggregation.resolve(df, spec.keyColumns.map(columns), time, aggregateColumns.map(columns))
     val layout = new OutputLayout(df, stageSpec, spec, aggregation)
@@ -33,10 +35,14 @@ object WindowPlanner {
       operator,
       Exchanged.attributes,
       Project(needed.distinct, aggregation.plan))
-    if (df.isStreaming) streaming(session, layout, segments) else static(session, layout, segments)
+    if (df.isStreaming) streaming(session, layout, segments)
+    else static(session, layout, segments)
   }
 
-  private def streaming(session: SparkSession, layout: OutputLayout, segments: PaneSegments): DataFrame = {
+  private def streaming(
+      session: SparkSession,
+      layout: OutputLayout,
+      segments: PaneSegments): DataFrame = {
     val group = segments.output.head
     val operator = new TransformWithState(
       keyDeserializer = group,
@@ -56,19 +62,25 @@ object WindowPlanner {
       initialStateDeserializer = RowObject(),
       initialState = LocalRelation(segments.output.map(_.newInstance())))
     val unwrapped = Dataset.ofRows(session, Unwrap(layout.unnamed, operator))
-    val counts = RowCounts.names.map(n => coalesce(sum(col(s"${OutputLayout.CountsName}.$n")), lit(0L)).as(s"transom_$n"))
+    val counts = RowCounts.names.map(n =>
+      coalesce(sum(col(s"${OutputLayout.CountsName}.$n")), lit(0L)).as(s"transom_$n"))
     val observed = unwrapped.observe(layout.stage.name, counts.head, counts.tail: _*)
     val isResult = IsNull(layout.counts)
     Dataset.ofRows(session, layout.named(Filter(isResult, observed.queryExecution.analyzed)))
   }
-  private def static(session: SparkSession, layout: OutputLayout, segments: PaneSegments): DataFrame = {
-    val byGroup = Dataset.ofRows(session, segments).repartition(col("group")).sortWithinPartitions("group")
+  private def static(
+      session: SparkSession,
+      layout: OutputLayout,
+      segments: PaneSegments): DataFrame = {
+    val byGroup =
+      Dataset.ofRows(session, segments).repartition(col("group")).sortWithinPartitions("group")
     val fired = FireAll(layout.stage, layout.unnamed, byGroup.queryExecution.analyzed)
     Dataset.ofRows(session, layout.named(fired))
   }
 
   private def register(session: SparkSession): Unit = session.experimental.synchronized {
     if (!session.experimental.extraStrategies.contains(WindowStrategy))
-      session.experimental.extraStrategies = WindowStrategy +: session.experimental.extraStrategies
+      session.experimental.extraStrategies =
+        WindowStrategy +: session.experimental.extraStrategies
   }
 }

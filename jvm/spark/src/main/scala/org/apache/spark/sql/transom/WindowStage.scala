@@ -9,23 +9,22 @@ import transom.engine.log.SessionLog
 import transom.engine.spec
 import transom.engine.spec.LateRows
 
-/**
- * What the tasks of one window stage have to know.
- *
- * Its attributes are its own: the plan maps its input onto them by position, so that Spark may rename
- * columns around it.
- *
- * @param time
- *   a row's time, microseconds
- * @param keys
- *   the grouping attributes: comparable by their bytes
- * @param aggregates
- *   the functions, their inputs plain attributes
- * @param row
- *   the columns of an input row, if late rows are handed on
- * @param outputColumns
- *   a fired window in terms of `keys`, `windowStart`, `windowEnd` and the functions' results
- */
+/** What the tasks of one window stage have to know.
+  *
+  * Its attributes are its own: the plan maps its input onto them by position, so that Spark may
+  * rename columns around it.
+  *
+  * @param time
+  *   a row's time, microseconds
+  * @param keys
+  *   the grouping attributes: comparable by their bytes
+  * @param aggregates
+  *   the functions, their inputs plain attributes
+  * @param row
+  *   the columns of an input row, if late rows are handed on
+  * @param outputColumns
+  *   a fired window in terms of `keys`, `windowStart`, `windowEnd` and the functions' results
+  */
 final case class WindowStage(
     spec: StageSpec,
     windows: Windows,
@@ -75,7 +74,8 @@ object LateColumn {
 /** The assigner of a stage as its tasks use it; times are instants in microseconds. */
 sealed trait Windows extends Serializable {
 
-  /** What is subtracted from each time and watermark: a tick for windows that include their end. */
+  /** What is subtracted from each time and watermark: a tick for windows that include their end.
+    */
   def shift: Long
 
   /** What is added to the bounds of a fired window. */
@@ -84,7 +84,8 @@ sealed trait Windows extends Serializable {
   /** The pane of a row, `Grid.NoPane` if it belongs to no window. */
   def paneOf(time: Long): Long
 
-  /** Whether none of the row's windows is open at `watermark`, as far as the row alone can tell. */
+  /** Whether none of the row's windows is open at `watermark`, as far as the row alone can tell.
+    */
   def isLate(time: Long, pane: Long, watermark: Long): Boolean
 
   /** Whether some of the windows of a pane, but not all, have fired at `watermark`. */
@@ -102,7 +103,9 @@ final case class GridWindows(grid: Grid, shift: Long) extends Windows {
   override def isPartlyLate(pane: Long, watermark: Long): Boolean =
     grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
-    grid.windowsOf(time).filter(grid.due(_) <= watermark)
+    grid
+      .windowsOf(time)
+      .filter(grid.due(_) <= watermark)
       .map(window => TimeWindow(grid.instantOf(window.start), grid.due(window)))
 }
 
@@ -126,17 +129,16 @@ object Windows {
   private def shiftOf(closed: spec.Closed): Long = if (closed == spec.Closed.Right) 1L else 0L
 }
 
-/**
- * The rows between the map side and the key groups.
- *
- * {{{
- * group      id of the key group, see KeyGroups.idOf
- * kind       what the payload is
- * pane       the pane of a segment
- * judged_by  the watermark by which late rows were told apart
- * payload    a segment, a late row, or counts
- * }}}
- */
+/** The rows between the map side and the key groups.
+  *
+  * {{{
+  * group      id of the key group, see KeyGroups.idOf
+  * kind       what the payload is
+  * pane       the pane of a segment
+  * judged_by  the watermark by which late rows were told apart
+  * payload    a segment, a late row, or counts
+  * }}}
+  */
 object Exchanged {
   val Group = 0
   val Kind = 1
