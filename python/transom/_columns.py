@@ -47,6 +47,9 @@ def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[Stru
     """Names, types and metadata of columns, which the DataFrame must have."""
     if not columns:
         return []
+    for name in columns:
+        if isinstance(name, str) and _is_missing(df, name):
+            raise _unknown(df, argument, repr(name))
     with known_columns(df, argument):
         return list(df.select(*columns).schema)
 
@@ -60,10 +63,8 @@ def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
         if not (error.getCondition() or "").startswith(_UNKNOWN):
             raise
         parameters = error.getMessageParameters() or {}
-        unknown = parameters.get("objectName") or parameters.get("fieldName")
-        raise value_error(
-            "UNKNOWN_COLUMN", argument=argument, column=unknown, columns=listed(df.columns)
-        ) from None
+        name = parameters.get("objectName") or parameters.get("fieldName")
+        raise _unknown(df, argument, name) from None
 
 
 def is_time(kind: DataType) -> bool:
@@ -92,3 +93,14 @@ def listed(names: Sequence[str]) -> str:
     "'k', 'v'"
     """
     return ", ".join(repr(name) for name in names) or "none"
+
+
+def _is_missing(df: DataFrame, name: str) -> bool:
+    # Spark finds more than the columns by other names, such as `_metadata`: there it has to be
+    # asked. But its error comes with a stack trace in the log, which a slip is not worth.
+    plain = name.isidentifier() and not name.startswith("_")
+    return plain and name.lower() not in (column.lower() for column in df.columns)
+
+
+def _unknown(df: DataFrame, argument: str, name: object) -> Exception:
+    return value_error("UNKNOWN_COLUMN", argument=argument, column=name, columns=listed(df.columns))

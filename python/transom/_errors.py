@@ -51,8 +51,8 @@ _TEXTS = {
         "make {argument} a whole number of them."
     ),
     "NOT_A_TIMESTAMP": (
-        "{argument} is the column {column} of type {type}. Windows need a timestamp: cast it, or "
-        "give the window column of an earlier stage."
+        "{argument} is the column {column} of type {type}. Windows need a timestamp, and streaming "
+        "ones one with time zone: cast it, or give the window column of an earlier stage."
     ),
     "NOT_EVENT_TIME": (
         "{argument} is a delay in event time, which this stream does not have. Say which column "

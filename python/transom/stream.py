@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructField
+from pyspark.sql.types import StructField, TimestampNTZType
 
 from transom._columns import (
     HIDDEN_TIME,
@@ -76,7 +76,9 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         return Stream(df, None, ordered)
     clock = time if isinstance(time, EventTime) else EventTime(time)
     (field,) = fields_of(df, "time", [clock.time])
-    if not is_time(field.dataType):
+    # Spark has no watermarks on timestamps without a time zone.
+    cannot_carry_one = df.isStreaming and field.dataType == TimestampNTZType()
+    if cannot_carry_one or not is_time(field.dataType):
         raise value_error(
             "NOT_A_TIMESTAMP",
             argument="time",
