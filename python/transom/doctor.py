@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -25,6 +26,7 @@ from transom.time_policies import EventTime
 
 OLDEST_JDK = 17
 OLDEST_PYARROW = 18
+_LONGEST_QUERY = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def doctor() -> int:
         return 1
     try:
         spark = _session()
-    except (PySparkException, RuntimeError, OSError) as error:
+    except (PySparkException, Py4JError, OSError) as error:
         print(f"session: Spark does not start, see its messages above: {_first_line(error)}")
         return 1
     try:
@@ -152,9 +154,11 @@ def find_window(spark: SparkSession) -> Finding:
                 .trigger(availableNow=True)
                 .start()
             )
-            query.awaitTermination()
+            if not query.awaitTermination(_LONGEST_QUERY):
+                query.stop()
+                return _todo(f"it takes over {_LONGEST_QUERY} s: try on a machine that is idle")
             found = [row["n"] for row in spark.table("transom_doctor").collect()]
-        except PySparkException as error:
+        except (PySparkException, Py4JError) as error:
             return _todo(f"it failed, report this: {_first_line(error)}")
     if found != [2]:
         return _todo(f"it gave {found} instead of [2], report this")

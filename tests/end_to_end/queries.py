@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType, _parse_datatype_string
 
 Batch = Sequence[tuple[Any, ...]] | DataFrame
 Sink = Callable[[list[Row], int], None]
+Writer = Callable[[DataFrame, int], None]
 
 _FIRST_MODIFIED = 1_700_000_000
 _LONGEST_RUN = 300
@@ -69,6 +70,7 @@ def run_stream(
     checkpoint: Path | None = None,
     output_mode: str = "append",
     sink: Sink | None = None,
+    writer: Writer | None = None,
 ) -> Outcome:
     """Run a query over all batches: a micro-batch each, and Spark's one without data.
 
@@ -90,6 +92,8 @@ def run_stream(
     sink : callable, optional
         Called in ``foreachBatch`` with the rows and the batch id, before they count as results;
         what it raises ends the query.
+    writer : callable, optional
+        What ``foreachBatch`` calls in place of collecting; the outcome then has progress only.
     """
     folder = Path(tempfile.mkdtemp()) if checkpoint is None else checkpoint
     struct = schema if isinstance(schema, StructType) else parse_schema(schema)
@@ -111,7 +115,7 @@ def run_stream(
         )
         query = (
             pipeline(rows)
-            .writeStream.foreachBatch(collect)
+            .writeStream.foreachBatch(writer or collect)
             .outputMode(output_mode)
             .option("checkpointLocation", str(folder / "checkpoint"))
             .trigger(availableNow=True)

@@ -1,0 +1,110 @@
+"""Sessions that come about in all ways that users have: run by test_setup, a JVM for each.
+
+``python setting_up.py live|cluster|live-cluster FOLDER`` prints a line for each query that gave its
+windows.
+"""
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+
+STORE = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+SETTINGS = {
+    STORE: ROCKSDB,
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+}
+
+
+def builder(master: str) -> SparkSession.Builder:
+    """What all sessions have."""
+    made = SparkSession.builder.master(master)
+    for name, value in SETTINGS.items():
+        made = made.config(name, value)
+    return made
+
+
+def windows(rows: DataFrame) -> DataFrame:
+    """Counts in windows of ten seconds."""
+    clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+    windowed = transom.stream(rows, time=clock).window(transom.Tumbling(size="10 seconds"))
+    return windowed.agg(F.count("*").alias("n"))
+
+
+def query(spark: SparkSession, folder: Path, name: str) -> None:
+    """A streaming and a static query, with all that they need to be found by executors."""
+    source = folder / "rows"
+    source.mkdir(exist_ok=True)
+    lines = [json.dumps({"second": second}) for second in (1, 2, 30)]
+    (source / "all.json").write_text("\n".join(lines))
+    schema = "second long"
+    static = windows(spark.read.schema(schema).json(str(source))).collect()
+    assert sorted(row["n"] for row in static) == [1, 2]
+    found: list[int] = []
+    running = (
+        windows(spark.readStream.schema(schema).json(str(source)))
+        .writeStream.foreachBatch(lambda rows, _: found.extend(r["n"] for r in rows.collect()))
+        .option("checkpointLocation", str(folder / name.replace(" ", "-")))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert running.awaitTermination(300)
+    assert found == [2]
+    print(f"ok {name}", flush=True)
+
+
+def live(folder: Path) -> None:
+    """Sessions without the jar, then with it, in one process."""
+    spark = builder("local[2]").getOrCreate()
+    assert transom.jar_path() not in str(spark.conf.get("spark.jars", ""))
+    query(spark, folder, "live session without the jar")
+    in_thread(spark.newSession(), folder, "thread of a live session")
+    spark.stop()
+    spark = transom.configure(builder("local[2]")).getOrCreate()
+    query(spark, folder, "second session")
+    in_thread(spark, folder, "thread of a second session")
+    spark.stop()
+
+
+def cluster(folder: Path) -> None:
+    """Executors in processes of their own, which Spark sends the jar."""
+    spark = transom.configure(executors(folder)).getOrCreate()
+    query(spark, folder, "local-cluster")
+    spark.stop()
+
+
+def live_cluster(folder: Path) -> None:
+    """Executors that run when the jar comes."""
+    spark = executors(folder).getOrCreate()
+    query(spark, folder, "local-cluster without the jar")
+    spark.stop()
+
+
+def executors(folder: Path) -> SparkSession.Builder:
+    """One executor, that leaves its files in the folder."""
+    # PySpark's own folder is a whole Spark, and the workers' files would lie there.
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["SPARK_WORKER_DIR"] = str(folder / "work")
+    return builder("local-cluster[1,1,1024]")
+
+
+def in_thread(spark: SparkSession, folder: Path, name: str) -> None:
+    """The query, built and run by another Python thread."""
+    thread = threading.Thread(target=query, args=(spark, folder, name))
+    thread.start()
+    thread.join()
+
+
+if __name__ == "__main__":
+    {"live": live, "cluster": cluster, "live-cluster": live_cluster}[sys.argv[1]](Path(sys.argv[2]))

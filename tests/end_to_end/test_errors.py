@@ -1,0 +1,157 @@
+"""Mistakes are told where they are made, by condition and argument."""
+
+from datetime import datetime
+
+import pytest
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.python.conditions import raises
+from transom import _bridge
+
+HOUR = transom.Tumbling(size="1 hour")
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([("a", datetime(2024, 1, 1), 1)], "k string, t timestamp, v int")
+
+
+@pytest.fixture(scope="module")
+def streaming(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format("rate").load().withColumn("v", F.lit(1))
+
+
+def test_agg_needs_aggregates(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    with raises("NO_AGGREGATE", "aggregates"):
+        windowed.agg()
+    with raises("BAD_TYPE", "aggregates"):
+        windowed.agg("v")  # type: ignore[arg-type]
+    with raises("UNKNOWN_COLUMN", "aggregates"):
+        windowed.agg(F.sum("w"))
+
+
+@pytest.mark.parametrize("name", ["window", "Pane", "change", "lifetime", "window_id"])
+def test_names_of_result_columns_are_reserved(rows: DataFrame, name: str) -> None:
+    with raises("RESERVED_NAME", "aggregates"):
+        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v").alias(name))
+
+
+def test_a_key_may_not_be_called_window(rows: DataFrame) -> None:
+    by_window = transom.stream(rows, time="t").key_by(F.col("k").alias("window"))
+    with raises("RESERVED_NAME", "keys"):
+        by_window.window(HOUR).agg(F.sum("v"))
+
+
+def test_columns_must_be_there(rows: DataFrame) -> None:
+    with raises("UNKNOWN_COLUMN", "time"):
+        transom.stream(rows, time="departed")
+    with raises("UNKNOWN_COLUMN", "time"):
+        transom.stream(rows, time=F.col("departed"))
+    with raises("UNKNOWN_COLUMN", "keys"):
+        transom.stream(rows, time="t").key_by("k", "origin")
+    with raises("BAD_TYPE", "keys"):
+        transom.stream(rows, time="t").key_by(1)  # type: ignore[arg-type]
+    with raises("BAD_TYPE", "df"):
+        transom.stream("rows", time="t")  # type: ignore[arg-type]
+
+
+def test_a_time_must_be_a_timestamp(rows: DataFrame) -> None:
+    with raises("NOT_A_TIMESTAMP", "time"):
+        transom.stream(rows, time="v")
+
+
+def test_a_stream_needs_one_watermark(streaming: DataFrame) -> None:
+    with raises("NO_WATERMARK", "time"):
+        transom.stream(streaming, time="timestamp")
+    marked = streaming.withWatermark("timestamp", "1 minute")
+    with raises("TWO_WATERMARKS", "time"):
+        transom.stream(marked, time=transom.EventTime("timestamp", delay="1 second"))
+    transom.stream(marked, time="timestamp")
+
+
+def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
+    untimed = transom.stream(rows)
+    with raises("NO_CLOCK", "window"):
+        untimed.window(HOUR)
+    with raises("BAD_TYPE", "window"):
+        untimed.window("1 hour")  # type: ignore[arg-type]
+    forever = untimed.window(transom.Global())
+    with raises("NEEDS_TRIGGER"):
+        forever.agg(F.sum("v"))
+    with raises("NOT_EVENT_TIME", "lateness"):
+        forever.allowed_lateness("1 hour")
+    with raises("BAD_TYPE", "trigger"):
+        forever.trigger("end")  # type: ignore[arg-type]
+
+
+def test_what_this_version_lacks_is_refused(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    with raises("LATENESS_UNSUPPORTED", "lateness"):
+        windowed.allowed_lateness("1 second")
+    with raises("NEGATIVE", "lateness"):
+        windowed.allowed_lateness("-1 second")
+    with raises("LAYOUT_UNSUPPORTED", "layout"):
+        windowed.options(layout="keyed")
+    with raises("TRIGGER_UNSUPPORTED", "trigger"):
+        windowed.trigger(transom.EndOfStream())
+
+
+def test_a_step_is_taken_once_and_leaves_the_builder_as_it_was(rows: DataFrame) -> None:
+    by_key = transom.stream(rows, time="t").key_by("k")
+    with raises("SET_TWICE", "key_by"):
+        by_key.key_by("v")
+    windowed = by_key.window(HOUR)
+    tagged = windowed.drain().allowed_lateness("0 seconds").options(name="hours").with_late_rows()
+    with raises("SET_TWICE", "drain"):
+        tagged.drain()
+    with raises("SET_TWICE", "with_late_rows"):
+        tagged.with_late_rows()
+    with raises("SET_TWICE", "options"):
+        tagged.options()
+    with raises("SET_TWICE", "allowed_lateness"):
+        tagged.allowed_lateness("0 seconds")
+    assert windowed.agg(F.count("*").alias("n")).columns == ["k", "window", "n"]
+    assert tagged.agg(F.count("*")).columns == ["tag", "results", "late"]
+
+
+def test_a_stage_must_have_a_name_that_files_can_have(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    for name in ("", "a/b", ".a", "a" * 101):
+        with raises("BAD_NAME", "name"):
+            windowed.options(name=name)
+
+
+def test_only_our_stages_can_be_explained(rows: DataFrame) -> None:
+    with raises("NOT_OURS", kind=IllegalArgumentException):
+        transom.explain(rows)
+    with raises("BAD_CHOICE", "mode"):
+        transom.explain(rows, mode="html")  # type: ignore[arg-type]
+
+
+def test_a_jar_of_another_version_is_refused(
+    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_bridge, "__version__", "9.9.9")
+    with raises("JAR_VERSION"):
+        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
+
+
+def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_bridge, "SUPPORTED_SPARK", ("3.5", "5.0"))
+    with raises("SPARK_VERSION"):
+        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
+
+
+def test_a_connect_session_is_refused() -> None:
+    class RemoteDataFrame(DataFrame):
+        """As Spark Connect's: a DataFrame, but not the classic one."""
+
+        def __new__(cls) -> "RemoteDataFrame":
+            return object.__new__(cls)
+
+    with raises("CONNECT_UNSUPPORTED"):
+        _bridge.entry_object(RemoteDataFrame())
