@@ -47,7 +47,7 @@ _TEXTS = {
     ),
     "NEGATIVE": "{argument} is {value}. It must not be negative: give 0 or more.",
     "NOT_A_MULTIPLE": (
-        "{argument} is {value}, which is no multiple of {of}, {of_value}. Windows grow by {of}, so "
+        "{argument} is {value}, which is no multiple of {of}, {step}. Windows grow by {of}, so "
         "make {argument} a whole number of them."
     ),
     "NOT_A_TIMESTAMP": (
@@ -93,8 +93,8 @@ _TEXTS = {
         "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these."
     ),
     "TOO_MANY_WINDOWS": (
-        "{argument} is {value}, so that a row belongs to {windows} windows, more than {most}. Give "
-        "a longer slide or a shorter size."
+        "{argument} is {value}, so that a row belongs to {windows} windows, above 10000000. Give a "
+        "longer slide or a shorter size."
     ),
     "TRIGGER_UNSUPPORTED": (
         "{argument} is {value}, by which this version cannot fire {window} windows. Use {instead}."

@@ -112,11 +112,7 @@ class Hopping(Window):
         slide = _keep_positive(self, "slide")
         if size // slide > _MOST_WINDOWS:
             raise value_error(
-                "TOO_MANY_WINDOWS",
-                argument="slide",
-                value=shown(slide),
-                windows=size // slide,
-                most=_MOST_WINDOWS,
+                "TOO_MANY_WINDOWS", argument="slide", value=shown(slide), windows=size // slide
             )
         _keep_offset(self, slide)
         _check_ends(self.closed, self.time_zone)
@@ -161,11 +157,7 @@ class Cumulate(Window):
         step = _keep_positive(self, "step")
         if size % step:
             raise value_error(
-                "NOT_A_MULTIPLE",
-                argument="size",
-                value=shown(size),
-                of="step",
-                of_value=shown(step),
+                "NOT_A_MULTIPLE", argument="size", value=shown(size), of="step", step=shown(step)
             )
         _keep_offset(self, size)
         _check_ends(self.closed, self.time_zone)
@@ -281,25 +273,22 @@ class Sliding:
             argument="window",
             value="Sliding, a word for two things",
             choices=(
-                "Hopping(size=, slide=), windows on a grid, as Spark and Flink mean it, and "
-                "Rolling(size=), a window up to each event, as Azure and Kafka mean it (Rolling is "
-                "not part of this version)"
+                "Hopping(size=, slide=), windows on a grid (Spark, Flink), and Rolling(size=), a "
+                "window up to each event (Azure, Kafka), which this version does not have"
             ),
         )
 
 
-def _keep(value: Window, name: str, length: timedelta) -> timedelta:
-    # Kept as a timedelta however it was written, so that equal lengths make equal windows.
+# Lengths are kept as timedeltas however they were written, so that equal ones make equal windows.
+def _keep_positive(value: Window, name: str) -> timedelta:
+    length = positive(name, getattr(value, name))
     object.__setattr__(value, name, length)
     return length
 
 
-def _keep_positive(value: Window, name: str) -> timedelta:
-    return _keep(value, name, positive(name, getattr(value, name)))
-
-
 def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timedelta) -> None:
-    offset = _keep(value, "offset", duration("offset", value.offset))
+    offset = duration("offset", value.offset)
+    object.__setattr__(value, "offset", offset)
     if abs(offset) >= period:
         raise value_error(
             "OFFSET_TOO_LARGE", argument="offset", value=shown(offset), period=shown(period)
