@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom
 
 import java.nio.ByteBuffer
+import java.util.function.{LongSupplier, LongUnaryOperator}
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -58,18 +59,25 @@ object RowCounts {
   * counted: rows without a time, rows in the gap between windows, late rows that nobody asked
   * for.
   *
+  * Generated code calls it by the JDK's interfaces: on the driver the compiler of Spark sees no
+  * class of a jar that was added to a running session.
+  *
   * @param watermark
   *   by which rows are late, microseconds; `Long.MinValue` if there is none
   */
-final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts) extends Serializable {
+final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts)
+    extends LongUnaryOperator
+    with LongSupplier
+    with Runnable
+    with Serializable {
   private val windows = stage.windows
   private val judgedBy = if (watermark == Long.MinValue) watermark else watermark - windows.shift
   private val keepsLate = stage.lateColumn != LateColumn.Absent
   private var lateRows = 0L
   private var lateNumber = 0L
 
-  /** The pane of a row, `Grid.NoPane` if it goes no further. */
-  def pane(time: Long): Long = {
+  /** The pane of a row by its time, `Grid.NoPane` if it goes no further. */
+  override def applyAsLong(time: Long): Long = {
     counts.in += 1
     val at = time - windows.shift
     val pane = windows.paneOf(at)
@@ -89,10 +97,11 @@ final class Stamper(stage: WindowStage, watermark: Long, counts: RowCounts) exte
     }
   }
 
-  /** A number for the row that `pane` has just let pass if it is late, else 0. */
-  def late(): Long = lateNumber
+  /** A number for the row that has just got its pane if it is late, else 0. */
+  override def getAsLong: Long = lateNumber
 
-  def withoutTime(): Unit = {
+  /** Takes note of a row without a time. */
+  override def run(): Unit = {
     counts.in += 1
     counts.withoutTime += 1
   }
@@ -145,7 +154,11 @@ case class StampExec(
     child.asInstanceOf[CodegenSupport].produce(ctx, this)
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
-    val stamperTerm = ctx.addReferenceObj("stamper", stamper())
+    val made = stamper()
+    def as(interface: Class[_]): String = ctx.addReferenceObj("stamper", made, interface.getName)
+    val toPane = as(classOf[LongUnaryOperator])
+    val toLate = as(classOf[LongSupplier])
+    val withoutTime = as(classOf[Runnable])
     val evaluated = evaluateRequiredVariables(child.output, input, usedInputs)
     val time = input(timeAt)
     val pane = ctx.freshName("pane")
@@ -156,11 +169,11 @@ case class StampExec(
     s"""
        |$evaluated
        |if (${time.isNull}) {
-       |  $stamperTerm.withoutTime();
+       |  $withoutTime.run();
        |} else {
-       |  long $pane = $stamperTerm.pane(${time.value});
+       |  long $pane = $toPane.applyAsLong(${time.value});
        |  if ($pane != ${Grid.NoPane}L) {
-       |    long $late = $stamperTerm.late();
+       |    long $late = $toLate.getAsLong();
        |    ${consume(ctx, input ++ stamped)}
        |  }
        |}
@@ -194,8 +207,8 @@ final class RowStamper(stage: WindowStage, input: Seq[Attribute], timeAt: Int, s
     }
 
     def judged(row: InternalRow, time: Long): Iterator[InternalRow] = {
-      val pane = stamper.pane(time)
-      val number = stamper.late()
+      val pane = stamper.applyAsLong(time)
+      val number = stamper.getAsLong
       if (pane == Grid.NoPane) Iterator.empty
       else if (stage.lateColumn != LateColumn.Rows) stamped(row, pane, number)
       else if (number > 0) stamped(row, pane, ride.bytes(row, number, time, LateBytes.Late))
@@ -210,7 +223,7 @@ final class RowStamper(stage: WindowStage, input: Seq[Attribute], timeAt: Int, s
 
     rows.flatMap { row =>
       if (row.isNullAt(timeAt)) {
-        stamper.withoutTime()
+        stamper.run()
         Iterator.empty
       } else judged(row, row.getLong(timeAt))
     }
