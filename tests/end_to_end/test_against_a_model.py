@@ -151,7 +151,7 @@ def test_neither_restarts_nor_the_order_within_a_batch_change_anything(
 
 
 def test_state_is_gone_when_the_last_window_has_fired(spark: SparkSession, tmp_path: Path) -> None:
-    last = [("a", BASE + 1_000_000, 1)]
+    last: list[model.Row] = [("a", BASE + 1_000_000, 1)]
     for number, name in enumerate(["hopping", "cumulate", "sessions"]):
         checkpoint = tmp_path / str(number)
         window, _ = WINDOWS[name]
