@@ -86,7 +86,7 @@ conformance: $(READY) $(JAR) ## Run test vectors [VECTORS=folder] [LEVEL=engine|
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"
 
 demo: $(READY) $(JAR) ## Replay a year of flights through windows
-	$(BIN)/python examples/demo
+	$(BIN)/python -m examples.demo
 
 bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 	$(BIN)/python -m benchmarks.queries $(QUERY)

@@ -27,12 +27,13 @@ from benchmarks.queries.data import SEED, Input
 from benchmarks.queries.shapes import SHAPES
 
 BUILD = Path("build/bench")
+WORK = BUILD / "work"
 SIDES = ("native", "transom")
 
 
 def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]:
     """Run one side of a query once, in a process and a folder of its own."""
-    work = Path(tempfile.mkdtemp(prefix=f"{name}-{side}-", dir=BUILD))
+    work = Path(tempfile.mkdtemp(prefix=f"{name}-{side}-", dir=WORK))
     command = [sys.executable, "-m", "benchmarks.queries.once", name, side, *options]
     command += [str(folder), str(work)]
     try:
@@ -86,7 +87,9 @@ def main() -> None:
         parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(SHAPES)}")
     rows = int(os.environ.get("BENCH_ROWS", "10_000_000"))
     repeats = int(os.environ.get("BENCH_REPEATS", "3"))
-    BUILD.mkdir(parents=True, exist_ok=True)
+    # What a run that was killed left behind.
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
     for name in names:
         report(compare(name, rows, repeats))
 
