@@ -1,0 +1,1 @@
+"""Short scripts to copy from, and the demo."""

@@ -1,0 +1,78 @@
+"""Replays a year of flights through windows, shows what comes out and checks it.
+
+``python -m examples.demo``, from the root of the project. The exit code is 1 if a total differs
+from that of a batch query.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+import transom
+from examples.demo.balance import balance
+from examples.demo.flights import NEW_YORK, load
+from examples.demo.picture import draw
+from examples.demo.progress import counted, watch
+from examples.demo.queries import QUERIES, start
+from examples.demo.replay import write_files
+from examples.demo.tables import print_balance, print_results
+
+
+def session() -> SparkSession:
+    """A session of two cores, whose times are New York's."""
+    builder = SparkSession.builder.master("local[2]").appName("transom demo")
+    settings = {
+        "spark.sql.session.timeZone": NEW_YORK,
+        "spark.sql.shuffle.partitions": "2",
+        # The progress of all batches, to add up what was counted.
+        "spark.sql.streaming.numRecentProgressUpdates": "10000",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return transom.configure(builder).getOrCreate()
+
+
+def main() -> int:
+    """Run the demo and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m examples.demo", description=__doc__)
+    parser.add_argument("--build", type=Path, default=Path("build/demo"), help="where results go")
+    parser.add_argument("--since", default="2013-01-01", help="replay what became known since then")
+    chosen = parser.parse_args()
+    build: Path = chosen.build
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    began = time.monotonic()
+
+    shutil.rmtree(build, ignore_errors=True)
+    flights = load()
+    flights = flights[flights["known"] >= pd.Timestamp(chosen.since, tz=NEW_YORK)]
+    files = write_files(flights, build / "input")
+    console.print(f"{len(flights):,} flights in {files} files, in the order they became known")
+
+    spark = session()
+    queries = [start(spark, name, build) for name in QUERIES]
+    watch(queries, files, console)
+    print_results(spark, build, console)
+    balances = [balance(spark, build, str(query.name), counted(query)) for query in queries]
+    print_balance(balances, console)
+    picture = build / "flights.png"
+    draw(spark, build, picture)
+    spark.stop()
+
+    console.print(f"picture: {picture}")
+    for folder in (*QUERIES, "late"):
+        console.print(f"{folder}: {build / folder} (Parquet)")
+    console.print(f"{time.monotonic() - began:.0f} seconds")
+    return 1 if any(balance.wrong for balance in balances) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

