@@ -70,8 +70,15 @@ object CheckpointedSpec {
 
   private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit =
     difference("", resolved(before), resolved(after)).foreach { case (path, was, is) =>
-      throw changed(operator, path.stripPrefix("spec."), was.toString, is.toString)
+      throw changed(operator, path.stripPrefix("spec."), shown(was), shown(is))
     }
+
+  /** For people: a column is its SQL. */
+  private def shown(node: JsonNode): String =
+    if (node.isTextual) node.asText
+    else if (node.has("sql")) node.get("sql").asText
+    else if (node.isArray) node.elements.asScala.map(shown).mkString("[", ", ", "]")
+    else node.toString
 
   private def changed(
       operator: String,

@@ -109,8 +109,8 @@ final class ClockStream(session: SparkSession, checkpoint: Path, operator: Strin
   import ClockPhase._
 
   private var isDraining = false
-  private var hasFired = false
   private var lastInputs: Option[Map[SparkDataStream, String]] = None
+  private var inputsBeforeFiring: Option[Map[SparkDataStream, String]] = None
   private lazy val query: StreamExecution = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
     val running = session.sharedState.activeStreamingQueries.get(UUID.fromString(id))
@@ -141,7 +141,8 @@ final class ClockStream(session: SparkSession, checkpoint: Path, operator: Strin
       case ClockOffset.start => null
       case at @ ClockOffset(_, Open) => at
       case at @ ClockOffset(_, Ended) => at.next(Fired)
-      case at if isDraining && hasFired => at
+      // Rows that came with the last batch of a run that had been cut short may be followed by more.
+      case at if isDraining && inputsBeforeFiring.contains(inputs) => at
       case _ =>
         throw new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
     }
@@ -170,7 +171,7 @@ final class ClockStream(session: SparkSession, checkpoint: Path, operator: Strin
 
   override def planInputPartitions(from: Offset, to: Offset): Array[InputPartition] = {
     val ClockOffset(tick, phase) = to.asInstanceOf[ClockOffset]
-    hasFired = phase == Fired
+    if (phase == Fired) inputsBeforeFiring = Some(inputsSoFar())
     if (phase == Ended) Array(ClockRow(tick)) else Array.empty
   }
 

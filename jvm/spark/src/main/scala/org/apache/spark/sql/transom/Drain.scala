@@ -106,6 +106,10 @@ case class Drained(
       if (restored.contains(column)) column.withNullability(false) else column)
   }
 
+  // In a batch without input the control row is all there is below, which must tell nobody anything: a
+  // join above would otherwise look for rows equal to it.
+  override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
+
   override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
     copy(child = newChild)
 }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 
@@ -11,17 +12,19 @@ import transom.spark.TransomException
 /** Says what the window stages of a DataFrame do, and how. */
 object Explain {
 
-  def json(df: Dataset[Row]): String = StageSpec.pretty(StageSpec.array(records(df)))
+  def json(df: Dataset[Row]): String =
+    StageSpec.pretty(StageSpec.array(stages(df).map(_.stage.spec.json)))
 
-  def text(df: Dataset[Row]): String = records(df).map(stage).mkString("\n\n")
+  def text(df: Dataset[Row]): String =
+    stages(df).map(s => stage(s.stage.spec.json, s.isStreaming)).mkString("\n\n")
 
-  private def records(df: Dataset[Row]): Seq[JsonNode] = {
+  private def stages(df: Dataset[Row]): Seq[PaneSegments] = {
     val stages = StageSpec.stagesOf(df.queryExecution.analyzed)
     if (stages.isEmpty) throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
-    stages.map(_.spec.json)
+    stages
   }
 
-  private def stage(record: JsonNode): String = {
+  private def stage(record: JsonNode, isStreaming: Boolean): String = {
     val spec = record.get("spec")
     val columns = record.get("columns").elements.asScala.toSeq
     def column(index: JsonNode): String = {
@@ -34,21 +37,32 @@ object Explain {
       "window" -> describe(window),
       "keys" -> Some(list(spec.get("key_columns")))
         .filter(_.nonEmpty)
-        .getOrElse("none: one window for all rows"),
+        .getOrElse("none: one for all rows"),
       "time" -> (if (spec.get("time").isNull) "none"
                  else column(spec.get("time").get("time_column"))),
-      "trigger" -> describe(spec.get("trigger")),
+      "trigger" -> trigger(spec),
       "aggregates" -> list(spec.get("function").get("aggregate_columns")),
       "late rows" -> lateRows(spec),
-      "drain" -> (if (spec.get("drain").booleanValue)
-                    "open windows fire when an availableNow run ends"
-                  else "no"),
-      "layout" -> "panes: aggregates that the watermark fires are kept as partial results",
+      "drain" -> drain(spec, isStreaming),
+      "layout" -> "panes: plain aggregates, fired by the watermark, need no state for each key",
       "key groups" -> spec.get("key_groups").asText,
-      "state" -> state(window))
+      "state" -> (state(window) + (if (isStreaming) ""
+                                   else "; in memory, for a static DataFrame")))
     (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
       .mkString("\n")
   }
+
+  private def trigger(spec: JsonNode): String = {
+    val trigger = spec.get("trigger").deepCopy[ObjectNode]()
+    // Without lateness no late row fires a window.
+    if (spec.get("allowed_lateness_us").longValue == 0L) trigger.remove("late")
+    describe(trigger)
+  }
+
+  private def drain(spec: JsonNode, isStreaming: Boolean): String =
+    if (!isStreaming) "all windows fire when the DataFrame is over"
+    else if (spec.get("drain").booleanValue) "open windows fire when an availableNow run ends"
+    else "no: open windows wait for the next run"
 
   private def lateRows(spec: JsonNode): String = {
     val what = spec.get("late_rows").asText match {
@@ -78,16 +92,28 @@ object Explain {
 
   private def micros(node: JsonNode, field: String): Long = node.get(field).longValue
 
-  /** A value of the message: its kind, then its fields. */
+  /** A value of the message: its kind, then the fields that say something. */
   private def describe(value: JsonNode): String = {
-    val fields = value.properties.asScala.toSeq.map(f => (f.getKey, f.getValue)).collect {
-      case (name, v) if name.endsWith("_us") && v.isIntegralNumber =>
-        s"${words(name.stripSuffix("_us"))} ${duration(v.longValue)}"
-      case (name, v) if v.isObject => s"${words(name)} ${describe(v)}"
-      case (name, v) if name != "kind" && !v.isNull => s"${words(name)} ${v.asText}"
-    }
+    val fields = value.properties.asScala.toSeq
+      .map(f => (f.getKey, f.getValue))
+      .collect {
+        case (name, v) if !plain(name -> v.asText) => (name, v)
+      }
+      .collect {
+        case (name, v) if name.endsWith("_us") && v.isIntegralNumber =>
+          s"${words(name.stripSuffix("_us"))} ${duration(v.longValue)}"
+        case (name, v) if v.isObject => s"${words(name)} ${describe(v)}"
+        case (name, v) if name != "kind" && !v.isNull => s"${words(name)} ${v.asText}"
+      }
     (words(value.get("kind").asText) +: fields).mkString(", ")
   }
+
+  private val plain = Set(
+    "offset_us" -> "0",
+    "closed" -> "left",
+    "stagger" -> "aligned",
+    "max_check" -> ">=",
+    "late_start" -> "open")
 
   private def words(name: String): String = name.replace('_', ' ')
 

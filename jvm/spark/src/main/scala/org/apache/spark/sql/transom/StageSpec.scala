@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.Dataset
@@ -29,6 +29,8 @@ final case class StageSpec(name: String, record: String) {
 object StageSpec {
   private val mapper = new ObjectMapper()
   private val DefaultName = "window"
+  // Columns that the Python package puts in for an expression of the user's.
+  private val HiddenPrefix = "__transom"
   private val ValidName = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}".r
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
@@ -40,15 +42,11 @@ object StageSpec {
     nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
 
   /** The stages of a plan, those that rows come to first in front. */
-  def stagesOf(plan: LogicalPlan): Seq[WindowStage] =
-    plan
-      .collect { case segments: PaneSegments => segments }
-      .reverse
-      .distinctBy(_.operator)
-      .map(_.stage)
+  def stagesOf(plan: LogicalPlan): Seq[PaneSegments] =
+    plan.collect { case segments: PaneSegments => segments }.reverse.distinctBy(_.operator)
 
   def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): StageSpec = {
-    val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.spec.name))
+    val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.stage.name))
     val record = mapper.createObjectNode()
     record.put("operator", name).put("transom", PythonApi.version()).put("layout", "panes")
     record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
@@ -80,33 +78,36 @@ object StageSpec {
       columns: Seq[Column]): Seq[JsonNode] = {
     val AggFunction(aggregates) = spec.function: @unchecked
     val ofRows = columns.indices.filterNot(aggregates.toSet)
-    val resolved =
-      ofRows.zip(topLevel(df.select(ofRows.map(columns): _*).queryExecution.analyzed)) ++
-        aggregates.zip(
-          topLevel(
-            df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
-              .queryExecution
-              .analyzed))
-    val byIndex = resolved.toMap
+    val selected = df.select(ofRows.map(columns): _*)
+    val aggregated = df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
+    val byIndex =
+      (ofRows.zip(computed(df, selected)) ++ aggregates.zip(computed(df, aggregated))).toMap
     columns.indices.map(i => describe(byIndex(i)))
   }
 
-  private def topLevel(plan: LogicalPlan): Seq[Expression] = {
-    // Where Spark computes an expression in a node further down, its column stands for it.
-    val computed = AttributeMap(plan.collect { case node => node.expressions }.flatten.collect {
-      case alias: Alias => alias.toAttribute -> alias.child
-    })
-    def expanded(e: Expression): Expression = e.transformUp { case a: Attribute =>
-      computed.getOrElse(a, a)
-    }
-    plan.output.map(expanded)
+  /** The columns of `result` in terms of those of `df`, in whichever nodes Spark computes them.
+    */
+  private def computed(df: Dataset[Row], result: DataFrame): Seq[Expression] = {
+    val known =
+      AttributeSet(df.queryExecution.analyzed.output.filterNot(_.name.startsWith(HiddenPrefix)))
+    val plan = result.queryExecution.analyzed
+    val aliases = plan
+      .collect { case node => node.expressions }
+      .flatten
+      .collect { case alias: Alias if !known.contains(alias.toAttribute) => alias }
+    val byColumn = AttributeMap(aliases.map(alias => alias.toAttribute -> alias.child))
+    def inTermsOfDf(e: Expression): Expression =
+      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(inTermsOfDf) }
+    plan.output.map(inTermsOfDf)
   }
 
   private def describe(expression: Expression): JsonNode = {
     val node = mapper.createObjectNode()
-    node.put("sql", sqlOf(expression)).put("type", expression.dataType.sql)
+    node.put("sql", sqlOf(expression)).put("type", expression.dataType.asNullable.sql)
     val reads = node.putObject("reads")
-    expression.references.toSeq.sortBy(_.name).foreach(a => reads.put(a.name, a.dataType.sql))
+    expression.references.toSeq
+      .sortBy(_.name)
+      .foreach(a => reads.put(a.name, a.dataType.asNullable.sql))
     node
   }
 
@@ -116,7 +117,9 @@ object StageSpec {
     expression.transformUp {
       case a: AttributeReference => a.withQualifier(Nil)
       case v: NamedLambdaVariable =>
-        v.copy(name = variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"))
+        AttributeReference(
+          variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
+          v.dataType)()
     }.sql
   }
 }
