@@ -71,6 +71,7 @@ def run_stream(
     output_mode: str = "append",
     sink: Sink | None = None,
     writer: Writer | None = None,
+    available_now: bool = True,
 ) -> Outcome:
     """Run a query over all batches: a micro-batch each, and Spark's one without data.
 
@@ -94,6 +95,8 @@ def run_stream(
         what it raises ends the query.
     writer : callable, optional
         What ``foreachBatch`` calls in place of collecting; the outcome then has progress only.
+    available_now : bool
+        Whether the run ends by itself; if not, it is stopped once it has read all batches.
     """
     folder = Path(tempfile.mkdtemp()) if checkpoint is None else checkpoint
     struct = schema if isinstance(schema, StructType) else parse_schema(schema)
@@ -113,17 +116,23 @@ def run_stream(
             .option("maxFilesPerTrigger", 1)
             .parquet(str(folder / "input"))
         )
-        query = (
+        described = (
             pipeline(rows)
             .writeStream.foreachBatch(writer or collect)
             .outputMode(output_mode)
             .option("checkpointLocation", str(folder / "checkpoint"))
-            .trigger(availableNow=True)
-            .start()
         )
-        ended = query.awaitTermination(_LONGEST_RUN)
-        query.stop()
-        assert ended, f"the query did not end within {_LONGEST_RUN} seconds"
+        if available_now:
+            query = described.trigger(availableNow=True).start()
+            ended = query.awaitTermination(_LONGEST_RUN)
+            query.stop()
+            assert ended, f"the query did not end within {_LONGEST_RUN} seconds"
+        else:
+            query = described.start()
+            try:
+                query.processAllAvailable()
+            finally:
+                query.stop()
         progress = list(query.recentProgress)
     finally:
         if checkpoint is None:

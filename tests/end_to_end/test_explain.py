@@ -1,0 +1,94 @@
+"""What a DataFrame says about its window stages."""
+
+import json
+
+import pytest
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+
+SCHEMA = "key string, time timestamp, value int"
+
+
+@pytest.fixture
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], SCHEMA)
+
+
+@pytest.fixture
+def hourly(rows: DataFrame) -> DataFrame:
+    window = transom.Hopping(size="1 hour", slide="25 minutes", offset="-90 seconds")
+    by_key = transom.stream(rows, time="time").key_by("key").window(window)
+    return by_key.agg(F.count("*").alias("n"), F.avg("value"))
+
+
+def test_the_text_tells_layout_and_settings(hourly: DataFrame) -> None:
+    lines = transom.explain(hourly.where("n > 1")).splitlines()
+    assert lines[0] == "window"
+    said = {line[2:12].strip(): line[14:] for line in lines[1:]}
+    assert said["window"] == (
+        "hopping, size 1 hour, slide 25 minutes, offset -1 minute -30 seconds, time zone UTC"
+    )
+    assert said["keys"] == "key STRING"
+    assert said["time"] == "time TIMESTAMP"
+    assert said["trigger"] == "after watermark"
+    assert said["aggregates"] == "count(1) BIGINT, avg(value) DOUBLE"
+    assert said["key groups"] == "128"
+    assert said["layout"].startswith("panes: ")
+    assert "5 minutes of time" in said["state"]
+    assert "in memory" in said["state"]
+
+
+def test_stages_come_in_the_order_of_the_rows(spark: SparkSession) -> None:
+    source = spark.readStream.format("rate").load().withWatermark("timestamp", "10 seconds")
+    minutes = transom.stream(source, time="timestamp").window(transom.Tumbling(size="1 minute"))
+    counts = minutes.agg(F.count("*").alias("n"))
+    sessions = transom.stream(counts, time="window").window(transom.Session(gap="1 hour")).drain()
+    text = transom.explain(sessions.agg(F.sum("n")))
+    assert [part.splitlines()[0] for part in text.split("\n\n")] == ["window", "window_2"]
+    assert "open windows wait for the next run" in text.split("\n\n")[0]
+    assert "open windows fire when an availableNow run ends" in text.split("\n\n")[1]
+    assert "keys        none" in text
+
+
+def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:
+    (stage,) = json.loads(transom.explain(hourly, mode="json"))
+    assert stage["operator"] == "window"
+    assert stage["layout"] == "panes"
+    assert stage["spec"]["key_columns"] == [0]
+    assert stage["spec"]["window"]["slide_us"] == 1_500_000_000
+    assert stage["columns"][0] == {"sql": "key", "type": "STRING", "reads": {"key": "STRING"}}
+
+
+def test_a_plan_without_stage_is_refused(rows: DataFrame) -> None:
+    with pytest.raises(IllegalArgumentException) as caught:
+        transom.explain(rows)
+    assert caught.value.getCondition() == "TRANSOM_NOT_OURS"
+
+
+def named(df: DataFrame, time: str, name: str | None) -> DataFrame:
+    windowed = transom.stream(df, time=time).window(transom.Tumbling(size="1 hour"))
+    return windowed.options(name=name).agg(F.count("*").alias("n"))
+
+
+def names(df: DataFrame) -> list[str]:
+    return [stage["operator"] for stage in json.loads(transom.explain(df, mode="json"))]
+
+
+def test_a_stage_without_name_gets_one_of_its_own(rows: DataFrame) -> None:
+    first = named(rows, "time", None)
+    assert names(named(named(first, "window", None), "window", None)) == [
+        "window",
+        "window_2",
+        "window_3",
+    ]
+    assert names(named(named(rows, "time", "window_2"), "window", None)) == ["window_2", "window_3"]
+
+
+def test_a_name_is_given_once(rows: DataFrame) -> None:
+    first = named(rows, "time", "hours")
+    with pytest.raises(IllegalArgumentException, match="an earlier stage") as caught:
+        named(first, "window", "Hours")
+    assert caught.value.getCondition() == "TRANSOM_BAD_NAME"
