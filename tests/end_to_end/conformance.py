@@ -205,7 +205,7 @@ def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
     return results, late
 
 
-def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str], Counter[str]]:
+def got(outcomes: list[Outcome], base: int) -> tuple[Counter[str], Counter[str]]:
     """The same of the query."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
@@ -240,7 +240,7 @@ def problem(spark: SparkSession, vector: Vector) -> str | None:
             for run in runs_of(vector, base)
         ]
     want, want_late = expected(vector)
-    have, have_late = got(vector, outcomes, base)
+    have, have_late = got(outcomes, base)
     if want != have:
         return f"expected {sorted(want.elements())}, got {sorted(have.elements())}"
     if vector["late_data"] == "side_output" and want_late != have_late:
