@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom
 
-import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.{AnalysisException, Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
@@ -25,8 +25,10 @@ import transom.spark.TransomException
   *   columns of `plan` that the functions read
   * @param keyResults
   *   the key columns of the result, in terms of `groups` and the functions' results
+  * @param functionResults
+  *   what the functions give that the user asked for
   * @param results
-  *   the aggregate columns of the result, likewise
+  *   the aggregate columns of the result, in terms of `keyResults` and `functionResults`
   */
 final case class Aggregation(
     plan: LogicalPlan,
@@ -36,6 +38,7 @@ final case class Aggregation(
     inputs: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
     keyResults: Seq[NamedExpression],
+    functionResults: Seq[Attribute],
     results: Seq[NamedExpression])
 
 object Aggregation {
@@ -47,20 +50,36 @@ object Aggregation {
       keys: Seq[Column],
       time: Column,
       aggregates: Seq[Column]): Aggregation = {
-    val keyNames = df.select(keys: _*).columns.toSeq
-    val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
-    val prepared = df.select((col("*") +: named) :+ time.as(TimeName): _*)
-    val grouped = prepared
-      .groupBy(named.indices.map(i => col(KeyPrefix + i)): _*)
-      .agg(aggregates.head, aggregates.tail: _*)
-    val analyzed = grouped.queryExecution.analyzed
-    refuseUnsupported(analyzed)
+    val timed = df.select(col("*"), time.as(TimeName)).asInstanceOf[Dataset[Row]]
+    val analyzed = analyze(timed, keys, aggregates)
     // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
-    ReplaceExpressions(analyzed) match {
-      case PhysicalAggregation(grouping, functions, results, child) =>
-        val retained = if (results.length > aggregates.length) keys.length else 0
-        assemble(grouping, keyNames, functions, results.drop(retained), child)
-      case _ => throw new TransomException("TRANSOM_NO_AGGREGATE", Map.empty[String, String])
+    val PhysicalAggregation(grouping, functions, results, child) =
+      ReplaceExpressions(analyzed): @unchecked
+    val keyNames = df.select(keys: _*).columns.toSeq
+    assemble(grouping, keyNames, functions, results.takeRight(aggregates.length), child)
+  }
+
+  /** The aggregation as Spark resolves it. Refuses what gives no single value that can be merged.
+    */
+  def analyze(df: Dataset[Row], keys: Seq[Column], aggregates: Seq[Column]): Aggregate = {
+    // Named, since Spark would take a number for the position of a column.
+    val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
+    def analyzed(some: Seq[Column]): LogicalPlan =
+      df.groupBy(named: _*).agg(some.head, some.tail: _*).queryExecution.analyzed
+    def refusal(aggregate: Column): Option[TransomException] =
+      try whyRefused(aggregate, analyzed(Seq(aggregate)))
+      catch { case e: AnalysisException => whyRefused(aggregate, e) }
+    try
+      analyzed(aggregates) match {
+        case plan: Aggregate
+            if aggregates
+              .zip(plan.aggregateExpressions.takeRight(aggregates.length))
+              .forall { case (column, resolved) => whyRefused(column, resolved).isEmpty } =>
+          plan
+        case _ => throw aggregates.flatMap(refusal).head
+      }
+    catch {
+      case e: AnalysisException => throw aggregates.flatMap(refusal).headOption.getOrElse(e)
     }
   }
 
@@ -79,9 +98,11 @@ object Aggregation {
         alias.toAttribute
     }
 
-    val groups = grouping.map(g => comparable(g.toAttribute)).zip(keyNames).map { case (g, n) =>
-      column(g, n)
-    }
+    val keyed = Project(child.output ++ grouping.filterNot(_.isInstanceOf[Attribute]), child)
+    val groups =
+      grouping.map(g => comparable(g.toAttribute)).zip(keyNames).map { case (g, n) =>
+        column(g, n)
+      }
     // A key that is grouped by something else than itself comes back as one of its values.
     val carried = grouping.zip(groups).map { case (key, group) =>
       if (group.dataType == key.dataType) None
@@ -96,17 +117,18 @@ object Aggregation {
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
     }
-    val byKey = AttributeMap(grouping.map(_.toAttribute).zip(keyResults.map(_.child)))
+    val byKey = AttributeMap(grouping.map(_.toAttribute).zip(keyResults.map(_.toAttribute)))
     val time = child.output.find(_.name == TimeName).get
     val micros = Alias(lastInstant(time), TimeName)()
     Aggregation(
-      plan = Project(child.output ++ computed.result() :+ micros, child),
+      plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
       groups = groups,
       inputs = all.flatMap(_.references).distinct,
       aggregates = all,
       keyResults = keyResults,
+      functionResults = functions.map(_.resultAttribute),
       results = results.map(
         _.transform { case a: Attribute => byKey.getOrElse(a, a) }
           .asInstanceOf[NamedExpression]))
@@ -115,7 +137,15 @@ object Aggregation {
   /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes.
     */
   private def comparable(key: Attribute): Expression =
-    CollationKey.injectCollationKey(NormalizeFloatingNumbers.normalize(mapsSorted(key)))
+    CollationKey.injectCollationKey(normal(key))
+
+  /** One of the values that are equal to Spark, but for strings that are equal by their
+    * collation.
+    */
+  private def normal(e: Expression): Expression = e match {
+    case order: SortOrder => order.mapChildren(normal)
+    case _ => NormalizeFloatingNumbers.normalize(mapsSorted(e))
+  }
 
   /** The entries of maps, at any depth, in order of their keys. */
   private def mapsSorted(e: Expression): Expression = e.dataType match {
@@ -144,8 +174,7 @@ object Aggregation {
       case other => column(other)
     }
     val normalized =
-      if (aggregate.isDistinct)
-        aggregate.aggregateFunction.mapChildren(NormalizeFloatingNumbers.normalize)
+      if (aggregate.isDistinct) aggregate.aggregateFunction.mapChildren(normal)
       else aggregate.aggregateFunction
     val function = normalized.mapChildren(plain).asInstanceOf[AggregateFunction]
     val filter = aggregate.filter.map(plain)
@@ -174,20 +203,47 @@ object Aggregation {
       throw new TransomException("TRANSOM_NOT_A_TIMESTAMP", Map("type" -> other.sql))
   }
 
-  private def refuseUnsupported(plan: LogicalPlan): Unit = plan.expressions.foreach(_.foreach {
-    case e: AggregateExpression
-        if !e.aggregateFunction.isInstanceOf[DeclarativeAggregate] &&
-          !e.aggregateFunction.isInstanceOf[ImperativeAggregate] && !isReplaced(
-            e.aggregateFunction) =>
-      throw unsupported(e, "it cannot be computed in parts that are merged")
-    case e: PythonUDAF =>
-      throw unsupported(e, "a Python function over whole groups has no partial result")
-    case _ =>
-  })
+  private def whyRefused(aggregate: Column, analyzed: LogicalPlan): Option[TransomException] =
+    analyzed match {
+      case plan: Aggregate => whyRefused(aggregate, plan.aggregateExpressions.last)
+      case _ =>
+        Some(unsupported(aggregate.toString, "it gives other than one value for each window"))
+    }
 
-  private def isReplaced(function: AggregateFunction): Boolean =
-    function.isInstanceOf[RuntimeReplaceable]
+  private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
+    val functions = resolved.collect { case e: AggregateExpression => e.aggregateFunction }
+    if (functions.isEmpty) Some(notAnAggregate(aggregate))
+    else
+      functions.collectFirst {
+        case f: PythonUDAF =>
+          unsupported(f.name, "a Python function over whole groups has no partial result")
+        case f if !canBeMerged(f) =>
+          unsupported(f.sql, "it cannot be computed in parts that are merged")
+      }
+  }
 
-  private def unsupported(e: Expression, why: String): TransomException =
-    new TransomException("TRANSOM_AGGREGATE_UNSUPPORTED", Map("aggregate" -> e.sql, "why" -> why))
+  private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
+    e.getCondition match {
+      case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" => Some(notAnAggregate(aggregate))
+      case "UNSUPPORTED_GROUPING_EXPRESSION" =>
+        Some(
+          unsupported(aggregate.toString, "it tells grouping sets apart, and windows have none"))
+      case "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE" =>
+        Some(
+          unsupported(aggregate.toString, "it gives a value for each row, not for each window"))
+      case _ => None
+    }
+
+  private def canBeMerged(function: AggregateFunction): Boolean = function match {
+    case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => true
+    case _ => false
+  }
+
+  private def notAnAggregate(column: Column): TransomException =
+    new TransomException("TRANSOM_NOT_AN_AGGREGATE", Map("expression" -> column.toString))
+
+  private def unsupported(aggregate: String, why: String): TransomException =
+    new TransomException(
+      "TRANSOM_AGGREGATE_UNSUPPORTED",
+      Map("aggregate" -> aggregate, "why" -> why))
 }

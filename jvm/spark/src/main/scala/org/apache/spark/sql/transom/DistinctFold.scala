@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom
 
+import java.nio.ByteBuffer
 import java.util
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -12,58 +13,82 @@ import org.apache.spark.sql.types.DataType
 /** `function(DISTINCT ...)` as an aggregate that can be merged: the set of distinct inputs, over
   * which the function runs once when a window fires. Spark plans DISTINCT by two exchanges, which
   * a window that is merged from panes cannot have.
+  *
+  * The set is a map from what makes an input distinct, compared by its bytes, to the input: "A"
+  * and "a" may be one in their collation.
   */
 case class DistinctFold(
     function: AggregateFunction,
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
-    extends TypedImperativeAggregate[util.HashSet[UnsafeRow]] {
+    extends TypedImperativeAggregate[util.HashMap[UnsafeRow, UnsafeRow]] {
+  private type Inputs = util.HashMap[UnsafeRow, UnsafeRow]
 
   override def children: Seq[Expression] = function.children
   override def nullable: Boolean = function.nullable
   override def dataType: DataType = function.dataType
   override def prettyName: String = function.prettyName
 
-  private lazy val inputs = function.children.filterNot(_.foldable)
-  @transient private lazy val toRow = UnsafeProjection.create(inputs)
+  private lazy val inputs = function.children.flatMap {
+    case order: SortOrder => Seq(order.child)
+    case constant if constant.foldable => Nil
+    case input => Seq(input)
+  }
+  private lazy val identities = inputs.map(CollationKey.injectCollationKey)
+  private lazy val sameAsInputs = identities == inputs
+  @transient private lazy val toInput = UnsafeProjection.create(inputs)
+  @transient private lazy val toIdentity = UnsafeProjection.create(identities)
   @transient private lazy val run = new DistinctRun(function, inputs)
 
-  override def createAggregationBuffer(): util.HashSet[UnsafeRow] = new util.HashSet[UnsafeRow]
+  override def createAggregationBuffer(): Inputs = new Inputs
 
-  override def update(set: util.HashSet[UnsafeRow], row: InternalRow): util.HashSet[UnsafeRow] = {
-    val value = toRow(row)
-    if (!set.contains(value)) set.add(value.copy())
+  override def update(set: Inputs, row: InternalRow): Inputs = {
+    val identity = if (sameAsInputs) toInput(row) else toIdentity(row)
+    if (!set.containsKey(identity)) {
+      val own = identity.copy()
+      set.put(own, if (sameAsInputs) own else toInput(row).copy())
+    }
     set
   }
 
-  override def merge(
-      set: util.HashSet[UnsafeRow],
-      other: util.HashSet[UnsafeRow]): util.HashSet[UnsafeRow] = {
-    set.addAll(other)
+  override def merge(set: Inputs, other: Inputs): Inputs = {
+    set.putAll(other)
     set
   }
 
-  override def eval(set: util.HashSet[UnsafeRow]): Any = run(set)
+  override def eval(set: Inputs): Any = run(set.values)
 
-  override def serialize(set: util.HashSet[UnsafeRow]): Array[Byte] = {
-    val size = 4 + set.stream.mapToInt(4 + _.getSizeInBytes).sum
-    val out = java.nio.ByteBuffer.allocate(size).putInt(set.size)
-    set.forEach { row => out.putInt(row.getSizeInBytes).put(row.getBytes); () }
+  override def serialize(set: Inputs): Array[Byte] = {
+    val columns = if (sameAsInputs) Seq(set.keySet) else Seq(set.keySet, set.values)
+    val size = 4 + columns.map(_.stream.mapToInt(4 + _.getSizeInBytes).sum).sum
+    val out = ByteBuffer.allocate(size).putInt(set.size)
+    set.forEach { (identity, input) =>
+      write(identity, out)
+      if (!sameAsInputs) write(input, out)
+    }
     out.array
   }
 
-  override def deserialize(bytes: Array[Byte]): util.HashSet[UnsafeRow] = {
-    val in = java.nio.ByteBuffer.wrap(bytes)
+  override def deserialize(bytes: Array[Byte]): Inputs = {
+    val in = ByteBuffer.wrap(bytes)
     val count = in.getInt()
-    val set = new util.HashSet[UnsafeRow](count * 2)
+    val set = new Inputs(count * 2)
     (0 until count).foreach { _ =>
-      val own = new Array[Byte](in.getInt())
-      in.get(own)
-      val row = new UnsafeRow(inputs.length)
-      row.pointTo(own, own.length)
-      set.add(row)
+      val identity = read(in)
+      set.put(identity, if (sameAsInputs) identity else read(in))
     }
     set
+  }
+
+  private def write(row: UnsafeRow, out: ByteBuffer): Unit =
+    out.putInt(row.getSizeInBytes).put(row.getBytes)
+
+  private def read(in: ByteBuffer): UnsafeRow = {
+    val own = new Array[Byte](in.getInt())
+    in.get(own)
+    val row = new UnsafeRow(inputs.length)
+    row.pointTo(own, own.length)
+    row
   }
 
   override def withNewMutableAggBufferOffset(offset: Int): DistinctFold =
@@ -78,19 +103,24 @@ case class DistinctFold(
 /** One function over the rows of a set, by Spark's base class of aggregation iterators. */
 private final class DistinctRun(function: AggregateFunction, inputs: Seq[Expression]) {
   private val columns = inputs.map(e => AttributeReference("input", e.dataType, e.nullable)())
-  private val overColumns = function
-    .mapChildren(child =>
+  private def overColumns(child: Expression): Expression = child match {
+    case order: SortOrder =>
+      order.copy(child = overColumns(order.child), sameOrderExpressions = Nil)
+    case _ =>
       inputs.indexWhere(_ eq child) match {
         case -1 => child
         case i => columns(i)
-      })
-    .asInstanceOf[AggregateFunction]
-  private val aggregate = AggregateExpression(overColumns, Complete, isDistinct = false)
+      }
+  }
+  private val aggregate = AggregateExpression(
+    function.mapChildren(overColumns).asInstanceOf[AggregateFunction],
+    Complete,
+    isDistinct = false)
   private val result = aggregate.resultAttribute
 
   private val iterator = new Iterator
 
-  def apply(rows: util.HashSet[UnsafeRow]): Any =
+  def apply(rows: util.Collection[UnsafeRow]): Any =
     InternalRow.copyValue(iterator.over(rows).get(0, function.dataType))
 
   private final class Iterator
@@ -108,7 +138,7 @@ private final class DistinctRun(function: AggregateFunction, inputs: Seq[Express
     override def hasNext: Boolean = false
     override def next(): UnsafeRow = throw new NoSuchElementException("used as a function only")
 
-    def over(rows: util.HashSet[UnsafeRow]): InternalRow = {
+    def over(rows: util.Collection[UnsafeRow]): InternalRow = {
       val types = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes).map(_.dataType)
       val buffer = new SpecificInternalRow(types)
       initializeBuffer(buffer)

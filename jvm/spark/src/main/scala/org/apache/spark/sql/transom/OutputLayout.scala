@@ -1,7 +1,7 @@
 package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, CreateNamedStruct, KnownNotNull, Literal, NamedExpression, SessionWindow, TimeWindow}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types._
@@ -31,24 +31,24 @@ final class OutputLayout(
       Alias(bounds, "window")(explicitMetadata = Some(windowMetadata))
   }
 
-  private val plain = (aggregation.keyResults :+ window) ++ aggregation.results
+  /** What a window yields when it fires. */
+  private val fired = (aggregation.keyResults :+ window) ++ aggregation.functionResults
+
+  /** The columns of a result, in terms of `fired`. */
+  private val plain =
+    aggregation.keyResults.map(_.toAttribute) ++ (window.toAttribute +: aggregation.results)
 
   private val columns: Seq[NamedExpression] =
-    if (!tagged) plain
-    else {
-      val results = CreateNamedStruct(
-        plain.flatMap(c =>
-          Seq(
-            Literal(c.name),
-            c match {
-              case Alias(child, _) => child
-              case other => other
-            })))
+    if (!tagged) fired
+    else
       Seq(
         Alias(Literal(OutputRows.ResultsTag), "tag")(),
-        Alias(results, OutputRows.ResultsTag)(),
+        Alias(struct(fired), OutputRows.ResultsTag)(),
         Alias(Literal(null, OutputRows.lateType(df.schema, timeType)), OutputRows.LateTag)())
-    }
+
+  private def struct(fields: Seq[NamedExpression]): Expression =
+    CreateNamedStruct(
+      fields.flatMap(field => Seq(Literal(field.name), OutputLayout.value(field))))
 
   private val countsColumn = Alias(Literal(null, RowCounts.schema), OutputLayout.CountsName)()
 
@@ -61,15 +61,32 @@ final class OutputLayout(
       (if (df.isStreaming) Seq(counts) else Nil)
 
   /** The columns under names of their own, which is what lets Spark join a result with itself,
-    * and as nullable as the windows make them.
+    * and as nullable as the windows make them. What a result makes of its aggregates is computed
+    * here, since Spark knows best how: it may call Python, or hold a subquery.
     */
   def named(results: LogicalPlan): LogicalPlan =
-    Project(
-      columns.zip(unnamed).map { case (column, from) =>
-        val whole = if (tagged || column.nullable) from else KnownNotNull(from)
-        Alias(whole, column.name)(explicitMetadata = Some(column.metadata))
-      },
-      results)
+    Project(if (tagged) untagged(unnamed.take(3)) else renamed(unnamed), results)
+
+  private def renamed(from: Seq[Expression]): Seq[NamedExpression] = {
+    val values = AttributeMap(fired.zip(from).map { case (column, value) =>
+      column.toAttribute -> (if (column.nullable) value else KnownNotNull(value))
+    })
+    plain.map { column =>
+      val value = OutputLayout.value(column).transform { case a: Attribute =>
+        values.getOrElse(a, a)
+      }
+      Alias(value, column.name)(explicitMetadata = Some(column.metadata))
+    }
+  }
+
+  private def untagged(from: Seq[Attribute]): Seq[NamedExpression] = {
+    val Seq(tag, results, late) = from: @unchecked
+    val value = struct(renamed(fired.indices.map(GetStructField(results, _))))
+    Seq(
+      Alias(tag, "tag")(),
+      Alias(If(IsNull(results), Literal(null, value.dataType), value), OutputRows.ResultsTag)(),
+      Alias(late, OutputRows.LateTag)())
+  }
 
   val stage: WindowStage = WindowStage(
     spec = stageSpec,
@@ -100,4 +117,9 @@ final class OutputLayout(
 
 object OutputLayout {
   val CountsName = "__transom_counts"
+
+  private def value(column: NamedExpression): Expression = column match {
+    case Alias(child, _) => child
+    case other => other
+  }
 }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
-import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.Dataset
@@ -78,19 +78,19 @@ object StageSpec {
       columns: Seq[Column]): Seq[JsonNode] = {
     val AggFunction(aggregates) = spec.function: @unchecked
     val ofRows = columns.indices.filterNot(aggregates.toSet)
-    val selected = df.select(ofRows.map(columns): _*)
-    val aggregated = df.agg(columns(aggregates.head), aggregates.tail.map(columns): _*)
-    val byIndex =
-      (ofRows.zip(computed(df, selected)) ++ aggregates.zip(computed(df, aggregated))).toMap
+    val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
+    val aggregated =
+      Aggregation.analyze(df, spec.keyColumns.map(columns), aggregates.map(columns))
+    val results = computed(df, aggregated).takeRight(aggregates.length)
+    val byIndex = (ofRows.zip(computed(df, selected)) ++ aggregates.zip(results)).toMap
     columns.indices.map(i => describe(byIndex(i)))
   }
 
-  /** The columns of `result` in terms of those of `df`, in whichever nodes Spark computes them.
+  /** The columns of `plan` in terms of those of `df`, in whichever nodes Spark computes them.
     */
-  private def computed(df: Dataset[Row], result: DataFrame): Seq[Expression] = {
+  private def computed(df: Dataset[Row], plan: LogicalPlan): Seq[Expression] = {
     val known =
       AttributeSet(df.queryExecution.analyzed.output.filterNot(_.name.startsWith(HiddenPrefix)))
-    val plan = result.queryExecution.analyzed
     val aliases = plan
       .collect { case node => node.expressions }
       .flatten
