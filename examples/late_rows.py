@@ -1,0 +1,53 @@
+"""Rows that find all their windows closed, each kind of row to a writer of its own.
+
+``python -m examples.late_rows``
+"""
+
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import transom
+from examples.flights import departures, session
+
+spark = session("late_rows")
+flights = departures(spark)
+folder = Path(tempfile.mkdtemp(prefix="late-rows-"))
+
+
+def save_hours(rows: DataFrame, batch_id: int) -> None:
+    # A folder for each batch, overwritten: a batch that is repeated after a failure changes nothing.
+    rows.write.mode("overwrite").parquet(f"{folder}/hours/batch={batch_id}")
+
+
+def save_late(rows: DataFrame, batch_id: int) -> None:
+    rows.write.mode("overwrite").parquet(f"{folder}/late/batch={batch_id}")
+
+
+hours = (
+    transom.stream(flights, time=transom.EventTime("departed", delay="10 minutes"))
+    .key_by("origin")
+    .window(transom.Tumbling(size="1 hour"))
+    .with_late_rows()
+    .drain()
+    .agg(F.count("*").alias("flights"))
+)
+query = (
+    hours.writeStream.foreachBatch(transom.route(results=save_hours, late=save_late))
+    .option("checkpointLocation", f"{folder}/checkpoint")
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination()
+
+hours_saved = spark.read.parquet(f"{folder}/hours").drop("batch")
+hours_saved.orderBy("window", "origin").show(truncate=False)
+late_saved = spark.read.parquet(f"{folder}/late")
+late_saved.select("row.*", "reason", "missed_windows", "watermark").show(truncate=False)
+
+counts = [batch.observedMetrics["window"] for batch in query.recentProgress]
+print("rows read:", sum(c["transom_rows_in"] for c in counts))
+print("rows late:", sum(c["transom_rows_late"] for c in counts))
+spark.stop()
