@@ -18,11 +18,12 @@ folder = Path(tempfile.mkdtemp(prefix="late-rows-"))
 
 
 def save_hours(rows: DataFrame, batch_id: int) -> None:
-    # A folder for each batch, overwritten: a batch that is repeated after a failure changes nothing.
+    """Save windows; a batch that is repeated after a failure overwrites its own folder."""
     rows.write.mode("overwrite").parquet(f"{folder}/hours/batch={batch_id}")
 
 
 def save_late(rows: DataFrame, batch_id: int) -> None:
+    """Save late rows, likewise."""
     rows.write.mode("overwrite").parquet(f"{folder}/late/batch={batch_id}")
 
 
