@@ -107,7 +107,9 @@ class Windowed:
     def drain(self) -> "Windowed":
         """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
 
-        The checkpoint then ends too: a query that would go on from it is refused.
+        The checkpoint then ends too: a query that would go on from it is refused. Runs with other
+        triggers, ``once=True`` too, are as without this step. Take it from the first run on: it
+        adds a source, and Spark counts the sources of a checkpoint.
 
         Raises
         ------
@@ -188,7 +190,8 @@ class Windowed:
             ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
             ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; when the query starts,
-            ``TRANSOM_SPEC_CHANGED``.
+            ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
+            ``TRANSOM_CANNOT_DRAIN``.
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")
