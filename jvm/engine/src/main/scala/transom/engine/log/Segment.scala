@@ -22,7 +22,7 @@ object Segment {
   /** A segment is cut at this size: small enough for the state store's block cache, large enough
     * to stream.
     */
-  val TargetSize: Int = 1 << 20
+  val TargetSize: Int = 1 << 18
 
   def due(segment: Array[Byte]): Long = view(segment).getLong(8)
 

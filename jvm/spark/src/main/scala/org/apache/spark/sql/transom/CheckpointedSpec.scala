@@ -32,12 +32,12 @@ object CheckpointedSpec {
 
   /** Called for each batch of a stage, on the driver; what is to be done is done for the first.
     */
-  def check(session: SparkSession, stamp: StampExec): Unit =
+  def check(session: SparkSession, packing: PackExec): Unit =
     JudgingWatermark.runningBatch(session).filter(_.isFirstBatch).foreach { batch =>
-      val stages = batch.executedPlan.collect { case s: StampExec => s }
+      val stages = batch.executedPlan.collect { case p: PackExec => p }
       // A static plan inside foreachBatch has the same query around it.
-      if (stages.exists(_.operator == stamp.operator))
-        check(session, batch, stamp.stage.spec, stages.map(_.stage.spec.name))
+      if (stages.exists(_.operator == packing.operator))
+        check(session, batch, packing.stage.spec, stages.map(_.stage.spec.name))
     }
 
   private def check(

@@ -6,8 +6,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.streaming._
 
 import transom.engine.log.MemoryStore
@@ -19,7 +18,7 @@ import transom.engine.spec.LateRows
 final class WindowProcessor(stage: WindowStage)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private lazy val fold = new SparkFold(stage)
-  @transient private lazy val outputs = new OutputRows(stage)
+  @transient private lazy val lateRows = new LateOutput(stage)
   @transient private var store: StateStoreSegments = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
@@ -35,7 +34,8 @@ final class WindowProcessor(stage: WindowStage)
     var touched = false
     var judgedBy = Long.MinValue
     val late = ArrayBuffer.empty[Array[Byte]]
-    val out = ArrayBuffer.empty[InternalRow]
+    val counts = new RowCounts
+    var isCounted = false
     rows.foreach { row =>
       val payload = row.getBinary(Exchanged.Payload)
       row.getInt(Exchanged.Kind) match {
@@ -45,20 +45,26 @@ final class WindowProcessor(stage: WindowStage)
         case Exchanged.Late =>
           judgedBy = row.getLong(Exchanged.JudgedBy)
           late += payload
-        case _ => out += outputs.counts(RowCounts.read(payload))
+        case _ =>
+          isCounted = true
+          counts.add(payload)
       }
     }
+    var handedOn: Iterator[InternalRow] = Iterator.empty
     if (late.nonEmpty) {
       touched = true
-      val refused = log.join(late.map(LateRecord.row).toSeq, judgedBy)
-      out += outputs.counts(RowCounts.ofLate(refused.count(!LateRecord.isPartly(_)).toLong))
+      val refused = log.join(late.map(LateRecord.read).toSeq, judgedBy)
+      isCounted = true
+      counts.late += refused.count(!LateRecord.isPartly(_))
       if (stage.lateRows != LateRows.No) {
         val now = timerValues.getCurrentProcessingTimeInMs()
-        out ++= refused.map(outputs.late(_, judgedBy, now))
+        handedOn = refused.iterator.map(lateRows.row(_, judgedBy, now))
       }
     }
     if (touched) finish(log)
-    out.iterator
+    if (isCounted || handedOn.nonEmpty)
+      Iterator.single(new Visit(if (isCounted) counts.row else null, handedOn))
+    else Iterator.empty
   }
 
   override def handleExpiredTimer(
@@ -69,7 +75,7 @@ final class WindowProcessor(stage: WindowStage)
     // Spark removes the expired timer itself, after the last row has been taken.
     log.panes.timer = None
     val fired = log.fire(timerValues.getCurrentWatermarkInMs() * 1000L)
-    new Iterator[InternalRow] {
+    val finishing = new Iterator[InternalRow] {
       private var open = true
       override def hasNext: Boolean = fired.hasNext || {
         if (open) finish(log)
@@ -78,6 +84,7 @@ final class WindowProcessor(stage: WindowStage)
       }
       override def next(): InternalRow = fired.next()
     }
+    Iterator.single(new Visit(null, finishing))
   }
 
   /** Moves the timer to where the next window is due and saves the directory. */
@@ -98,11 +105,9 @@ final class WindowProcessor(stage: WindowStage)
   * time.
   */
 case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkPlan)
-    extends UnaryExecNode {
+    extends FiredRowsExec {
 
-  override def producedAttributes: AttributeSet = outputSet
-
-  override protected def doExecute(): RDD[InternalRow] = {
+  override def inputRDD: RDD[InternalRow] = {
     val stageOfTasks = stage
     child.execute().mapPartitions { rows =>
       val fold = new SparkFold(stageOfTasks)
@@ -120,36 +125,5 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec =
-    copy(child = newChild)
-}
-
-/** Takes the rows out of the objects in which a stateful operator hands them on; nothing is
-  * copied. Rows of counts, told by their last column, are added to the metrics that Spark shows
-  * of the query.
-  */
-case class UnwrapExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
-
-  override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
-    name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
-  }.toMap
-
-  override def producedAttributes: AttributeSet = outputSet
-
-  override protected def doExecute(): RDD[InternalRow] = {
-    val countsAt = output.length - 1
-    val counters = RowCounts.names.map(longMetric)
-    child
-      .execute()
-      .mapPartitions(_.map { wrapped =>
-        val row = wrapped.get(0, RowObject.dataType).asInstanceOf[InternalRow]
-        if (!row.isNullAt(countsAt)) {
-          val counts = row.getStruct(countsAt, counters.length)
-          counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
-        }
-        row
-      })
-  }
-
-  override protected def withNewChildInternal(newChild: SparkPlan): UnwrapExec =
     copy(child = newChild)
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
   * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A
   * stateful processor is shown only the second; judging by it would lose the rows that an earlier
   * stage has just fired. So the first is taken from the running batch's plan, where Spark has put
-  * it into the operator above our stamp.
+  * it into the operator above our packing.
   */
 object JudgingWatermark {
 
@@ -21,7 +21,7 @@ object JudgingWatermark {
     runningBatch(session)
       .flatMap { batch =>
         val above = batch.executedPlan.collect {
-          case node: WatermarkSupport if node.exists(isStampOf(_, operator)) => node
+          case node: WatermarkSupport if node.exists(isPackingOf(_, operator)) => node
         }
         // The last in preorder is the nearest: chained stages lie below each other.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
@@ -35,8 +35,8 @@ object JudgingWatermark {
       query <- Option(session.sharedState.activeStreamingQueries.get(UUID.fromString(id)))
     } yield query.lastExecution
 
-  private def isStampOf(plan: SparkPlan, operator: String): Boolean = plan match {
-    case stamp: StampExec => stamp.operator == operator
+  private def isPackingOf(plan: SparkPlan, operator: String): Boolean = plan match {
+    case pack: PackExec => pack.operator == operator
     case _ => false
   }
 }

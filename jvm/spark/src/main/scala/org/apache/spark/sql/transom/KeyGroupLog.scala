@@ -1,7 +1,5 @@
 package org.apache.spark.sql.transom
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-
 import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
@@ -10,7 +8,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
 
   val panes = new Panes(store)
 
-  private val log: Either[PaneLog[UnsafeRow], SessionLog[UnsafeRow]] = stage.windows match {
+  private val log: Either[PaneLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
     case GridWindows(grid, _) => Left(new PaneLog(grid, panes, fold))
     case SessionWindows(gap, inclusive, _) => Right(new SessionLog(gap, inclusive, panes, fold))
   }
@@ -28,7 +26,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
     if (due == Long.MaxValue) due else due + shift
   }
 
-  def fire(watermark: Long): Iterator[UnsafeRow] = {
+  def fire(watermark: Long): Iterator[FiredRow] = {
     val reached = if (watermark == Long.MaxValue) watermark else watermark - shift
     log.fold(_.fire(reached), _.fire(reached))
   }

@@ -8,84 +8,87 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Global, LateRows, Session, WindowSpec}
 
-/** The columns that leave a stage: those of a fired window or, if late rows are handed on, of
-  * tagged rows, and in a stream the counts behind them.
-  */
+/** The columns of a stage, as its tasks yield them and as they leave it. */
 final class OutputLayout(
     df: Dataset[Row],
     stageSpec: StageSpec,
     spec: WindowSpec,
     aggregation: Aggregation) {
-  private val tagged = spec.lateRows != LateRows.No
-  val row: Seq[Attribute] =
-    if (tagged && df.isStreaming) df.queryExecution.analyzed.output else Nil
+  private val tagged = spec.lateRows != LateRows.No && df.isStreaming
+  val row: Seq[Attribute] = if (tagged) df.queryExecution.analyzed.output else Nil
 
   private val timeType = aggregation.timeType
   private val start = AttributeReference("start", timeType, nullable = false)()
   private val end = AttributeReference("end", timeType, nullable = false)()
-
-  private val window: NamedExpression = spec.window match {
-    case Global => Alias(Literal(null, OutputRows.windowType(timeType)), "window")()
-    case _ =>
-      val bounds = CreateNamedStruct(Seq(Literal("start"), start, Literal("end"), end))
-      Alias(bounds, "window")(explicitMetadata = Some(windowMetadata))
-  }
+  private val late = AttributeReference("late", LateOutput.schema(df.schema, timeType))()
 
   /** What a window yields when it fires. */
-  private val fired = (aggregation.keyResults :+ window) ++ aggregation.functionResults
+  private val fired =
+    aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute)
 
-  /** The columns of a result, in terms of `fired`. */
-  private val plain =
-    aggregation.keyResults.map(_.toAttribute) ++ (window.toAttribute +: aggregation.results)
+  /** What tasks yield: windows or, if late rows are handed on, either a window or a late row. */
+  val yielded: Seq[Attribute] =
+    if (tagged) fired.map(_.newInstance().withNullability(true)) :+ late
+    else fired.map(_.newInstance())
 
-  private val columns: Seq[NamedExpression] =
-    if (!tagged) fired
-    else
-      Seq(
-        Alias(Literal(OutputRows.ResultsTag), "tag")(),
-        Alias(struct(fired), OutputRows.ResultsTag)(),
-        Alias(Literal(null, OutputRows.lateType(df.schema, timeType)), OutputRows.LateTag)())
+  private val values = AttributeMap(fired.zip(yielded).map { case (column, value) =>
+    column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
+  })
 
-  private def struct(fields: Seq[NamedExpression]): Expression =
-    CreateNamedStruct(
-      fields.flatMap(field => Seq(Literal(field.name), OutputLayout.value(field))))
+  private def computed(column: Expression): Expression =
+    column.transform { case a: Attribute => values.getOrElse(a, a) }
 
-  private val countsColumn = Alias(Literal(null, RowCounts.schema), OutputLayout.CountsName)()
-
-  /** Null in all rows but those of counts. */
-  val counts: Attribute = countsColumn.toAttribute
-
-  /** What our nodes yield. Rows of counts and of other tags have nulls in every column. */
-  val unnamed: Seq[Attribute] =
-    columns.map(_.toAttribute.newInstance().withNullability(true)) ++
-      (if (df.isStreaming) Seq(counts) else Nil)
-
-  /** The columns under names of their own, which is what lets Spark join a result with itself,
-    * and as nullable as the windows make them. What a result makes of its aggregates is computed
-    * here, since Spark knows best how: it may call Python, or hold a subquery.
-    */
-  def named(results: LogicalPlan): LogicalPlan =
-    Project(if (tagged) untagged(unnamed.take(3)) else renamed(unnamed), results)
-
-  private def renamed(from: Seq[Expression]): Seq[NamedExpression] = {
-    val values = AttributeMap(fired.zip(from).map { case (column, value) =>
-      column.toAttribute -> (if (column.nullable) value else KnownNotNull(value))
-    })
-    plain.map { column =>
-      val value = OutputLayout.value(column).transform { case a: Attribute =>
-        values.getOrElse(a, a)
-      }
+  /** The columns of a result. */
+  private def results: Seq[NamedExpression] = {
+    val keys = aggregation.keyResults.map(key => key.toAttribute -> computed(value(key)))
+    val ofKeys = AttributeMap(keys)
+    def renamed(column: NamedExpression, value: Expression) =
       Alias(value, column.name)(explicitMetadata = Some(column.metadata))
-    }
+    keys.map { case (key, value) => renamed(key, value) } ++ Seq(window) ++
+      aggregation.results.map { result =>
+        val ofFired = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
+        renamed(result, computed(ofFired))
+      }
   }
 
-  private def untagged(from: Seq[Attribute]): Seq[NamedExpression] = {
-    val Seq(tag, results, late) = from: @unchecked
-    val value = struct(renamed(fired.indices.map(GetStructField(results, _))))
+  private def window: NamedExpression = spec.window match {
+    case Global => Alias(Literal(null, OutputLayout.windowType(timeType)), "window")()
+    case _ =>
+      val bounds = Seq(Literal("start"), start, Literal("end"), end)
+      Alias(computed(CreateNamedStruct(bounds)), "window")(explicitMetadata =
+        Some(windowMetadata))
+  }
+
+  /** The columns under names of their own, which is what lets Spark join a result with itself.
+    * What a result makes of its aggregates is computed here, since Spark knows best how: it may
+    * call Python, or hold a subquery.
+    */
+  def named(plan: LogicalPlan): LogicalPlan =
+    if (spec.lateRows == LateRows.No) Project(results, plan)
+    else {
+      val result = CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r))))
+      Project(if (tagged) eitherOf(result) else resultOf(result), plan)
+    }
+
+  private def eitherOf(result: Expression): Seq[NamedExpression] = {
+    val isResult = IsNull(late)
+    val (results, lateRow) = (Literal(OutputLayout.Results), Literal(OutputLayout.Late))
     Seq(
-      Alias(tag, "tag")(),
-      Alias(If(IsNull(results), Literal(null, value.dataType), value), OutputRows.ResultsTag)(),
-      Alias(late, OutputRows.LateTag)())
+      Alias(If(isResult, results, lateRow), "tag")(),
+      Alias(If(isResult, result, Literal(null, result.dataType)), OutputLayout.Results)(),
+      Alias(late, OutputLayout.Late)())
+  }
+
+  /** All rows of a static DataFrame are on time. */
+  private def resultOf(result: Expression): Seq[NamedExpression] =
+    Seq(
+      Alias(Literal(OutputLayout.Results), "tag")(),
+      Alias(result, OutputLayout.Results)(),
+      Alias(Literal(null, late.dataType), OutputLayout.Late)())
+
+  private def value(column: NamedExpression): Expression = column match {
+    case Alias(child, _) => child
+    case other => other
   }
 
   val stage: WindowStage = WindowStage(
@@ -98,9 +101,7 @@ final class OutputLayout(
     inputs = aggregation.inputs,
     row = row,
     aggregates = aggregation.aggregates,
-    windowStart = start,
-    windowEnd = end,
-    outputColumns = if (df.isStreaming) columns :+ countsColumn else columns)
+    firedColumns = yielded.length)
 
   /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
   private def windowMetadata: Metadata = {
@@ -116,10 +117,9 @@ final class OutputLayout(
 }
 
 object OutputLayout {
-  val CountsName = "__transom_counts"
+  private val Results = "results"
+  private val Late = "late"
 
-  private def value(column: NamedExpression): Expression = column match {
-    case Alias(child, _) => child
-    case other => other
-  }
+  def windowType(time: DataType): StructType =
+    StructType(Seq(StructField("start", time), StructField("end", time)))
 }

@@ -9,19 +9,18 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.types._
 
-import transom.engine.KeyGroups
-import transom.engine.log.{LateRow, SegmentWriter, SessionBounds, Slice}
+import transom.engine.{Grid, KeyGroups}
+import transom.engine.log.{PaneTable, SessionBounds, Slice}
+import transom.engine.spec.LateRows
 
-/** Packs partial aggregates into sorted segments, one or more for each key group and pane, still
-  * map side: the exchange and the sort that Spark puts before a stateful operator then see a few
-  * large rows instead of every key.
+/** Takes rows into panes, map side: tells late ones apart, folds the others by key and hands each
+  * pane on as sorted segments, one or more for each key group. The exchange, and the sort that
+  * Spark puts before a stateful operator, see a few large rows instead of every key.
   */
 case class PackExec(
     stage: WindowStage,
     output: Seq[Attribute],
-    counts: RowCounts,
     operator: String,
     child: SparkPlan)
     extends UnaryExecNode {
@@ -32,262 +31,150 @@ case class PackExec(
     child.outputPartitioning.numPartitions)
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val judgedBy = JudgingWatermark.of(session, operator)
-    val packing =
-      Packing(stage, if (judgedBy == Long.MinValue) judgedBy else judgedBy - stage.windows.shift)
-    val counted = counts
-    child.execute().mapPartitions(rows => packing.pack(rows, counted))
+    CheckpointedSpec.check(session, this)
+    val watermark = JudgingWatermark.of(session, operator)
+    val packing = Packing(stage, child.output, watermark)
+    child.execute().mapPartitions(packing.pack)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): PackExec =
     copy(child = newChild)
 }
 
-/** The packing of one task. Rows: pane, late if kept, keys, for sessions the first and last time,
-  * buffers.
+/** The packing of a stage in one batch.
+  *
+  * @param watermark
+  *   by which rows are late, microseconds; `Long.MinValue` if there is none
   */
-final case class Packing(stage: WindowStage, judgedBy: Long) {
-  def pack(rows: Iterator[InternalRow], counts: RowCounts): Iterator[InternalRow] = {
-    val lateTypes = stage.lateColumn.dataType.toSeq
-    val columns = (LongType +: lateTypes) ++ stage.keys.map(_.dataType) ++
-      (if (stage.isSession) Seq(LongType, LongType) else Nil) ++ stage.buffers.map(_.dataType)
-    val keysFrom = 1 + lateTypes.length
-    val boundsFrom = keysFrom + stage.keys.length
-    val buffersFrom = boundsFrom + (if (stage.isSession) 2 else 0)
-    def slice(from: Int, until: Int): UnsafeProjection =
-      UnsafeProjection.create(
-        (from until until).map(i => BoundReference(i, columns(i), nullable = true)))
-    val toKey = slice(keysFrom, boundsFrom)
-    val toAccumulator = slice(buffersFrom, columns.length)
-    val key = new Slice
-    val accumulator = new Slice
-    val panes = mutable.LongMap.empty[PaneBuffer]
-    val bounds = new SessionBounds
-    val toRow = UnsafeProjection.create(Exchanged.types)
-    var held = 0L
-
-    def exchanged(group: Int, kind: Int, pane: Long, payload: Array[Byte]): InternalRow =
-      toRow(InternalRow(KeyGroups.idOf(group), kind, pane, judgedBy, payload))
-
-    def drain(): Iterator[InternalRow] = {
-      val full = panes.toSeq.sortBy(_._1)
-      panes.clear()
-      held = 0L
-      full.iterator.flatMap { case (pane, buffer) =>
-        buffer.segments(stage.keyGroups).map { case (group, segment) =>
-          exchanged(group, Exchanged.Segment, pane, segment)
-        }
-      }
-    }
-
-    /** What the row carries if it is late, else null. */
-    def late(row: InternalRow): Array[Byte] = stage.lateColumn match {
-      case LateColumn.Absent => null
-      case LateColumn.Numbers if row.getLong(1) == 0L => null
-      case LateColumn.Numbers => LateBytes.withoutRow(row.getLong(1), bounds.first)
-      case LateColumn.Rows => row.getBinary(1)
-    }
-
-    /** Takes a row in; answers what is to go out at once. */
-    def take(row: InternalRow): Iterator[InternalRow] = {
-      UnsafeRows.slice(toKey(row), key)
-      UnsafeRows.slice(toAccumulator(row), accumulator)
-      if (stage.isSession) {
-        val shift = stage.windows.shift
-        bounds.set(row.getLong(boundsFrom) - shift, row.getLong(boundsFrom + 1) - shift, judgedBy)
-      }
-      val carried = late(row)
-      if (carried != null) {
-        val group = KeyGroups.groupOf(LateRecord.hash(key), stage.keyGroups)
-        val record = LateRecord.write(carried, key, accumulator)
-        Iterator.single(exchanged(group, Exchanged.Late, row.getLong(0), record))
-      } else {
-        val buffer = panes.getOrElseUpdate(row.getLong(0), new PaneBuffer(stage.isSession))
-        val before = buffer.size
-        if (stage.isSession) buffer.add(key, bounds, accumulator)
-        else buffer.add(key, accumulator)
-        held += buffer.size - before
-        if (held > Packing.MaxHeld) drain() else Iterator.empty
-      }
-    }
-
-    rows.flatMap(take) ++ drain() ++ Iterator(exchanged(0, Exchanged.Counts, 0L, counts.take()))
-  }
+final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: Long) {
+  def pack(rows: Iterator[InternalRow]): Iterator[InternalRow] = new PackedRows(this, rows)
 }
 
-object Packing {
+/** The packing of one task. */
+private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
+    extends Iterator[InternalRow] {
+  import packing.{input, stage}
+
+  private val windows = stage.windows
+  private val isSession = stage.isSession
+  private val judgedBy =
+    if (packing.watermark == Long.MinValue) packing.watermark
+    else packing.watermark - windows.shift
+  private val tagsLate = stage.lateRows != LateRows.No
+  private val tagsPartly = stage.lateRows == LateRows.Partly
+  // A late row may still join an open session, which only its key group knows.
+  private val keepsLate = tagsLate || isSession
+
+  private val timeAt = input.indexWhere(_.exprId == stage.time.exprId)
+  private val toKey = UnsafeProjection.create(stage.keys, input)
+  private lazy val toRow = UnsafeProjection.create(stage.row, input)
+  private val fold = new RowFold(stage, input)
+  private val fresh =
+    (if (isSession) new Array[Byte](SessionBounds.Size) else Array.emptyByteArray) ++ fold.initial
+  private val freshView = ByteBuffer.wrap(fresh).order(ByteOrder.LITTLE_ENDIAN)
+  private val freshBounds = new SessionBounds
+
+  private val key = new Slice
+  private val panes = mutable.LongMap.empty[PaneTable]
+  private var lastPane = Grid.NoPane
+  private var table: PaneTable = _
+  private var held = 0L
+
+  private val counts = new RowCounts
+  private val exchanged =
+    InterpretedUnsafeProjection.createProjection(Exchanged.types.toSeq.zipWithIndex.map {
+      case (t, i) => BoundReference(i, t, nullable = false)
+    })
+
+  private var out: Iterator[InternalRow] = Iterator.empty
+  private var isOver = false
+
+  override def hasNext: Boolean = {
+    while (!out.hasNext && rows.hasNext) take()
+    if (!out.hasNext && !isOver) {
+      isOver = true
+      out = drain() ++ Iterator.single(sent(0, Exchanged.Counts, 0L, counts.bytes))
+    }
+    out.hasNext
+  }
+
+  override def next(): InternalRow =
+    if (hasNext) out.next() else throw new NoSuchElementException("no further segment")
+
+  /** Takes rows until there is something to hand on, or none is left. */
+  private def take(): Unit = {
+    // Segments are written as they are asked for, which is over once rows are taken again.
+    if (panes.isEmpty) fold.clear()
+    out = Iterator.empty
+    while ((out eq Iterator.empty) && rows.hasNext) {
+      val row = rows.next()
+      counts.in += 1
+      if (row.isNullAt(timeAt)) counts.withoutTime += 1
+      else judge(row, row.getLong(timeAt) - windows.shift)
+    }
+  }
+
+  private def judge(row: InternalRow, time: Long): Unit = {
+    val pane = windows.paneOf(time)
+    if (pane == Grid.NoPane) counts.inGaps += 1
+    else if (!windows.isLate(time, pane, judgedBy)) {
+      add(row, time, pane)
+      if (tagsPartly && windows.isPartlyLate(pane, judgedBy)) {
+        counts.latePartly += 1
+        out ++= Iterator.single(late(row, time, pane, LateRecord.Partly))
+      }
+    } else if (keepsLate) out = Iterator.single(late(row, time, pane, LateRecord.Late))
+    else counts.late += 1
+  }
+
+  private def add(row: InternalRow, time: Long, pane: Long): Unit = {
+    if (pane != lastPane) {
+      lastPane = pane
+      table = panes.getOrElseUpdate(pane, new PaneTable)
+    }
+    UnsafeRows.slice(toKey(row), key)
+    val before = table.size
+    if (isSession) {
+      freshBounds.set(time, time, judgedBy).write(freshView, 0)
+      val at = table.locate(key, fresh)
+      table.extend(at, time)
+      fold.update(table.array, at + SessionBounds.Size, row)
+    } else {
+      val at = table.locate(key, fresh)
+      fold.update(table.array, at, row)
+    }
+    held += table.size - before
+    // What a row adds to objects is not known; it is hardly more than the row.
+    if (!fold.inPlace) held += row.asInstanceOf[UnsafeRow].getSizeInBytes
+    if (held > PackedRows.MaxHeld) out ++= drain()
+  }
+
+  private def late(row: InternalRow, time: Long, pane: Long, reason: Int): InternalRow = {
+    UnsafeRows.slice(toKey(row), key)
+    val own = if (tagsLate) toRow(row).getBytes else Array.emptyByteArray
+    val record = LateRecord.write(reason, time, key, fold.single(row), own)
+    val group = KeyGroups.groupOf(LateRecord.hash(key), stage.keyGroups)
+    sent(group, Exchanged.Late, pane, record)
+  }
+
+  /** All that is held, as segments; what comes next begins anew. */
+  private def drain(): Iterator[InternalRow] = {
+    val segments = for {
+      (pane, table) <- panes.toSeq.sortBy(_._1).iterator
+      (group, segment) <- table.segments(stage.keyGroups, isSession)(fold.written)
+    } yield sent(group, Exchanged.Segment, pane, segment)
+    panes.clear()
+    lastPane = Grid.NoPane
+    held = 0L
+    segments
+  }
+
+  private def sent(group: Int, kind: Int, pane: Long, payload: Array[Byte]): InternalRow =
+    exchanged(InternalRow(KeyGroups.idOf(group), kind, pane, judgedBy, payload))
+}
+
+private object PackedRows {
 
   /** Bytes of records that a task holds before it sends segments on. */
   val MaxHeld: Long = 64L << 20
-}
-
-/** The records of one pane as they come, to be handed out sorted and cut by key group. */
-final class PaneBuffer(withBounds: Boolean) {
-  // Sorting moves longs, not records: the upper 40 bits of a record's hash and its index, which is
-  // how 64-bit hashes and 2^24 records fit into a primitive sort (benchmarks/jmh, PackBenchmark).
-  private val IndexBits = 24
-  private val IndexMask = (1L << IndexBits) - 1
-
-  private var bytes = new Array[Byte](1 << 12)
-  private var view = little(bytes)
-  private var position = 0
-  private var offsets = new Array[Int](64)
-  private var hashes = new Array[Long](64)
-  private var records = 0
-
-  private val writer = new SegmentWriter
-  private val key = new Slice
-  private val accumulator = new Slice
-  private val bounds = new SessionBounds
-
-  def size: Long = position.toLong
-
-  private def little(array: Array[Byte]) = ByteBuffer.wrap(array).order(ByteOrder.LITTLE_ENDIAN)
-
-  def add(key: Slice, accumulator: Slice): Unit =
-    copy(record(key, accumulator.length), accumulator)
-
-  def add(key: Slice, bounds: SessionBounds, accumulator: Slice): Unit = {
-    val at = record(key, SessionBounds.Size + accumulator.length)
-    bounds.write(view, at)
-    copy(at + SessionBounds.Size, accumulator)
-  }
-
-  private def copy(at: Int, accumulator: Slice): Unit =
-    System.arraycopy(accumulator.bytes, accumulator.offset, bytes, at, accumulator.length)
-
-  private def record(key: Slice, accumulatorLength: Int): Int = {
-    val size = 8 + key.length + accumulatorLength
-    if (position + size > bytes.length) {
-      bytes = java.util.Arrays.copyOf(bytes, math.max(bytes.length * 2, position + size))
-      view = little(bytes)
-    }
-    if (records == offsets.length) {
-      offsets = java.util.Arrays.copyOf(offsets, records * 2)
-      hashes = java.util.Arrays.copyOf(hashes, records * 2)
-    }
-    view.putInt(position, key.length).putInt(position + 4, accumulatorLength)
-    System.arraycopy(key.bytes, key.offset, bytes, position + 8, key.length)
-    offsets(records) = position
-    hashes(records) = KeyGroups.hash(view, position + 8, key.length)
-    records += 1
-    val at = position + 8 + key.length
-    position += size
-    at
-  }
-
-  /** The segments, each with its key group. */
-  def segments(keyGroups: Int): Iterator[(Int, Array[Byte])] = {
-    val order = sorted()
-    def groupAt(i: Int): Int = KeyGroups.groupOf(hashes(order(i)), keyGroups)
-    new Iterator[(Int, Array[Byte])] {
-      private var at = 0
-      override def hasNext: Boolean = at < records
-      override def next(): (Int, Array[Byte]) = {
-        val group = groupAt(at)
-        while (at < records && !writer.isFull && groupAt(at) == group) {
-          append(order(at))
-          at += 1
-        }
-        (group, writer.take())
-      }
-    }
-  }
-
-  private def append(record: Int): Unit = {
-    val at = offsets(record) + 8
-    val keyLength = view.getInt(at - 8)
-    val accumulatorAt = at + keyLength
-    val length = view.getInt(at - 4)
-    key.set(bytes, at, keyLength)
-    if (withBounds) {
-      bounds.set(
-        view.getLong(accumulatorAt),
-        view.getLong(accumulatorAt + 8),
-        view.getLong(accumulatorAt + 16))
-      accumulator.set(bytes, accumulatorAt + SessionBounds.Size, length - SessionBounds.Size)
-      writer.append(hashes(record), key, bounds, accumulator)
-    } else {
-      accumulator.set(bytes, accumulatorAt, length)
-      writer.append(hashes(record), key, accumulator)
-    }
-  }
-
-  /** The indexes of the records in order of (hash, key). */
-  private def sorted(): Array[Int] = {
-    val packed = new Array[Long](records)
-    var i = 0
-    while (i < records) {
-      packed(i) = (hashes(i) & ~IndexMask) | i
-      i += 1
-    }
-    java.util.Arrays.sort(packed)
-    val order = packed.map(p => (p & IndexMask).toInt)
-    settleTies(order)
-    order
-  }
-
-  /** Hashes that agree in their upper bits are put right by insertion; there are hardly any. */
-  private def settleTies(order: Array[Int]): Unit = {
-    var i = 1
-    while (i < order.length) {
-      var j = i
-      while (j > 0 && compare(order(j - 1), order(j)) > 0) {
-        val swapped = order(j - 1)
-        order(j - 1) = order(j)
-        order(j) = swapped
-        j -= 1
-      }
-      i += 1
-    }
-  }
-
-  private def compare(a: Int, b: Int): Int =
-    if (hashes(a) != hashes(b)) java.lang.Long.compare(hashes(a), hashes(b))
-    else {
-      val atA = offsets(a)
-      val atB = offsets(b)
-      java.util.Arrays.compareUnsigned(
-        bytes,
-        atA + 8,
-        atA + 8 + view.getInt(atA),
-        bytes,
-        atB + 8,
-        atB + 8 + view.getInt(atB))
-    }
-}
-
-/** A late row over the exchange: key length, accumulator length, key, accumulator, what it
-  * carried.
-  */
-object LateRecord {
-  def hash(key: Slice): Long =
-    KeyGroups.hash(
-      ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN),
-      key.offset,
-      key.length)
-
-  def write(carried: Array[Byte], key: Slice, accumulator: Slice): Array[Byte] = {
-    val out = ByteBuffer.allocate(8 + key.length + accumulator.length + carried.length)
-    out.putInt(key.length).putInt(accumulator.length)
-    out.put(key.bytes, key.offset, key.length)
-    out.put(accumulator.bytes, accumulator.offset, accumulator.length)
-    out.put(carried).array
-  }
-
-  def row(record: Array[Byte]): LateRow = {
-    val in = ByteBuffer.wrap(record)
-    val key = new Slice().set(record, 8, in.getInt(0))
-    val accumulator = new Slice().set(record, key.offset + key.length, in.getInt(4))
-    val carriedAt = accumulator.offset + accumulator.length
-    new LateRow(hash(key), key, LateBytes.time(record, carriedAt), accumulator)
-  }
-
-  def isPartly(late: LateRow): Boolean = LateBytes.reason(carried(late)) == LateBytes.Partly
-
-  def carried(late: LateRow): Slice = {
-    val record = late.accumulator.bytes
-    val from = late.accumulator.offset + late.accumulator.length
-    new Slice().set(record, from, record.length - from)
-  }
 }

@@ -2,11 +2,9 @@ package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.aggregate.AggUtils
 import org.apache.spark.sql.types._
 
 /** Map side of a window stage: rows in, segments by key group and pane out. */
@@ -22,11 +20,19 @@ case class PaneSegments(
     copy(child = newChild)
 }
 
-/** The rows that a stateful operator hands on in an object column. */
-case class Unwrap(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+/** The visits that a stateful operator hands on in an object column. */
+case class Visits(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): Unwrap =
+  override protected def withNewChildInternal(newChild: LogicalPlan): Visits =
+    copy(child = newChild)
+}
+
+/** The rows of visits. */
+case class VisitedRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): VisitedRows =
     copy(child = newChild)
 }
 
@@ -61,38 +67,12 @@ object WindowStrategy extends SparkStrategy {
     case PaneSegments(stage, columns, operator, output, child) =>
       val own =
         columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
-      segments(stage, operator, output, ProjectExec(own, planLater(child))) :: Nil
-    case Unwrap(output, child) => UnwrapExec(output, planLater(child)) :: Nil
+      PackExec(stage, output, operator, ProjectExec(own, planLater(child))) :: Nil
+    case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
+    case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case FireAll(stage, output, child) => FireAllExec(stage, output, planLater(child)) :: Nil
     case _ => Nil
   }
-
-  /** Stamp, Spark's partial aggregate, pack. */
-  private def segments(
-      stage: WindowStage,
-      operator: String,
-      output: Seq[Attribute],
-      child: SparkPlan): SparkPlan = {
-    val pane = AttributeReference("pane", LongType, nullable = false)()
-    val late = stage.lateColumn.dataType.map { dataType =>
-      AttributeReference("late", dataType, nullable = stage.lateColumn == LateColumn.Rows)()
-    }
-    val stamps = pane +: late.toSeq
-    val counts = new RowCounts
-    val stamped = StampExec(stage, stamps, counts, operator, child)
-    val bounds =
-      if (stage.isSession) Seq(Min(stage.time), Max(stage.time)).map(complete(_)) else Nil
-    val whole = AggUtils.planAggregateWithoutDistinct(
-      stamps ++ stage.keys,
-      bounds ++ stage.aggregates,
-      Nil,
-      stamped)
-    // Spark has chosen between hash, object hash and sort; of its two steps the first is ours.
-    PackExec(stage, output, counts, operator, whole.head.children.head)
-  }
-
-  private def complete(function: AggregateFunction): AggregateExpression =
-    AggregateExpression(function, Complete, isDistinct = false)
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
+import org.apache.spark.unsafe.Platform
 
 import transom.engine.log.{Fold, Slice}
 
@@ -23,7 +24,7 @@ final class SparkFold(stage: WindowStage)
       0,
       Nil,
       (expressions, input) => GenerateMutableProjection.generate(expressions, input))
-    with Fold[UnsafeRow] {
+    with Fold[FiredRow] {
 
   private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)
   private val bufferTypes = bufferAttributes.map(_.dataType)
@@ -38,7 +39,7 @@ final class SparkFold(stage: WindowStage)
   private val mutable = new UnsafeRow(bufferTypes.length)
   mutable.pointTo(new Array[Byte](8), 8)
   private val objects = new SpecificInternalRow(bufferTypes)
-  private val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
+  private lazy val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
   private val bytes = new Slice
 
   private val resultTypes = stage.aggregates.map(_.resultAttribute)
@@ -55,12 +56,7 @@ final class SparkFold(stage: WindowStage)
   }
 
   private val keyRow = new UnsafeRow(stage.keys.length)
-  private val bounds = new GenericInternalRow(2)
-  private val keyAndBounds = new JoinedRow(keyRow, bounds)
-  private val resultInput = new JoinedRow(keyAndBounds, aggregateResults)
-  private val project = UnsafeProjection.create(
-    stage.outputColumns,
-    stage.keys ++ Seq(stage.windowStart, stage.windowEnd) ++ resultTypes)
+  private val fired = new FiredRow(stage, keyRow, aggregateResults, stage.firedColumns)
 
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
@@ -86,14 +82,14 @@ final class SparkFold(stage: WindowStage)
       bytes
     }
 
-  override def result(key: Slice, windowStart: Long, windowEnd: Long): UnsafeRow = {
+  override def result(key: Slice, windowStart: Long, windowEnd: Long): FiredRow = {
     val folded = if (isSingle && declarative) single else buffer()
     evaluate(folded)
     imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(folded)) }
     keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
-    bounds.setLong(0, windowStart + stage.windows.boundsShift)
-    bounds.setLong(1, windowEnd + stage.windows.boundsShift)
-    project(resultInput)
+    fired.start = windowStart + stage.windows.boundsShift
+    fired.end = windowEnd + stage.windows.boundsShift
+    fired
   }
 
   /** The buffer that rows are merged into; what came first is put there when a second comes. */
@@ -113,9 +109,9 @@ final class SparkFold(stage: WindowStage)
 
 /** Rows and the slices that hold their bytes. */
 object UnsafeRows {
-  private val ArrayOffset = org.apache.spark.unsafe.Platform.BYTE_ARRAY_OFFSET
+  val ArrayOffset: Long = Platform.BYTE_ARRAY_OFFSET.toLong
 
-  def offset(slice: Slice): Long = ArrayOffset.toLong + slice.offset
+  def offset(slice: Slice): Long = ArrayOffset + slice.offset
 
   /** Points at a row's bytes, which must lie in an array; they are copied if they do not. */
   def slice(row: UnsafeRow, to: Slice): Slice = row.getBaseObject match {

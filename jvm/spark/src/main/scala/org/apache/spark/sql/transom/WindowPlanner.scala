@@ -4,7 +4,7 @@ import java.util.UUID
 
 import org.apache.spark.sql.{Column, DataFrame, Encoders, Row}
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, IsNull}
+import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
@@ -15,6 +15,8 @@ import transom.engine.spec.{AggFunction, EventTime, WindowSpec}
 
 /** Builds the plan of a window stage from its spec and the columns that came with it. */
 object WindowPlanner {
+  private val Counts = "counts"
+
   def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
     register(session)
@@ -61,20 +63,22 @@ object WindowPlanner {
       initialStateDataAttrs = segments.output,
       initialStateDeserializer = RowObject(),
       initialState = LocalRelation(segments.output.map(_.newInstance())))
-    val unwrapped = Dataset.ofRows(session, Unwrap(layout.unnamed, operator))
-    val counts = RowCounts.names.map(n =>
-      coalesce(sum(col(s"${OutputLayout.CountsName}.$n")), lit(0L)).as(s"transom_$n"))
-    val observed = unwrapped.observe(layout.stage.name, counts.head, counts.tail: _*)
-    val isResult = IsNull(layout.counts)
-    Dataset.ofRows(session, layout.named(Filter(isResult, observed.queryExecution.analyzed)))
+    val counts = AttributeReference(Counts, RowCounts.schema)()
+    val visits = Dataset.ofRows(session, Visits(Seq(counts), operator))
+    val metrics =
+      RowCounts.names.map(n => coalesce(sum(col(s"${Counts}.$n")), lit(0L)).as(s"transom_$n"))
+    val observed = visits.observe(layout.stage.name, metrics.head, metrics.tail: _*)
+    val rows = VisitedRows(layout.yielded, observed.queryExecution.analyzed)
+    Dataset.ofRows(session, layout.named(rows))
   }
+
   private def static(
       session: SparkSession,
       layout: OutputLayout,
       segments: PaneSegments): DataFrame = {
     val byGroup =
       Dataset.ofRows(session, segments).repartition(col("group")).sortWithinPartitions("group")
-    val fired = FireAll(layout.stage, layout.unnamed, byGroup.queryExecution.analyzed)
+    val fired = FireAll(layout.stage, layout.yielded, byGroup.queryExecution.analyzed)
     Dataset.ofRows(session, layout.named(fired))
   }
 

@@ -22,8 +22,9 @@ import transom.engine.spec.LateRows
   *   the functions, their inputs plain attributes
   * @param row
   *   the columns of an input row, if late rows are handed on
-  * @param outputColumns
-  *   a fired window in terms of `keys`, `windowStart`, `windowEnd` and the functions' results
+  * @param firedColumns
+  *   how many columns its rows have: keys, start, end, the functions' results, and a late row if
+  *   those are handed on
   */
 final case class WindowStage(
     spec: StageSpec,
@@ -35,9 +36,7 @@ final case class WindowStage(
     inputs: Seq[Attribute],
     row: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
-    windowStart: Attribute,
-    windowEnd: Attribute,
-    outputColumns: Seq[NamedExpression]) {
+    firedColumns: Int) {
 
   def name: String = spec.name
 
@@ -48,27 +47,8 @@ final case class WindowStage(
 
   def isSession: Boolean = windows.isInstanceOf[SessionWindows]
 
-  /** How late rows are kept apart on their way, if they go further than the map side. */
-  def lateColumn: LateColumn =
-    if (lateRows != LateRows.No) LateColumn.Rows
-    else if (isSession) LateColumn.Numbers
-    else LateColumn.Absent
-
   /** All columns that a row brings along. */
   def columns: Seq[Attribute] = (time +: keys) ++ inputs ++ row
-}
-
-/** The column by which late rows pass the partial aggregate as groups of their own. */
-sealed abstract class LateColumn(val dataType: Option[DataType]) extends Serializable
-
-object LateColumn {
-  case object Absent extends LateColumn(None)
-
-  /** 0 or a number. Never null, or Spark's fast map of aggregates would not take the row. */
-  case object Numbers extends LateColumn(Some(LongType))
-
-  /** Null or the row, see [[LateBytes]]. */
-  case object Rows extends LateColumn(Some(BinaryType))
 }
 
 /** The assigner of a stage as its tasks use it; times are instants in microseconds. */

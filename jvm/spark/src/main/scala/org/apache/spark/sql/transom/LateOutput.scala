@@ -10,63 +10,44 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.log.LateRow
 
-/** The rows of a stage's output other than fired windows, which come out of the fold as they are.
-  * All have the same columns: those of a fired window or, if late rows are handed on, of tagged
-  * rows, and in a stream the counts behind them.
-  */
-final class OutputRows(stage: WindowStage) {
-  private val types = stage.outputColumns.map(_.dataType).toArray
-  private val project = UnsafeProjection.create(types)
+/** Late rows as a stage hands them on: in the last of its columns, the others are null. */
+final class LateOutput(stage: WindowStage) {
   private val row = new UnsafeRow(stage.row.length)
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
 
-  def counts(counts: InternalRow): InternalRow = {
-    val columns = new GenericInternalRow(types.length)
-    columns.update(types.length - 1, counts)
-    project(columns).copy()
-  }
-
-  def late(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow = {
-    val carried = LateRecord.carried(late)
+  def row(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow = {
     val shift = stage.windows.shift
     val missed = stage.windows.missed(late.time, judgedBy).map(w => InternalRow(w.start, w.end))
-    val columns = new GenericInternalRow(types.length)
-    columns.update(0, UTF8String.fromString(OutputRows.LateTag))
+    val columns = new GenericInternalRow(stage.firedColumns)
     columns.update(
-      2,
+      stage.firedColumns - 1,
       InternalRow(
-        LateBytes.row(carried, row).copy(),
-        UTF8String.fromString(reason(carried)),
+        LateRecord.row(late, row).copy(),
+        UTF8String.fromString(reason(late)),
         ArrayData.toArrayData(missed.toArray[Any]),
         late.time + shift,
         judgedBy + shift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))
-    project(columns).copy()
+    columns
   }
 
-  private def reason(carried: transom.engine.log.Slice): String =
-    if (LateBytes.reason(carried) == LateBytes.Partly) "late_partly"
+  private def reason(late: LateRow): String =
+    if (LateRecord.isPartly(late)) "late_partly"
     else if (stage.isSession) "late_session"
     else "late"
 }
 
-object OutputRows {
-  val ResultsTag = "results"
-  val LateTag = "late"
-
-  def windowType(time: DataType): StructType =
-    StructType(Seq(StructField("start", time), StructField("end", time)))
-
-  def lateType(row: StructType, time: DataType): StructType =
+object LateOutput {
+  def schema(row: StructType, time: DataType): StructType =
     StructType(
       Seq(
         StructField("row", row, nullable = false),
         StructField("reason", StringType, nullable = false),
         StructField(
           "missed_windows",
-          ArrayType(windowType(time), containsNull = false),
+          ArrayType(OutputLayout.windowType(time), containsNull = false),
           nullable = false),
         StructField("time", time, nullable = false),
         StructField("watermark", time, nullable = false),

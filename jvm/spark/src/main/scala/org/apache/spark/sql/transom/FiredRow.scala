@@ -1,0 +1,57 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.expressions._
+
+/** A window that has fired: its keys, its bounds in microseconds, the results of its functions.
+  * Points at what the fold of a key has made, and is overwritten by that of the next.
+  *
+  * @param width
+  *   how many columns there are; those behind the results are null
+  */
+final class FiredRow(
+    stage: WindowStage,
+    keys: UnsafeRow,
+    results: SpecificInternalRow,
+    width: Int)
+    extends BaseGenericInternalRow {
+  private val keyTypes = stage.keys.map(_.dataType).toArray
+  private val resultTypes = stage.functions.map(_.dataType).toArray
+  private val startAt = keyTypes.length
+  private val endAt = startAt + 1
+  private val resultsFrom = startAt + 2
+  private val until = resultsFrom + results.numFields
+  var start: Long = 0L
+  var end: Long = 0L
+
+  override def numFields: Int = width
+
+  override def isNullAt(i: Int): Boolean =
+    if (i < startAt) keys.isNullAt(i)
+    else if (i < resultsFrom) false
+    else i >= until || results.isNullAt(i - resultsFrom)
+
+  override def getLong(i: Int): Long =
+    if (i < startAt) keys.getLong(i)
+    else if (i == startAt) start
+    else if (i == endAt) end
+    else results.getLong(i - resultsFrom)
+
+  override def getBoolean(i: Int): Boolean =
+    if (i < startAt) keys.getBoolean(i) else results.getBoolean(i - resultsFrom)
+
+  override def getInt(i: Int): Int =
+    if (i < startAt) keys.getInt(i) else results.getInt(i - resultsFrom)
+
+  override def getDouble(i: Int): Double =
+    if (i < startAt) keys.getDouble(i) else results.getDouble(i - resultsFrom)
+
+  override protected def genericGet(i: Int): Any =
+    if (isNullAt(i)) null
+    else if (i < startAt) keys.get(i, keyTypes(i))
+    else if (i == startAt) start
+    else if (i == endAt) end
+    else results.get(i - resultsFrom, resultTypes(i - resultsFrom))
+
+  override def update(i: Int, value: Any): Unit = throw new UnsupportedOperationException
+  override def setNullAt(i: Int): Unit = throw new UnsupportedOperationException
+}

@@ -1,0 +1,59 @@
+package org.apache.spark.sql.transom
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+
+import transom.engine.KeyGroups
+import transom.engine.log.{LateRow, Slice}
+
+/** A late row over the exchange.
+  *
+  * {{{
+  * time long, reason int, key length int, accumulator length int, key, accumulator, row
+  * }}}
+  *
+  * The row itself is there only if late rows are handed on.
+  */
+object LateRecord {
+  val Late = 0
+  val Partly = 1
+  private val HeaderSize = 20
+
+  def hash(key: Slice): Long =
+    KeyGroups.hash(
+      ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN),
+      key.offset,
+      key.length)
+
+  def write(
+      reason: Int,
+      time: Long,
+      key: Slice,
+      accumulator: Slice,
+      row: Array[Byte]): Array[Byte] = {
+    val out = ByteBuffer.allocate(HeaderSize + key.length + accumulator.length + row.length)
+    out.putLong(time).putInt(reason).putInt(key.length).putInt(accumulator.length)
+    out.put(key.bytes, key.offset, key.length)
+    out.put(accumulator.bytes, accumulator.offset, accumulator.length)
+    out.put(row).array
+  }
+
+  def read(record: Array[Byte]): LateRow = {
+    val in = ByteBuffer.wrap(record)
+    val key = new Slice().set(record, HeaderSize, in.getInt(12))
+    val accumulator = new Slice().set(record, key.offset + key.length, in.getInt(16))
+    new LateRow(hash(key), key, in.getLong(0), accumulator)
+  }
+
+  def isPartly(late: LateRow): Boolean =
+    ByteBuffer.wrap(late.accumulator.bytes).getInt(8) == Partly
+
+  /** Points at the row itself. */
+  def row(late: LateRow, to: UnsafeRow): UnsafeRow = {
+    val record = late.accumulator.bytes
+    val from = late.accumulator.offset + late.accumulator.length
+    to.pointTo(record, UnsafeRows.ArrayOffset + from, record.length - from)
+    to
+  }
+}

@@ -1,0 +1,63 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.execution.{InputRDDCodegen, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+
+/** What a key group yields when it is visited: a row of counts, or null, for whoever observes the
+  * stage, and the rows that go on. As one row of a stateful operator it spares the others what
+  * Spark does there for each.
+  */
+final class Visit(counts: InternalRow, val rows: Iterator[InternalRow])
+    extends GenericInternalRow(Array[Any](counts))
+
+/** Takes visits out of the objects in which a stateful operator hands them on. Their counts are
+  * added to the metrics that Spark shows of the query.
+  */
+case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
+
+  override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
+    name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
+  }.toMap
+
+  override def producedAttributes: AttributeSet = outputSet
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val counters = RowCounts.names.map(longMetric)
+    child.execute().map { wrapped =>
+      val visit = wrapped.get(0, RowObject.dataType).asInstanceOf[Visit]
+      if (!visit.isNullAt(0)) {
+        val counts = visit.getStruct(0, counters.length)
+        counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
+      }
+      visit
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): VisitsExec =
+    copy(child = newChild)
+}
+
+/** The rows of visits. Generated code above reads their columns where they lie. */
+case class VisitedRowsExec(output: Seq[Attribute], child: SparkPlan) extends FiredRowsExec {
+
+  override def inputRDD: RDD[InternalRow] =
+    child.execute().mapPartitions(_.flatMap(_.asInstanceOf[Visit].rows))
+
+  override protected def withNewChildInternal(newChild: SparkPlan): VisitedRowsExec =
+    copy(child = newChild)
+}
+
+/** A node whose rows are not Spark's own. */
+trait FiredRowsExec extends UnaryExecNode with InputRDDCodegen {
+  override def producedAttributes: AttributeSet = outputSet
+
+  override protected val createUnsafeProjection: Boolean = true
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val types = output.map(_.dataType).toArray
+    inputRDD.mapPartitions(rows => rows.map(UnsafeProjection.create(types)))
+  }
+}
