@@ -98,7 +98,8 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     private var pane: Option[Pane] = None
     private var sessions: FoldedSessions[T] = _
     private var nextPane: FoldedSessions[T] = _
-    private var moved: RunWriter = _
+    private var carried: Seq[Array[Byte]] = Nil
+    private var moved: MovedSessions = _
     private var stillDue = Long.MaxValue
     private var ready = false
     open(panes.first)
@@ -128,11 +129,12 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
       pane match {
         case None => panes.firedUpTo = math.max(panes.firedUpTo, watermark)
         case Some(p) =>
-          sessions = new FoldedSessions(panes.cursors(p), gap, Some(folding))
+          val runs = panes.cursors(p) ++ carried.headOption.map(_ => new Cursor(carried.iterator))
+          sessions = new FoldedSessions(runs, gap, Some(folding))
           nextPane =
             new FoldedSessions(panes.get(p.start + gap).toSeq.flatMap(panes.cursors), gap, None)
           nextPane.next()
-          moved = null
+          moved = new MovedSessions(panes, p.start + gap)
           stillDue = Long.MaxValue
       }
     }
@@ -148,7 +150,6 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         false
       } else if (nextPane
           .seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
-        if (moved == null) moved = panes.newRun(pane.get.start + gap)
         bounds.last = nextPane.bounds.last
         moved.append(sessions.hash, sessions.key, bounds, folding.folded)
         false
@@ -159,8 +160,12 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
       later.last + gap > firedUpTo && reaches(session.last, later.first)
 
     private def close(): Unit = pane.foreach { p =>
-      if (moved != null) moved.close()
-      if (stillDue == Long.MaxValue) panes.remove(p) else p.due = stillDue
+      if (stillDue == Long.MaxValue) panes.remove(p)
+      else {
+        carried.foreach(panes.append(p.start, _))
+        p.due = stillDue
+      }
+      carried = moved.close(watermark - gap)
     }
   }
 
@@ -202,77 +207,4 @@ object SessionLog {
     val order = java.lang.Long.compare(a.hash, b.hash)
     if (order != 0) order else a.key.compareTo(b.key)
   }
-}
-
-/** The newest session of each key in the runs of one pane; if `wanted`, its accumulator too.
-  *
-  * @param isWhole
-  *   whether these are all runs of the pane. If not, whether a record began another session is
-  *   not known: a key then comes more than once, in the order in which its records were written
-  */
-private[log] final class FoldedSessions[T](
-    runs: Seq[Cursor],
-    gap: Long,
-    wanted: Option[Fold[T]],
-    isWhole: Boolean = true) {
-  private val merge = new Merge(runs)
-  private val folding = wanted.orNull
-  private val more = new SessionBounds
-  private val accumulator = new Slice
-  private var atEnd = false
-  var hash: Long = 0L
-  val key = new Slice
-  val bounds = new SessionBounds
-
-  def next(): Boolean = {
-    val first = merge.head
-    if (first == null) {
-      atEnd = true
-      false
-    } else {
-      hash = first.hash
-      key.set(first.key)
-      bounds.read(first)
-      if (folding != null) folding.start(behindBounds(first))
-      merge.advance()
-      var head = merge.head
-      while (head != null && head.hash == hash && head.key.contentEquals(key) && unite(head)) {
-        merge.advance()
-        head = merge.head
-      }
-      true
-    }
-  }
-
-  /** Moves forward to a key; whether it is there. Keys must be asked for in order, after a first
-    * `next`.
-    */
-  def seek(toHash: Long, toKey: Slice): Boolean = {
-    while (!atEnd && (hash < toHash || hash == toHash && key.compareTo(toKey) < 0)) next()
-    !atEnd && hash == toHash && key.contentEquals(toKey)
-  }
-
-  /** Whether the record was taken in. */
-  private def unite(record: Cursor): Boolean = {
-    more.read(record)
-    if (bounds.last + gap > more.judgedBy) {
-      bounds.first = math.min(bounds.first, more.first)
-      bounds.last = math.max(bounds.last, more.last)
-      if (folding != null) folding.add(behindBounds(record))
-      true
-    } else {
-      if (isWhole) {
-        // What was folded so far had closed or moved on before this record was written.
-        bounds.set(more.first, more.last, more.judgedBy)
-        if (folding != null) folding.start(behindBounds(record))
-      }
-      isWhole
-    }
-  }
-
-  private def behindBounds(record: Cursor): Slice =
-    accumulator.set(
-      record.accumulator.bytes,
-      record.accumulator.offset + SessionBounds.Size,
-      record.accumulator.length - SessionBounds.Size)
 }
