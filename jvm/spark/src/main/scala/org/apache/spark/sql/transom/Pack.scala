@@ -20,12 +20,16 @@ import transom.engine.spec.LateRows
   */
 case class PackExec(
     stage: WindowStage,
+    input: Seq[Attribute],
     output: Seq[Attribute],
     operator: String,
     child: SparkPlan)
     extends UnaryExecNode {
 
-  override def producedAttributes: AttributeSet = outputSet
+  override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
+
+  // All that its child yields lies where `input` says, and none of it may be pruned.
+  @transient override lazy val references: AttributeSet = child.outputSet
 
   override def outputPartitioning: Partitioning = UnknownPartitioning(
     child.outputPartitioning.numPartitions)
@@ -33,7 +37,7 @@ case class PackExec(
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
     val watermark = JudgingWatermark.of(session, operator)
-    val packing = Packing(stage, child.output, watermark)
+    val packing = Packing(stage, input, watermark)
     child.execute().mapPartitions(packing.pack)
   }
 
@@ -144,8 +148,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
       fold.update(table.array, at, row)
     }
     held += table.size - before
-    // What a row adds to objects is not known; it is hardly more than the row.
-    if (!fold.inPlace) held += row.asInstanceOf[UnsafeRow].getSizeInBytes
+    if (!fold.inPlace) held += PackedRows.sizeOf(row)
     if (held > PackedRows.MaxHeld) out ++= drain()
   }
 
@@ -177,4 +180,10 @@ private object PackedRows {
 
   /** Bytes of records that a task holds before it sends segments on. */
   val MaxHeld: Long = 64L << 20
+
+  /** What a row adds to objects is not known; it is hardly more than the row. */
+  private def sizeOf(row: InternalRow): Long = row match {
+    case unsafe: UnsafeRow => unsafe.getSizeInBytes.toLong
+    case other => 16L * other.numFields
+  }
 }

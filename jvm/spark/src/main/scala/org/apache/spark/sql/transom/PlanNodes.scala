@@ -3,8 +3,8 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
-import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UnaryNode}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
 /** Map side of a window stage: rows in, segments by key group and pane out. */
@@ -65,14 +65,45 @@ object RowObject {
 object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PaneSegments(stage, columns, operator, output, child) =>
-      val own =
-        columns.zip(stage.columns).map { case (from, to) => Alias(from, to.name)(to.exprId) }
-      PackExec(stage, output, operator, ProjectExec(own, planLater(child))) :: Nil
+      val (input, below) = readingFrom(child, columns.zip(stage.columns))
+      PackExec(stage, input, output, operator, planLater(below)) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
     case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case FireAll(stage, output, child) => FireAllExec(stage, output, planLater(child)) :: Nil
     case _ => Nil
+  }
+
+  /** A plan that yields what a stage reads, and its columns under the stage's names. Columns that
+    * are only renamed, which is the rule, are read where they lie: no row is built for that.
+    *
+    * @param columns
+    *   pairs of a column of `child` and of the stage
+    */
+  private def readingFrom(
+      child: LogicalPlan,
+      columns: Seq[(Attribute, Attribute)]): (Seq[Attribute], LogicalPlan) = {
+    val (sources, below) = child match {
+      case Project(list, grandchild) => (AttributeMap(list.flatMap(source)), grandchild)
+      case other => (AttributeMap(other.output.map(a => a -> a)), other)
+    }
+    val renamed = columns.flatMap { case (from, to) => sources.get(from).map(_ -> to) }.distinct
+    val names = AttributeMap(renamed)
+    if (renamed.length == columns.distinct.length && names.size == renamed.length)
+      (below.output.toVector.map(a => names.getOrElse(a, a)), below)
+    else {
+      val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
+      (own.map(_.toAttribute), Project(own, child))
+    }
+  }
+
+  /** The column below that another one shows as it is; an instant is a number of microseconds. */
+  private def source(column: NamedExpression): Option[(Attribute, Attribute)] = column match {
+    case attribute: Attribute => Some(attribute -> attribute)
+    case alias @ Alias(from: Attribute, _) => Some(alias.toAttribute -> from)
+    case alias @ Alias(PreciseTimestampConversion(from: Attribute, _, LongType), _) =>
+      Some(alias.toAttribute -> from)
+    case _ => None
   }
 }
