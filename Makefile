@@ -40,7 +40,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench bench-engine docs check check-long clean
+  spec-check conformance link-check demo bench bench-engine docs pictures check check-long clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 
 docs: $(VENV)/.docs-ready ## Build the documentation, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+pictures: $(READY) ## Draw the documentation's pictures
+	$(BIN)/python -m docs.pictures.draw
 
 check: lint types test ## Run all that CI runs
 
