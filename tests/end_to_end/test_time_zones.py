@@ -1,0 +1,136 @@
+"""Windows on the clocks and the calendar of a place, against plain arithmetic on its wall clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import transom
+
+ROME = "Europe/Rome"
+EPOCH = datetime(1970, 1, 1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+Span = tuple[datetime, datetime]
+Assign = Callable[[datetime], list[Span]]
+
+
+def hopping(size: timedelta, slide: timedelta, offset: timedelta = timedelta()) -> Assign:
+    """Starts at k * slide + offset since 1970."""
+
+    def assign(wall: datetime) -> list[Span]:
+        start = wall - (wall - EPOCH - offset) % slide
+        starts = [start - k * slide for k in range(size // slide + 1)]
+        return [(s, s + size) for s in starts if s <= wall < s + size]
+
+    return assign
+
+
+def cumulate(size: timedelta, step: timedelta) -> Assign:
+    """Windows that share a start and grow by step."""
+
+    def assign(wall: datetime) -> list[Span]:
+        start = wall - (wall - EPOCH) % size
+        ends = [start + k * step for k in range(1, size // step + 1)]
+        return [(start, end) for end in ends if wall < end]
+
+    return assign
+
+
+def months(every: int) -> Assign:
+    """Calendar months since January 1970."""
+
+    def first(month: int) -> datetime:
+        return datetime(month // 12, month % 12 + 1, 1)
+
+    def assign(wall: datetime) -> list[Span]:
+        month = 12 * wall.year + wall.month - 1
+        start = month - (month - 12 * 1970) % every
+        return [(first(start), first(start + every))]
+
+    return assign
+
+
+def weeks(first_day: int) -> Assign:
+    """Weeks from a day of which Monday is 0."""
+
+    def assign(wall: datetime) -> list[Span]:
+        midnight = datetime(wall.year, wall.month, wall.day)
+        start = midnight - DAY * ((wall.weekday() - first_day) % 7)
+        return [(start, start + 7 * DAY)]
+
+    return assign
+
+
+# None of their bounds falls into an hour that Rome's clocks skip or repeat.
+WINDOWS: dict[str, tuple[transom.Window, Assign]] = {
+    "tumbling": (
+        transom.Tumbling(size="4 hours", time_zone=ROME),
+        hopping(4 * HOUR, 4 * HOUR),
+    ),
+    "hopping": (
+        transom.Hopping(size="9 hours", slide="6 hours", offset="3 hours", time_zone=ROME),
+        hopping(9 * HOUR, 6 * HOUR, 3 * HOUR),
+    ),
+    "hopping, ends included": (
+        transom.Hopping(size="6 hours", slide="3 hours", time_zone=ROME, closed="right"),
+        hopping(6 * HOUR, 3 * HOUR),
+    ),
+    "cumulate": (
+        transom.Cumulate(size="1 day", step="6 hours", time_zone=ROME),
+        cumulate(DAY, 6 * HOUR),
+    ),
+    "days": (transom.Calendar(unit="day", time_zone=ROME), hopping(DAY, DAY)),
+    "weeks": (transom.Calendar(unit="week", time_zone=ROME, first_day="sunday"), weeks(6)),
+    "months": (transom.Calendar(unit="month", time_zone=ROME), months(1)),
+    "months, ends included": (
+        transom.Calendar(unit="month", time_zone=ROME, closed="right"),
+        months(1),
+    ),
+    "quarters": (transom.Calendar(unit="quarter", time_zone=ROME), months(3)),
+    "two years": (transom.Calendar(unit="year", every=2, time_zone=ROME), months(24)),
+}
+
+
+def times() -> list[datetime]:
+    """Every half hour, in UTC, around the year's end and both changes of the clocks."""
+    days = [datetime(2023, 12, 31), datetime(2024, 3, 30), datetime(2024, 10, 26)]
+    return [day + k * HOUR / 2 for day in days for k in range(3 * 48)]
+
+
+def on_the_wall(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC).astimezone(ZoneInfo(ROME)).replace(tzinfo=None)
+
+
+def in_utc(wall: datetime) -> datetime:
+    return wall.replace(tzinfo=ZoneInfo(ROME)).astimezone(UTC).replace(tzinfo=None)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_follow_the_clocks_of_their_place(spark: SparkSession, name: str) -> None:
+    window, assign = WINDOWS[name]
+    tick = timedelta(microseconds=1 if getattr(window, "closed", "left") == "right" else 0)
+    expected: dict[Span, list[int]] = defaultdict(list)
+    for number, time in enumerate(times()):
+        for start, end in assign(on_the_wall(time - tick)):
+            expected[in_utc(start), in_utc(end)].append(number)
+    rows = spark.createDataFrame(
+        list(zip(times(), range(len(times())), strict=True)), "t timestamp, n int"
+    )
+    found = (
+        transom.stream(rows, time="t")
+        .window(window)
+        .agg(F.sort_array(F.collect_list("n")).alias("rows"))
+        .collect()
+    )
+    assert {
+        (row["window"]["start"], row["window"]["end"]): row["rows"] for row in found
+    } == expected
+    assert len(found) == len(expected)
