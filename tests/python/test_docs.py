@@ -1,13 +1,17 @@
 """The pages of the documentation, as far as they can be checked without a session."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from docs.pictures import draw
+from transom._errors import _TEXTS
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+CONDITIONS = ROOT / "jvm/spark/src/main/resources/transom/error-conditions.json"
+DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 PICTURES = sorted(path.name for path in DOCS.rglob("*.svg"))
 
@@ -32,3 +36,14 @@ def test_every_picture_is_shown() -> None:
 def test_what_a_page_points_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\((?!https:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_errors_are_quoted_as_they_are() -> None:
+    texts = {f"TRANSOM_{name}": re.sub(r"\{(\w+)\}", r"<\1>", t) for name, t in _TEXTS.items()}
+    for name, condition in json.loads(CONDITIONS.read_text(encoding="utf-8")).items():
+        # Some are found by both sides, each in words of its own; pages quote Python's.
+        texts.setdefault(name, "".join(condition["message"]))
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\[(TRANSOM_\w+)\] (.*)$", page, re.MULTILINE)
+    assert len(quoted) > 10
+    assert [(name, text) for name, text in quoted if texts[name] != text] == []
