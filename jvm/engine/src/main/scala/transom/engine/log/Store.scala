@@ -15,6 +15,44 @@ trait Store {
   def remove(pane: Long, sequence: Int): Unit
 }
 
+/** Holds what is put until it is flushed, so that what a visit to a key group writes and removes
+  * again never reaches the store behind it. What exceeds `maxHeld` bytes goes there at once.
+  */
+final class BufferedStore(behind: Store, maxHeld: Long = BufferedStore.MaxHeld) extends Store {
+  private val held = mutable.LinkedHashMap.empty[(Long, Int), Array[Byte]]
+  private var bytes = 0L
+
+  override def directory: Array[Byte] = behind.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
+  override def removeDirectory(): Unit = behind.removeDirectory()
+
+  override def get(pane: Long, sequence: Int): Array[Byte] =
+    held.getOrElse((pane, sequence), behind.get(pane, sequence))
+
+  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
+    if (bytes + segment.length > maxHeld) behind.put(pane, sequence, segment)
+    else {
+      held((pane, sequence)) = segment
+      bytes += segment.length
+    }
+
+  override def remove(pane: Long, sequence: Int): Unit =
+    held.remove((pane, sequence)) match {
+      case Some(segment) => bytes -= segment.length
+      case None => behind.remove(pane, sequence)
+    }
+
+  def flush(): Unit = {
+    held.foreach { case ((pane, sequence), segment) => behind.put(pane, sequence, segment) }
+    held.clear()
+    bytes = 0L
+  }
+}
+
+object BufferedStore {
+  val MaxHeld: Long = 32L << 20
+}
+
 /** A store that lasts as long as one query over a static DataFrame, or one test. */
 final class MemoryStore extends Store {
   private val segments = mutable.HashMap.empty[(Long, Int), Array[Byte]]

@@ -13,7 +13,8 @@ import transom.engine.log.MemoryStore
 import transom.engine.spec.LateRows
 
 /** The window stage of a stream: one instance serves the key groups of a partition, for one
-  * batch. A group's timer stands at the watermark at which its next window is due.
+  * batch. A group that gets rows fires its due windows with them; one that gets none is woken by
+  * its timer, which stands at the watermark at which its next window is due.
   */
 final class WindowProcessor(stage: WindowStage)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
@@ -61,10 +62,9 @@ final class WindowProcessor(stage: WindowStage)
         handedOn = refused.iterator.map(lateRows.row(_, judgedBy, now))
       }
     }
-    if (touched) finish(log)
-    if (isCounted || handedOn.nonEmpty)
-      Iterator.single(new Visit(if (isCounted) counts.row else null, handedOn))
-    else Iterator.empty
+    val yielded =
+      if (touched) handedOn ++ fire(log, timerValues.getCurrentWatermarkInMs()) else handedOn
+    Iterator.single(new Visit(if (isCounted) counts.row else null, yielded))
   }
 
   override def handleExpiredTimer(
@@ -74,8 +74,16 @@ final class WindowProcessor(stage: WindowStage)
     val log = new KeyGroupLog(stage, fold, store)
     // Spark removes the expired timer itself, after the last row has been taken.
     log.panes.timer = None
-    val fired = log.fire(timerValues.getCurrentWatermarkInMs() * 1000L)
-    val finishing = new Iterator[InternalRow] {
+    Iterator.single(new Visit(null, fire(log, timerValues.getCurrentWatermarkInMs())))
+  }
+
+  /** The windows that are due, of those of rows that have just come too: what goes through memory
+    * need not pass through the state. The state is written once the windows have been taken.
+    */
+  private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
+    val watermark = watermarkMs * 1000L
+    val fired = if (log.nextDue <= watermark) log.fire(watermark) else Iterator.empty
+    new Iterator[InternalRow] {
       private var open = true
       override def hasNext: Boolean = fired.hasNext || {
         if (open) finish(log)
@@ -84,7 +92,6 @@ final class WindowProcessor(stage: WindowStage)
       }
       override def next(): InternalRow = fired.next()
     }
-    Iterator.single(new Visit(null, finishing))
   }
 
   /** Moves the timer to where the next window is due and saves the directory. */
@@ -96,7 +103,7 @@ final class WindowProcessor(stage: WindowStage)
       timer.foreach(getHandle.registerTimer)
       log.panes.timer = timer
     }
-    log.panes.save()
+    log.save()
   }
 }
 

@@ -4,9 +4,11 @@ import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
 final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
-  private val shift = stage.windows.shift
+  private val shift = stage.windows.watermarkShift
 
-  val panes = new Panes(store)
+  private val buffered = new BufferedStore(store)
+
+  val panes = new Panes(buffered)
 
   private val log: Either[PaneLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
     case GridWindows(grid, _) => Left(new PaneLog(grid, panes, fold))
@@ -29,5 +31,13 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
   def fire(watermark: Long): Iterator[FiredRow] = {
     val reached = if (watermark == Long.MaxValue) watermark else watermark - shift
     log.fold(_.fire(reached), _.fire(reached))
+  }
+
+  /** Writes what has changed; but for what was too much to hold, nothing reaches the store
+    * before.
+    */
+  def save(): Unit = {
+    buffered.flush()
+    panes.save()
   }
 }

@@ -16,8 +16,8 @@ final class LateOutput(stage: WindowStage) {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
 
   def row(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow = {
-    val shift = stage.windows.shift
-    val missed = stage.windows.missed(late.time, judgedBy).map(w => InternalRow(w.start, w.end))
+    import stage.windows
+    val missed = windows.missed(late.time, judgedBy).map(w => InternalRow(w.start, w.end))
     val columns = new GenericInternalRow(stage.firedColumns)
     columns.update(
       stage.firedColumns - 1,
@@ -25,8 +25,8 @@ final class LateOutput(stage: WindowStage) {
         LateRecord.row(late, row).copy(),
         UTF8String.fromString(reason(late)),
         ArrayData.toArrayData(missed.toArray[Any]),
-        late.time + shift,
-        judgedBy + shift,
+        late.time + windows.timeShift,
+        judgedBy + windows.watermarkShift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))

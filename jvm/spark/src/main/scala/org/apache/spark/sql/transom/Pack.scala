@@ -63,7 +63,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   private val isSession = stage.isSession
   private val judgedBy =
     if (packing.watermark == Long.MinValue) packing.watermark
-    else packing.watermark - windows.shift
+    else packing.watermark - windows.watermarkShift
   private val tagsLate = stage.lateRows != LateRows.No
   private val tagsPartly = stage.lateRows == LateRows.Partly
   // A late row may still join an open session, which only its key group knows.
@@ -114,7 +114,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
       val row = rows.next()
       counts.in += 1
       if (row.isNullAt(timeAt)) counts.withoutTime += 1
-      else judge(row, row.getLong(timeAt) - windows.shift)
+      else judge(row, row.getLong(timeAt) - windows.timeShift)
     }
   }
 

@@ -87,8 +87,8 @@ final class SparkFold(stage: WindowStage)
     evaluate(folded)
     imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(folded)) }
     keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
-    fired.start = windowStart + stage.windows.boundsShift
-    fired.end = windowEnd + stage.windows.boundsShift
+    fired.start = windowStart
+    fired.end = windowEnd
     fired
   }
 

@@ -54,12 +54,15 @@ final case class WindowStage(
 /** The assigner of a stage as its tasks use it; times are instants in microseconds. */
 sealed trait Windows extends Serializable {
 
-  /** What is subtracted from each time and watermark: a tick for windows that include their end.
+  /** What is subtracted from each watermark: a tick for windows that include their end, which
+    * fire past it.
     */
-  def shift: Long
+  def watermarkShift: Long
 
-  /** What is added to the bounds of a fired window. */
-  def boundsShift: Long
+  /** What is subtracted from the time of each row: with that tick, windows of a grid include
+    * their end instead of their start. A session starts at a row.
+    */
+  def timeShift: Long
 
   /** The pane of a row, `Grid.NoPane` if it belongs to no window. */
   def paneOf(time: Long): Long
@@ -75,8 +78,8 @@ sealed trait Windows extends Serializable {
   def missed(time: Long, watermark: Long): Seq[TimeWindow]
 }
 
-final case class GridWindows(grid: Grid, shift: Long) extends Windows {
-  override def boundsShift: Long = 0L
+final case class GridWindows(grid: Grid, watermarkShift: Long) extends Windows {
+  override def timeShift: Long = watermarkShift
   override def paneOf(time: Long): Long = grid.paneOf(time)
   override def isLate(time: Long, pane: Long, watermark: Long): Boolean =
     grid.lastDue(pane) <= watermark
@@ -89,13 +92,14 @@ final case class GridWindows(grid: Grid, shift: Long) extends Windows {
       .map(window => TimeWindow(grid.instantOf(window.start), grid.due(window)))
 }
 
-final case class SessionWindows(gap: Long, inclusive: Boolean, shift: Long) extends Windows {
-  override def boundsShift: Long = shift
+final case class SessionWindows(gap: Long, inclusive: Boolean, watermarkShift: Long)
+    extends Windows {
+  override def timeShift: Long = 0L
   override def paneOf(time: Long): Long = SessionLog.paneOf(time, gap)
   override def isLate(time: Long, pane: Long, watermark: Long): Boolean = time + gap <= watermark
   override def isPartlyLate(pane: Long, watermark: Long): Boolean = false
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(TimeWindow(time + shift, time + gap + shift))
+    Seq(TimeWindow(time, time + gap))
 }
 
 object Windows {
