@@ -5,7 +5,7 @@ package transom.engine.log
   */
 final class Merge(runs: Seq[Cursor]) {
   // A binary heap over cursors and, in step with it, the rank of each. It earns its arrays and
-  // loops: every record of every firing passes here (benchmarks/jmh, MergeBenchmark).
+  // loops: every record of every firing passes here (benchmarks/jmh, PaneLogBenchmark).
   private val heap = new Array[Cursor](runs.length)
   private val ranks = new Array[Int](runs.length)
   private var size = 0

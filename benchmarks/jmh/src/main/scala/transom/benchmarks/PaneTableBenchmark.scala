@@ -1,0 +1,44 @@
+package transom.benchmarks
+
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+import transom.engine.log.{PaneTable, Slice}
+
+/** Rows folded into the table of a pane, map side, and read out as segments. */
+@State(Scope.Thread)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(1)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+class PaneTableBenchmark {
+  private val rows = 1 << 18
+
+  @Param(Array("1000", "100000"))
+  var keys: Int = _
+
+  private val fresh = new Array[Byte](8)
+  private var slices: Array[Slice] = _
+
+  @Setup
+  def makeKeys(): Unit = {
+    val random = new java.util.Random(1L)
+    slices = Array.fill(rows)(Segments.slice(random.nextInt(keys).toLong))
+  }
+
+  /** A row's time, its share of the reading out included. */
+  @Benchmark
+  @OperationsPerInvocation(1 << 18)
+  def foldAndPack(): Long = {
+    val table = new PaneTable
+    var i = 0
+    while (i < rows) {
+      val at = table.locate(slices(i), fresh)
+      table.array(at) = (table.array(at) + 1).toByte
+      i += 1
+    }
+    table.segments(128, withBounds = false)(identity).map(_._2.length.toLong).sum
+  }
+}
