@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
+from zoneinfo import ZoneInfo
 
 Row = tuple[str | None, int | None, int]
 Window = tuple[int, int]
@@ -39,6 +42,28 @@ def cumulate(size: int, step: int) -> Assign:
         start = time // size * size
         ends = range(start + step, start + size + 1, step)
         return [(start, end) for end in ends if time < end]
+
+    return assign
+
+
+def calendar(unit: str, zone: str) -> Assign:
+    """Days, weeks from Monday, months or years of the clocks in a zone."""
+    place = ZoneInfo(zone)
+
+    def midnight(day: date) -> int:
+        return int(datetime.combine(day, time_of_day(), place).timestamp()) * 1_000
+
+    def first(day: date) -> date:
+        if unit == "week":
+            return day - timedelta(days=day.weekday())
+        return {"day": day, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[unit]
+
+    longest = {"day": 1, "week": 7, "month": 31, "year": 366}[unit]
+
+    def assign(time: int) -> list[Window]:
+        day = first(datetime.fromtimestamp(time // 1_000, UTC).astimezone(place).date())
+        following = first(day + timedelta(days=longest))
+        return [(midnight(day), midnight(following))]
 
     return assign
 

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.conversion import LocalDataToArrowConversion
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
@@ -184,9 +185,12 @@ def _add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
         written.rename(hidden)
         shutil.rmtree(parts)
     else:
-        pq.write_table(
-            LocalDataToArrowConversion.convert(batch, schema, use_large_var_types=False), hidden
+        table = (
+            LocalDataToArrowConversion.convert(batch, schema, use_large_var_types=False)
+            if batch
+            else to_arrow_schema(schema, timezone="UTC").empty_table()
         )
+        pq.write_table(table, hidden)
     modified = _FIRST_MODIFIED + number
     os.utime(hidden, (modified, modified))
     hidden.rename(path)
