@@ -111,7 +111,7 @@ def run_stream(
 
     try:
         for batch in batches:
-            _add_batch(folder / "input", batch, struct)
+            add_batch(folder / "input", batch, struct)
         rows = (
             spark.readStream.schema(struct)
             .option("maxFilesPerTrigger", 1)
@@ -171,7 +171,7 @@ def parse_schema(schema: str) -> StructType:
     return parsed
 
 
-def _add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
+def add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
     """Write a file that Spark takes for newer than those that are there."""
     folder.mkdir(parents=True, exist_ok=True)
     number = len(list(folder.iterdir()))
