@@ -1,4 +1,4 @@
-"""FAILS: a session with closed="right" fires at its end, not past it. To go into tests/end_to_end."""
+"""A session that includes its end fires past it."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,6 +26,8 @@ def test_a_session_that_includes_its_end_fires_past_it(
 
     # a's session ends at 10. Batch 2 fires by a watermark of 10, batch 3 by one of 11.
     batches = [[("a", at(5))], [("b", at(10))], [("b", at(11))], [("b", at(12))]]
-    outcome = run_stream(spark, pipeline, "key string, time timestamp", batches, checkpoint=tmp_path)
+    outcome = run_stream(
+        spark, pipeline, "key string, time timestamp", batches, checkpoint=tmp_path
+    )
     fired = {id_ for id_, rows in outcome.by_batch.items() for row in rows if row["key"] == "a"}
     assert fired == {batch}

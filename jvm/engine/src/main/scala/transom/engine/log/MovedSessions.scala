@@ -3,7 +3,7 @@ package transom.engine.log
 /** Sessions on their way into the next pane. They stay in memory if that is due as well, which
   * spares the state what a long session is in between.
   */
-private final class MovedSessions(panes: Panes, to: Long) {
+private final class MovedSessions(panes: Panes, val to: Long) {
   private lazy val writer = new SegmentWriter
   private var held = Vector.empty[Array[Byte]]
   private var bytes = 0L

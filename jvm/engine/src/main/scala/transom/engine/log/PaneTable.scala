@@ -1,6 +1,9 @@
 package transom.engine.log
 
+import java.nio.ByteBuffer
 import java.util.Arrays
+
+import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.KeyGroups
 
@@ -10,34 +13,40 @@ import transom.engine.KeyGroups
   * bits of the hash, so the table is handed out in order of (hash, key) nearly without sorting.
   */
 final class PaneTable {
-  private var bytes = new Array[Byte](1 << 10)
-  private var view = Segment.view(bytes)
+  import PaneTable._
+
+  // Pages grow and are never copied. A record lies in one of them; where, is an int: the number of
+  // the page in its upper bits.
+  private val pages = ArrayBuffer.empty[ByteBuffer]
+  private var page = addPage(FirstPage)
   private var end = 0
+  private var pageBytes = FirstPage.toLong
   private var records = 0
 
   // Lower half of the hash, then one more than where the record lies; 0 is an empty slot.
-  private var bits = 5
-  private var slots = new Array[Long](PaneTable.slotsFor(bits))
+  private var bits = 4
+  private var slots = new Array[Long](slotsFor(bits))
 
+  private var located = page
   private val writer = new SegmentWriter
   private val key = new Slice
   private val accumulator = new Slice
   private val bounds = new SessionBounds
 
-  /** Bytes taken by records. */
-  def size: Int = end
+  /** Bytes that the table takes. */
+  def size: Long = pageBytes + slots.length * 8L
 
-  /** What `locate` answers points into this array, until the next call. */
-  def array: Array[Byte] = bytes
+  /** What `locate` has answered points into this array. */
+  def array: Array[Byte] = located.array
 
   /** Where the accumulator of a key lies; that of a new key is a copy of `fresh`. */
   def locate(key: Slice, fresh: Array[Byte]): Int = {
     val needed = Segment.RecordHeaderSize + key.length + fresh.length
-    if (needed > bytes.length - end) growBytes(needed)
+    if (needed > page.capacity - end) nextPage(needed)
     // The key is written where a new record's would be. It stays there only if it is new.
     val keyAt = end + Segment.RecordHeaderSize
-    System.arraycopy(key.bytes, key.offset, bytes, keyAt, key.length)
-    val hash = KeyGroups.hash(view, keyAt, key.length)
+    System.arraycopy(key.bytes, key.offset, page.array, keyAt, key.length)
+    val hash = KeyGroups.hash(page, keyAt, key.length)
     val tag = hash << 32
     var slot = home(hash)
     var entry = slots(slot)
@@ -45,24 +54,30 @@ final class PaneTable {
       slot += 1
       entry = slots(slot)
     }
-    if (entry != 0L) accumulatorAt(position(entry))
-    else {
-      val at = end
-      view.putLong(at, hash).putInt(at + 8, key.length).putInt(at + 12, fresh.length)
-      System.arraycopy(fresh, 0, bytes, keyAt + key.length, fresh.length)
+    if (entry != 0L) {
+      val at = position(entry)
+      located = pageOf(at)
+      offsetOf(at) + Segment.RecordHeaderSize + key.length
+    } else {
+      val at = ((pages.length - 1) << PageBits) | end
+      page.putLong(end, hash).putInt(end + 8, key.length).putInt(end + 12, fresh.length)
+      System.arraycopy(fresh, 0, page.array, keyAt + key.length, fresh.length)
       slots(slot) = tag | (at + 1)
       end += needed
       records += 1
       // The last slot stays empty: there every search ends.
       if (records > (1 << (bits - 1)) || slot >= slots.length - 2) growSlots()
+      located = page
       keyAt + key.length
     }
   }
 
-  /** Moves a session's bounds, which stand at the start of its accumulator, to hold a row. */
+  /** Moves a session's bounds, which stand at the start of the located accumulator, to hold a
+    * row.
+    */
   def extend(accumulatorAt: Int, time: Long): Unit = {
-    if (time < view.getLong(accumulatorAt)) view.putLong(accumulatorAt, time)
-    if (time > view.getLong(accumulatorAt + 8)) view.putLong(accumulatorAt + 8, time)
+    if (time < located.getLong(accumulatorAt)) located.putLong(accumulatorAt, time)
+    if (time > located.getLong(accumulatorAt + 8)) located.putLong(accumulatorAt + 8, time)
   }
 
   /** The records as segments, each with its key group.
@@ -75,7 +90,7 @@ final class PaneTable {
   def segments(keyGroups: Int, withBounds: Boolean)(
       written: Slice => Slice): Iterator[(Int, Array[Byte])] = {
     val order = sorted()
-    def groupAt(i: Int): Int = KeyGroups.groupOf(view.getLong(order(i)), keyGroups)
+    def groupAt(i: Int): Int = KeyGroups.groupOf(hashAt(order(i)), keyGroups)
     new Iterator[(Int, Array[Byte])] {
       private var at = 0
       override def hasNext: Boolean = at < records
@@ -91,14 +106,17 @@ final class PaneTable {
   }
 
   private def append(at: Int, withBounds: Boolean, written: Slice => Slice): Unit = {
-    val from = accumulatorAt(at)
-    val length = view.getInt(at + 12)
-    key.set(bytes, at + Segment.RecordHeaderSize, view.getInt(at + 8))
+    val in = pageOf(at)
+    val offset = offsetOf(at)
+    val hash = in.getLong(offset)
+    key.set(in.array, offset + Segment.RecordHeaderSize, in.getInt(offset + 8))
+    val from = key.offset + key.length
+    val length = in.getInt(offset + 12)
     if (withBounds) {
-      bounds.set(view.getLong(from), view.getLong(from + 8), view.getLong(from + 16))
-      accumulator.set(bytes, from + SessionBounds.Size, length - SessionBounds.Size)
-      writer.append(view.getLong(at), key, bounds, written(accumulator))
-    } else writer.append(view.getLong(at), key, written(accumulator.set(bytes, from, length)))
+      bounds.set(in.getLong(from), in.getLong(from + 8), in.getLong(from + 16))
+      accumulator.set(in.array, from + SessionBounds.Size, length - SessionBounds.Size)
+      writer.append(hash, key, bounds, written(accumulator))
+    } else writer.append(hash, key, written(accumulator.set(in.array, from, length)))
   }
 
   /** Where the records lie, in order of (hash, key): that of the slots but for near neighbours.
@@ -125,62 +143,86 @@ final class PaneTable {
   }
 
   private def isAfter(a: Int, b: Int): Boolean = {
-    val hashA = view.getLong(a)
-    val hashB = view.getLong(b)
-    if (hashA != hashB) hashA > hashB
-    else {
-      val keyA = a + Segment.RecordHeaderSize
-      val keyB = b + Segment.RecordHeaderSize
-      val endA = keyA + view.getInt(a + 8)
-      Arrays.compareUnsigned(bytes, keyA, endA, bytes, keyB, keyB + view.getInt(b + 8)) > 0
-    }
+    val hashA = hashAt(a)
+    val hashB = hashAt(b)
+    if (hashA != hashB) hashA > hashB else compareKeys(a, b) > 0
+  }
+
+  private def compareKeys(a: Int, b: Int): Int = {
+    val (pageA, pageB) = (pageOf(a), pageOf(b))
+    val keyA = offsetOf(a) + Segment.RecordHeaderSize
+    val keyB = offsetOf(b) + Segment.RecordHeaderSize
+    Arrays.compareUnsigned(
+      pageA.array,
+      keyA,
+      keyA + pageA.getInt(offsetOf(a) + 8),
+      pageB.array,
+      keyB,
+      keyB + pageB.getInt(offsetOf(b) + 8))
   }
 
   private def home(hash: Long): Int = ((hash ^ Long.MinValue) >>> (64 - bits)).toInt
 
   private def position(entry: Long): Int = entry.toInt - 1
 
-  private def accumulatorAt(at: Int): Int = at + Segment.RecordHeaderSize + view.getInt(at + 8)
+  private def pageOf(at: Int): ByteBuffer = pages(at >>> PageBits)
 
+  private def offsetOf(at: Int): Int = at & (LargestPage - 1)
+
+  private def hashAt(at: Int): Long = pageOf(at).getLong(offsetOf(at))
+
+  /** Whether an entry is that of the key which has just been written to the current page. */
   private def isAt(entry: Long, keyAt: Int, length: Int): Boolean = {
     val at = position(entry)
-    val from = at + Segment.RecordHeaderSize
-    view.getInt(at + 8) == length &&
-    Arrays.equals(bytes, from, from + length, bytes, keyAt, keyAt + length)
+    val in = pageOf(at)
+    val from = offsetOf(at) + Segment.RecordHeaderSize
+    in.getInt(offsetOf(at) + 8) == length &&
+    Arrays.equals(in.array, from, from + length, page.array, keyAt, keyAt + length)
   }
 
-  private def growBytes(needed: Int): Unit = {
-    bytes = Arrays.copyOf(bytes, math.max(bytes.length * 2, Math.addExact(end, needed)))
-    view = Segment.view(bytes)
+  private def nextPage(needed: Int): Unit = {
+    page = addPage(math.max(needed, math.min(page.capacity * 2, LargestPage)))
+    pageBytes += page.capacity
+    end = 0
+  }
+
+  private def addPage(size: Int): ByteBuffer = {
+    pages += Segment.view(new Array[Byte](size))
+    pages.last
   }
 
   private def growSlots(): Unit = {
+    val entries = slots.filter(_ != 0L)
     var fits = false
     while (!fits) {
       bits += 1
-      slots = new Array[Long](PaneTable.slotsFor(bits))
-      fits = enterAll()
+      slots = new Array[Long](slotsFor(bits))
+      fits = enter(entries)
     }
   }
 
-  /** Enters all records; false if the last slot would be taken. */
-  private def enterAll(): Boolean = {
-    var at = 0
+  /** Enters the records anew; false if the last slot would be taken. */
+  private def enter(entries: Array[Long]): Boolean = {
     var highest = 0
-    while (at < end && highest < slots.length - 1) {
-      val hash = view.getLong(at)
-      var slot = home(hash)
+    var i = 0
+    while (i < entries.length && highest < slots.length - 1) {
+      var slot = home(hashAt(position(entries(i))))
       while (slots(slot) != 0L) slot += 1
-      slots(slot) = (hash << 32) | (at + 1)
+      slots(slot) = entries(i)
       highest = math.max(highest, slot)
-      at = accumulatorAt(at) + view.getInt(at + 12)
+      i += 1
     }
     highest < slots.length - 1
   }
 }
 
 private object PaneTable {
+  private val PageBits = 18
+
+  /** Below what the G1 collector counts as humongous, also in small heaps. */
+  private val LargestPage = 1 << PageBits
+  private val FirstPage = 1 << 9
 
   /** Searches go upwards only, so those from the topmost slots need room behind them. */
-  private def slotsFor(bits: Int): Int = (1 << bits) + 64
+  private def slotsFor(bits: Int): Int = (1 << bits) + 32
 }

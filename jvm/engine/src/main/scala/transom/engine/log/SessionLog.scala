@@ -48,6 +48,11 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
     val pane = panes.append(start, segment)
     pane.due = math.min(pane.due, Segment.due(segment))
+    compact(pane)
+  }
+
+  /** Merges runs of a pane that has got too many. */
+  private def compact(pane: Pane): Unit = {
     val runs = panes.crowded(pane)
     // What older runs hold may keep a session open that seems closed by the newer ones alone.
     val isWhole = runs.length == pane.runs.length
@@ -82,6 +87,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         writer.append(row.hash, row.key, bounds, row.accumulator)
       }
       writer.close()
+      panes.get(pane).foreach(compact)
     }
     late.filterNot(joined.toSet)
   }
@@ -166,6 +172,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
         p.due = stillDue
       }
       carried = moved.close(watermark - gap)
+      if (carried.isEmpty) panes.get(moved.to).foreach(compact)
     }
   }
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UnaryNode}
-import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
 /** Map side of a window stage: rows in, segments by key group and pane out. */
@@ -66,7 +66,7 @@ object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case PaneSegments(stage, columns, operator, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(stage.columns))
-      PackExec(stage, input, output, operator, planLater(below)) :: Nil
+      PackExec(stage, input, output, operator, below) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
     case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
@@ -83,7 +83,7 @@ object WindowStrategy extends SparkStrategy {
     */
   private def readingFrom(
       child: LogicalPlan,
-      columns: Seq[(Attribute, Attribute)]): (Seq[Attribute], LogicalPlan) = {
+      columns: Seq[(Attribute, Attribute)]): (Seq[Attribute], SparkPlan) = {
     val (sources, below) = child match {
       case Project(list, grandchild) => (AttributeMap(list.flatMap(source)), grandchild)
       case other => (AttributeMap(other.output.map(a => a -> a)), other)
@@ -91,10 +91,11 @@ object WindowStrategy extends SparkStrategy {
     val renamed = columns.flatMap { case (from, to) => sources.get(from).map(_ -> to) }.distinct
     val names = AttributeMap(renamed)
     if (renamed.length == columns.distinct.length && names.size == renamed.length)
-      (below.output.toVector.map(a => names.getOrElse(a, a)), below)
+      (below.output.toVector.map(a => names.getOrElse(a, a)), planLater(below))
     else {
       val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
-      (own.map(_.toAttribute), Project(own, child))
+      // Not a logical node: adaptive execution would look for it in the plan of the query.
+      (own.map(_.toAttribute), ProjectExec(own, planLater(child)))
     }
   }
 

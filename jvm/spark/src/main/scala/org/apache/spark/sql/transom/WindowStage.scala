@@ -40,6 +40,9 @@ final case class WindowStage(
 
   def name: String = spec.name
 
+  /** Short: it stands in each of the plans that Spark prints of a query. */
+  override def toString: String = s"stage $name"
+
   def functions: Seq[AggregateFunction] = aggregates.map(_.aggregateFunction)
 
   /** The columns of an accumulator. */
