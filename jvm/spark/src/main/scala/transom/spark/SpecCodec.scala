@@ -163,6 +163,7 @@ object SpecCodec {
         "max_check" -> ">=",
         "late_start" -> "open")
     case Global => obj("kind" -> "global")
+    case other => throw notInMessages(other)
   }
 
   private def writeGrid(window: GridWindow): ObjectNode = window match {
@@ -189,11 +190,15 @@ object SpecCodec {
     case AfterCount(rows) => obj("kind" -> "after_count", "rows" -> rows)
     case EndOfStream => obj("kind" -> "end_of_stream")
     case Never => obj("kind" -> "never")
+    case other => throw notInMessages(other)
   }
 
   private def writeFunction(function: Function): ObjectNode = function match {
     case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
   }
+
+  private def notInMessages(part: Any): Throwable =
+    new IllegalArgumentException(s"messages of version $Version have no $part")
 
   private def nameOf[T](value: T, names: Seq[(String, T)]): String =
     names.collectFirst { case (name, `value`) => name }.get

@@ -48,25 +48,6 @@ final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extend
   delayUs.foreach(Check.notNegative("delay_us", _))
 }
 
-/** When a window gives results. */
-sealed trait Trigger
-
-/** At the end of the window, before it as `early` says, after it as `late` says. */
-final case class AfterWatermark(
-    early: Option[Trigger] = None,
-    late: Option[Trigger] = Some(AfterCount(1)))
-    extends Trigger
-
-final case class AfterCount(rows: Int) extends Trigger {
-
-  Check.positive("rows", rows)
-}
-
-/** When the input ends: a static DataFrame, or a stream that is drained. */
-case object EndOfStream extends Trigger
-
-case object Never extends Trigger
-
 /** What is computed from the rows of a window. */
 sealed trait Function
 

@@ -112,8 +112,55 @@ final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed 
   Check.positive("gap_us", gapUs)
 }
 
+/** Sessions whose rows each bring their gap. */
+final case class DynamicSession(
+    gapColumn: Int,
+    inclusive: Boolean = true,
+    closed: Closed = Closed.Left)
+    extends Window
+
 /** One window for all time. */
 case object Global extends Window
+
+/** Windows of `size` rows, one every `slide` rows.
+  *
+  * @param partial
+  *   give a result every `slide` rows, of the last `size` rows or as many as there are; if not,
+  *   full windows alone do
+  */
+final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = false)
+    extends Window {
+
+  Check.positive("size", size)
+  slide.foreach(Check.positive("slide", _))
+
+  def step: Int = slide.getOrElse(size)
+
+  /** Whether windows have numbers. Side by side they are full when they fire, either way. */
+  def isNumbered: Boolean = !partial || step == size
+}
+
+/** Windows that each row lists.
+  *
+  * @param merging
+  *   whether windows of a key that meet become one
+  */
+final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window
+
+/** How far windows of one size are moved, beyond their offset, so that not all fire at once. */
+sealed trait Stagger
+
+object Stagger {
+
+  /** Not at all. */
+  case object Aligned extends Stagger
+
+  /** By a number drawn for each key group. */
+  case object Random extends Stagger
+
+  /** By as much as the group's first row came after the start of its window. */
+  case object Natural extends Stagger
+}
 
 private object Check {
 

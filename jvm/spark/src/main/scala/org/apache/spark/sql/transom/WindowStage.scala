@@ -111,6 +111,7 @@ object Windows {
     case spec.Global => GridWindows(GlobalGrid, 0L)
     case session: spec.Session =>
       SessionWindows(session.gapUs, session.inclusive, shiftOf(session.closed))
+    case other => throw new IllegalArgumentException(s"$other are no windows of the pane log")
   }
 
   private def shiftOf(closed: spec.Closed): Long = if (closed == spec.Closed.Right) 1L else 0L

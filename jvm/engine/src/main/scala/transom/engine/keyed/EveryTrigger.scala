@@ -1,0 +1,80 @@
+package transom.engine.keyed
+
+import transom.engine.Ticks
+
+/** At regular times and at the end of the window (flink.md 5.4, 5.5, 9.2).
+  *
+  * @param timeline
+  *   what the times are told by
+  * @param aligned
+  *   whether they are multiples of the interval, counted from 1970; if not, the first row of the
+  *   window starts them
+  * @param slot
+  *   the next one
+  */
+final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolean, slot: Int)
+    extends TriggerLogic[R, A] {
+
+  override def slots: Int = 1
+
+  override def onRow(window: TriggerContext[R, A]): TriggerResult = {
+    val isPast = window.timeline != Timeline.Clock && window.end <= window.watermark
+    if (isPast && timeline == Timeline.Event) TriggerResult.Fire
+    else {
+      if (!isPast && window.timeline != Timeline.Clock) {
+        window.addTimer(Timeline.Event, window.end)
+      }
+      if (!window.isSet(slot)) {
+        val time = if (timeline == Timeline.Event) window.time else window.rowClock
+        // Truncating, as in Flink: before 1970 the first time is one interval later.
+        set(next(if (aligned) time - time % interval else time, window), window)
+      }
+      TriggerResult.Continue
+    }
+  }
+
+  override def onTimer(
+      timeline: Timeline,
+      due: Long,
+      window: TriggerContext[R, A]): TriggerResult =
+    if (timeline == this.timeline && due == window(slot)) {
+      window.unset(slot)
+      if (goesOn(due, window)) set(next(due - 1, window), window)
+      TriggerResult.Fire
+    } else if (timeline == Timeline.Event && due == window.end &&
+      window.timeline != Timeline.Clock) {
+      TriggerResult.Fire
+    } else TriggerResult.Continue
+
+  override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = {
+    val pending = sources.collect { case source if source.isSet(slot) => source(slot) }
+    pending.minOption.foreach(set(_, window))
+  }
+
+  override def clear(window: TriggerContext[R, A]): Unit =
+    if (window.isSet(slot)) {
+      window.removeTimer(timeline, window(slot))
+      window.unset(slot)
+    }
+
+  /** The time after `after`, or else the end of the window. */
+  private def next(after: Long, window: TriggerContext[R, A]): Long = {
+    val due = Ticks.add(Ticks.add(after, interval), 1L)
+    if (hasEnd(window)) math.min(due, window.end) else due
+  }
+
+  // A window for all time would fire for each interval until its end when the input ends.
+  private def goesOn(due: Long, window: TriggerContext[R, A]): Boolean =
+    !hasEnd(window) ||
+      due < window.end &&
+      (window.timeline != Timeline.Endless || window.watermark < window.end)
+
+  private def hasEnd(window: TriggerContext[R, A]): Boolean =
+    window.timeline == timeline ||
+      window.timeline == Timeline.Endless && timeline == Timeline.Event
+
+  private def set(due: Long, window: TriggerContext[R, A]): Unit = {
+    window(slot) = due
+    window.addTimer(timeline, due)
+  }
+}

@@ -1,0 +1,137 @@
+package transom.engine.keyed
+
+import java.util.Arrays
+
+import transom.engine.{GlobalGrid, TimeWindow}
+
+/** Why a window fires, and how far time had come by then. */
+private[keyed] final class Occasion {
+  var cause: Cause = Cause.Rows
+  var watermark: Long = Long.MinValue
+  var clock: Long = Long.MinValue
+
+  /** The timer that was due, if one was, and its timeline. */
+  var due: Long = Occasion.NoTimer
+  var timeline: Timeline = Timeline.Event
+
+  def set(cause: Cause, watermark: Long, clock: Long): this.type = {
+    this.cause = cause
+    this.watermark = watermark
+    this.clock = clock
+    due = Occasion.NoTimer
+    this
+  }
+
+  def timer(timeline: Timeline, due: Long): Unit = {
+    this.timeline = timeline
+    this.due = due
+    cause =
+      if (timeline == Timeline.Clock) Cause.Clock
+      else if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
+      else Cause.Watermark
+  }
+}
+
+private[keyed] object Occasion {
+  val NoTimer: Long = Long.MinValue
+}
+
+/** Hands out the results of windows that fire. */
+private[keyed] final class Firing[R, A <: AnyRef](
+    plan: KeyedPlan[R, A],
+    contents: WindowContents[R, A],
+    times: Contents[R],
+    results: Results[R, A]) {
+  import plan.{assigner, fold}
+
+  def fire(window: WindowState[A], occasion: Occasion): Unit = {
+    val pane = paneOf(window, occasion)
+    if (plan.countsPanes) window.firings += 1
+    if (plan.evicts) evict(window, pane)
+    else if (plan.handsOutRows) {
+      results.firedRows(fired(window, pane, boundsOf(window)), contents.rows(window))
+    } else if (plan.retracts) change(window, pane)
+    else {
+      val accumulator = window.accumulatorBy(fold)
+      results.fired(fired(window, pane, boundsOf(window)), accumulator)
+    }
+  }
+
+  /** Evicts, hands out, evicts again; what is then left are the contents (flink.md 7.2). */
+  private def evict(window: WindowState[A], pane: PaneInfo): Unit = {
+    val all = contents.allRows(window)
+    val before = plan.before.fold(EveryRow)(keep(_, all.toIndexedSeq))
+    val positions = all.indices.filter(before)
+    val kept = positions.map(all)
+    val bounds = if (plan.boundsFromRows) spanOf(kept) else boundsOf(window)
+    if (plan.handsOutRows) results.firedRows(fired(window, pane, bounds), kept.iterator)
+    else results.fired(fired(window, pane, bounds), contents.foldOf(kept))
+    val after = plan.after.fold(EveryRow)(keep(_, kept))
+    val left = positions.indices.filter(after).map(positions).toSet
+    if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
+  }
+
+  private val EveryRow: Int => Boolean = _ => true
+
+  private def keep(evictor: EvictorLogic[R, A], rows: IndexedSeq[R]): Int => Boolean =
+    evictor.keep(
+      rows,
+      if (evictor.readsAccumulator) contents.foldOf(rows) else null.asInstanceOf[A])
+
+  /** Sends what has changed, a result that repeats the one before not at all (flink.md 9.1). What
+    * sessions gave before they merged is taken back too.
+    */
+  private def change(window: WindowState[A], pane: PaneInfo): Unit = {
+    val bounds = boundsOf(window)
+    val result = fold.result(window.accumulatorBy(fold))
+    val isRepeated = window.standing match {
+      case List(before) => before.bounds == bounds && Arrays.equals(before.result, result)
+      case _ => false
+    }
+    if (!isRepeated) {
+      val change = if (window.standing.isEmpty) Change.Insert else Change.UpdateAfter
+      window.standing.foreach { before =>
+        results.changed(fired(window, pane, before.bounds), Change.UpdateBefore, before.result)
+      }
+      results.changed(fired(window, pane, bounds), change, result)
+      window.standing = List(StandingResult(bounds, result))
+    }
+  }
+
+  private def fired(window: WindowState[A], pane: PaneInfo, bounds: TimeWindow): FiredWindow =
+    new FiredWindow(bounds.start, bounds.end, pane, window, assigner.isMerging)
+
+  private def boundsOf(window: WindowState[A]): TimeWindow = assigner match {
+    case _: CountAssigner =>
+      TimeWindow(window.memory(FullCountLogic.First), window.memory(FullCountLogic.Last))
+    case _ => TimeWindow(assigner.begin(window.bounds), assigner.due(window.bounds))
+  }
+
+  private def spanOf(rows: Seq[R]): TimeWindow = {
+    val known = rows.map(times.timeOf).filter(_ != Arrival.NoTime)
+    if (known.isEmpty) TimeWindow(Arrival.NoTime, Arrival.NoTime)
+    else TimeWindow(known.min, known.max)
+  }
+
+  private def paneOf(window: WindowState[A], occasion: Occasion): PaneInfo = {
+    val end = assigner.due(window.bounds)
+    val endsByClock = assigner.timeline == Timeline.Clock
+    val isOwnTimer = occasion.due != Occasion.NoTimer &&
+      (occasion.timeline == Timeline.Clock) == endsByClock
+    val now = if (endsByClock) occasion.clock else occasion.watermark
+    val at = if (isOwnTimer) occasion.due else now
+    val timing =
+      if (isOwnTimer && at == end) Timing.OnTime else if (at < end) Timing.Early else Timing.Late
+    assigner match {
+      case count: CountAssigner =>
+        val number = window.bounds.start / count.slide
+        PaneInfo(0, Timing.OnTime, isLast = true, Some(number), occasion.cause)
+      case _ =>
+        val cleanup = math.min(
+          plan.cleanupOf(window.bounds),
+          if (assigner.timeline == Timeline.Endless) GlobalGrid.EndOfTime else Long.MaxValue)
+        val isLast = isOwnTimer && occasion.due == cleanup
+        PaneInfo(window.firings, timing, isLast, None, occasion.cause)
+    }
+  }
+}

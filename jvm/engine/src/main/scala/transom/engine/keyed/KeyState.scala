@@ -1,0 +1,72 @@
+package transom.engine.keyed
+
+import java.util.{Comparator, TreeMap}
+
+import transom.engine.TimeWindow
+
+/** All that a key remembers, its timers included: a value that the operator is handed, changes
+  * and hands back.
+  */
+final class KeyState[A <: AnyRef] {
+
+  /** By start, then by end. Sessions never intersect, so they lie in order of time. */
+  private[keyed] val windows = new TreeMap[TimeWindow, WindowState[A]](KeyState.ByBounds)
+
+  /** The window of the row before, which is mostly that of the next. */
+  private[keyed] var latest: WindowState[A] = _
+
+  /** Number of the next list of rows. */
+  private[keyed] var nextList = 0L
+
+  /** How many rows came; counted only for count windows. */
+  private[keyed] var rowCount = 0L
+
+  /** A bound: no timer is due earlier. It is not raised when a timer is put off or removed; the
+    * key finds out when it is due.
+    */
+  private[keyed] var watermarkBound = Long.MaxValue
+  private[keyed] var clockBound = Long.MaxValue
+
+  /** What the user's function keeps for the key, for good; null at first. */
+  var userState: Array[Byte] = _
+
+  /** The watermark from which on the key has to be advanced; `Long.MaxValue` for never. */
+  def nextDue: Long = watermarkBound
+
+  /** The same on the wall clock. */
+  def nextClockDue: Long = clockBound
+
+  /** Whether nothing has to be kept for the key. */
+  def isEmpty: Boolean = windows.isEmpty && rowCount == 0 && userState == null
+
+  /** How many windows are open. */
+  def size: Int = windows.size
+
+  private[keyed] def add(window: WindowState[A]): Unit = {
+    windows.put(window.bounds, window)
+    latest = window
+  }
+
+  private[keyed] def remove(window: WindowState[A]): Unit = {
+    windows.remove(window.bounds)
+    if (latest eq window) latest = null
+  }
+
+  private[keyed] def note(timeline: Timeline, due: Long): Unit =
+    if (timeline == Timeline.Clock) clockBound = math.min(clockBound, due)
+    else watermarkBound = math.min(watermarkBound, due)
+
+  /** Looks up when the next timer is really due. */
+  private[keyed] def rebound(timeline: Timeline): Unit = {
+    var first = Long.MaxValue
+    windows.values.forEach(window => first = math.min(first, window.timers(timeline).first))
+    if (timeline == Timeline.Clock) clockBound = first else watermarkBound = first
+  }
+}
+
+private[keyed] object KeyState {
+  val ByBounds: Comparator[TimeWindow] = (a, b) => {
+    val order = java.lang.Long.compare(a.start, b.start)
+    if (order != 0) order else java.lang.Long.compare(a.end, b.end)
+  }
+}

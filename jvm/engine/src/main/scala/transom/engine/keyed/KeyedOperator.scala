@@ -1,0 +1,211 @@
+package transom.engine.keyed
+
+import java.util.PriorityQueue
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.{GlobalGrid, TimeWindow}
+
+/** The window operator of one key at a time, after Flink's. It holds nothing of a key: the caller
+  * hands it the key's state, and points `contents` and `results` at the key.
+  *
+  * Times are microseconds. A watermark says that nothing before it is to come, a clock that it is
+  * passed: windows end, and timers are due, at the first one that is not below their time.
+  */
+final class KeyedOperator[R, A <: AnyRef](
+    plan: KeyedPlan[R, A],
+    rows: Contents[R],
+    results: Results[R, A]) {
+  import plan.{assigner, trigger}
+
+  private val contents = new WindowContents(plan, rows)
+  private val firing = new Firing(plan, contents, rows, results)
+  private val context = new WindowContext(plan, rows)
+  private val occasion = new Occasion
+  private val assigned = ArrayBuffer.empty[TimeWindow]
+  private val missed = ArrayBuffer.empty[TimeWindow]
+  private val counts: Option[CountAssigner] =
+    Some(assigner).collect { case count: CountAssigner => count }
+
+  /** Takes a row, once the key's time has moved to where the row's was when it came. */
+  def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
+    advance(state, arrival.watermark, arrival.clock)
+    assigned.clear()
+    missed.clear()
+    assigner.assign(arrival, state.rowCount, assigned)
+    context.open(state, arrival.watermark, arrival.clock)
+    context.setRow(row, arrival)
+    var i = 0
+    while (i < assigned.length) {
+      val bounds = assigned(i)
+      val window = if (assigner.isMerging) join(state, bounds) else find(state, bounds)
+      if (window == null) missed += bounds else take(state, window, row, arrival)
+      i += 1
+    }
+    if (counts.isDefined) countRow(state)
+    if (assigned.isEmpty) Disposition.NoWindow
+    else if (missed.isEmpty) Disposition.Taken
+    else if (missed.length < assigned.length) Disposition.PartlyLate
+    else Disposition.Late
+  }
+
+  /** The windows that were closed when the last row came, as instants. */
+  def missedWindows: Seq[TimeWindow] =
+    missed.iterator
+      .map(window => TimeWindow(assigner.begin(window), assigner.due(window)))
+      .toVector
+
+  /** Moves the key's time; what is due fires, and what is over is forgotten. */
+  def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+    if (watermark >= state.nextDue) wake(state, Timeline.Event, watermark, watermark, clock)
+    if (clock >= state.nextClockDue) wake(state, Timeline.Clock, clock, watermark, clock)
+    if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
+  }
+
+  /** Ends a micro-batch, for keys that had rows in it. */
+  def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+    context.open(state, watermark, clock)
+    occasion.set(Cause.Batch, watermark, clock)
+    state.windows.values.toArray(Array.empty[WindowState[A]]).foreach { window =>
+      handle(trigger.onBatchEnd(context.pointAt(window)), window)
+      if (window.isIdle) state.remove(window)
+    }
+  }
+
+  private def find(state: KeyState[A], bounds: TimeWindow): WindowState[A] = {
+    val latest = state.latest
+    if (latest != null && latest.bounds == bounds) latest
+    else {
+      val found = state.windows.get(bounds)
+      if (found != null) state.latest = found
+      if (found != null || isLate(bounds)) found else open(state, bounds)
+    }
+  }
+
+  /** The window that `own` becomes a part of. One that meets a live window is never late, however
+    * old it is (flink.md 6.5).
+    */
+  private def join(state: KeyState[A], own: TimeWindow): WindowState[A] = {
+    val latest = state.latest
+    if (latest != null && latest.bounds.covers(own)) latest
+    else {
+      val met = MergingWindows.meeting(state.windows, own, assigner.isInclusive)
+      if (met.isEmpty) if (isLate(own)) null else open(state, own)
+      else if (met.length == 1 && met.head.bounds.covers(own)) met.head
+      else merge(state, met, own)
+    }
+  }
+
+  private def merge(
+      state: KeyState[A],
+      sources: ArrayBuffer[WindowState[A]],
+      own: TimeWindow): WindowState[A] = {
+    sources.foreach(state.remove)
+    val merged = open(state, sources.foldLeft(own)(_ cover _.bounds))
+    contents.merge(sources, merged)
+    merged.firings = sources.iterator.map(_.firings).sum
+    merged.standing = sources.iterator.flatMap(_.standing).toList
+    trigger.onMerge(sources.iterator.map(new MergedMemory(_)).toVector, context.pointAt(merged))
+    merged
+  }
+
+  private def open(state: KeyState[A], bounds: TimeWindow): WindowState[A] = {
+    val window = new WindowState[A](bounds)
+    state.add(window)
+    window
+  }
+
+  private def isLate(bounds: TimeWindow): Boolean =
+    assigner.timeline == Timeline.Event && plan.cleanupOf(bounds) <= context.watermark
+
+  private def take(
+      state: KeyState[A],
+      window: WindowState[A],
+      row: R,
+      arrival: Arrival): Unit = {
+    contents.add(state, window, row)
+    val result = trigger.onRow(context.pointAt(window))
+    if (result ne TriggerResult.Continue) {
+      occasion.set(Cause.Rows, arrival.watermark, arrival.clock)
+      handle(result, window)
+    }
+    val cleanup = plan.cleanupOf(window.bounds)
+    if (cleanup != Long.MaxValue) context.addTimer(assigner.timeline, cleanup)
+    if (result.purges) {
+      if (counts.isDefined) forget(state, window) else if (window.isIdle) state.remove(window)
+    }
+  }
+
+  private def handle(result: TriggerResult, window: WindowState[A]): Unit = {
+    if (result.fires && !contents.isEmpty(window)) firing.fire(window, occasion)
+    if (result.purges) contents.clear(window)
+  }
+
+  /** Runs the timers of one timeline in the order of their times, those they set included. */
+  private def wake(
+      state: KeyState[A],
+      timeline: Timeline,
+      until: Long,
+      watermark: Long,
+      clock: Long): Unit = {
+    val queue = new PriorityQueue[Wake[A]]
+    def enqueue(window: WindowState[A]): Unit = {
+      val due = window.timers(timeline).first
+      if (due <= until) queue.add(new Wake(due, window))
+    }
+    state.windows.values.forEach(window => enqueue(window))
+    context.open(state, watermark, clock)
+    while (!queue.isEmpty) {
+      val next = queue.poll()
+      occasion.set(Cause.Rows, watermark, clock).timer(timeline, next.due)
+      callBack(state, next.window, timeline, next.due)
+      if (state.windows.get(next.window.bounds) eq next.window) enqueue(next.window)
+    }
+    state.rebound(timeline)
+  }
+
+  private def callBack(
+      state: KeyState[A],
+      window: WindowState[A],
+      timeline: Timeline,
+      due: Long): Unit = {
+    window.timers(timeline).remove(due)
+    handle(trigger.onTimer(timeline, due, context.pointAt(window)), window)
+    // The trigger comes first and may fire one last time (flink.md 3.5).
+    val isCleanup = timeline == assigner.timeline && due == plan.cleanupOf(window.bounds)
+    if (isCleanup) forget(state, window) else if (window.isIdle) state.remove(window)
+  }
+
+  private def forget(state: KeyState[A], window: WindowState[A]): Unit = {
+    contents.clear(window)
+    trigger.clear(context.pointAt(window))
+    state.remove(window)
+  }
+
+  /** Windows without end live until the input ends, others that outlast even that with them. */
+  private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
+    if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {
+      context.open(state, watermark, clock)
+      while (!state.windows.isEmpty) forget(state, state.windows.firstEntry.getValue)
+      state.rowCount = 0L
+      state.rebound(Timeline.Event)
+      state.rebound(Timeline.Clock)
+    }
+
+  private def countRow(state: KeyState[A]): Unit = {
+    state.rowCount += 1
+    // Numbers need not go on where no one sees them.
+    if (!plan.countsPanes && state.windows.isEmpty)
+      counts.foreach(count => state.rowCount %= count.slide)
+  }
+}
+
+/** A window whose timer is due. */
+private[keyed] final class Wake[A <: AnyRef](val due: Long, val window: WindowState[A])
+    extends Comparable[Wake[A]] {
+
+  override def compareTo(other: Wake[A]): Int = {
+    val order = java.lang.Long.compare(due, other.due)
+    if (order != 0) order else KeyState.ByBounds.compare(window.bounds, other.window.bounds)
+  }
+}

@@ -1,0 +1,95 @@
+package transom.engine.keyed
+
+import java.util.Arrays
+
+/** Writes numbers in as few bytes as they need. Reused: one an instance of the codec. */
+private[keyed] final class StateWriter {
+  private var bytes = new Array[Byte](256)
+  private var position = 0
+
+  def byte(value: Int): Unit = {
+    reserve(1)
+    bytes(position) = value.toByte
+    position += 1
+  }
+
+  /** Seven bits a byte, lowest first; negative numbers take ten bytes. */
+  def unsigned(value: Long): Unit = {
+    reserve(10)
+    var rest = value
+    while ((rest & ~0x7fL) != 0) {
+      bytes(position) = (rest & 0x7f | 0x80).toByte
+      position += 1
+      rest >>>= 7
+    }
+    bytes(position) = rest.toByte
+    position += 1
+  }
+
+  /** Small numbers of either sign take few bytes. */
+  def signed(value: Long): Unit = unsigned((value << 1) ^ (value >> 63))
+
+  def array(from: Array[Byte], offset: Int, length: Int): Unit = {
+    unsigned(length)
+    reserve(length)
+    System.arraycopy(from, offset, bytes, position, length)
+    position += length
+  }
+
+  def array(from: Array[Byte]): Unit = array(from, 0, from.length)
+
+  /** What was written; the writer starts anew. */
+  def take(): Array[Byte] = {
+    val written = Arrays.copyOf(bytes, position)
+    position = 0
+    written
+  }
+
+  private def reserve(more: Int): Unit =
+    if (more > bytes.length - position) {
+      bytes = Arrays.copyOf(bytes, math.max(2 * bytes.length, Math.addExact(position, more)))
+    }
+}
+
+private[keyed] final class StateReader(val bytes: Array[Byte]) {
+  private var position = 0
+
+  def offset: Int = position
+
+  def byte(): Int = {
+    val value = bytes(position)
+    position += 1
+    value & 0xff
+  }
+
+  def unsigned(): Long = {
+    var value = 0L
+    var shift = 0
+    var next = byte()
+    while ((next & 0x80) != 0) {
+      value |= (next & 0x7fL) << shift
+      shift += 7
+      next = byte()
+    }
+    value | next.toLong << shift
+  }
+
+  def signed(): Long = {
+    val value = unsigned()
+    (value >>> 1) ^ -(value & 1)
+  }
+
+  def array(): Array[Byte] = {
+    val length = unsigned().toInt
+    val from = position
+    position += length
+    Arrays.copyOfRange(bytes, from, position)
+  }
+
+  /** Steps over an array and answers its length. */
+  def skipArray(): Int = {
+    val length = unsigned().toInt
+    position += length
+    length
+  }
+}

@@ -1,0 +1,196 @@
+package transom.engine.keyed
+
+import transom.engine.TimeWindow
+
+/** The state of a key as bytes.
+  *
+  * {{{
+  * key      version, number of the next list, row count, user state, windows, by start and end
+  * window   start less that of the window before, length, parts, then each part that is there:
+  *          accumulator, memory, timers, rows, firings, standing results, user state
+  * }}}
+  *
+  * Accumulators that no one has looked at are copied as they are. One instance serves one task.
+  */
+final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
+  import StateCodec._
+
+  private val out = new StateWriter
+
+  def encode(state: KeyState[A]): Array[Byte] = {
+    out.byte(Version)
+    out.unsigned(state.nextList)
+    out.unsigned(state.rowCount)
+    writeOptional(state.userState)
+    out.unsigned(state.windows.size)
+    var start = 0L
+    state.windows.values.forEach { window =>
+      out.signed(window.bounds.start - start)
+      start = window.bounds.start
+      write(window)
+    }
+    out.take()
+  }
+
+  def decode(bytes: Array[Byte]): KeyState[A] = {
+    val in = new StateReader(bytes)
+    val version = in.byte()
+    if (version != Version) throw new UnknownStateVersion(version)
+    val state = new KeyState[A]
+    state.nextList = in.unsigned()
+    state.rowCount = in.unsigned()
+    state.userState = readOptional(in)
+    var left = in.unsigned()
+    var start = 0L
+    while (left > 0) {
+      start += in.signed()
+      val window = read(in, start)
+      state.add(window)
+      state.note(Timeline.Event, window.watermarkTimers.first)
+      state.note(Timeline.Clock, window.clockTimers.first)
+      left -= 1
+    }
+    state
+  }
+
+  private def write(window: WindowState[A]): Unit = {
+    val end = window.bounds.end
+    out.signed(end - window.bounds.start)
+    val hasMemory = !window.remembersNothing
+    val hasRows = window.rows != null && (!window.rows.isEmpty || window.rows.next > 0)
+    out.byte(
+      flag(window.hasAccumulator, Accumulator) | flag(hasMemory, Memory) |
+        flag(!window.watermarkTimers.isEmpty, WatermarkTimers) |
+        flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
+        flag(window.firings > 0, Firings) | flag(window.standing.nonEmpty, Standing) |
+        flag(window.userState != null, UserState))
+    if (window.hasAccumulator) writeAccumulator(window)
+    if (hasMemory) {
+      out.unsigned(window.memory.length)
+      window.memory.foreach { value =>
+        out.byte(if (value == WindowState.Unset) 0 else 1)
+        if (value != WindowState.Unset) out.signed(value)
+      }
+    }
+    if (!window.watermarkTimers.isEmpty) write(window.watermarkTimers, end)
+    if (!window.clockTimers.isEmpty) write(window.clockTimers, end)
+    if (hasRows) write(window.rows)
+    if (window.firings > 0) out.unsigned(window.firings)
+    if (window.standing.nonEmpty) {
+      out.unsigned(window.standing.length)
+      window.standing.foreach { case StandingResult(bounds, result) =>
+        out.signed(bounds.start - end)
+        out.signed(bounds.end - end)
+        out.array(result)
+      }
+    }
+    if (window.userState != null) out.array(window.userState)
+  }
+
+  private def read(in: StateReader, start: Long): WindowState[A] = {
+    val end = start + in.signed()
+    val window = new WindowState[A](TimeWindow(start, end))
+    val parts = in.byte()
+    if ((parts & Accumulator) != 0) {
+      window.encodedLength = in.skipArray()
+      window.encodedFrom = in.offset - window.encodedLength
+      window.encoded = in.bytes
+    }
+    if ((parts & Memory) != 0) {
+      window.memory = Array.fill(in.unsigned().toInt) {
+        if (in.byte() == 0) WindowState.Unset else in.signed()
+      }
+    }
+    if ((parts & WatermarkTimers) != 0) read(in, window.watermarkTimers, end)
+    if ((parts & ClockTimers) != 0) read(in, window.clockTimers, end)
+    if ((parts & Rows) != 0) window.rows = readRows(in)
+    if ((parts & Firings) != 0) window.firings = in.unsigned().toInt
+    if ((parts & Standing) != 0) {
+      window.standing = List.fill(in.unsigned().toInt) {
+        val bounds = TimeWindow(end + in.signed(), end + in.signed())
+        StandingResult(bounds, in.array())
+      }
+    }
+    if ((parts & UserState) != 0) window.userState = in.array()
+    window
+  }
+
+  private def writeAccumulator(window: WindowState[A]): Unit =
+    if (window.encoded != null) {
+      out.array(window.encoded, window.encodedFrom, window.encodedLength)
+    } else {
+      val slice = fold.encode(window.accumulator)
+      out.array(slice.bytes, slice.offset, slice.length)
+    }
+
+  // Timers lie near the end of their window, mostly at it.
+  private def write(timers: Timers, end: Long): Unit = {
+    out.unsigned(timers.size)
+    var i = 0
+    while (i < timers.size) {
+      out.signed(timers(i) - end)
+      i += 1
+    }
+  }
+
+  private def read(in: StateReader, timers: Timers, end: Long): Unit = {
+    var left = in.unsigned()
+    while (left > 0) {
+      timers.add(end + in.signed())
+      left -= 1
+    }
+  }
+
+  private def write(rows: RowRuns): Unit = {
+    out.unsigned(rows.list)
+    out.unsigned(rows.next)
+    out.unsigned(rows.runs.length)
+    rows.runs.foreach { run =>
+      out.unsigned(run.list)
+      out.unsigned(run.from)
+      out.unsigned(run.until - run.from)
+    }
+  }
+
+  private def readRows(in: StateReader): RowRuns = {
+    val rows = new RowRuns(in.unsigned())
+    rows.next = in.unsigned()
+    var left = in.unsigned()
+    while (left > 0) {
+      val list = in.unsigned()
+      val from = in.unsigned()
+      rows.runs += new RowRuns.Run(list, from, from + in.unsigned())
+      left -= 1
+    }
+    rows
+  }
+
+  private def writeOptional(bytes: Array[Byte]): Unit = {
+    out.byte(if (bytes == null) 0 else 1)
+    if (bytes != null) out.array(bytes)
+  }
+
+  private def readOptional(in: StateReader): Array[Byte] =
+    if (in.byte() == 0) null else in.array()
+}
+
+object StateCodec {
+  val Version = 1
+
+  private val Accumulator = 1
+  private val Memory = 2
+  private val WatermarkTimers = 4
+  private val ClockTimers = 8
+  private val Rows = 16
+  private val Firings = 32
+  private val Standing = 64
+  private val UserState = 128
+
+  private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
+}
+
+/** The state was written by another version of the library. */
+final class UnknownStateVersion(val version: Int)
+    extends IllegalStateException(
+      s"the state of a key has format $version, this version reads ${StateCodec.Version}: " +
+        "continue with the version that wrote the checkpoint, or start with a new checkpoint")

@@ -1,0 +1,51 @@
+package transom.engine.keyed
+
+import transom.engine.spec._
+
+/** The functions of the user that triggers and evictors ask, by the columns that the spec names.
+  */
+trait Conditions[R, A] {
+  def condition(column: Int): Condition[R, A]
+  def delta(column: Int): Delta[R]
+}
+
+/** Makes triggers run. */
+object Triggers {
+
+  /** Slots are handed out in the order of the tree, so a trigger's memory depends on its place
+    * alone.
+    */
+  def logic[R, A](trigger: Trigger, asked: Conditions[R, A]): TriggerLogic[R, A] =
+    logic(trigger, asked, 0)
+
+  private def logic[R, A](
+      trigger: Trigger,
+      asked: Conditions[R, A],
+      slot: Int): TriggerLogic[R, A] = {
+    def nested(inner: Trigger, at: Int): TriggerLogic[R, A] = logic(inner, asked, at)
+    trigger match {
+      case AfterWatermark(None, Some(AfterCount(1))) => new EndOfWindowLogic
+      case AfterWatermark(early, late) =>
+        val before = early.map(nested(_, slot + 1))
+        val after = late.map(nested(_, slot + 1 + before.fold(0)(_.slots)))
+        new AfterWatermarkLogic(before, after, slot)
+      case AfterClock => new AfterClockLogic
+      case AfterCount(rows) => new AfterCountLogic(rows, slot)
+      case AfterDelta(column, threshold) =>
+        new AfterDeltaLogic(asked.delta(column), threshold, slot)
+      case Every(interval, clock, aligned) =>
+        val timeline = clock match {
+          case TriggerClock.Event => Timeline.Event
+          case TriggerClock.Processing => Timeline.Clock
+        }
+        new EveryLogic(interval, timeline, aligned, slot)
+      case When(column) => new WhenLogic(asked.condition(column))
+      case EveryBatch => new EveryBatchLogic(slot)
+      case EndOfStream => new EndOfStreamLogic
+      case Never => new NeverLogic
+      case Purging(inner) => new PurgingLogic(nested(inner, slot))
+      case ProcessingTimeout(inner, after, reset, clear) =>
+        new ProcessingTimeoutLogic(nested(inner, slot + 1), after, reset, clear, slot)
+    }
+  }
+}

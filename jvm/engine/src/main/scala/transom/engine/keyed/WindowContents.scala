@@ -1,0 +1,73 @@
+package transom.engine.keyed
+
+import scala.collection.mutable.ArrayBuffer
+
+/** What windows hold, as a fold, as raw rows, or both. */
+private[keyed] final class WindowContents[R, A <: AnyRef](
+    plan: KeyedPlan[R, A],
+    contents: Contents[R]) {
+  import plan.{fold, folds, keepsRows}
+
+  def isEmpty(window: WindowState[A]): Boolean =
+    if (keepsRows) window.rows == null || window.rows.isEmpty else !window.hasAccumulator
+
+  def add(state: KeyState[A], window: WindowState[A], row: R): Unit = {
+    if (folds) {
+      val accumulator = window.accumulatorBy(fold)
+      window.setAccumulator(
+        fold.add(if (accumulator == null) fold.create() else accumulator, row))
+    }
+    if (keepsRows) {
+      if (window.rows == null) {
+        window.rows = new RowRuns(state.nextList)
+        state.nextList += 1
+      }
+      contents.put(window.rows.list, window.rows.grow(), row)
+    }
+  }
+
+  /** Moves what `sources` hold, in their order, into a window that is still empty. Rows stay where
+    * they are.
+    */
+  def merge(sources: collection.Seq[WindowState[A]], window: WindowState[A]): Unit =
+    sources.foreach { source =>
+      val from = source.accumulatorBy(fold)
+      if (from != null) {
+        val into = window.accumulatorBy(fold)
+        window.setAccumulator(if (into == null) from else fold.merge(into, from))
+      }
+      if (source.rows != null) {
+        if (window.rows == null) window.rows = source.rows else window.rows.join(source.rows)
+      }
+    }
+
+  def clear(window: WindowState[A]): Unit = {
+    window.setAccumulator(null.asInstanceOf[A])
+    if (window.rows != null) {
+      window.rows.places.foreach { case (list, place) => contents.remove(list, place) }
+      window.rows.runs.clear()
+    }
+  }
+
+  def rows(window: WindowState[A]): Iterator[R] =
+    window.rows.places.map { case (list, place) => contents.get(list, place) }
+
+  def foldOf(rows: IterableOnce[R]): A =
+    rows.iterator.foldLeft(fold.create())(fold.add)
+
+  /** Lets go of all rows but those at the positions that `keep` says. */
+  def retain(window: WindowState[A], rows: IndexedSeq[R], keep: Int => Boolean): Unit = {
+    window.rows.places.zipWithIndex.foreach { case ((list, place), i) =>
+      if (!keep(i)) contents.remove(list, place)
+    }
+    window.rows.retain(keep)
+    if (folds && window.rows.size < rows.length) {
+      val left = rows.indices.filter(keep)
+      window.setAccumulator(
+        if (left.isEmpty) null.asInstanceOf[A] else foldOf(left.iterator.map(rows)))
+    }
+  }
+
+  /** All rows of a window, where an evictor has to see them at once. */
+  def allRows(window: WindowState[A]): ArrayBuffer[R] = ArrayBuffer.from(rows(window))
+}

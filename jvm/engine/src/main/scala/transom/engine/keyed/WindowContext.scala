@@ -1,0 +1,86 @@
+package transom.engine.keyed
+
+import java.util.Arrays
+
+/** A window of a key, as its trigger sees it. One instance serves a task; it is pointed at one
+  * window after the other.
+  */
+private[keyed] final class WindowContext[R, A <: AnyRef](
+    plan: KeyedPlan[R, A],
+    contents: Contents[R])
+    extends TriggerContext[R, A] {
+
+  private var state: KeyState[A] = _
+  private var window: WindowState[A] = _
+  private var arrival: Arrival = _
+  private var newRow: R = _
+  private var nowWatermark = Long.MinValue
+  private var nowClock = Long.MinValue
+
+  def open(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+    this.state = state
+    nowWatermark = watermark
+    nowClock = clock
+  }
+
+  def setRow(row: R, arrival: Arrival): Unit = {
+    newRow = row
+    this.arrival = arrival
+  }
+
+  def pointAt(window: WindowState[A]): this.type = {
+    this.window = window
+    this
+  }
+
+  override def timeline: Timeline = plan.assigner.timeline
+  override def end: Long = plan.assigner.due(window.bounds)
+  override def watermark: Long = nowWatermark
+  override def clock: Long = nowClock
+  override def row: R = newRow
+  override def time: Long = arrival.time
+  override def rowClock: Long = arrival.clock
+  override def accumulator: A = window.accumulatorBy(plan.fold)
+
+  override def apply(slot: Int): Long =
+    if (window.memory == null) WindowState.Unset else window.memory(slot)
+
+  override def update(slot: Int, value: Long): Unit = {
+    if (window.memory == null && value != WindowState.Unset) {
+      window.memory = new Array[Long](plan.trigger.slots)
+      Arrays.fill(window.memory, WindowState.Unset)
+    }
+    if (window.memory != null) window.memory(slot) = value
+  }
+
+  override def addTimer(timeline: Timeline, due: Long): Unit = {
+    window.timers(timeline).add(due)
+    state.note(timeline, due)
+  }
+
+  override def removeTimer(timeline: Timeline, due: Long): Unit =
+    window.timers(timeline).remove(due)
+
+  // A list of its own, of one row: its number is what the slot holds.
+  override def rememberedRow(slot: Int): R = contents.get(apply(slot), 0L)
+
+  override def remember(slot: Int, row: R): Unit = {
+    if (!isSet(slot)) {
+      update(slot, state.nextList)
+      state.nextList += 1
+    }
+    contents.put(apply(slot), 0L, row)
+  }
+
+  override def forget(slot: Int): Unit = if (isSet(slot)) {
+    contents.remove(apply(slot), 0L)
+    unset(slot)
+  }
+}
+
+/** The memory of a window that another has taken in. */
+private[keyed] final class MergedMemory(window: WindowState[_]) extends TriggerMemory {
+
+  override def apply(slot: Int): Long =
+    if (window.memory == null) WindowState.Unset else window.memory(slot)
+}
