@@ -60,8 +60,7 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
       var window = grid.firstWindow(pane, Long.MinValue)
       while (window != null && grid.holds(window, pane)) {
         windows += window
-        window =
-          if (grid.isOverlapping || grid.isCumulative) grid.nextWindow(window) else null
+        window = if (grid.isOverlapping || grid.isCumulative) grid.nextWindow(window) else null
       }
     }
   }

@@ -89,8 +89,8 @@ final class AfterWatermarkLogic[R, A](
   }
 }
 
-/** When the wall clock passes the end of the window, and at any other call by the clock
-  * (flink.md 5.2).
+/** When the wall clock passes the end of the window, and at any other call by the clock (flink.md
+  * 5.2).
   */
 final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
 

@@ -39,8 +39,8 @@ final class KeepLastLogic[R, A](count: Int) extends EvictorLogic[R, A] {
   }
 }
 
-/** Rows newer than the newest one, less `within` (flink.md 7.4): times of rows count, no clock and
-  * no watermark does.
+/** Rows newer than the newest one, less `within` (flink.md 7.4): times of rows count, no clock
+  * and no watermark does.
   */
 final class KeepRecentLogic[R, A](within: Long, contents: Contents[R])
     extends EvictorLogic[R, A] {

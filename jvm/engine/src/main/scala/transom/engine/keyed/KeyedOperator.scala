@@ -118,11 +118,7 @@ final class KeyedOperator[R, A <: AnyRef](
   private def isLate(bounds: TimeWindow): Boolean =
     assigner.timeline == Timeline.Event && plan.cleanupOf(bounds) <= context.watermark
 
-  private def take(
-      state: KeyState[A],
-      window: WindowState[A],
-      row: R,
-      arrival: Arrival): Unit = {
+  private def take(state: KeyState[A], window: WindowState[A], row: R, arrival: Arrival): Unit = {
     contents.add(state, window, row)
     val result = trigger.onRow(context.pointAt(window))
     if (result ne TriggerResult.Continue) {
@@ -150,8 +146,8 @@ final class KeyedOperator[R, A <: AnyRef](
       clock: Long): Unit = {
     val queue = new PriorityQueue[Wake[A]]
     def enqueue(window: WindowState[A]): Unit = {
-      val due = window.timers(timeline).first
-      if (due <= until) queue.add(new Wake(due, window))
+      val timers = window.timers(timeline)
+      if (!timers.isEmpty && timers.first <= until) queue.add(new Wake(timers.first, window))
     }
     state.windows.values.forEach(window => enqueue(window))
     context.open(state, watermark, clock)

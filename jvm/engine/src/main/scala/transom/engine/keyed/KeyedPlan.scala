@@ -38,7 +38,8 @@ final case class KeyedPlan[R, A <: AnyRef](
   /** Whether rows are folded as they come. */
   val folds: Boolean = !keepsRows || trigger.readsAccumulator
 
-  /** The instant from which on a window is forgotten; `Long.MaxValue` for never (flink.md 3.2). */
+  /** The instant from which on a window is forgotten; `Long.MaxValue` for never (flink.md 3.2).
+    */
   def cleanupOf(window: TimeWindow): Long = assigner.timeline match {
     case Timeline.Event => Ticks.add(assigner.due(window), allowedLateness)
     case Timeline.Clock => assigner.due(window)

@@ -114,8 +114,8 @@ final class NeverLogic[R, A] extends RowTriggerLogic[R, A] {
   override def onRow(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
 }
 
-/** Once a count window is full, which is its end. Remembers the first and last of its rows' times,
-  * since its own bounds are numbers of rows.
+/** Once a count window is full, which is its end. Remembers the first and last of its rows'
+  * times, since its own bounds are numbers of rows.
   */
 final class FullCountLogic[R, A](size: Int) extends RowTriggerLogic[R, A] {
 

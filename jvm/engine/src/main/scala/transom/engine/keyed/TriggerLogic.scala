@@ -14,8 +14,8 @@ object TriggerResult {
   case object FireAndPurge extends TriggerResult(fires = true, purges = true)
 }
 
-/** The running half of a trigger. It has no changing fields: what it remembers of a window lies in
-  * slots of the window's memory, and it gets hold of them through the context.
+/** The running half of a trigger. It has no changing fields: what it remembers of a window lies
+  * in slots of the window's memory, and it gets hold of them through the context.
   */
 trait TriggerLogic[R, A] {
 

@@ -26,8 +26,8 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
     }
   }
 
-  /** Moves what `sources` hold, in their order, into a window that is still empty. Rows stay where
-    * they are.
+  /** Moves what `sources` hold, in their order, into a window that is still empty. Rows stay
+    * where they are.
     */
   def merge(sources: collection.Seq[WindowState[A]], window: WindowState[A]): Unit =
     sources.foreach { source =>

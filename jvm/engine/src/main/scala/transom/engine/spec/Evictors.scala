@@ -31,5 +31,4 @@ final case class KeepNear(deltaColumn: Int, threshold: Double, when: Eviction = 
     extends Evictor
 
 /** Rows of which a condition on them and their pane holds. */
-final case class KeepWhere(conditionColumn: Int, when: Eviction = Eviction.Before)
-    extends Evictor
+final case class KeepWhere(conditionColumn: Int, when: Eviction = Eviction.Before) extends Evictor

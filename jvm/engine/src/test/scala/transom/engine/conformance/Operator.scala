@@ -3,18 +3,27 @@ package transom.engine.conformance
 import transom.engine._
 import transom.engine.log._
 
-/** A window operator for one key group over state in memory. Nothing but the state lasts from one
-  * call to the next, as if the query were restarted each time.
+/** A window operator over state in memory. Nothing but the state lasts from one call to the next,
+  * as if the query were restarted each time.
   *
   * Watermarks are in Spark's sense: nothing before them is to come.
   */
-sealed trait Operator {
+trait Operator {
 
   /** Takes rows that met `watermark`; answers those that are late. */
   def process(rows: Seq[Row], watermark: Long): Seq[Row]
 
   /** What is due at `watermark`. */
   def fire(watermark: Long): Seq[Fired]
+
+  /** Moves the wall clock. */
+  def tick(clock: Long): Unit = ()
+
+  /** What rows and the wall clock have fired. */
+  def takeFired(): Seq[Fired] = Nil
+
+  /** How many rows are stored one by one. */
+  def storedRows: Int = 0
 
   /** When something may be due next. */
   def nextDue: Long
@@ -39,6 +48,7 @@ object Operator {
   }
 }
 
+/** Windows on a grid, in the pane log. */
 final class GridOperator(grid: Grid) extends Operator {
 
   private val store = new MemoryStore
@@ -74,6 +84,7 @@ final class GridOperator(grid: Grid) extends Operator {
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }
 
+/** Sessions, in the pane log. */
 final class SessionOperator(gap: Long, inclusive: Boolean = true) extends Operator {
 
   private val store = new MemoryStore

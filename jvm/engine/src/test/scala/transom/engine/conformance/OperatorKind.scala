@@ -1,59 +1,93 @@
 package transom.engine.conformance
 
 import transom.engine.{GlobalGrid, Grid}
+import transom.engine.keyed.{KeyedPlan, Timeline}
+import transom.engine.spec.{AfterWatermark, Custom}
 
-/** Vectors that run rows and watermarks through a window operator. */
+/** Vectors that run rows, watermarks and clocks through a window operator: the per-key one, and
+  * the pane log where that has what they need. The results must be the same.
+  */
 object OperatorKind {
 
   def run(vector: Json): Outcome = {
-    checkSupported(vector)
     val aggregate = Values.aggregate(vector("aggregate").string)
-    val rowByRow = new Replay(vector, aggregate, operator(vector), inBatches = false)
-    val problems = rowByRow.problems
-    // How rows are cut into batches while the watermark stands still must not matter. Only for a
-    // row behind the watermark it does: whether the session that it touches was there before it.
-    val inBatches =
-      if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) Nil
-      else new Replay(vector, aggregate, operator(vector), inBatches = true).problems
-    Outcome.of(problems ++ inBatches.map(problem => s"in batches: $problem"))
+    val scale = Scale.of(vector)
+    val fold = new JsonFold(aggregate)
+    def keyed(restarts: Boolean, rows: Boolean) = new KeyedRunner(
+      contents => new KeyedSettings(vector, scale).plan(fold, contents, rows),
+      restarts)
+    def replay(operator: Operator, inBatches: Boolean) =
+      new Replay(vector, aggregate, operator, inBatches)
+    val handsOutRows =
+      vector("function").string == "process" && vector("output_mode").string == "append"
+    val perKey =
+      replay(keyed(restarts = true, handsOutRows), inBatches = false).problems ++
+        replay(keyed(restarts = false, handsOutRows), inBatches = true).problems.map(inBatches)
+    Outcome.of(if (perKey.nonEmpty) perKey else panes(vector, replay))
   }
+
+  /** What a window function emits beside its results has their time: the window's last tick. */
+  def functionTimes(vector: Json): Outcome = {
+    val scale = Scale.of(vector)
+    Outcome.of(vector("cases").elements.flatMap { asked =>
+      val runner = new KeyedRunner(contents =>
+        KeyedPlan
+          .of(
+            Custom(0),
+            Timeline.Event,
+            AfterWatermark(),
+            None,
+            new JsonFold(_.map(_.value)),
+            contents,
+            KeyedSettings.NoConditions)
+          .copy(handsOutRows = true))
+      val window = scale.window(asked("window"))
+      val time = Some(scale.in(asked("element_ts").long))
+      val row = Row(asked("value"), asked("value"), time, 0L, windows = Seq(window))
+      runner.process(Seq(row), Long.MinValue)
+      val times = runner.fire(window.end).map(fired => scale.out(fired.window.end) - 1)
+      Outcome.compare(s"$asked", Seq(asked("side_output_ts").long), times)
+    })
+  }
+
+  private def inBatches(problem: String) = s"in batches: $problem"
+
+  private def panes(vector: Json, replay: (Operator, Boolean) => Replay): Seq[String] =
+    paneOperator(vector).fold(Seq.empty[String]) { _ =>
+      def operator = paneOperator(vector).get
+      val rowByRow = replay(operator, false)
+      val problems = rowByRow.problems
+      // How rows are cut into batches while the watermark stands still must not matter. Only for a
+      // row behind the watermark it does: whether the session that it touches was there before it.
+      val batched =
+        if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) Nil
+        else replay(operator, true).problems.map(inBatches)
+      (problems ++ batched).map(problem => s"pane log: $problem")
+    }
 
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
-  private def checkSupported(vector: Json): Unit = {
+  /** The pane log has aggregates of windows that the watermark fires, once. */
+  private def paneOperator(vector: Json): Option[Operator] = {
+    val scale = Scale.of(vector)
     val windows = vector("windows")
-    val trigger = vector("trigger")("type").string
-    val wanted = if (windows("type").string == "global") "end_of_stream" else "event_time"
-    windows("type").string match {
-      case "explicit" => Unsupported("windows listed row by row are not supported so far")
-      case "count_tumbling" | "count_sliding" =>
-        Unsupported("count windows are not supported so far")
-      case _ =>
+    val kind = windows("type").string
+    val wanted = if (kind == "global") "end_of_stream" else "event_time"
+    val isPlain = vector("trigger")("type").string == wanted &&
+      vector.get("evictor").isEmpty && vector("allowed_lateness_ms").long == 0 &&
+      vector("output_mode").string == "append" &&
+      !windows.get("time").exists(_.string == "processing") &&
+      (wanted == "end_of_stream" || !elements(vector).exists(_.get("ts").isEmpty))
+    kind match {
+      case _ if !isPlain => None
+      case "explicit" | "count_tumbling" | "count_sliding" => None
+      case "session" if windows("gap_ms").value == "per_element" => None
+      case "session" => Some(new SessionOperator(scale.in(windows("gap_ms").long)))
+      case "global" => Some(new GridOperator(GlobalGrid))
+      case _ => Some(new GridOperator(Grid.of(Settings.grid(scale, "UTC", windows))))
     }
-    if (windows.get("time").exists(_.string == "processing"))
-      Unsupported("processing time is not supported so far")
-    if (windows.get("gap_ms").exists(_.value == "per_element"))
-      Unsupported("a gap per row is not supported so far")
-    if (vector.get("evictor").isDefined) Unsupported("evictors are not supported so far")
-    if (trigger != wanted) Unsupported(s"the trigger $trigger is not supported so far")
-    if (vector("allowed_lateness_ms").long != 0)
-      Unsupported("an allowed lateness above zero is not supported so far")
-    if (vector("output_mode").string != "append")
-      Unsupported("retractions (update mode) are not supported so far")
-    if (trigger == "event_time" && elements(vector).exists(_.get("ts").isEmpty))
-      Unsupported("rows without a time are not supported so far")
   }
 
   private def elements(vector: Json): Seq[Json] =
     vector("steps").elements.filter(_("op").string == "element")
-
-  private def operator(vector: Json): Operator = {
-    val scale = Scale.of(vector)
-    val windows = vector("windows")
-    windows("type").string match {
-      case "session" => new SessionOperator(scale.in(windows("gap_ms").long))
-      case "global" => new GridOperator(GlobalGrid)
-      case _ => new GridOperator(Grid.of(Settings.grid(scale, "UTC", windows)))
-    }
-  }
 }

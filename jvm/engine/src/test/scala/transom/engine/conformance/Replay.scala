@@ -2,9 +2,11 @@ package transom.engine.conformance
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.Ticks
+import transom.engine.{Ticks, TimeWindow}
+import transom.engine.keyed.Change
 
-/** Plays the steps of a vector and notes what differs from what it expects.
+/** Plays the steps of a vector and notes what differs from what it expects. The clock of a vector
+  * is, as its watermarks are, a tick behind the one that says that it is passed.
   *
   * @param inBatches
   *   whether the rows between two other steps come at once or one by one
@@ -16,9 +18,10 @@ final class Replay(
     inBatches: Boolean) {
 
   private val scale = Scale.of(vector)
-  private val isGlobal = vector("windows")("type").string == "global"
+  private val settings = new KeyedSettings(vector, scale)
   private val dropsLate = vector("late_data").string == "drop"
   private var watermark = Long.MinValue
+  private var clock = 0L
   private val waiting = ArrayBuffer.empty[Row]
   private val fired = ArrayBuffer.empty[Fired]
   private val late = ArrayBuffer.empty[Row]
@@ -32,6 +35,7 @@ final class Replay(
       step("op").string match {
         case "element" => take(step, i.toLong)
         case "watermark" => advance(step("ts").long)
+        case "processing_time" => tick(step("ts").long)
         case "snapshot_restore" => flush()
         case "expect" => expect(step).map(problem => s"step $i: $problem")
         case other => throw new Malformed(s"steps[$i].op is $other")
@@ -48,7 +52,10 @@ final class Replay(
       step("key"),
       step("value"),
       step.get("ts").map(ts => scale.in(ts.long)),
-      arrival)
+      arrival,
+      clock,
+      step.get("gap_ms").fold(0L)(gap => scale.in(gap.long)),
+      step.get("windows").fold(Seq.empty[TimeWindow])(_.elements.map(scale.window)))
     if (inBatches) Nil else flush()
   }
 
@@ -58,6 +65,7 @@ final class Replay(
       val found = operator.process(waiting.toSeq, watermark)
       late ++= found
       dropped += found.size
+      fired ++= operator.takeFired()
       waiting.clear()
     }
     Nil
@@ -71,12 +79,21 @@ final class Replay(
     Nil
   }
 
+  private def tick(ts: Long): Seq[String] = {
+    flush()
+    clock = scale.in(ts)
+    operator.tick(Ticks.add(clock, scale.unit))
+    fired ++= operator.takeFired()
+    Nil
+  }
+
   private def expect(step: Json): Seq[String] = {
     flush()
     val outputs = step("outputs").elements
     val lateRows = step.get("late").fold(Seq.empty[Json])(_.elements)
     val shown = fired.toSeq.flatMap(show)
-    val named = if (outputs.forall(_.has("window"))) shown else shown.map(_ - "window")
+    val optional = Seq("window", "window_id").filterNot(name => outputs.forall(_.has(name)))
+    val named = shown.map(_ -- optional)
     val problems =
       Outcome.compareInAnyOrder("outputs", outputs.map(_.value), named) ++
         Outcome
@@ -87,16 +104,26 @@ final class Replay(
         }
     fired.clear()
     late.clear()
-    problems.toSeq
+    problems.toSeq ++ contents(step)
   }
 
   private def show(result: Fired): Seq[Map[String, Any]] =
-    aggregate(result.values).map { value =>
+    result.reported.getOrElse(aggregate(result.values)).map { value =>
+      val end = if (settings.isCount) null else scale.out(result.window.end) - 1
       Map(
         "key" -> result.key.value,
         "value" -> value,
-        "ts" -> (if (isGlobal) Long.MaxValue else scale.out(result.window.end) - 1),
-        "window" -> (if (isGlobal) null else scale.show(result.window)))
+        "ts" -> (if (settings.isGlobal) Long.MaxValue else end),
+        "window" ->
+          (if (settings.isGlobal || settings.isCount) null else scale.show(result.window))) ++
+        result.change.map(change => "kind" -> Replay.kinds(change)) ++
+        result.pane.flatMap(_.number).map(number => "window_id" -> number)
+    }
+
+  /** The rows that windows hold, where the vector says. */
+  private def contents(step: Json): Option[String] =
+    step.get("window_state").flatMap { held =>
+      Outcome.compare("rows that are held", held.elements.size, operator.storedRows)
     }
 
   private def show(row: Row): Map[String, Any] =
@@ -104,4 +131,9 @@ final class Replay(
       "key" -> row.key.value,
       "value" -> row.value.value,
       "ts" -> row.time.map(scale.out).orNull)
+}
+
+object Replay {
+  private val kinds: Map[Change, String] =
+    Map(Change.Insert -> "+I", Change.UpdateBefore -> "-U", Change.UpdateAfter -> "+U")
 }

@@ -4,10 +4,26 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.{KeyGroups, TimeWindow}
+import transom.engine.keyed.{Change, PaneInfo}
 import transom.engine.log.{Fold, Slice}
 
-/** A row of a vector. `arrival` numbers the rows, since a merge may change their order. */
-final case class Row(key: Json, value: Json, time: Option[Long], arrival: Long) {
+/** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
+  *
+  * @param clock
+  *   what the wall clock showed
+  * @param gap
+  *   its own session gap, where rows bring one
+  * @param windows
+  *   its own windows, where rows bring them
+  */
+final case class Row(
+    key: Json,
+    value: Json,
+    time: Option[Long],
+    arrival: Long,
+    clock: Long = 0L,
+    gap: Long = 0L,
+    windows: Seq[TimeWindow] = Nil) {
 
   val keyBytes: Slice = RowList.slice(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)
@@ -20,8 +36,16 @@ final case class Row(key: Json, value: Json, time: Option[Long], arrival: Long) 
   }
 }
 
-/** What a window gave: its values in order of arrival. */
-final case class Fired(key: Json, window: TimeWindow, values: Seq[Json])
+/** What a window gave: its values in order of arrival. Where results are taken back, the values
+  * that it reported then or reports now.
+  */
+final case class Fired(
+    key: Json,
+    window: TimeWindow,
+    values: Seq[Json],
+    pane: Option[PaneInfo] = None,
+    change: Option[Change] = None,
+    reported: Option[Seq[Any]] = None)
 
 /** Keeps all rows of a window; the aggregates of the vectors are computed when it fires. */
 final class RowList extends Fold[Fired] {

@@ -16,7 +16,7 @@ object Values {
     case "last_key_sum" => pairs => Seq(Vector(key(pairs.last), sum(pairs.map(second))))
     case "last_key_even_minus_odd" =>
       pairs => Seq(Vector(key(pairs.last), evenMinusOdd(pairs.map(second))))
-    case "max_by_speed" => Unsupported("the aggregate max_by_speed is not supported so far")
+    case "max_by_speed" => values => Seq(values.maxBy(_("speed").number).value)
     case other => throw new Malformed(s"aggregate is $other")
   }
 

@@ -6,11 +6,7 @@ import scala.util.control.NonFatal
 object Vectors {
 
   private val later = Map(
-    "trigger" -> "triggers on their own are not supported so far",
-    "trigger_map" -> "purging triggers are not supported so far",
-    "merge_guard" -> "merges that Flink must refuse cannot come about: a session only grows",
-    "state_accounting" -> "counts of Flink's timers and state entries, which transom does not have",
-    "side_output" -> "named outputs are not supported so far")
+    "merge_guard" -> "merges that Flink must refuse cannot come about: a session only grows")
 
   def run(text: String): Outcome =
     try dispatch(Json.parse(text))
@@ -35,6 +31,10 @@ object Vectors {
         case "merging_set" => SessionKinds.mergingSet(vector)
         case "invalid_parameters" => ParameterKind.run(vector)
         case "operator" => OperatorKind.run(vector)
+        case "trigger" => TriggerKind.run(vector)
+        case "trigger_map" => TriggerKind.purging(vector)
+        case "state_accounting" => StateAccounting.run(vector)
+        case "side_output" => OperatorKind.functionTimes(vector)
         case kind => Outcome.Skipped(later.getOrElse(kind, throw new Malformed(s"kind is $kind")))
       }
     }

@@ -1,0 +1,119 @@
+package transom.engine.conformance
+
+import transom.engine.keyed._
+import transom.engine.spec._
+
+/** Reads the triggers, evictors and windows of a vector for the per-key operator. */
+final class KeyedSettings(vector: Json, scale: Scale) {
+
+  private val windows = vector("windows")
+
+  val isOnClock: Boolean = windows.get("time").exists(_.string == "processing")
+
+  val isCount: Boolean = windows("type").string.startsWith("count_")
+
+  val isGlobal: Boolean = windows("type").string == "global"
+
+  def plan(
+      fold: WindowFold[Row, Vector[Json]],
+      contents: Contents[Row],
+      handsOutRows: Boolean): KeyedPlan[Row, Vector[Json]] = {
+    val plan = KeyedPlan
+      .of(window, timeline, Never, vector.get("evictor").map(evictor), fold, contents, conditions)
+      .copy(
+        allowedLateness = scale.in(vector("allowed_lateness_ms").long),
+        handsOutRows = handsOutRows,
+        retracts = vector("output_mode").string == "update")
+    if (isCount) plan else plan.copy(trigger = trigger(vector("trigger")))
+  }
+
+  private def timeline: Timeline = if (isOnClock) Timeline.Clock else Timeline.Event
+
+  private def window: Window = windows("type").string match {
+    case "session" if windows("gap_ms").value == "per_element" => DynamicSession(0)
+    case "session" => Session(scale.in(windows("gap_ms").long))
+    case "global" => Global
+    case "explicit" => Custom(0)
+    case "count_tumbling" => Count(windows("size").long.toInt)
+    case "count_sliding" =>
+      Count(windows("size").long.toInt, Some(windows("slide").long.toInt))
+    case _ => Settings.grid(scale, "UTC", windows)
+  }
+
+  private def trigger(asked: Json): TriggerLogic[Row, Vector[Json]] =
+    asked("type").string match {
+      case "fire_always" => new FixedTrigger(TriggerResult.Fire, TriggerResult.Fire)
+      case "fire_on_element" => new FixedTrigger(TriggerResult.Fire, TriggerResult.Continue)
+      case "fire_on_timers" => new FixedTrigger(TriggerResult.Continue, TriggerResult.Fire)
+      case "fire_and_purge_at_end_and_cleanup" => new FireAndPurgeTrigger
+      case _ => Triggers.logic(KeyedSettings.trigger(asked, scale), conditions)
+    }
+
+  private def evictor(asked: Json): Evictor = {
+    val when = asked("when").string match {
+      case "before" => Eviction.Before
+      case "after" => Eviction.After
+    }
+    asked("type").string match {
+      case "count" => KeepLast(asked("max").long.toInt, when)
+      case "time" => KeepRecent(scale.in(asked("keep_ms").long), when)
+      case "delta" => KeepNear(0, asked("threshold").number.toDouble, when)
+      case other => throw new Malformed(s"evictor.type is $other")
+    }
+  }
+
+  private def conditions: Conditions[Row, Vector[Json]] =
+    new Conditions[Row, Vector[Json]] {
+      override def condition(column: Int): Condition[Row, Vector[Json]] =
+        Unsupported("vectors have no conditions")
+      override def delta(column: Int): Delta[Row] = {
+        val field = Seq(vector.get("trigger"), vector.get("evictor")).flatten
+          .flatMap(_.get("field"))
+          .headOption
+        def value(row: Row) =
+          field.fold(row.value)(name => row.value(name.string)).number.toDouble
+        (older, newer) => value(newer) - value(older)
+      }
+    }
+}
+
+object KeyedSettings {
+
+  object NoConditions extends Conditions[Row, Vector[Json]] {
+    override def condition(column: Int): Condition[Row, Vector[Json]] =
+      Unsupported("vectors have no conditions")
+    override def delta(column: Int): Delta[Row] = Unsupported("there is no delta")
+  }
+
+  /** A trigger of a vector, unless it is one of those that only tests have. */
+  def trigger(asked: Json, scale: Scale): Trigger = {
+    def micros(name: String) = scale.in(asked(name).long)
+    asked("type").string match {
+      case "event_time" => AfterWatermark()
+      case "processing_time" => AfterClock
+      case "count" => AfterCount(asked("n").long.toInt)
+      case "continuous_event_time" => Every(micros("interval_ms"))
+      case "continuous_processing_time" =>
+        Every(micros("interval_ms"), TriggerClock.Processing)
+      case "purging" => Purging(trigger(asked("nested"), scale))
+      case "delta" => AfterDelta(0, asked("threshold").number.toDouble)
+      case "end_of_stream" => EndOfStream
+      case "never" => Never
+      case "processing_timeout" =>
+        ProcessingTimeout(
+          trigger(asked("nested"), scale),
+          micros("timeout_ms"),
+          asked("reset_on_new_record").boolean,
+          asked("clear_on_timeout").boolean)
+      case "early_late" =>
+        val early = Every(micros("early_every_ms"), TriggerClock.Processing, aligned = false)
+        val late = asked("late").string match {
+          case "every_element" => Some(AfterCount(1))
+          case "none" => None
+          case other => throw new Malformed(s"trigger.late is $other")
+        }
+        AfterWatermark(Some(early), late)
+      case other => throw new Malformed(s"trigger.type is $other")
+    }
+  }
+}

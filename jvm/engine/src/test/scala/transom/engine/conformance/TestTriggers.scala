@@ -1,0 +1,31 @@
+package transom.engine.conformance
+
+import transom.engine.keyed._
+
+/** A trigger of Flink's tests that always answers the same to the same kind of call. */
+final class FixedTrigger(row: TriggerResult, timer: TriggerResult)
+    extends TriggerLogic[Row, Vector[Json]] {
+  private type Window = TriggerContext[Row, Vector[Json]]
+
+  override def slots: Int = 0
+  override def onRow(window: Window): TriggerResult = row
+  override def onTimer(timeline: Timeline, due: Long, window: Window): TriggerResult = timer
+  override def onMerge(sources: Seq[TriggerMemory], window: Window): Unit = ()
+  override def clear(window: Window): Unit = ()
+}
+
+/** Fires and purges at the end of the window and at each timer after it. */
+final class FireAndPurgeTrigger extends TriggerLogic[Row, Vector[Json]] {
+  private type Window = TriggerContext[Row, Vector[Json]]
+
+  override def slots: Int = 0
+  override def onRow(window: Window): TriggerResult = {
+    window.addTimer(Timeline.Event, window.end)
+    TriggerResult.Continue
+  }
+  override def onTimer(timeline: Timeline, due: Long, window: Window): TriggerResult =
+    TriggerResult.FireAndPurge
+  override def onMerge(sources: Seq[TriggerMemory], window: Window): Unit =
+    window.addTimer(Timeline.Event, window.end)
+  override def clear(window: Window): Unit = window.removeTimer(Timeline.Event, window.end)
+}

@@ -1,0 +1,158 @@
+package transom.engine.conformance
+
+import scala.collection.mutable
+
+import transom.engine.{Ticks, TimeWindow}
+import transom.engine.keyed._
+
+/** Vectors about one trigger alone, without an operator around it. */
+object TriggerKind {
+
+  def run(vector: Json): Outcome = {
+    val bench = new TriggerBench(vector)
+    Outcome.of(vector("steps").elements.zipWithIndex.flatMap { case (step, i) =>
+      bench.play(step).map(problem => s"step $i: $problem")
+    })
+  }
+
+  /** What purging makes of the answers of the trigger inside it. */
+  def purging(vector: Json): Outcome = {
+    val named = Seq(
+      TriggerResult.Continue,
+      TriggerResult.Fire,
+      TriggerResult.Purge,
+      TriggerResult.FireAndPurge).map(result => nameOf(result) -> result).toMap
+    Outcome.of(vector("cases").elements.flatMap { asked =>
+      val nested = named(asked("nested").string)
+      val logic = new PurgingLogic(new FixedTrigger(nested, nested))
+      val answers = Seq(logic.onRow(null), logic.onTimer(Timeline.Clock, 0L, null))
+      Outcome.compare(s"$asked", Seq.fill(2)(asked("result").string), answers.map(nameOf))
+    })
+  }
+
+  def nameOf(result: TriggerResult): String = (result.fires, result.purges) match {
+    case (true, true) => "FIRE_AND_PURGE"
+    case (true, false) => "FIRE"
+    case (false, true) => "PURGE"
+    case (false, false) => "CONTINUE"
+  }
+}
+
+/** Memory and timers for a trigger, window by window. */
+private final class TriggerBench(vector: Json) {
+
+  private val scale = Scale.of(vector)
+  private val onTime = vector("trigger")("type").string != "processing_time"
+  private val logic: TriggerLogic[Row, Vector[Json]] =
+    Triggers.logic(KeyedSettings.trigger(vector("trigger"), scale), KeyedSettings.NoConditions)
+  private val windows = mutable.LinkedHashMap.empty[TimeWindow, Bench]
+  private var watermark = Long.MinValue
+  private var clock = Long.MinValue
+  private var time = Arrival.NoTime
+  private var rowClock = Long.MinValue
+
+  private final class Bench(bounds: TimeWindow) extends TriggerContext[Row, Vector[Json]] {
+    val memory = mutable.Map.empty[Int, Long]
+    val timers = mutable.SortedSet.empty[(Long, Boolean)]
+
+    override def apply(slot: Int): Long = memory.getOrElse(slot, WindowState.Unset)
+    override def timeline: Timeline = if (onTime) Timeline.Event else Timeline.Clock
+    override def end: Long = bounds.end
+    override def watermark: Long = TriggerBench.this.watermark
+    override def clock: Long = TriggerBench.this.clock
+    override def row: Row = Unsupported("triggers alone see no rows")
+    override def time: Long = TriggerBench.this.time
+    override def rowClock: Long = TriggerBench.this.rowClock
+    override def accumulator: Vector[Json] = Vector.empty
+    override def update(slot: Int, value: Long): Unit =
+      if (value == WindowState.Unset) memory -= slot else memory(slot) = value
+    override def addTimer(timeline: Timeline, due: Long): Unit =
+      timers += ((due, timeline == Timeline.Clock))
+    override def removeTimer(timeline: Timeline, due: Long): Unit =
+      timers -= ((due, timeline == Timeline.Clock))
+    override def rememberedRow(slot: Int): Row = row
+    override def remember(slot: Int, row: Row): Unit = update(slot, 1L)
+    override def forget(slot: Int): Unit = unset(slot)
+  }
+
+  private def at(window: Json): Bench = {
+    val bounds = scale.window(window)
+    windows.getOrElseUpdate(bounds, new Bench(bounds))
+  }
+
+  def play(step: Json): Seq[String] = step("op").string match {
+    case "trigger_element" =>
+      time = step.get("ts").fold(Arrival.NoTime)(ts => scale.in(ts.long))
+      val answer = TriggerKind.nameOf(logic.onRow(at(step("window"))))
+      Outcome.compare("answer", step("expect").string, answer).toSeq
+    case "advance_watermark" =>
+      watermark = Ticks.add(scale.in(step("ts").long), scale.unit)
+      fire(step, isClock = false)
+    case "advance_processing_time" =>
+      rowClock = scale.in(step("ts").long)
+      clock = Ticks.add(rowClock, scale.unit)
+      fire(step, isClock = true)
+    case "clear" =>
+      logic.clear(at(step("window")))
+      Nil
+    case "merge" =>
+      merge(step)
+      Nil
+    case "invoke_on_event_time" =>
+      val due = Ticks.add(scale.in(step("ts").long), scale.unit)
+      logic.onTimer(Timeline.Event, due, at(step("window")))
+      Nil
+    case "expect_counts" => counts(step)
+    case other => throw new Malformed(s"op is $other")
+  }
+
+  /** Each timer that is due now is called once; what they set waits for the next step. */
+  private def fire(step: Json, isClock: Boolean): Seq[String] = {
+    val (now, timeline) =
+      if (isClock) (clock, Timeline.Clock) else (watermark, Timeline.Event)
+    val due = for {
+      (bounds, window) <- windows.toVector
+      timer <- window.timers.toVector if timer._2 == isClock && timer._1 <= now
+    } yield (bounds, window, timer)
+    val fired = due.flatMap { case (bounds, window, timer) =>
+      window.timers -= timer
+      val result = logic.onTimer(timeline, timer._1, window)
+      Option.when(result != TriggerResult.Continue)(
+        Map("window" -> scale.show(bounds), "result" -> TriggerKind.nameOf(result)))
+    }
+    val expected = step("fired").elements.map(_.value)
+    step("match").string match {
+      case "exact" => Outcome.compareInAnyOrder("fired", expected, fired).toSeq
+      case "contains" => Outcome.compare("not fired", Nil, expected.diff(fired)).toSeq
+      case "any" => Nil
+    }
+  }
+
+  /** The memory of the sources goes to the merged window; Flink leaves their timers behind. */
+  private def merge(step: Json): Unit = {
+    val sources = step("sources").elements.map(at)
+    val memory = sources.map { source =>
+      val held = source.memory.toMap
+      source.memory.clear()
+      new TriggerMemory {
+        override def apply(slot: Int): Long = held.getOrElse(slot, WindowState.Unset)
+      }
+    }
+    logic.onMerge(memory, at(step("result")))
+    sources.foreach(logic.clear)
+  }
+
+  private def counts(step: Json): Seq[String] = {
+    val asked = step +: step.get("per_window").fold(Seq.empty[Json])(_.elements)
+    asked.flatMap { counted =>
+      val some = counted.get("window").fold(windows.values.toSeq)(window => Seq(at(window)))
+      val got = Map(
+        "state_entries" -> some.map(_.memory.size).sum,
+        "event_time_timers" -> some.map(_.timers.count(!_._2)).sum,
+        "processing_time_timers" -> some.map(_.timers.count(_._2)).sum)
+      got.flatMap { case (name, count) =>
+        counted.get(name).flatMap(wanted => Outcome.compare(name, wanted.long, count.toLong))
+      }
+    }
+  }
+}
