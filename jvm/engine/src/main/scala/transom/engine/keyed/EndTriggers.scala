@@ -61,10 +61,8 @@ final class AfterWatermarkLogic[R, A](
     if (window.end > window.watermark) {
       window.addTimer(Timeline.Event, window.end)
       early.fold[TriggerResult](TriggerResult.Continue)(_.onRow(window))
-    } else if (firesEachLateRow || !window.isSet(slot) && late.isDefined) {
-      window(slot) = 1L
-      TriggerResult.Fire
-    } else late.fold[TriggerResult](TriggerResult.Continue)(_.onRow(window))
+    } else if (firesEachLateRow || !window.isSet(slot) && late.isDefined) TriggerResult.Fire
+    else late.fold[TriggerResult](TriggerResult.Continue)(_.onRow(window))
 
   override def onTimer(
       timeline: Timeline,

@@ -37,12 +37,11 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
       timeline: Timeline,
       due: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == this.timeline && due == window(slot)) {
+    if (timeline == Timeline.Event && due == window.end && window.timeline != Timeline.Clock) {
+      TriggerResult.Fire
+    } else if (timeline == this.timeline && due == window(slot)) {
       window.unset(slot)
       if (goesOn(due, window)) set(next(due - 1, window), window)
-      TriggerResult.Fire
-    } else if (timeline == Timeline.Event && due == window.end &&
-      window.timeline != Timeline.Clock) {
       TriggerResult.Fire
     } else TriggerResult.Continue
 

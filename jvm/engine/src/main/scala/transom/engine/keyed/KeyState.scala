@@ -21,6 +21,12 @@ final class KeyState[A <: AnyRef] {
   /** How many rows came; counted only for count windows. */
   private[keyed] var rowCount = 0L
 
+  /** How far the key's time has moved. Timers that a row sets in the past wait until it moves on,
+    * so that what they find does not depend on how rows were cut into batches.
+    */
+  private[keyed] var watermark = Long.MinValue
+  private[keyed] var clock = Long.MinValue
+
   /** A bound: no timer is due earlier. It is not raised when a timer is put off or removed; the
     * key finds out when it is due.
     */
@@ -31,10 +37,10 @@ final class KeyState[A <: AnyRef] {
   var userState: Array[Byte] = _
 
   /** The watermark from which on the key has to be advanced; `Long.MaxValue` for never. */
-  def nextDue: Long = watermarkBound
+  def nextDue: Long = KeyState.nextDue(watermarkBound, watermark)
 
   /** The same on the wall clock. */
-  def nextClockDue: Long = clockBound
+  def nextClockDue: Long = KeyState.nextDue(clockBound, clock)
 
   /** Whether nothing has to be kept for the key. */
   def isEmpty: Boolean = windows.isEmpty && rowCount == 0 && userState == null
@@ -65,6 +71,10 @@ final class KeyState[A <: AnyRef] {
 }
 
 private[keyed] object KeyState {
+
+  private def nextDue(bound: Long, now: Long): Long =
+    if (now == Long.MaxValue) Long.MaxValue else math.max(bound, now + 1)
+
   val ByBounds: Comparator[TimeWindow] = (a, b) => {
     val order = java.lang.Long.compare(a.start, b.start)
     if (order != 0) order else java.lang.Long.compare(a.end, b.end)

@@ -57,8 +57,16 @@ final class KeyedOperator[R, A <: AnyRef](
 
   /** Moves the key's time; what is due fires, and what is over is forgotten. */
   def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
-    if (watermark >= state.nextDue) wake(state, Timeline.Event, watermark, watermark, clock)
-    if (clock >= state.nextClockDue) wake(state, Timeline.Clock, clock, watermark, clock)
+    if (watermark > state.watermark) {
+      state.watermark = watermark
+      if (watermark >= state.watermarkBound) {
+        wake(state, Timeline.Event, watermark, watermark, clock)
+      }
+    }
+    if (clock > state.clock) {
+      state.clock = clock
+      if (clock >= state.clockBound) wake(state, Timeline.Clock, clock, watermark, clock)
+    }
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
 

@@ -5,7 +5,8 @@ import transom.engine.TimeWindow
 /** The state of a key as bytes.
   *
   * {{{
-  * key      version, number of the next list, row count, user state, windows, by start and end
+  * key      version, number of the next list, row count, user state, times, windows, by start
+  *          and end
   * window   start less that of the window before, length, parts, then each part that is there:
   *          accumulator, memory, timers, rows, firings, standing results, user state
   * }}}
@@ -22,6 +23,7 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
     out.unsigned(state.nextList)
     out.unsigned(state.rowCount)
     writeOptional(state.userState)
+    writeTimes(state)
     out.unsigned(state.windows.size)
     var start = 0L
     state.windows.values.forEach { window =>
@@ -40,6 +42,10 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
     state.nextList = in.unsigned()
     state.rowCount = in.unsigned()
     state.userState = readOptional(in)
+    if (in.byte() != 0) {
+      state.watermark = in.signed()
+      state.clock = in.signed()
+    }
     var left = in.unsigned()
     var start = 0L
     while (left > 0) {
@@ -51,6 +57,16 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
       left -= 1
     }
     state
+  }
+
+  // Where no timer lies in the past it does not matter how far time has moved.
+  private def writeTimes(state: KeyState[A]): Unit = {
+    val isNeeded = state.watermarkBound <= state.watermark || state.clockBound <= state.clock
+    out.byte(if (isNeeded) 1 else 0)
+    if (isNeeded) {
+      out.signed(state.watermark)
+      out.signed(state.clock)
+    }
   }
 
   private def write(window: WindowState[A]): Unit = {

@@ -58,8 +58,12 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
     state.note(timeline, due)
   }
 
+  // A trigger's timer and that of the cleanup may be one and the same. In Flink a trigger that
+  // removes it, as a timeout that clears another may, leaves a window that never goes.
   override def removeTimer(timeline: Timeline, due: Long): Unit =
-    window.timers(timeline).remove(due)
+    if (timeline != this.timeline || due != plan.cleanupOf(window.bounds)) {
+      window.timers(timeline).remove(due)
+    }
 
   // A list of its own, of one row: its number is what the slot holds.
   override def rememberedRow(slot: Int): R = contents.get(apply(slot), 0L)

@@ -34,16 +34,25 @@ final class KeyedRunner(
     arrival.gap = row.gap
     arrival.windows = row.windows
     val key = keys.getOrElseUpdate(row.key.value, new OneKey(row.key))
-    val disposition = key.run((operator, state) => operator.process(state, row, arrival))
+    val disposition = key.run { (operator, state) =>
+      // A key that is new has missed the last tick, which lies ahead of what clocks show.
+      operator.advance(state, Long.MinValue, clock)
+      operator.process(state, row, arrival)
+    }
     val isMissed = disposition == Disposition.Late || disposition == Disposition.NoWindow
     isMissed && key.plan.assigner.timeline == Timeline.Event &&
     row.time.exists(Ticks.add(_, key.plan.allowedLateness) < watermark)
   }
 
   override def fire(watermark: Long): Seq[Fired] = {
+    advance(watermark)
+    takeFired()
+  }
+
+  /** Fires what is due at `watermark`. */
+  def advance(watermark: Long): Unit = {
     this.watermark = watermark
     advance()
-    takeFired()
   }
 
   override def tick(clock: Long): Unit = {

@@ -20,10 +20,13 @@ object OperatorKind {
       new Replay(vector, aggregate, operator, inBatches)
     val handsOutRows =
       vector("function").string == "process" && vector("output_mode").string == "append"
-    val perKey =
-      replay(keyed(restarts = true, handsOutRows), inBatches = false).problems ++
-        replay(keyed(restarts = false, handsOutRows), inBatches = true).problems.map(inBatches)
-    Outcome.of(if (perKey.nonEmpty) perKey else panes(vector, replay))
+    val rowByRow = replay(keyed(restarts = true, handsOutRows), inBatches = false).problems
+    Outcome.of(
+      if (rowByRow.nonEmpty) rowByRow
+      else {
+        replay(keyed(restarts = false, handsOutRows), inBatches = true).problems.map(inBatches) ++
+          panes(vector, replay)
+      })
   }
 
   /** What a window function emits beside its results has their time: the window's last tick. */

@@ -1,0 +1,125 @@
+package transom.engine.keyed
+
+import scala.collection.mutable
+
+import transom.engine.TimeWindow
+import transom.engine.conformance.Row
+import transom.engine.spec._
+
+/** Flink's window operator for one key, written down from its rules in Flink's own terms: a
+  * watermark says that nothing at or before it is to come, a window's largest time is a tick
+  * before its end, and timers are a set that is run in order of time (flink.md 2 to 7).
+  */
+final class FlinkModel(
+    assign: Row => Seq[TimeWindow],
+    timeline: Timeline,
+    isMerging: Boolean,
+    trigger: Trigger,
+    evictor: Option[Evictor],
+    lateness: Long) {
+
+  private val contents = mutable.LinkedHashMap.empty[TimeWindow, Vector[Row]]
+  private val sessions = mutable.Set.empty[TimeWindow]
+  private val fired = mutable.ArrayBuffer.empty[(TimeWindow, Seq[Row])]
+  private val triggers = new ModelTriggers(timeline)
+  triggers.cleanup = cleanup
+  private val logic = triggers.of(trigger)
+  import triggers.{clockTimers, eventTimers}
+
+  def takeFired(): Seq[(TimeWindow, Seq[Row])] = {
+    val taken = fired.toVector
+    fired.clear()
+    taken
+  }
+
+  /** Whether the row is late. */
+  def process(row: Row, now: Long): Boolean = {
+    triggers.now = now
+    val windows = assign(row)
+    val taking = windows.flatMap { own =>
+      val window = if (isMerging) merge(own) else own
+      if (isLate(window)) {
+        sessions -= window
+        None
+      } else {
+        contents(window) = contents.getOrElse(window, Vector.empty) :+ row
+        handle(logic.onRow(row, window), window)
+        if (cleanup(window) != Long.MaxValue) timers += ((cleanup(window), window))
+        Some(window)
+      }
+    }
+    taking.isEmpty && timeline == Timeline.Event && row.time.get + lateness <= triggers.watermark
+  }
+
+  def advance(watermark: Long): Unit = {
+    triggers.watermark = watermark
+    run(eventTimers, watermark)((time, window) => logic.onEventTime(time, window), Timeline.Event)
+  }
+
+  def tick(now: Long): Unit = {
+    triggers.now = now
+    run(clockTimers, now)((time, window) => logic.onClock(time, window), Timeline.Clock)
+  }
+
+  private def timers = if (timeline == Timeline.Clock) clockTimers else eventTimers
+
+  private def cleanup(window: TimeWindow): Long = timeline match {
+    case Timeline.Event => window.end - 1 + lateness
+    case Timeline.Clock => window.end - 1
+    case Timeline.Endless => Long.MaxValue
+  }
+
+  private def isLate(window: TimeWindow): Boolean =
+    timeline == Timeline.Event && cleanup(window) <= triggers.watermark
+
+  private def merge(own: TimeWindow): TimeWindow = {
+    val met = sessions.filter(_.intersects(own)).toSeq.sortBy(_.start)
+    val whole = met.foldLeft(own)(_ cover _)
+    if (met != Seq(whole)) {
+      sessions --= met
+      sessions += whole
+      if (met.nonEmpty) {
+        logic.onMerge(met, whole)
+        val rows = met.flatMap(contents.remove(_).getOrElse(Vector.empty)).toVector
+        if (rows.nonEmpty) contents(whole) = rows
+        met.foreach { old =>
+          logic.clear(old)
+          eventTimers.filterInPlace(_._2 != old)
+          clockTimers.filterInPlace(_._2 != old)
+        }
+      }
+    }
+    whole
+  }
+
+  private def run(timers: mutable.SortedSet[(Long, TimeWindow)], until: Long)(
+      call: (Long, TimeWindow) => TriggerResult,
+      called: Timeline): Unit =
+    while (timers.headOption.exists(_._1 <= until)) {
+      val (time, window) = timers.head
+      timers -= timers.head
+      handle(call(time, window), window)
+      if (called == timeline && time == cleanup(window)) {
+        contents -= window
+        logic.clear(window)
+        sessions -= window
+      }
+    }
+
+  private def handle(result: TriggerResult, window: TimeWindow): Unit = {
+    contents.get(window).filter(_.nonEmpty && result.fires).foreach { rows =>
+      val before = evictor.filter(_.when == Eviction.Before).fold(rows)(keep(_, rows))
+      fired += ((window, before))
+      contents(window) = evictor.filter(_.when == Eviction.After).fold(before)(keep(_, before))
+    }
+    if (result.purges) contents -= window
+  }
+
+  private def keep(evictor: Evictor, rows: Vector[Row]): Vector[Row] = evictor match {
+    case KeepLast(count, _) => rows.takeRight(count)
+    case KeepRecent(within, _) => rows.filter(_.time.get > rows.map(_.time.get).max - within)
+    case KeepNear(_, threshold, _) =>
+      rows.filter(row => ModelTriggers.delta(row, rows.last) < threshold)
+    case KeepWhere(_, _) => rows.filter(ModelTriggers.holds(_, rows.size))
+  }
+}

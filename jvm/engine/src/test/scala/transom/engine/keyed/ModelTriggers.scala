@@ -1,0 +1,211 @@
+package transom.engine.keyed
+
+import scala.collection.mutable
+
+import transom.engine.TimeWindow
+import transom.engine.conformance.Row
+import transom.engine.spec._
+
+/** Flink's triggers for one key, as its classes have them (flink.md 5 and 9). */
+final class ModelTriggers(windowTimeline: Timeline) {
+  import TriggerResult._
+
+  private implicit val order: Ordering[TimeWindow] = Ordering.by(w => (w.start, w.end))
+  val eventTimers = mutable.SortedSet.empty[(Long, TimeWindow)]
+  val clockTimers = mutable.SortedSet.empty[(Long, TimeWindow)]
+  var watermark: Long = Long.MinValue
+  var now: Long = Long.MinValue
+
+  /** Windows go when their time comes: triggers cannot remove the timer that sees to it. */
+  var cleanup: TimeWindow => Long = _
+
+  private def drop(
+      timers: mutable.SortedSet[(Long, TimeWindow)],
+      time: Long,
+      w: TimeWindow): Unit = {
+    val isCleanup =
+      time == cleanup(w) && (timers eq clockTimers) == (windowTimeline == Timeline.Clock)
+    if (!isCleanup) timers -= ((time, w))
+  }
+
+  abstract class Model {
+    def onRow(row: Row, w: TimeWindow): TriggerResult
+    def onEventTime(time: Long, w: TimeWindow): TriggerResult = Continue
+    def onClock(time: Long, w: TimeWindow): TriggerResult = Continue
+    def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit = ()
+    def clear(w: TimeWindow): Unit = ()
+  }
+
+  def of(trigger: Trigger): Model = trigger match {
+    case AfterWatermark(early, late) => new End(early.map(of), late)
+    case AfterClock =>
+      new Model {
+        override def onRow(row: Row, w: TimeWindow) = { clockTimers += ((max(w), w)); Continue }
+        override def onClock(time: Long, w: TimeWindow) = Fire
+        override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+          if (max(into) > now) clockTimers += ((max(into), into))
+        override def clear(w: TimeWindow): Unit = drop(clockTimers, max(w), w)
+      }
+    case AfterCount(rows) =>
+      new Model {
+        private val counts = mutable.Map.empty[TimeWindow, Int]
+        override def onRow(row: Row, w: TimeWindow) = {
+          counts(w) = counts.getOrElse(w, 0) + 1
+          if (counts(w) >= rows) { counts -= w; Fire }
+          else Continue
+        }
+        override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+          counts(into) = from.flatMap(counts.remove).sum
+        override def clear(w: TimeWindow): Unit = counts -= w
+      }
+    case Every(interval, TriggerClock.Event, true) => new EveryEventTime(interval)
+    case Every(interval, TriggerClock.Processing, aligned) => new EveryClock(interval, aligned)
+    case AfterDelta(_, threshold) =>
+      new Model {
+        private val last = mutable.Map.empty[TimeWindow, Row]
+        override def onRow(row: Row, w: TimeWindow) =
+          if (!last.contains(w)) { last(w) = row; Continue }
+          else if (ModelTriggers.delta(last(w), row) > threshold) { last(w) = row; Fire }
+          else Continue
+        override def clear(w: TimeWindow): Unit = last -= w
+      }
+    case Purging(nested) =>
+      val inner = of(nested)
+      def purging(result: TriggerResult) = if (result == Fire) FireAndPurge else result
+      new Model {
+        override def onRow(row: Row, w: TimeWindow) = purging(inner.onRow(row, w))
+        override def onEventTime(t: Long, w: TimeWindow) = purging(inner.onEventTime(t, w))
+        override def onClock(t: Long, w: TimeWindow) = purging(inner.onClock(t, w))
+        override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+          inner.onMerge(from, into)
+        override def clear(w: TimeWindow): Unit = inner.clear(w)
+      }
+    case ProcessingTimeout(nested, after, reset, clears) =>
+      new Timeout(of(nested), after, reset, clears)
+    case Never => new Model { override def onRow(row: Row, w: TimeWindow) = Continue }
+    case other => throw new IllegalArgumentException(s"no model of $other")
+  }
+
+  private def max(w: TimeWindow): Long =
+    if (windowTimeline == Timeline.Endless) Long.MaxValue else w.end - 1
+
+  /** EventTimeTrigger, and its Table kin with early and late firings. */
+  private final class End(early: Option[Model], late: Option[Trigger]) extends Model {
+    private val afterEnd = late.filter(_ != AfterCount(1)).map(of)
+    private val isOnTime = mutable.Set.empty[TimeWindow]
+
+    override def onRow(row: Row, w: TimeWindow) =
+      if (max(w) > watermark) {
+        eventTimers += ((max(w), w))
+        early.fold[TriggerResult](Continue)(_.onRow(row, w))
+      } else if (late.isEmpty) Continue
+      else if (isOnTime(w)) afterEnd.fold[TriggerResult](Fire)(_.onRow(row, w))
+      else Fire
+    override def onEventTime(time: Long, w: TimeWindow) =
+      if (time == max(w)) { isOnTime += w; Fire }
+      else if (goesEarly(w)) early.fold[TriggerResult](Continue)(_.onEventTime(time, w))
+      else afterEnd.fold[TriggerResult](Continue)(_.onEventTime(time, w))
+    override def onClock(time: Long, w: TimeWindow) =
+      if (goesEarly(w)) early.fold[TriggerResult](Continue)(_.onClock(time, w))
+      else afterEnd.fold[TriggerResult](Continue)(_.onClock(time, w))
+    private def goesEarly(w: TimeWindow) = late.contains(AfterCount(1)) || !isOnTime(w)
+    override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit = {
+      (early ++ afterEnd).foreach(_.onMerge(from, into))
+      if (max(into) > watermark) eventTimers += ((max(into), into))
+    }
+    override def clear(w: TimeWindow): Unit = {
+      drop(eventTimers, max(w), w)
+      isOnTime -= w
+      (early ++ afterEnd).foreach(_.clear(w))
+    }
+  }
+
+  private final class EveryEventTime(interval: Long) extends Model {
+    private val next = mutable.Map.empty[TimeWindow, Long]
+    override def onRow(row: Row, w: TimeWindow) =
+      if (max(w) <= watermark) Fire
+      else {
+        eventTimers += ((max(w), w))
+        if (!next.contains(w)) plan(row.time.get - row.time.get % interval, w)
+        Continue
+      }
+    private def plan(from: Long, w: TimeWindow): Unit = {
+      next(w) = math.min(from + interval, max(w))
+      eventTimers += ((next(w), w))
+    }
+    override def onEventTime(time: Long, w: TimeWindow) =
+      if (time == max(w)) Fire
+      else if (next.get(w).contains(time)) { plan(time, w); Fire }
+      else Continue
+    override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+      from.flatMap(next.remove).minOption.foreach { time =>
+        next(into) = time
+        eventTimers += ((time, into))
+      }
+    override def clear(w: TimeWindow): Unit =
+      next.remove(w).foreach(drop(eventTimers, _, w))
+  }
+
+  /** Clamped to the end of windows on the clock; others do not end by it. */
+  private final class EveryClock(interval: Long, aligned: Boolean) extends Model {
+    private val next = mutable.Map.empty[TimeWindow, Long]
+    private def last(w: TimeWindow) =
+      if (windowTimeline == Timeline.Clock) max(w) else Long.MaxValue
+    override def onRow(row: Row, w: TimeWindow) = {
+      if (!next.contains(w)) plan(if (aligned) now - now % interval else now, w)
+      Continue
+    }
+    private def plan(from: Long, w: TimeWindow): Unit = {
+      next(w) = math.min(from + interval, last(w))
+      clockTimers += ((next(w), w))
+    }
+    override def onClock(time: Long, w: TimeWindow) =
+      if (next.get(w).contains(time)) {
+        next -= w
+        if (time < last(w)) plan(time, w)
+        Fire
+      } else Continue
+    override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+      from.flatMap(next.remove).minOption.foreach { time =>
+        next(into) = time
+        clockTimers += ((time, into))
+      }
+    override def clear(w: TimeWindow): Unit =
+      next.remove(w).foreach(drop(clockTimers, _, w))
+  }
+
+  private final class Timeout(inner: Model, after: Long, reset: Boolean, clears: Boolean)
+      extends Model {
+    private val due = mutable.Map.empty[TimeWindow, Long]
+    override def onRow(row: Row, w: TimeWindow) = {
+      val result = inner.onRow(row, w)
+      if (result.fires) clear(w)
+      else {
+        if (reset) stop(w)
+        if (!due.contains(w)) {
+          due(w) = now + after
+          clockTimers += ((due(w), w))
+        }
+      }
+      result
+    }
+    private def out(result: TriggerResult, w: TimeWindow) = {
+      if (clears) clear(w)
+      if (result.purges) FireAndPurge else Fire
+    }
+    override def onEventTime(time: Long, w: TimeWindow) = out(inner.onEventTime(time, w), w)
+    override def onClock(time: Long, w: TimeWindow) = out(inner.onClock(time, w), w)
+    private def stop(w: TimeWindow): Unit =
+      due.remove(w).foreach(drop(clockTimers, _, w))
+    override def clear(w: TimeWindow): Unit = { stop(w); inner.clear(w) }
+  }
+}
+
+object ModelTriggers {
+
+  /** How far the value of a row is from that of another. */
+  def delta(older: Row, newer: Row): Double = (newer.value.long - older.value.long).toDouble
+
+  /** A condition on a row and the number of rows it stands among. */
+  def holds(row: Row, size: Int): Boolean = (row.value.long + size) % 3 != 0
+}
