@@ -112,6 +112,25 @@ final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
     window.removeTimer(Timeline.Clock, window.end)
 }
 
+/** Once, with the cleanup of the window: all rows that it ever takes are in the result. */
+final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
+
+  override def slots: Int = 0
+
+  override def onRow(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
+
+  override def onTimer(
+      timeline: Timeline,
+      due: Long,
+      window: TriggerContext[R, A]): TriggerResult =
+    if (timeline == window.timeline && due == window.cleanup) TriggerResult.Fire
+    else TriggerResult.Continue
+
+  override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = ()
+
+  override def clear(window: TriggerContext[R, A]): Unit = ()
+}
+
 /** When the input ends. */
 final class EndOfStreamLogic[R, A] extends TriggerLogic[R, A] {
 

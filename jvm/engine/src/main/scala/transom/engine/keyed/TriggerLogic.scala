@@ -68,6 +68,9 @@ trait TriggerContext[R, A] extends TriggerMemory {
   /** Where it ends; the end of time for windows without end. */
   def end: Long
 
+  /** Where it is forgotten, `Long.MaxValue` for never. A timer is always set then. */
+  def cleanup: Long
+
   def watermark: Long
   def clock: Long
 

@@ -30,6 +30,7 @@ object Triggers {
         val after = late.map(nested(_, slot + 1 + before.fold(0)(_.slots)))
         new AfterWatermarkLogic(before, after, slot)
       case AfterClock => new AfterClockLogic
+      case AfterLateness => new AfterLatenessLogic
       case AfterCount(rows) => new AfterCountLogic(rows, slot)
       case AfterDelta(column, threshold) =>
         new AfterDeltaLogic(asked.delta(column), threshold, slot)

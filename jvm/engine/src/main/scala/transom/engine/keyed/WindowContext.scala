@@ -35,6 +35,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
 
   override def timeline: Timeline = plan.assigner.timeline
   override def end: Long = plan.assigner.due(window.bounds)
+  override def cleanup: Long = plan.cleanupOf(window.bounds)
   override def watermark: Long = nowWatermark
   override def clock: Long = nowClock
   override def row: R = newRow
@@ -61,7 +62,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   // A trigger's timer and that of the cleanup may be one and the same. In Flink a trigger that
   // removes it, as a timeout that clears another may, leaves a window that never goes.
   override def removeTimer(timeline: Timeline, due: Long): Unit =
-    if (timeline != this.timeline || due != plan.cleanupOf(window.bounds)) {
+    if (timeline != this.timeline || due != cleanup) {
       window.timers(timeline).remove(due)
     }
 

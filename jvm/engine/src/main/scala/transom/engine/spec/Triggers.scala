@@ -27,6 +27,9 @@ final case class AfterWatermark(
 /** When the wall clock passes the end of the window. */
 case object AfterClock extends Trigger
 
+/** Once, when the window takes no more late rows either. */
+case object AfterLateness extends Trigger
+
 /** Each time `rows` rows have come. */
 final case class AfterCount(rows: Int) extends Trigger {
 

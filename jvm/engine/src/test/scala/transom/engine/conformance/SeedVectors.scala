@@ -2,8 +2,6 @@ package transom.engine.conformance
 
 import java.time.Instant
 
-import scala.collection.mutable.ArrayBuffer
-
 import transom.engine.{Grid, GridModel}
 import transom.engine.spec._
 
@@ -13,14 +11,13 @@ import transom.engine.spec._
 object SeedVectors {
 
   private val later = Map(
-    "atlas.session" -> "Atlas' rules for late session rows are not supported so far",
     "asa.time_policy" -> "time policies are not supported so far",
     "asa.pipeline" -> "time policies are not supported so far",
     "si.advance_time" -> "time policies are not supported so far",
     "si.cti_propagation" -> "output policies are not supported so far")
 
   def run(vector: Json): Outcome = vector("model").string match {
-    case "atlas.fixed" => runAtlas(vector)
+    case "atlas.fixed" | "atlas.session" => AtlasVectors.run(vector)
     case "asa.window" => runFinished(vector, "event_time", Closed.Right)
     case "si.window" => runFinished(vector, "start", Closed.Left)
     case model => Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))
@@ -54,42 +51,9 @@ object SeedVectors {
     Outcome.of(Outcome.compareInAnyOrder("outputs", expected, got).toSeq)
   }
 
-  /** The watermark follows the largest time that has come. */
-  private def runAtlas(vector: Json): Outcome = {
-    val policy = vector("policy")
-    if (policy("boundary").string != "eventTime")
-      Unsupported("processing time is not supported so far")
-    if (!policy.get("allowed_lateness_ms").exists(_.long == 0))
-      Unsupported("an allowed lateness above zero is not supported so far")
-    if (policy.has("idle_timeout_ms")) Unsupported("idle timeouts are not supported so far")
-    val operator = new GridOperator(gridOf(vector("windows")))
-    var watermark = Long.MinValue
-    val outputs = ArrayBuffer.empty[Map[String, Any]]
-    val late = ArrayBuffer.empty[Any]
-    vector("events").elements.foreach { event =>
-      val seq = event("seq")
-      val row = Row(Json.parse("null"), seq, Some(micros(event("event_time"))), seq.long)
-      late ++= operator.process(Seq(row), watermark).map(_.value.value)
-      watermark = Math.max(watermark, row.time.get)
-      outputs ++= operator.fire(watermark).map { fired =>
-        bounds(fired) + ("seqs" -> fired.values.map(_.value)) + ("at_row" -> seq.value)
-      }
-    }
-    val columns = Seq("window_start", "window_end", "seqs", "at_row")
-    val expected = vector("expected")
-    val missedAll = vector("expected")("per_event").elements.collect {
-      case event if event("disposition").string == "dlq" => event("seq").value
-    }
-    Outcome.of(
-      Outcome
-        .compareInAnyOrder(
-          "outputs",
-          expected("outputs").elements.map(only(_, columns)),
-          outputs.toSeq)
-        .toSeq ++ Outcome.compareInAnyOrder("late rows", missedAll, late.toSeq))
-  }
+  private def gridOf(windows: Json): Grid = Grid.of(windowOf(windows))
 
-  private def gridOf(windows: Json): Grid = {
+  private[conformance] def windowOf(windows: Json): GridWindow = {
     if (windows.value.isInstanceOf[Vector[_]])
       Unsupported("several windows in one pass are not supported so far")
     val scale = Scale.of(windows)
@@ -100,9 +64,9 @@ object SeedVectors {
       .orElse(windows.get("offset_ms").map(offset => scale.in(offset.long)))
       .getOrElse(0L)
     windows("type").string match {
-      case "tumbling" => Grid.of(Tumbling(millis("size_ms"), offset(millis("size_ms"))))
+      case "tumbling" => Tumbling(millis("size_ms"), offset(millis("size_ms")))
       case "hopping" =>
-        Grid.of(Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms"))))
+        Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms")))
       case "sliding" | "snapshot" | "session" | "count" =>
         Unsupported(
           s"the ${windows("type").string} windows of this system are not supported so far")
@@ -123,12 +87,13 @@ object SeedVectors {
     asked("as").string -> compute
   }
 
-  private def micros(time: Json): Long = GridModel.toMicros(Instant.parse(time.string))
+  private[conformance] def micros(time: Json): Long =
+    GridModel.toMicros(Instant.parse(time.string))
 
-  private def bounds(fired: Fired): Map[String, Any] = Map(
+  private[conformance] def bounds(fired: Fired): Map[String, Any] = Map(
     "window_start" -> GridModel.toInstant(fired.window.start).toString,
     "window_end" -> GridModel.toInstant(fired.window.end).toString)
 
-  private def only(row: Json, columns: Seq[String]): Map[String, Any] =
+  private[conformance] def only(row: Json, columns: Seq[String]): Map[String, Any] =
     columns.map(name => name -> row(name).value).toMap
 }

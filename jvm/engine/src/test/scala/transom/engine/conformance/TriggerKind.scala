@@ -58,6 +58,7 @@ private final class TriggerBench(vector: Json) {
     override def apply(slot: Int): Long = memory.getOrElse(slot, WindowState.Unset)
     override def timeline: Timeline = if (onTime) Timeline.Event else Timeline.Clock
     override def end: Long = bounds.end
+    override def cleanup: Long = bounds.end
     override def watermark: Long = TriggerBench.this.watermark
     override def clock: Long = TriggerBench.this.clock
     override def row: Row = Unsupported("triggers alone see no rows")

@@ -1,0 +1,86 @@
+package transom.engine.conformance
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.Grid
+import transom.engine.keyed._
+import transom.engine.spec._
+
+/** Vectors of Atlas Stream Processing. Its windows give one result, when late rows come no more;
+  * the watermark follows the largest time that has come.
+  */
+object AtlasVectors {
+  import SeedVectors.{bounds, micros, only}
+
+  /** What Atlas allows where nothing is said: three seconds. */
+  private val DefaultLateness = 3000L
+
+  def run(vector: Json): Outcome = {
+    val policy = vector("policy")
+    if (policy.has("idle_timeout_ms")) Unsupported("idle timeouts are not supported so far")
+    val isOnClock = policy.get("boundary").exists(_.string == "processingTime")
+    val lateness = policy.get("allowed_lateness_ms").fold(DefaultLateness)(_.long)
+    val isPlain = vector("model").string == "atlas.fixed" && !isOnClock && lateness == 0
+    if (isSession(vector)) refuseLateStarts(vector)
+    val operators = Seq(keyed(vector, isOnClock, Scale.of(vector).in(lateness))) ++
+      Option.when(isPlain)(new GridOperator(Grid.of(SeedVectors.windowOf(vector("windows")))))
+    Outcome.of(operators.flatMap(play(vector, isOnClock, _)))
+  }
+
+  private def isSession(vector: Json): Boolean = vector("model").string == "atlas.session"
+
+  /** Atlas rejects a row behind the watermark that touches no session; Flink lets it open one. */
+  private def refuseLateStarts(vector: Json): Unit =
+    if (vector("expected")("dlq").elements.nonEmpty)
+      Unsupported("Atlas' rules for late session rows are not supported so far")
+
+  private def keyed(vector: Json, isOnClock: Boolean, lateness: Long): Operator = {
+    val window =
+      if (isSession(vector)) {
+        val gap = Scale.of(vector).in(vector("windows")("gap_ms").long)
+        Session(gap, inclusive = false)
+      } else SeedVectors.windowOf(vector("windows"))
+    new KeyedRunner(contents =>
+      KeyedPlan
+        .of(
+          window,
+          if (isOnClock) Timeline.Clock else Timeline.Event,
+          if (isOnClock) AfterClock else AfterLateness,
+          None,
+          new JsonFold(_.map(_.value)),
+          contents,
+          KeyedSettings.NoConditions)
+        .copy(allowedLateness = lateness))
+  }
+
+  private def play(vector: Json, isOnClock: Boolean, operator: Operator): Seq[String] = {
+    var watermark = Long.MinValue
+    val outputs = ArrayBuffer.empty[Map[String, Any]]
+    val late = ArrayBuffer.empty[Any]
+    vector("events").elements.foreach { event =>
+      val seq = event("seq")
+      val clock = event.get("processing_time").fold(0L)(micros)
+      val time = Some(if (isOnClock) clock else micros(event("event_time")))
+      val key = if (event.has("key")) event("key") else Json.parse("null")
+      val row = Row(key, seq, time, seq.long, clock)
+      late ++= operator.process(Seq(row), watermark).map(_.value.value)
+      if (isOnClock) operator.tick(clock) else watermark = Math.max(watermark, time.get)
+      outputs ++= (operator.takeFired() ++ operator.fire(watermark)).map { fired =>
+        bounds(fired) + ("seqs" -> fired.values.map(_.value)) + ("at_row" -> seq.value) ++
+          Option.when(isSession(vector))("partition" -> fired.key.value)
+      }
+    }
+    val columns = Seq("window_start", "window_end", "seqs", "at_row") ++
+      Option.when(isSession(vector))("partition")
+    val expected = vector("expected")
+    val missedAll = expected("per_event").elements.collect {
+      case event if event("disposition").string == "dlq" => event("seq").value
+    }
+    Outcome
+      .compareInAnyOrder(
+        "outputs",
+        expected("outputs").elements.map(only(_, columns)),
+        outputs.toSeq)
+      .toSeq ++ Outcome.compareInAnyOrder("late rows", missedAll, late.toSeq)
+  }
+}
