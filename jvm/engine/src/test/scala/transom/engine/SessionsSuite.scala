@@ -1,8 +1,14 @@
 package transom.engine
 
+import java.util.TreeMap
+
+import scala.jdk.CollectionConverters._
+
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
+
+import transom.engine.keyed.{KeyState, MergingWindows}
 
 class SessionsSuite extends ScalaCheckSuite {
 
@@ -50,49 +56,37 @@ class SessionsSuite extends ScalaCheckSuite {
     }
   }
 
+  /** The windows that are left when each has been added, with how many came in to each. */
+  private def addAll(
+      windows: Seq[TimeWindow],
+      inclusive: Boolean = true): TreeMap[TimeWindow, Int] = {
+    val live = new TreeMap[TimeWindow, Int](KeyState.ByBounds)
+    windows.foreach { window =>
+      val placed = MergingWindows.place(live, window, inclusive)
+      live.keySet.removeIf(placed.bounds.covers(_)): Unit
+      live.put(placed.bounds, placed.sources.sum + 1)
+    }
+    live
+  }
+
   property("adding windows one by one gives the sessions of them all, in any order") {
     forAll(windows) { windows =>
-      def addAll(some: Seq[TimeWindow]) =
-        some.foldLeft(MergingWindowSet())((set, window) => set.add(window).set)
-      val expected = Sessions.merge(windows).map(_.window).toSet
-      assertEquals(addAll(windows).names.keySet, expected)
-      assertEquals(addAll(windows.reverse).names.keySet, expected)
+      val expected = Sessions.merge(windows).map(merged => (merged.window, merged.sources.size))
+      assertEquals(addAll(windows).asScala.toSeq, expected)
+      assertEquals(addAll(windows.reverse).asScala.toSeq, expected)
     }
   }
 
-  property("each name in use belongs to one session, and names given up are reported once") {
-    forAll(windows) { windows =>
-      var set = MergingWindowSet()
-      var stored = Set.empty[TimeWindow]
-      windows.foreach { window =>
-        val added = set.add(window)
-        assert(added.session.covers(window))
-        set = added.set
-        stored = stored + set.names(added.session) -- added.folded
-        assertEquals(set.names.values.toSet, stored)
-        assertEquals(set.names.size, stored.size)
-      }
-    }
-  }
-
-  test("a bridge joins two sessions under the name of one of them") {
-    val set = MergingWindowSet().add(TimeWindow(0, 3)).set.add(TimeWindow(5, 8)).set
-    val bridged = set.add(TimeWindow(3, 5))
-    assertEquals(bridged.session, TimeWindow(0, 8))
-    assertEquals(bridged.merged, Seq(TimeWindow(0, 3), TimeWindow(5, 8)))
-    assertEquals(bridged.set.names, Map(TimeWindow(0, 8) -> TimeWindow(0, 3)))
-    assertEquals(bridged.folded, Seq(TimeWindow(5, 8)))
+  test("a bridge joins two sessions") {
+    val live = addAll(Seq(TimeWindow(0, 3), TimeWindow(5, 8)))
+    val bridged = MergingWindows.place(live, TimeWindow(3, 5), inclusive = true)
+    assertEquals(bridged, MergingWindows.Placed(TimeWindow(0, 8), Seq(1, 1), isMerge = true))
+    val apart = MergingWindows.place(live, TimeWindow(3, 5), inclusive = false)
+    assertEquals(apart, MergingWindows.Placed(TimeWindow(3, 5), Seq.empty[Int], isMerge = false))
   }
 
   test("a window that a session covers changes nothing") {
-    val set = MergingWindowSet().add(TimeWindow(0, 9)).set
-    val added = set.add(TimeWindow(2, 4))
-    assertEquals(added.merged, Seq.empty)
-    assertEquals(added.set, set)
-  }
-
-  test("a retired session takes in no more windows") {
-    val set = MergingWindowSet().add(TimeWindow(0, 9)).set.retire(TimeWindow(0, 9))
-    assertEquals(set.add(TimeWindow(2, 4)).session, TimeWindow(2, 4))
+    val placed = MergingWindows.place(addAll(Seq(TimeWindow(0, 9))), TimeWindow(2, 4), true)
+    assertEquals(placed, MergingWindows.Placed(TimeWindow(0, 9), Seq(1), isMerge = false))
   }
 }

@@ -70,11 +70,12 @@ final class KeyState[A <: AnyRef] {
   }
 }
 
-private[keyed] object KeyState {
+object KeyState {
 
   private def nextDue(bound: Long, now: Long): Long =
     if (now == Long.MaxValue) Long.MaxValue else math.max(bound, now + 1)
 
+  /** In order of time: by start, then by end. */
   val ByBounds: Comparator[TimeWindow] = (a, b) => {
     val order = java.lang.Long.compare(a.start, b.start)
     if (order != 0) order else java.lang.Long.compare(a.end, b.end)

@@ -97,19 +97,19 @@ final class KeyedOperator[R, A <: AnyRef](
     val latest = state.latest
     if (latest != null && latest.bounds.covers(own)) latest
     else {
-      val met = MergingWindows.meeting(state.windows, own, assigner.isInclusive)
-      if (met.isEmpty) if (isLate(own)) null else open(state, own)
-      else if (met.length == 1 && met.head.bounds.covers(own)) met.head
-      else merge(state, met, own)
+      val placed = MergingWindows.place(state.windows, own, assigner.isInclusive)
+      if (placed.sources.isEmpty) if (isLate(own)) null else open(state, own)
+      else if (placed.isMerge) merge(state, placed.sources, placed.bounds)
+      else placed.sources.head
     }
   }
 
   private def merge(
       state: KeyState[A],
-      sources: ArrayBuffer[WindowState[A]],
-      own: TimeWindow): WindowState[A] = {
+      sources: collection.Seq[WindowState[A]],
+      bounds: TimeWindow): WindowState[A] = {
     sources.foreach(state.remove)
-    val merged = open(state, sources.foldLeft(own)(_ cover _.bounds))
+    val merged = open(state, bounds)
     contents.merge(sources, merged)
     merged.firings = sources.iterator.map(_.firings).sum
     merged.standing = sources.iterator.flatMap(_.standing).toList

@@ -1,6 +1,11 @@
 package transom.engine.conformance
 
+import java.util.TreeMap
+
+import scala.jdk.CollectionConverters._
+
 import transom.engine._
+import transom.engine.keyed.{KeyState, MergingWindows}
 
 /** Vectors about which windows merge. */
 object SessionKinds {
@@ -30,39 +35,42 @@ object SessionKinds {
     })
   }
 
+  /** Live windows, each with the name under which its contents began. */
   def mergingSet(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    val steps = vector("cases").elements
-    val start = (MergingWindowSet(), Seq.empty[String])
-    Outcome.of(
-      steps
-        .foldLeft(start) { case ((set, problems), step) =>
-          if (step.has("retire")) (set.retire(scale.window(step("retire"))), problems)
-          else {
-            val added = set.add(scale.window(step("add")))
-            (added.set, problems ++ differences(step, added, scale))
-          }
-        }
-        ._2)
+    val names = new TreeMap[TimeWindow, TimeWindow](KeyState.ByBounds)
+    Outcome.of(vector("cases").elements.flatMap { step =>
+      if (step.has("retire")) {
+        names.remove(scale.window(step("retire")))
+        Nil
+      } else add(step, scale, names)
+    })
   }
 
-  private def differences(
+  private def add(
       step: Json,
-      added: MergingWindowSet.Added,
-      scale: Scale): Seq[String] = {
-    val name = scale.show(added.set.names(added.session))
-    val merged = Map(
-      "result" -> scale.show(added.session),
-      "merged" -> added.merged.nonEmpty,
-      "sources" -> added.merged.map(scale.show).toSet)
+      scale: Scale,
+      names: TreeMap[TimeWindow, TimeWindow]): Seq[String] = {
+    val own = scale.window(step("add"))
+    val before = names.keySet.asScala.toSet
+    val placed = MergingWindows.place(names, own, inclusive = true)
+    val name = placed.sources.headOption.getOrElse(own)
+    before.filter(placed.bounds.covers).foreach(names.remove)
+    names.put(placed.bounds, name)
+    val merged = if (placed.isMerge) before -- names.keySet.asScala else Set.empty[TimeWindow]
+    val got = Map(
+      "result" -> scale.show(placed.bounds),
+      "merged" -> placed.isMerge,
+      "sources" -> merged.map(scale.show))
     val expected = Map(
       "result" -> step("result").value,
       "merged" -> step("merged").boolean,
       "sources" -> step.get("sources").fold(Set.empty[Any])(_.elements.map(_.value).toSet))
-    val names = step.get("state_window_one_of").map(_.elements.map(_.value))
-    Outcome.compare(s"after adding ${step("add")}", expected, merged).toSeq ++
-      names
-        .filterNot(_.contains(name))
+    Outcome.compare(s"after adding ${step("add")}", expected, got).toSeq ++
+      step
+        .get("state_window_one_of")
+        .map(_.elements.map(_.value))
+        .filterNot(_.contains(scale.show(name)))
         .map(some => s"name of $step: expected one of $some, got $name")
   }
 }

@@ -1,0 +1,182 @@
+package transom.engine.keyed
+
+import munit.FunSuite
+
+import transom.engine.TimeWindow
+import transom.engine.conformance.{Fired, Json, JsonFold, KeyedRunner, Row}
+import transom.engine.spec._
+
+class KeyedOperatorSuite extends FunSuite {
+
+  private type Plan = KeyedPlan[Row, Vector[Json]]
+
+  private def sum(values: Seq[Json]): Long = values.map(_.long).sum
+
+  private object LargeRow extends Conditions[Row, Vector[Json]] {
+    override def condition(column: Int): Condition[Row, Vector[Json]] =
+      (row, values) => row.value.long + sum(values) >= 20
+    override def delta(column: Int): Delta[Row] =
+      (older, newer) => (newer.value.long - older.value.long).toDouble
+  }
+
+  private def runner(
+      window: Window,
+      trigger: Trigger = AfterWatermark(),
+      evictor: Option[Evictor] = None,
+      timeline: Timeline = Timeline.Event)(change: Plan => Plan = identity): KeyedRunner = {
+    val fold = new JsonFold(values => Seq(sum(values)))
+    new KeyedRunner(contents =>
+      change(KeyedPlan.of(window, timeline, trigger, evictor, fold, contents, LargeRow)))
+  }
+
+  private def row(time: Long, value: Long, clock: Long = 0L): Row =
+    Row(Json.parse("0"), Json.parse(value.toString), Some(time), 0L, clock)
+
+  /** Takes a row that met `watermark`; answers the sums of the results. */
+  private def take(
+      runner: KeyedRunner,
+      time: Long,
+      value: Long,
+      watermark: Long = Long.MinValue,
+      clock: Long = 0L): Seq[Long] = {
+    runner.process(Seq(row(time, value, clock)), watermark)
+    runner.takeFired().map(fired => sum(fired.values))
+  }
+
+  private def changes(fired: Seq[Fired]): Seq[(Change, TimeWindow, Any)] =
+    fired.map(result => (result.change.get, result.window, result.reported.get.head))
+
+  test("a trigger that cannot merge is refused for windows that do") {
+    Seq(AfterDelta(0, 1.0), Purging(ProcessingTimeout(AfterCount(1), 1))).foreach { trigger =>
+      assertEquals(trigger.canMerge, false)
+      assertEquals(intercept[InvalidSpec](runnerOf(Session(5), trigger)).field, "trigger")
+      runnerOf(Tumbling(5), trigger)
+    }
+  }
+
+  private def runnerOf(window: Window, trigger: Trigger): Unit =
+    runner(window, trigger)().process(Seq(row(0, 0)), Long.MinValue): Unit
+
+  test("a result that has changed is taken back, one that repeats itself is not sent") {
+    val stage = runner(Tumbling(10), Every(2))(_.copy(retracts = true))
+    val window = TimeWindow(0, 10)
+    take(stage, 0, 1)
+    assertEquals(changes(stage.fire(5)), Seq((Change.Insert, window, 1L)))
+    take(stage, 5, 2, watermark = 5)
+    assertEquals(
+      changes(stage.fire(10)),
+      Seq((Change.UpdateBefore, window, 1L), (Change.UpdateAfter, window, 3L)))
+    assert(stage.isEmpty)
+  }
+
+  test("results of sessions that merge are taken back with the bounds that they had") {
+    val stage = runner(Session(5), AfterCount(1))(_.copy(retracts = true))
+    take(stage, 0, 1)
+    take(stage, 8, 2)
+    stage.process(Seq(row(4, 4)), Long.MinValue)
+    assertEquals(
+      changes(stage.takeFired()),
+      Seq(
+        (Change.UpdateBefore, TimeWindow(0, 5), 1L),
+        (Change.UpdateBefore, TimeWindow(8, 13), 2L),
+        (Change.UpdateAfter, TimeWindow(0, 13), 7L)))
+  }
+
+  test("panes are early, on time and late, the one with the cleanup is the last") {
+    val trigger = AfterWatermark(early = Some(AfterCount(1)))
+    val stage = runner(Tumbling(10), trigger)(_.copy(allowedLateness = 5, countsPanes = true))
+    stage.process(Seq(row(0, 1)), Long.MinValue)
+    stage.advance(10)
+    stage.process(Seq(row(1, 1)), 12)
+    assertEquals(
+      stage.takeFired().map(_.pane.get),
+      Seq(
+        PaneInfo(0, Timing.Early, isLast = false, None, Cause.Rows),
+        PaneInfo(1, Timing.OnTime, isLast = false, None, Cause.Watermark),
+        PaneInfo(2, Timing.Late, isLast = false, None, Cause.Rows)))
+    stage.advance(15)
+    assert(stage.isEmpty)
+    val brief = runner(Tumbling(10))()
+    brief.process(Seq(row(0, 1)), Long.MinValue)
+    assertEquals(
+      brief.fire(10).map(_.pane.get),
+      Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Watermark)))
+  }
+
+  test("count windows fire when they are full and say which they are and when their rows were") {
+    val stage = runner(Count(size = 3, slide = Some(2)))(_.copy(countsPanes = true))
+    (1L to 6L).foreach(i => stage.process(Seq(row(10 * i, i)), Long.MinValue))
+    val fired = stage.takeFired()
+    assertEquals(fired.map(result => sum(result.values)), Seq(6L, 12L))
+    assertEquals(fired.map(_.window), Seq(TimeWindow(10, 30), TimeWindow(30, 50)))
+    assertEquals(fired.map(_.pane.get.number), Seq(Some(0L), Some(1L)))
+  }
+
+  test("count windows that may be partial fire each slide rows, over the last rows") {
+    val stage = runner(Count(size = 3, slide = Some(2), partial = true))()
+    assertEquals((1L to 6L).flatMap(i => take(stage, i, i)), Seq(3L, 9L, 15L))
+  }
+
+  test("full count windows side by side leave no state") {
+    val stage = runner(Count(size = 2))()
+    assertEquals((1L to 4L).flatMap(i => take(stage, i, i)), Seq(3L, 7L))
+    assert(stage.isEmpty)
+  }
+
+  test("a condition sees the new row and the window with it") {
+    val stage = runner(Tumbling(100), When(0))()
+    assertEquals(Seq(4L, 4L, 7L).flatMap(take(stage, 1, _)), Seq(15L))
+  }
+
+  test("a condition sees what is left after an eviction") {
+    val stage = runner(Global, When(0), Some(KeepLast(1)))()
+    assertEquals(take(stage, 0, 10), Seq(10L))
+    assertEquals(take(stage, 0, 1), Seq.empty)
+    assertEquals(take(stage, 0, 5), Seq(5L))
+  }
+
+  test("each window that a batch changed fires once at its end") {
+    val stage = runner(Tumbling(10), EveryBatch)()
+    stage.process(Seq(row(0, 1), row(1, 2), row(12, 4)), Long.MinValue)
+    stage.endBatch()
+    assertEquals(stage.takeFired().map(fired => sum(fired.values)), Seq(3L, 4L))
+    take(stage, 13, 8)
+    stage.endBatch()
+    assertEquals(stage.takeFired().map(fired => sum(fired.values)), Seq(12L))
+  }
+
+  test("a row is judged by the watermark that it met, and what that closes fires before it") {
+    val stage = runner(Tumbling(10))()
+    assertEquals(take(stage, 5, 1, watermark = 3), Seq.empty)
+    assertEquals(take(stage, 12, 2, watermark = 10), Seq(1L))
+    assertEquals(stage.process(Seq(row(9, 4)), 10).size, 1)
+  }
+
+  test("with no trigger for late rows they are in the window and fire nothing") {
+    val stage = runner(Tumbling(10), AfterWatermark(late = None))(_.copy(allowedLateness = 5))
+    take(stage, 0, 1)
+    assertEquals(stage.fire(10).size, 1)
+    assertEquals(stage.process(Seq(row(1, 1)), 12), Seq.empty)
+    assertEquals(stage.fire(15), Seq.empty)
+  }
+
+  test("the end of the input fires windows that wait for it and frees all others") {
+    val waiting = runner(Global, EndOfStream)()
+    take(waiting, 0, 1)
+    assertEquals(waiting.fire(1000), Seq.empty)
+    val fired = waiting.fire(Long.MaxValue)
+    assertEquals(fired.map(_.pane.get.cause), Seq(Cause.Drain))
+    val never = runner(Global, Never)()
+    take(never, 0, 1)
+    assertEquals(never.fire(Long.MaxValue), Seq.empty)
+    assert(waiting.isEmpty && never.isEmpty)
+  }
+
+  test("a window for all time that fires regularly fires once more at the end of the input") {
+    val stage = runner(Global, Every(10))()
+    take(stage, 0, 1)
+    assertEquals(stage.fire(11).size, 1)
+    assertEquals(stage.fire(Long.MaxValue).size, 2)
+  }
+
+}
