@@ -1,0 +1,98 @@
+package transom.benchmarks
+
+import java.nio.ByteBuffer
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+import transom.engine.keyed._
+import transom.engine.log.Slice
+import transom.engine.spec._
+
+/** What a row costs in the per-key operator: rows of one key in order of time, watermark close
+  * behind, state in memory.
+  */
+@State(Scope.Thread)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(1)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+class KeyedOperatorBenchmark {
+
+  @Param(Array("tumbling", "hopping", "session"))
+  var shape: String = _
+
+  private var operator: KeyedOperator[java.lang.Long, LongSum] = _
+  private var codec: StateCodec[LongSum] = _
+  private val arrival = new Arrival
+  private val one = java.lang.Long.valueOf(1L)
+  private var state: KeyState[LongSum] = _
+  private var time = 0L
+
+  @Setup
+  def setUp(): Unit = {
+    val window: Window = shape match {
+      case "tumbling" => Tumbling(1000)
+      case "hopping" => Hopping(1000, 100)
+      case "session" => Session(1000)
+    }
+    val contents = new MemoryContents[java.lang.Long] {
+      override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+    }
+    val plan = KeyedPlan.of[java.lang.Long, LongSum](
+      window,
+      Timeline.Event,
+      AfterWatermark(),
+      None,
+      LongSumFold,
+      contents,
+      null)
+    operator = new KeyedOperator(plan, contents, Discarded)
+    codec = new StateCodec(LongSumFold)
+    state = new KeyState
+    time = 0L
+  }
+
+  @Benchmark
+  def row(): Disposition = {
+    time += 1
+    arrival.time = time
+    arrival.watermark = time - time % 100
+    operator.process(state, one, arrival)
+  }
+
+  /** A batch with one row of the key: read its state, take the row, write its state. */
+  @Benchmark
+  def readRowWrite(): Array[Byte] = {
+    row()
+    val bytes = codec.encode(state)
+    state = codec.decode(bytes)
+    bytes
+  }
+}
+
+final class LongSum(var sum: Long)
+
+object LongSumFold extends WindowFold[java.lang.Long, LongSum] {
+  override def create(): LongSum = new LongSum(0L)
+  override def add(sum: LongSum, row: java.lang.Long): LongSum = {
+    sum.sum += row
+    sum
+  }
+  override def merge(sum: LongSum, other: LongSum): LongSum = {
+    sum.sum += other.sum
+    sum
+  }
+  override def encode(sum: LongSum): Slice =
+    new Slice().set(ByteBuffer.allocate(8).putLong(sum.sum).array, 0, 8)
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): LongSum =
+    new LongSum(ByteBuffer.wrap(bytes, offset, length).getLong())
+  override def result(sum: LongSum): Array[Byte] = Array.emptyByteArray
+}
+
+private object Discarded extends Results[java.lang.Long, LongSum] {
+  override def fired(window: FiredWindow, sum: LongSum): Unit = ()
+  override def firedRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
+  override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+}
