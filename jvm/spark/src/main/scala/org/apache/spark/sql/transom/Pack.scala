@@ -134,7 +134,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   private def add(row: InternalRow, time: Long, pane: Long): Unit = {
     if (pane != lastPane) {
       lastPane = pane
-      table = panes.getOrElseUpdate(pane, new PaneTable)
+      table = panes.getOrElseUpdate(pane, opened())
     }
     UnsafeRows.slice(toKey(row), key)
     val before = table.size
@@ -150,6 +150,12 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
     held += table.size - before
     if (!fold.inPlace) held += PackedRows.sizeOf(row)
     if (held > PackedRows.MaxHeld) out ++= drain()
+  }
+
+  private def opened(): PaneTable = {
+    val table = new PaneTable
+    held += table.size
+    table
   }
 
   private def late(row: InternalRow, time: Long, pane: Long, reason: Int): InternalRow = {
