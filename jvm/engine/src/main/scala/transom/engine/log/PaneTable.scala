@@ -192,7 +192,7 @@ final class PaneTable {
   }
 
   private def growSlots(): Unit = {
-    val entries = slots.filter(_ != 0L)
+    val entries = slots
     var fits = false
     while (!fits) {
       bits += 1
@@ -201,18 +201,23 @@ final class PaneTable {
     }
   }
 
-  /** Enters the records anew; false if the last slot would be taken. */
+  /** Enters the records anew, from slots of another size; false if the last slot would be taken.
+    */
   private def enter(entries: Array[Long]): Boolean = {
+    val last = slots.length - 1
     var highest = 0
     var i = 0
-    while (i < entries.length && highest < slots.length - 1) {
-      var slot = home(hashAt(position(entries(i))))
-      while (slots(slot) != 0L) slot += 1
-      slots(slot) = entries(i)
-      highest = math.max(highest, slot)
+    while (i < entries.length && highest < last) {
+      val entry = entries(i)
+      if (entry != 0L) {
+        var slot = home(hashAt(position(entry)))
+        while (slots(slot) != 0L) slot += 1
+        slots(slot) = entry
+        highest = math.max(highest, slot)
+      }
       i += 1
     }
-    highest < slots.length - 1
+    highest < last
   }
 }
 

@@ -50,8 +50,10 @@ case class VisitedRowsExec(output: Seq[Attribute], child: SparkPlan) extends Fir
     copy(child = newChild)
 }
 
-/** A node whose rows are not Spark's own. */
+/** A node whose rows are not Spark's own: for generated code a plan begins here. */
 trait FiredRowsExec extends UnaryExecNode with InputRDDCodegen {
+  override protected def canCheckLimitNotReached: Boolean = true
+
   override def producedAttributes: AttributeSet = outputSet
 
   override protected val createUnsafeProjection: Boolean = true
