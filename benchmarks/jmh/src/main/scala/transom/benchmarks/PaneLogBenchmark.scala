@@ -41,4 +41,14 @@ class PaneLogBenchmark {
     }
     log.fire(Long.MaxValue).sum
   }
+
+  /** Two minutes of them, each window fired as soon as it is due. */
+  @Benchmark
+  def oneByOne(): Long = {
+    val log = new PaneLog(grid, new Panes(new MemoryStore), new SumFold)
+    (0L until 120L).map { at =>
+      log.append(grid.paneOf(at * second), segment, Long.MinValue)
+      log.fire((at + 1) * second).sum
+    }.sum
+  }
 }

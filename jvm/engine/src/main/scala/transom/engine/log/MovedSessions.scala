@@ -18,7 +18,7 @@ private final class MovedSessions(panes: Panes, val to: Long) {
   private def take(): Unit = {
     val segment = writer.take()
     bytes += segment.length
-    if (bytes <= PaneLog.SharedBytes) held :+= segment else panes.append(to, segment)
+    if (bytes <= PaneLog.SharedBytes) held :+= segment else panes.append(panes.open(to), segment)
   }
 
   /** What the next pane is to take in, if its earliest session ends by `lastDue`. */
@@ -29,7 +29,7 @@ private final class MovedSessions(panes: Panes, val to: Long) {
       panes.get(to).foreach(pane => pane.due = math.min(pane.due, due))
       if (panes.get(to).exists(_.due <= lastDue)) held
       else {
-        held.foreach(panes.append(to, _))
+        held.foreach(panes.append(panes.open(to), _))
         Nil
       }
     }

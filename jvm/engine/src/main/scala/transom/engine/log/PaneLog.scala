@@ -17,6 +17,8 @@ final class PaneLog[T](
     folding: Fold[T],
     sharedBytes: Long = PaneLog.SharedBytes) {
 
+  private val blocks = new Blocks(grid, panes, folding)
+
   /** Takes a segment into a pane.
     *
     * @param judgedBy
@@ -24,7 +26,12 @@ final class PaneLog[T](
     */
   def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
-    val pane = panes.append(start, segment)
+    append(panes.open(start), segment)
+    blocks.holding(start).foreach(append(_, segment))
+  }
+
+  private def append(pane: Pane, segment: Array[Byte]): Unit = {
+    panes.append(pane, segment)
     val runs = panes.crowded(pane)
     if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
       val keys = new FoldedRuns(cursors, folding)
@@ -74,11 +81,13 @@ final class PaneLog[T](
       else {
         val held = panes.between(window.start, window.end)
         val cursors =
-          if (shares(held)) stacks.cursors(window) else held.flatMap(panes.cursors)
+          if (shares(held)) stacks.cursors(window)
+          else if (blocks.serve(window, held)) blocks.cursors(window)
+          else held.flatMap(panes.cursors)
         keys = new FoldedRuns(cursors, folding)
         total =
           if (!grid.isCumulative || held.map(_.runs.length).sum < 2 || isLastOf(window)) None
-          else Some((panes.newRun(window.start), held))
+          else Some((panes.newRun(panes.open(window.start)), held))
       }
     }
 
@@ -93,7 +102,9 @@ final class PaneLog[T](
         old.foreach { case (pane, runs) => panes.removeRuns(pane, runs) }
       }
       // Windows whose ends the clock skips fall due together, and may share panes.
-      sibling = Option(grid.nextWindow(window)).filter(grid.due(_) == due).orNull
+      val next = grid.nextWindow(window)
+      sibling = Option(next).filter(grid.due(_) == due).orNull
+      panes.removeBlocksBefore(if (next == null) Long.MaxValue else next.start)
       if (sibling == null) {
         panes.firedUpTo = math.max(panes.firedUpTo, due)
         while (panes.first.exists(pane => grid.lastDue(pane.start) <= due))
@@ -104,7 +115,7 @@ final class PaneLog[T](
     private def isLastOf(window: TimeWindow): Boolean =
       grid.lastDue(window.start) <= grid.due(window)
 
-    /** Sharing pays once some windows fire in a row; a single one is merged from its panes. */
+    /** Windows that fire in a row share their merges in memory, without blocks in the state. */
     private def shares(held: Seq[Pane]): Boolean =
       grid.isOverlapping && held.length > 2 &&
         (stacks.isStarted || isSecondNextDue(window)) &&

@@ -3,6 +3,7 @@ package transom.engine.log
 import java.nio.ByteBuffer
 import java.util
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
@@ -11,15 +12,26 @@ import scala.jdk.CollectionConverters._
   */
 final case class Run(first: Int, segments: Int, bytes: Long)
 
-/** What the directory knows of one live pane. */
-final class Pane(val start: Long) {
+/** What the directory knows of one live pane, or of one block of panes.
+  *
+  * @param level
+  *   0 for a pane, else that of the block, see [[Blocks]]
+  */
+final class Pane(val start: Long, val level: Int = 0) {
   val runs: ArrayBuffer[Run] = ArrayBuffer.empty
 
   /** The earliest last time of its sessions, see [[SessionLog]]; fixed windows do not use it. */
   var due: Long = Long.MaxValue
 
   def bytes: Long = runs.iterator.map(_.bytes).sum
-  def nextSequence: Int = runs.lastOption.fold(0)(run => run.first + run.segments)
+
+  // Each level has numbers of its own, so that a block and a pane may start at the same time.
+  def nextSequence: Int =
+    runs.lastOption.fold(level << Pane.LevelShift)(run => run.first + run.segments)
+}
+
+private object Pane {
+  val LevelShift = 27
 }
 
 /** The directory of one key group: its live panes, their runs, and how far it has fired. Read
@@ -28,6 +40,7 @@ final class Pane(val start: Long) {
   */
 final class Panes(store: Store) {
   private val live = new util.TreeMap[Long, Pane]
+  private val blocks = mutable.TreeMap.empty[(Long, Int), Pane]
 
   /** No window that is due at or before this will fire any more. */
   var firedUpTo: Long = Long.MinValue
@@ -57,20 +70,32 @@ final class Panes(store: Store) {
   private def cursor(pane: Pane, run: Run): Cursor =
     new Cursor(Iterator.range(run.first, run.first + run.segments).map(store.get(pane.start, _)))
 
-  /** Adds a segment that came over the exchange, a run of its own. */
-  def append(start: Long, segment: Array[Byte]): Pane = {
-    val pane = live.computeIfAbsent(start, new Pane(_))
+  /** A pane that may be new. */
+  def open(start: Long): Pane = live.computeIfAbsent(start, new Pane(_))
+
+  def block(start: Long, level: Int): Option[Pane] = blocks.get((start, level))
+
+  def openBlock(start: Long, level: Int): Pane =
+    blocks.getOrElseUpdate((start, level), new Pane(start, level))
+
+  /** The highest level of a block, 0 if there is none. */
+  def highestLevel: Int = blocks.keysIterator.map(_._2).maxOption.getOrElse(0)
+
+  def removeBlocksBefore(start: Long): Unit =
+    blocks.rangeUntil((start, 0)).toSeq.foreach { case (at, block) =>
+      block.runs.foreach(removeSegments(block, _))
+      blocks.remove(at)
+    }
+
+  /** Adds a segment to a pane or block, a run of its own. */
+  def append(pane: Pane, segment: Array[Byte]): Unit = {
     val sequence = pane.nextSequence
-    store.put(start, sequence, segment)
+    store.put(pane.start, sequence, segment)
     pane.runs += Run(sequence, 1, segment.length.toLong)
-    pane
   }
 
-  /** A run that is about to be written to a pane, segment by segment. */
-  def newRun(start: Long): RunWriter = {
-    val pane = live.computeIfAbsent(start, new Pane(_))
-    new RunWriter(store, pane, pane.nextSequence)
-  }
+  /** A run that is about to be written to a pane or block, segment by segment. */
+  def newRun(pane: Pane): RunWriter = new RunWriter(store, pane, pane.nextSequence)
 
   def remove(pane: Pane): Unit = {
     pane.runs.foreach(removeSegments(pane, _))
@@ -104,7 +129,7 @@ final class Panes(store: Store) {
 
   /** Merges some runs of a pane into a new one; `write` copies what the cursors hold. */
   def compact(pane: Pane, runs: Seq[Run])(write: (Seq[Cursor], RunWriter) => Unit): Unit = {
-    val writer = newRun(pane.start)
+    val writer = newRun(pane)
     write(runs.map(cursor(pane, _)), writer)
     writer.close()
     removeRuns(pane, runs)
@@ -118,17 +143,22 @@ final class Panes(store: Store) {
 object Panes {
   private val Version: Byte = 1
   private val NoTimer = Long.MinValue
+  private val HeaderSize = 21
+  private val PaneSize = 21
+  private val RunSize = 16
 
   /** Runs a pane may have before some are merged. */
   val MaxRuns = 8
 
   private def write(panes: Panes): Array[Byte] = {
-    val size = 21 + panes.all.map(pane => 20 + 16 * pane.runs.length).sum
-    val out = ByteBuffer.allocate(size)
+    val held = panes.all ++ panes.blocks.valuesIterator
+    val count = panes.live.size + panes.blocks.size
+    val runs = (panes.all ++ panes.blocks.valuesIterator).map(_.runs.length).sum
+    val out = ByteBuffer.allocate(HeaderSize + PaneSize * count + RunSize * runs)
     out.put(Version).putLong(panes.firedUpTo).putLong(panes.timer.getOrElse(NoTimer))
-    out.putInt(panes.live.size)
-    panes.all.foreach { pane =>
-      out.putLong(pane.start).putLong(pane.due).putInt(pane.runs.length)
+    out.putInt(count)
+    held.foreach { pane =>
+      out.putLong(pane.start).put(pane.level.toByte).putLong(pane.due).putInt(pane.runs.length)
       pane.runs.foreach(run => out.putInt(run.first).putInt(run.segments).putLong(run.bytes))
     }
     out.array
@@ -141,10 +171,11 @@ object Panes {
     panes.firedUpTo = in.getLong()
     panes.timer = Some(in.getLong()).filter(_ != NoTimer)
     (0 until in.getInt()).foreach { _ =>
-      val pane = new Pane(in.getLong())
+      val start = in.getLong()
+      val level = in.get().toInt
+      val pane = if (level == 0) panes.open(start) else panes.openBlock(start, level)
       pane.due = in.getLong()
       (0 until in.getInt()).foreach(_ => pane.runs += Run(in.getInt(), in.getInt(), in.getLong()))
-      panes.live.put(pane.start, pane)
     }
   }
 }

@@ -46,7 +46,8 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
 
   def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
-    val pane = panes.append(start, segment)
+    val pane = panes.open(start)
+    panes.append(pane, segment)
     pane.due = math.min(pane.due, Segment.due(segment))
     compact(pane)
   }
@@ -79,7 +80,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
       }
     }
     joined.groupBy(row => open(row.key).pane).foreach { case (pane, rows) =>
-      val writer = panes.newRun(pane)
+      val writer = panes.newRun(panes.open(pane))
       val bounds = new SessionBounds
       rows.sorted(SessionLog.KeyOrder).foreach { row =>
         // As long as the session it joins: on its own it would count as closed.
@@ -168,7 +169,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     private def close(): Unit = pane.foreach { p =>
       if (stillDue == Long.MaxValue) panes.remove(p)
       else {
-        carried.foreach(panes.append(p.start, _))
+        carried.foreach(panes.append(p, _))
         p.due = stillDue
       }
       carried = moved.close(watermark - gap)

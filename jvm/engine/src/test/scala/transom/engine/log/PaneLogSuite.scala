@@ -7,7 +7,7 @@ import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, Grid, GridModel, TimeWindow}
-import transom.engine.conformance.{Fired, GridOperator, Json, Row}
+import transom.engine.conformance.{Fired, GridOperator, Json, Operator, Row, RowList}
 import transom.engine.spec._
 
 class PaneLogSuite extends LogTest {
@@ -60,6 +60,47 @@ class PaneLogSuite extends LogTest {
     }
   }
 
+  property("windows of many panes fire with their rows, one by one and several at once") {
+    val longWindows = for {
+      slide <- Gen.choose(1L, 3L)
+      size <- Gen.choose(12L * slide, 90L)
+      offset <- Gen.choose(1 - slide, slide - 1)
+    } yield Hopping(size, slide, offset)
+    forAllNoShrink(longWindows, Gen.choose(-1000L, 1000L)) { (spec, time) =>
+      val grid = Grid.of(spec)
+      forAll(steps(time, 2 * spec.sizeUs)) { steps =>
+        compare(steps, time, new GridOperator(grid), new GridContents(spec, grid))
+      }
+    }
+  }
+
+  test("a window that fires alone reads a few blocks, not all of its panes") {
+    val memory = new MemoryStore
+    val store = new CountingStore(memory)
+    def visit[A](body: PaneLog[Fired] => A): A = {
+      val panes = new Panes(store)
+      val answer = body(new PaneLog(Grid.of(Hopping(256, 1)), panes, new RowList))
+      panes.save()
+      answer
+    }
+    val reads = (0 until 1000).map { time =>
+      val row = Row(LogTest.json("a"), LogTest.json("x"), Some(time), time)
+      val segment = Operator.segment(Seq(row)) { (writer, row) =>
+        writer.append(row.hash, row.keyBytes, row.accumulator)
+      }
+      visit(_.append(time, segment, Long.MinValue))
+      store.reads = 0
+      val fired = visit(_.fire(time + 1L).toVector)
+      assertEquals(fired.map(_.values.size), Vector(math.min(time + 1, 256)))
+      store.reads
+    }
+    // Three blocks of each of four levels on either side at most, and four to build one of each.
+    assert(reads.max <= 40, reads.max)
+    assert(reads.sum <= 20 * reads.length, reads.sum)
+    visit(_.fire(Long.MaxValue).foreach(_ => ()))
+    assertEquals(memory.size, 0)
+  }
+
   property("windows fire in the order in which they fall due") {
     forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) {
       case ((spec, time), shifts) =>
@@ -88,4 +129,21 @@ class PaneLogSuite extends LogTest {
     assertEquals(fired.map(_.values.size).sum, 60)
     assert(operator.isEmpty)
   }
+}
+
+/** Counts the segments that are read. */
+private final class CountingStore(behind: Store) extends Store {
+  var reads = 0
+
+  override def directory: Array[Byte] = behind.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
+  override def removeDirectory(): Unit = behind.removeDirectory()
+
+  override def get(pane: Long, sequence: Int): Array[Byte] = {
+    reads += 1
+    behind.get(pane, sequence)
+  }
+  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
+    behind.put(pane, sequence, segment)
+  override def remove(pane: Long, sequence: Int): Unit = behind.remove(pane, sequence)
 }
