@@ -67,7 +67,7 @@ object Grid {
   def of(window: GridWindow): Grid = {
     val zone = Zone.of(window.timeZone)
     window match {
-      case Tumbling(size, offset, _, _) => new TumblingGrid(size, offset, zone)
+      case Tumbling(size, offset, _, _, _) => new TumblingGrid(size, offset, zone)
       case Hopping(size, slide, offset, _, _) => new HoppingGrid(size, slide, offset, zone)
       case Cumulate(size, step, offset, _, _) => new CumulateGrid(size, step, offset, zone)
       case calendar: Calendar => ofCalendar(calendar, zone)

@@ -22,7 +22,7 @@ object GridModel {
   def windows(spec: GridWindow, instant: Long): Seq[TimeWindow] = {
     val time = local(instant, spec.timeZone)
     spec match {
-      case Tumbling(size, offset, _, _) => multiples(time, size, size, offset)
+      case Tumbling(size, offset, _, _, _) => multiples(time, size, size, offset)
       case Hopping(size, slide, offset, _, _) => multiples(time, size, slide, offset)
       case Cumulate(size, step, offset, _, zone) =>
         val cycle = multiples(time, size, size, offset).head

@@ -46,6 +46,8 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
 
   def int(name: String): Int = as(name, "a small integer") { case v if isInt(v) => v.asInt }
 
+  def double(name: String): Double = as(name, "a number") { case v if v.isNumber => v.asDouble }
+
   def boolean(name: String): Boolean =
     as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
 

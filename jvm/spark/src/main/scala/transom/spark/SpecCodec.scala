@@ -1,12 +1,11 @@
 package transom.spark
 
-import java.time.DayOfWeek
-
 import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import transom.engine.spec._
+import transom.spark.MessageWriter.{nameOf, obj}
 
 /** The message that travels between Python and the JVM, and lies in checkpoints.
   *
@@ -25,14 +24,6 @@ object SpecCodec {
     Seq("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
   private val layoutNames =
     Seq("auto" -> Layout.Auto, "panes" -> Layout.Panes, "keyed" -> Layout.Keyed)
-  private val closedNames = Seq("left" -> Closed.Left, "right" -> Closed.Right)
-  private val unitNames = Seq(
-    "day" -> CalendarUnit.Day,
-    "week" -> CalendarUnit.Week,
-    "month" -> CalendarUnit.Month,
-    "quarter" -> CalendarUnit.Quarter,
-    "year" -> CalendarUnit.Year)
-  private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
 
   def decode(message: String): WindowSpec = {
     val node =
@@ -48,18 +39,21 @@ object SpecCodec {
     val version = m.int("version")
     if (version != Version)
       throw MessageObject.bad("version", s"it is $version, this jar reads $Version")
-    m.mustBeNull("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us")
-    m.mustBeFalse("pane", "retract", "dead_letters", "watermarks")
+    m.mustBeNull("lifetime", "idle_timeout", "output_policy", "first_output_us")
+    m.mustBeFalse("dead_letters", "watermarks")
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
       time = m.optional("time")(m.obj(_).readAll(readTime)),
       orderColumns = m.columns("order_columns"),
-      window = m.obj("window").readAll(readWindow),
-      trigger = m.obj("trigger").readAll(readTrigger),
+      window = m.obj("window").readAll(WindowCodec.read),
+      trigger = m.obj("trigger").readAll(TriggerCodec.readTrigger),
+      evictor = m.optional("evictor")(m.obj(_).readAll(TriggerCodec.readEvictor)),
       function = m.obj("function").readAll(readFunction),
       allowedLatenessUs = m.long("allowed_lateness_us"),
       drain = m.boolean("drain"),
+      pane = m.boolean("pane"),
+      retract = m.boolean("retract"),
       lateRows = m.choice("late_rows", lateRowsNames),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
@@ -69,41 +63,7 @@ object SpecCodec {
 
   private def readTime(m: MessageObject): Time = m.kind match {
     case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.long))
-    case _ => throw m.unknownKind
-  }
-
-  private def readWindow(m: MessageObject): Window = {
-    def size = m.long("size_us")
-    def offset = m.long("offset_us")
-    def closed = m.choice("closed", closedNames)
-    def zone = m.text("time_zone")
-    m.kind match {
-      case "tumbling" =>
-        m.mustBe("stagger", "aligned")
-        Tumbling(size, offset, closed, zone)
-      case "hopping" => Hopping(size, m.long("slide_us"), offset, closed, zone)
-      case "cumulate" => Cumulate(size, m.long("step_us"), offset, closed, zone)
-      case "calendar" =>
-        val unit = m.choice("unit", unitNames)
-        Calendar(unit, zone, m.int("every"), m.choice("first_day", dayNames), offset, closed)
-      case "session" =>
-        m.mustBeNull("gap_column", "max_duration_us")
-        m.mustBe("max_check", ">=")
-        m.mustBe("late_start", "open")
-        Session(m.long("gap_us"), m.boolean("inclusive"), closed)
-      case "global" => Global
-      case _ => throw m.unknownKind
-    }
-  }
-
-  private def readTrigger(m: MessageObject): Trigger = m.kind match {
-    case "after_watermark" =>
-      AfterWatermark(
-        m.optional("early")(m.obj(_).readAll(readTrigger)),
-        m.optional("late")(m.obj(_).readAll(readTrigger)))
-    case "after_count" => AfterCount(m.int("rows"))
-    case "end_of_stream" => EndOfStream
-    case "never" => Never
+    case "processing_time" => ProcessingTime
     case _ => throw m.unknownKind
   }
 
@@ -122,17 +82,17 @@ object SpecCodec {
         "time" -> spec.time.map(writeTime),
         "lifetime" -> None,
         "order_columns" -> spec.orderColumns,
-        "window" -> writeWindow(spec.window),
-        "trigger" -> writeTrigger(spec.trigger),
-        "evictor" -> None,
+        "window" -> WindowCodec.write(spec.window),
+        "trigger" -> TriggerCodec.writeTrigger(spec.trigger),
+        "evictor" -> spec.evictor.map(TriggerCodec.writeEvictor),
         "function" -> writeFunction(spec.function),
         "allowed_lateness_us" -> spec.allowedLatenessUs,
         "idle_timeout" -> None,
         "output_policy" -> None,
         "first_output_us" -> None,
         "drain" -> spec.drain,
-        "pane" -> false,
-        "retract" -> false,
+        "pane" -> spec.pane,
+        "retract" -> spec.retract,
         "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
         "dead_letters" -> false,
         "watermarks" -> false,
@@ -144,76 +104,10 @@ object SpecCodec {
   private def writeTime(time: Time): ObjectNode = time match {
     case EventTime(column, delay) =>
       obj("kind" -> "event_time", "time_column" -> column, "delay_us" -> delay)
-  }
-
-  private def writeWindow(window: Window): ObjectNode = window match {
-    case grid: GridWindow =>
-      val written = writeGrid(grid)
-      written.put("offset_us", grid.offsetUs)
-      written.put("closed", nameOf(grid.closed, closedNames))
-      written.put("time_zone", grid.timeZone)
-    case Session(gap, inclusive, closed) =>
-      obj(
-        "kind" -> "session",
-        "gap_us" -> gap,
-        "gap_column" -> None,
-        "inclusive" -> inclusive,
-        "closed" -> nameOf(closed, closedNames),
-        "max_duration_us" -> None,
-        "max_check" -> ">=",
-        "late_start" -> "open")
-    case Global => obj("kind" -> "global")
-    case other => throw notInMessages(other)
-  }
-
-  private def writeGrid(window: GridWindow): ObjectNode = window match {
-    case Tumbling(size, _, _, _) =>
-      obj("kind" -> "tumbling", "size_us" -> size, "stagger" -> "aligned")
-    case Hopping(size, slide, _, _, _) =>
-      obj("kind" -> "hopping", "size_us" -> size, "slide_us" -> slide)
-    case Cumulate(size, step, _, _, _) =>
-      obj("kind" -> "cumulate", "size_us" -> size, "step_us" -> step)
-    case Calendar(unit, _, every, firstDay, _, _) =>
-      obj(
-        "kind" -> "calendar",
-        "unit" -> nameOf(unit, unitNames),
-        "every" -> every,
-        "first_day" -> nameOf(firstDay, dayNames))
-  }
-
-  private def writeTrigger(trigger: Trigger): ObjectNode = trigger match {
-    case AfterWatermark(early, late) =>
-      obj(
-        "kind" -> "after_watermark",
-        "early" -> early.map(writeTrigger),
-        "late" -> late.map(writeTrigger))
-    case AfterCount(rows) => obj("kind" -> "after_count", "rows" -> rows)
-    case EndOfStream => obj("kind" -> "end_of_stream")
-    case Never => obj("kind" -> "never")
-    case other => throw notInMessages(other)
+    case ProcessingTime => obj("kind" -> "processing_time")
   }
 
   private def writeFunction(function: Function): ObjectNode = function match {
     case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
-  }
-
-  private def notInMessages(part: Any): Throwable =
-    new IllegalArgumentException(s"messages of version $Version have no $part")
-
-  private def nameOf[T](value: T, names: Seq[(String, T)]): String =
-    names.collectFirst { case (name, `value`) => name }.get
-
-  private def obj(fields: (String, Any)*): ObjectNode = {
-    val written = mapper.createObjectNode()
-    fields.foreach { case (name, value) => written.set[JsonNode](name, json(value)) }
-    written
-  }
-
-  private def json(value: Any): JsonNode = value match {
-    case None => mapper.nullNode
-    case Some(inner) => json(inner)
-    case columns: Seq[_] =>
-      columns.foldLeft(mapper.createArrayNode())((list, column) => list.add(json(column)))
-    case other => mapper.valueToTree[JsonNode](other)
   }
 }

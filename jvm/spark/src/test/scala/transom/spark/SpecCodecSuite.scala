@@ -25,9 +25,12 @@ class SpecCodecSuite extends ScalaCheckSuite {
     orderColumns = Nil,
     window = Tumbling(3600000000L),
     trigger = AfterWatermark(),
+    evictor = None,
     function = AggFunction(Seq(2, 3)),
     allowedLatenessUs = 0,
     drain = false,
+    pane = false,
+    retract = false,
     lateRows = LateRows.No,
     keyGroups = 128,
     layout = Layout.Auto,
@@ -36,44 +39,83 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val columns = Gen.listOf(Gen.choose(0, 50))
 
-  private val plainTrigger: Gen[Trigger] =
-    Gen.oneOf[Trigger](Gen.choose(1, 9).map(AfterCount), Gen.oneOf(EndOfStream, Never))
+  private val flag = Gen.oneOf(true, false)
+  private val column = Gen.choose(0, 9)
+  private val length = Gen.choose(1L, Long.MaxValue)
+  private val threshold = Gen.choose(-1e6, 1e6)
+
+  private val plainTrigger: Gen[Trigger] = Gen.oneOf[Trigger](
+    Gen.choose(1, 9).map(AfterCount),
+    Gen.oneOf(EndOfStream, Never),
+    Gen.zip(column, threshold).map((AfterDelta.apply _).tupled),
+    Gen
+      .zip(length, Gen.oneOf(TriggerClock.Event, TriggerClock.Processing), flag)
+      .map((Every.apply _).tupled),
+    column.map(When))
 
   private val trigger: Gen[Trigger] = Gen.oneOf(
     plainTrigger,
+    Gen.oneOf(AfterClock, EveryBatch),
+    plainTrigger.map(Purging),
+    Gen.zip(plainTrigger, length, flag, flag).map((ProcessingTimeout.apply _).tupled),
     Gen
       .zip(Gen.option(plainTrigger), Gen.option(plainTrigger))
       .map((AfterWatermark.apply _).tupled))
 
+  private val eviction = Gen.oneOf(Eviction.Before, Eviction.After)
+
+  private val evictor: Gen[Evictor] = Gen.oneOf(
+    Gen.zip(Gen.choose(1, 9), eviction).map((KeepLast.apply _).tupled),
+    Gen.zip(length, eviction).map((KeepRecent.apply _).tupled),
+    Gen.zip(column, threshold, eviction).map((KeepNear.apply _).tupled),
+    Gen.zip(column, eviction).map((KeepWhere.apply _).tupled))
+
+  private val closed = Gen.oneOf(Closed.Left, Closed.Right)
+  private val stagger = Gen.oneOf(Stagger.Aligned, Stagger.Random, Stagger.Natural)
+
+  private val window: Gen[Window] = Gen.oneOf(
+    Generators.grid,
+    Gen.zip(length, stagger).map { case (size, moved) => Tumbling(size, stagger = moved) },
+    Gen.zip(length, flag, closed).map((Session.apply _).tupled),
+    Gen.zip(column, flag, closed).map((DynamicSession.apply _).tupled),
+    Gen.zip(Gen.choose(1, 9), Gen.option(Gen.choose(1, 9)), flag).map((Count.apply _).tupled),
+    Gen.zip(column, flag).map((Custom.apply _).tupled),
+    Gen.const(Global))
+
+  private val time: Gen[Time] = Gen.oneOf(
+    Gen
+      .zip(column, Gen.option(Gen.choose(0L, Long.MaxValue)))
+      .map((EventTime.apply _).tupled),
+    Gen.const(ProcessingTime))
+
   private val specs: Gen[WindowSpec] = for {
     name <- Gen.option(Gen.alphaStr)
     keys <- columns
-    time <- Gen.option(Gen.zip(Gen.choose(0, 9), Gen.option(Gen.choose(0L, Long.MaxValue))))
+    time <- Gen.option(time)
     order <- columns
-    closed <- Gen.oneOf(Closed.Left, Closed.Right)
-    window <- Gen.oneOf(
-      Generators.grid,
-      Gen.zip(Gen.choose(1L, Long.MaxValue), Gen.oneOf(true, false)).map {
-        case (gap, inclusive) =>
-          Session(gap, inclusive, closed)
-      },
-      Gen.const(Global))
+    window <- window
     fires <- trigger
+    evicts <- Gen.option(evictor)
     aggregates <- columns
-    drain <- Gen.oneOf(true, false)
+    drain <- flag
+    pane <- flag
+    retract <- flag
     lateRows <- Gen.oneOf(LateRows.No, LateRows.Late, LateRows.Partly)
     layout <- Gen.oneOf(Layout.Auto, Layout.Panes, Layout.Keyed)
     number <- Gen.choose(1, Int.MaxValue)
   } yield WindowSpec(
     name,
     keys,
-    time.map { case (column, delay) => EventTime(column, delay) },
+    time,
     order,
     window,
     fires,
+    evicts,
     AggFunction(aggregates),
     number.toLong - 1,
     drain,
+    pane,
+    retract,
     lateRows,
     number,
     layout,
@@ -145,15 +187,12 @@ class SpecCodecSuite extends ScalaCheckSuite {
   }
 
   test("parts that this version does not have are refused") {
-    Seq("lifetime", "evictor", "idle_timeout", "output_policy", "first_output_us").foreach {
-      name =>
-        assertEquals(fieldAtFault(_.put(name, 1)), name)
+    Seq("lifetime", "idle_timeout", "output_policy", "first_output_us").foreach { name =>
+      assertEquals(fieldAtFault(_.put(name, 1)), name)
     }
-    Seq("pane", "retract", "dead_letters", "watermarks").foreach { name =>
+    Seq("dead_letters", "watermarks").foreach { name =>
       assertEquals(fieldAtFault(_.put(name, true)), name)
     }
-    assertEquals(windowAtFault(Tumbling(5))(_.put("stagger", "random")), "window.stagger")
-    assertEquals(windowAtFault(Session(5))(_.put("gap_column", 3)), "window.gap_column")
     assertEquals(windowAtFault(Session(5))(_.put("max_check", ">")), "window.max_check")
   }
 

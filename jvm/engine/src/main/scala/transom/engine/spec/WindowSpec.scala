@@ -10,6 +10,10 @@ package transom.engine.spec
   *   the clock; none if the windows need no time
   * @param orderColumns
   *   columns that tell the order in which rows arrived
+  * @param pane
+  *   whether results say which of their window's they are
+  * @param retract
+  *   whether results that have changed are taken back
   * @param keyGroups
   *   number of groups that the keys are spread over
   * @param clockUs
@@ -24,9 +28,12 @@ final case class WindowSpec(
     orderColumns: Seq[Int],
     window: Window,
     trigger: Trigger,
+    evictor: Option[Evictor],
     function: Function,
     allowedLatenessUs: Long,
     drain: Boolean,
+    pane: Boolean,
+    retract: Boolean,
     lateRows: LateRows,
     keyGroups: Int,
     layout: Layout,
@@ -47,6 +54,9 @@ final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extend
 
   delayUs.foreach(Check.notNegative("delay_us", _))
 }
+
+/** The wall clock, by which nothing is late. */
+case object ProcessingTime extends Time
 
 /** What is computed from the rows of a window. */
 sealed trait Function

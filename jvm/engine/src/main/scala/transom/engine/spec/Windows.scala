@@ -26,7 +26,8 @@ final case class Tumbling(
     sizeUs: Long,
     offsetUs: Long = 0,
     closed: Closed = Closed.Left,
-    timeZone: String = "UTC")
+    timeZone: String = "UTC",
+    stagger: Stagger = Stagger.Aligned)
     extends GridWindow {
 
   Check.positive("size_us", sizeUs)

@@ -45,7 +45,7 @@ class PaneLogSuite extends LogTest {
   }
 
   private def reachOf(spec: GridWindow): Long = spec match {
-    case Tumbling(size, _, _, _) => 3 * size
+    case Tumbling(size, _, _, _, _) => 3 * size
     case Hopping(size, slide, _, _, _) => 2 * size.max(slide)
     case Cumulate(size, _, _, _, _) => 2 * size
     case Calendar(unit, _, every, _, _, _) => 3 * every * unit.shortestUs

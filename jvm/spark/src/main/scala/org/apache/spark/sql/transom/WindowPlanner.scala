@@ -20,11 +20,13 @@ object WindowPlanner {
   def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
     register(session)
+    Layouts.check(spec)
     val stageSpec = StageSpec.of(input, spec, columns)
     val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec.name) else input
     val AggFunction(aggregateColumns) = spec.function: @unchecked
-    val time = spec.time.fold(lit(0L).cast(TimestampType)) { case EventTime(column, _) =>
-      columns(column)
+    val time = spec.time match {
+      case Some(EventTime(column, _)) => columns(column)
+      case _ => lit(0L).cast(TimestampType)
     }
     val aggregation =
       Aggregation.resolve(df, spec.keyColumns.map(columns), time, aggregateColumns.map(columns))
