@@ -4,38 +4,58 @@
 """
 
 from transom._version import __version__
-from transom.assigners import (
-    Calendar,
-    Cumulate,
-    Global,
-    Hopping,
-    Session,
-    Sliding,
-    Tumbling,
-    Window,
-)
+from transom.assigners import Count, Custom, Global, Session, Sliding, Window
 from transom.config import configure, jar_path
+from transom.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.inspection import explain
 from transom.stream import Stream, stream
 from transom.tagged import route, untag
-from transom.time_policies import EventTime
-from transom.triggers import AfterWatermark, EndOfStream, Never, Trigger
+from transom.time_policies import EventTime, ProcessingTime
+from transom.triggers import (
+    AfterClock,
+    AfterCount,
+    AfterDelta,
+    EndOfStream,
+    Every,
+    EveryBatch,
+    Never,
+    Trigger,
+    When,
+)
 from transom.windowed import Windowed
+from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 __all__ = [
+    "AfterClock",
+    "AfterCount",
+    "AfterDelta",
     "AfterWatermark",
     "Calendar",
+    "Count",
     "Cumulate",
+    "Custom",
     "EndOfStream",
     "EventTime",
+    "Every",
+    "EveryBatch",
+    "Evictor",
     "Global",
     "Hopping",
+    "KeepLast",
+    "KeepNear",
+    "KeepRecent",
+    "KeepWhere",
     "Never",
+    "ProcessingTime",
+    "ProcessingTimeout",
+    "Purging",
     "Session",
     "Sliding",
     "Stream",
     "Trigger",
     "Tumbling",
+    "When",
     "Window",
     "Windowed",
     "__version__",

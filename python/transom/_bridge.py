@@ -14,8 +14,9 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from transom._columns import column
 from transom._errors import runtime_error
 from transom._version import __version__
+from transom._writing import encode
 from transom.config import SUPPORTED_SPARK, jar_path
-from transom.spec import WindowSpec, encode
+from transom.spec import WindowSpec
 
 # Scala keeps an object as the one instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"

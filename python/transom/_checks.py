@@ -1,5 +1,6 @@
 """Checks of arguments, each named in the error if it is wrong."""
 
+import math
 import re
 from collections.abc import Collection
 from functools import cache
@@ -46,6 +47,16 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
     if value > most:
         choices = f"the whole numbers up to {most}"
         raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
+
+
+def number(argument: str, value: object) -> float:
+    """A finite number, as a float."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise type_error(argument, value, "a number")
+    if not math.isfinite(value):
+        choices = "the finite numbers"
+        raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
+    return float(value)
 
 
 def time_zone(argument: str, value: object) -> None:

@@ -1,6 +1,7 @@
 """Columns as users name them, and what can be known about them before a query is built."""
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException
@@ -11,9 +12,16 @@ from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZTyp
 from transom._errors import type_error, value_error
 
 Col = str | Column
+# True or false for a row; a text is SQL, as in DataFrame.filter.
+Condition = str | Column
+# How far a row is from an older one: makes a Column of both, the older one first.
+Delta = Callable[[Column, Column], Column]
 
 # Where `stream` puts a time that it has to compute for the watermark.
 HIDDEN_TIME = "__transom_time"
+# The rows that a delta compares, as struct columns; the JVM knows them by these names.
+OLDER_ROW = "__transom_older"
+NEWER_ROW = "__transom_newer"
 
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
 
@@ -27,9 +35,38 @@ def check_column(argument: str, value: object) -> None:
         raise type_error(argument, value, "a Column or the name of one")
 
 
-def column(name: Col) -> Column:
-    """The column of a name."""
-    return F.col(name) if isinstance(name, str) else name
+class Sql(str):
+    """SQL, where another text would be the name of a column."""
+
+    __slots__ = ()
+
+
+def condition_of(argument: str, value: Condition) -> Condition:
+    """A condition as values keep it."""
+    if not isinstance(value, str | Column):
+        raise type_error(argument, value, "a Column that is true or false, or one as SQL")
+    return Sql(value) if isinstance(value, str) else value
+
+
+def check_delta(argument: str, value: object) -> None:
+    """A function of two rows."""
+    try:
+        inspect.signature(value).bind(None, None)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        expected = "a function of two rows, as in lambda old, new: new['v'] - old['v']"
+        raise type_error(argument, value, expected) from None
+
+
+def column(given: Col | Delta) -> Column:
+    """The column of a name, of SQL or of a delta."""
+    if isinstance(given, Column):
+        return given
+    if isinstance(given, str):
+        return F.expr(given) if isinstance(given, Sql) else F.col(given)
+    distance = given(F.col(OLDER_ROW), F.col(NEWER_ROW))
+    if not isinstance(distance, Column):
+        raise type_error("delta", distance, "a function that makes a Column of two rows")
+    return distance
 
 
 def text_of(name: Col) -> str:

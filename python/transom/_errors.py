@@ -22,6 +22,15 @@ _TEXTS = {
         "package and the jar of the same version."
     ),
     "BAD_TYPE": "{argument} is {value}, of type {type}. Give {expected}.",
+    "CANNOT_MERGE": (
+        "{argument} has {value}, which remembers something of one window alone, and {window} "
+        "windows merge. Use another trigger, or windows that do not merge."
+    ),
+    "CLOCK_IN_BATCH": (
+        "{argument} is ProcessingTime(), but the DataFrame is static: all its rows would be read "
+        "at one time. Say which column holds the time, as in stream(df, time='departed')."
+    ),
+    "CONFLICT": "{step} and {other} exclude each other: {why}. Leave one out.",
     "CONNECT_UNSUPPORTED": (
         "This DataFrame belongs to a Spark Connect session, whose JVM Python cannot reach. Use a "
         "classic session: SparkSession.builder.master(...) in place of remote(...)."
@@ -34,12 +43,9 @@ _TEXTS = {
         "The session runs the jar of transom {jar}, but the Python package is {package}. Put the "
         "jar that 'python -m transom jar' names in place of the other, and restart Spark."
     ),
-    "LATENESS_UNSUPPORTED": (
-        "{argument} is {value}, but this version cannot fire a window again for late rows. Leave "
-        "it at 0, and give the watermark a longer delay or take late rows by with_late_rows()."
-    ),
-    "LAYOUT_UNSUPPORTED": (
-        "{argument} is 'keyed', a layout that this version does not have. Leave it at 'auto'."
+    "KEYED": (
+        "{argument}() has one window for all rows, but key_by() gave the keys {keys}. Use "
+        "window(), or leave key_by() out."
     ),
     "NEEDS_TRIGGER": (
         "A Global window has no end, so it never fires by itself. Say when it does, as in "
@@ -58,6 +64,10 @@ _TEXTS = {
         "{argument} is a delay in event time, which this stream does not have. Say which column "
         "holds it, as in stream(df, time='departed')."
     ),
+    "NOT_IN_PLACE": (
+        "{argument} has {inner}, which cannot be inside {outer}: EveryBatch stands alone, and what "
+        "comes before and after the end of a window does not fire at its end. Use another trigger."
+    ),
     "NOT_POSITIVE": "{argument} is {value}. It must be more than 0: give a positive value.",
     "NOT_TAGGED": (
         "{argument} has no tag column beside struct columns, but {columns}. Only stages with "
@@ -68,7 +78,7 @@ _TEXTS = {
         "agg(F.count('*'))."
     ),
     "NO_CLOCK": (
-        "{window} needs the time of each row, but the stream has none. Say which column holds it, "
+        "{value} needs the time of each row, but the stream has none. Say which column holds it, "
         "as in stream(df, time='departed')."
     ),
     "NO_WATERMARK": (
@@ -96,9 +106,6 @@ _TEXTS = {
         "{argument} is {value}, so that a row belongs to {windows} windows, above 10000000. Give a "
         "longer slide or a shorter size."
     ),
-    "TRIGGER_UNSUPPORTED": (
-        "{argument} is {value}, by which this version cannot fire {window} windows. Use {instead}."
-    ),
     "TWO_WATERMARKS": (
         "{argument} gives a watermark, but the DataFrame has one on the column {column}. Leave the "
         "delay out, or take away withWatermark."
@@ -124,6 +131,13 @@ def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:
     """An argument of a wrong type."""
     given = {"argument": argument, "value": repr(value), "type": type(value).__name__}
     text, shown = _text("BAD_TYPE", {**given, "expected": expected})
+    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", shown)
+
+
+def column_type_error(argument: str, column: object, kind: object, expected: str) -> Exception:
+    """A column of a wrong type."""
+    given = {"argument": argument, "value": column, "type": kind, "expected": expected}
+    text, shown = _text("BAD_TYPE", given)
     return PySparkTypeError(text, "TRANSOM_BAD_TYPE", shown)
 
 

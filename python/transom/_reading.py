@@ -1,4 +1,4 @@
-"""The message read back: what `spec.encode` wrote, checked field by field as the JVM does."""
+"""The message read back: what `encode` wrote, checked field by field as the JVM does."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +10,21 @@ from pyspark.errors import PySparkTypeError, PySparkValueError
 
 from transom._durations import Duration
 from transom._errors import value_error
-from transom.spec import LATER, TRIGGERS, VERSION, WINDOWS, Kind, Message, WindowSpec
-from transom.time_policies import EventTime
+from transom._writing import (
+    COLUMN_HINTS,
+    EVICTORS,
+    LATER,
+    LENGTH_HINTS,
+    TIMES,
+    TRIGGER_HINTS,
+    TRIGGERS,
+    VERSION,
+    WINDOWS,
+    Kind,
+    Message,
+)
+from transom.assigners import Gap
+from transom.spec import WindowSpec
 
 V = TypeVar("V")
 
@@ -36,16 +49,26 @@ def decode(text: str, columns: Sequence[Any]) -> WindowSpec:
         WindowSpec,
         {
             "keys": read.columns("key_columns"),
-            "time": read.optional("time", lambda name: _read_time(read.inner(name))),
+            "time": read.optional("time", lambda name: _read(read.inner(name), TIMES)),
             "order": read.columns("order_columns"),
             "window": _read(read.inner("window"), WINDOWS),
             "trigger": _read(read.inner("trigger"), TRIGGERS),
+            "evictor": read.optional("evictor", lambda name: _read(read.inner(name), EVICTORS)),
             "aggregates": _read_function(read.inner("function")),
             "allowed_lateness": read.length("allowed_lateness_us"),
             "clock": read.length("clock_us"),
             **{
                 name: read.plain(name)
-                for name in ("name", "drain", "late_rows", "key_groups", "layout", "row_log")
+                for name in (
+                    "name",
+                    "drain",
+                    "pane",
+                    "retract",
+                    "late_rows",
+                    "key_groups",
+                    "layout",
+                    "row_log",
+                )
             },
         },
     )
@@ -136,23 +159,28 @@ def _read(read: _Reader, kinds: Mapping[str, Kind]) -> Any:
     kind = _kind(read, kinds)
     hints = get_type_hints(kind.made)
     read.constants(kind.later)
-    arguments = {
-        field.name: read.length(f"{field.name}_us")
-        if hints[field.name] == Duration
-        else read.plain(field.name)
-        for field in fields(kind.made)
-    }
+    arguments = {f.name: _read_field(read, f.name, hints[f.name]) for f in fields(kind.made)}
     value = read.value(kind.made, arguments)
     read.end()
     return value
 
 
-def _read_time(read: _Reader) -> EventTime:
-    _kind(read, {"event_time": EventTime})
-    delay = read.optional("delay_us", read.length)
-    value = read.value(EventTime, {"time": read.column("time_column"), "delay": delay})
-    read.end()
-    return value
+def _read_field(read: _Reader, name: str, hint: object) -> Any:
+    if hint in COLUMN_HINTS:
+        return read.column(f"{name}_column")
+    if hint == Gap:
+        length = read.optional(f"{name}_us", read.length)
+        column = read.optional(f"{name}_column", read.column)
+        if (length is None) == (column is None):
+            raise read.bad(f"{name}_column", f"one of it and {name}_us must be null, and one not")
+        return column if length is None else length
+    if hint == Duration:
+        return read.length(f"{name}_us")
+    if hint in LENGTH_HINTS:
+        return read.optional(f"{name}_us", read.length)
+    if hint in TRIGGER_HINTS:
+        return read.optional(name, lambda name: _read(read.inner(name), TRIGGERS))
+    return read.plain(name)
 
 
 def _read_function(read: _Reader) -> tuple[Any, ...]:

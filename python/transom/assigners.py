@@ -1,214 +1,33 @@
 """Windows: frozen values that say which rows belong together.
 
-They need no session, and are equal by meaning.
+They need no session, and are equal by meaning. Those on a fixed grid are in `transom.grids`.
 """
 
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from pyspark.sql import Column
+
 from transom import _checks
-from transom._durations import Duration, duration, positive, shown
+from transom._columns import Col, check_column
+from transom._durations import Duration, positive
 from transom._errors import value_error
+from transom._values import Value
 
 Closed = Literal["left", "right"]
-Unit = Literal["day", "week", "month", "quarter", "year"]
-Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+Gap = Duration | Column
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
-_MOST_UNITS = 100_000
 _MOST_WINDOWS = 10_000_000
 
 
-class Window:
+class Window(Value):
     """Any of the windows below; it has no use of its own."""
 
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tumbling(Window):
-    """Windows of one size, side by side: every row is in one.
-
-    Windows start at ``k * size + offset`` since 1970 on the clocks of the time zone, so a window of
-    4 hours lasts 3 or 5 when they change.
-
-    Parameters
-    ----------
-    size : str or timedelta
-        Length of a window.
-    offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``size``.
-    closed : {"left", "right"}
-        Which end belongs to a window. With "right" windows are ``(start, end]``, and they fire when
-        the watermark is past their end.
-    time_zone : str
-        Place on whose clocks windows start.
-
-    Raises
-    ------
-    PySparkValueError
-        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_OFFSET_TOO_LARGE``,
-        ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_TIME_ZONE``.
-
-    Examples
-    --------
-    >>> import transom
-    >>> transom.Tumbling(size="60 seconds") == transom.Tumbling(size="1 minute")
-    True
-    """
-
-    size: Duration
-    offset: Duration = "0 seconds"
-    closed: Closed = "left"
-    time_zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        size = _keep_positive(self, "size")
-        _keep_offset(self, size)
-        _check_ends(self.closed, self.time_zone)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hopping(Window):
-    """Windows of one size that start one ``slide`` after another: a row is in all that hold it.
-
-    A slide above the size leaves gaps, whose rows are in no window. It need not divide the size.
-
-    Parameters
-    ----------
-    size : str or timedelta
-        Length of a window.
-    slide : str or timedelta
-        From the start of one window to the next.
-    offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``slide``.
-    closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
-    time_zone : str
-        Place on whose clocks windows start.
-
-    Raises
-    ------
-    PySparkValueError
-        As `Tumbling`, and ``TRANSOM_TOO_MANY_WINDOWS`` for more than 10,000,000 windows a row.
-
-    Examples
-    --------
-    >>> import transom
-    >>> transom.Hopping(size="1 hour", slide="5 minutes").closed
-    'left'
-    """
-
-    size: Duration
-    slide: Duration
-    offset: Duration = "0 seconds"
-    closed: Closed = "left"
-    time_zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        size = _keep_positive(self, "size")
-        slide = _keep_positive(self, "slide")
-        if size // slide > _MOST_WINDOWS:
-            raise value_error(
-                "TOO_MANY_WINDOWS", argument="slide", value=shown(slide), windows=size // slide
-            )
-        _keep_offset(self, slide)
-        _check_ends(self.closed, self.time_zone)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cumulate(Window):
-    """Windows that share a start and grow step by step to their full size, over and over.
-
-    Parameters
-    ----------
-    size : str or timedelta
-        Length of the largest window; a multiple of ``step``.
-    step : str or timedelta
-        From the end of one window to the next.
-    offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``size``.
-    closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
-    time_zone : str
-        Place on whose clocks windows start.
-
-    Raises
-    ------
-    PySparkValueError
-        As `Tumbling`, and ``TRANSOM_NOT_A_MULTIPLE``.
-
-    Examples
-    --------
-    >>> import transom
-    >>> so_far_today = transom.Cumulate(size="1 day", step="1 hour", time_zone="Europe/Rome")
-    """
-
-    size: Duration
-    step: Duration
-    offset: Duration = "0 seconds"
-    closed: Closed = "left"
-    time_zone: str = "UTC"
-
-    def __post_init__(self) -> None:
-        size = _keep_positive(self, "size")
-        step = _keep_positive(self, "step")
-        if size % step:
-            raise value_error(
-                "NOT_A_MULTIPLE", argument="size", value=shown(size), of="step", step=shown(step)
-            )
-        _keep_offset(self, size)
-        _check_ends(self.closed, self.time_zone)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calendar(Window):
-    """Days, weeks, months, quarters or years of a place, however long they are there.
-
-    Parameters
-    ----------
-    unit : {"day", "week", "month", "quarter", "year"}
-        What a window is.
-    time_zone : str
-        Place on whose calendar windows start.
-    every : int
-        How many units a window lasts, counted from 1970.
-    first_day : str
-        Day on which weeks start, such as "sunday".
-    offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than the shortest window.
-    closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
-
-    Raises
-    ------
-    PySparkValueError
-        As `Tumbling`.
-
-    Examples
-    --------
-    >>> import transom
-    >>> weeks = transom.Calendar(unit="week", time_zone="America/New_York", first_day="sunday")
-    """
-
-    unit: Unit
-    time_zone: str
-    every: int = 1
-    first_day: Weekday = "monday"
-    offset: Duration = "0 seconds"
-    closed: Closed = "left"
-
-    def __post_init__(self) -> None:
-        _checks.choice("unit", self.unit, _SHORTEST_DAYS)
-        _checks.whole_number("every", self.every, least=1, most=_MOST_UNITS)
-        _checks.choice("first_day", self.first_day, _WEEKDAYS)
-        _keep_offset(self, timedelta(days=self.every * _SHORTEST_DAYS[self.unit]))
-        _check_ends(self.closed, self.time_zone)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Session(Window):
     """Windows that stay open while rows of a key keep arriving.
 
@@ -217,8 +36,10 @@ class Session(Window):
 
     Parameters
     ----------
-    gap : str or timedelta
-        Quiet time that ends a window.
+    gap : str, timedelta or Column
+        Quiet time that ends a window. A Column of type ``INTERVAL DAY TO SECOND``, as
+        ``F.make_dt_interval`` makes it, has a gap for each row, which reaches forward only: a
+        shorter one never pulls the end of a window back.
     inclusive : bool
         Whether rows exactly one gap apart share a window.
     closed : {"left", "right"}
@@ -236,14 +57,15 @@ class Session(Window):
     True
     """
 
-    gap: Duration
+    gap: Gap
     inclusive: bool = True
     closed: Closed = "left"
 
     def __post_init__(self) -> None:
-        _keep_positive(self, "gap")
+        if not isinstance(self.gap, Column):
+            keep_positive(self, "gap")
         _checks.flag("inclusive", self.inclusive)
-        _check_ends(self.closed)
+        check_closed(self.closed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +78,85 @@ class Global(Window):
     >>> transom.Global() == transom.Global()
     True
     """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Window):
+    """Windows of so many rows of a key, in the order of their arrival.
+
+    They fire when they are full, so they take no trigger. ``window`` is the first and last time of
+    their rows, null for a stream without time.
+
+    Parameters
+    ----------
+    size : int
+        How many rows are in a window.
+    slide : int, optional
+        How many rows after a window the next one begins. None if they lie side by side.
+    partial : bool
+        Whether there is a result each ``slide`` rows, of the last ``size`` rows or as many as there
+        are, in place of full windows alone.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``, and ``TRANSOM_TOO_MANY_WINDOWS`` for more
+        than 10,000,000 windows a row.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Count(size=100, slide=10)
+    Count(size=100, slide=10, partial=False)
+    """
+
+    size: int
+    slide: int | None = None
+    partial: bool = False
+
+    def __post_init__(self) -> None:
+        _checks.whole_number("size", self.size, least=1)
+        if self.slide is not None:
+            _checks.whole_number("slide", self.slide, least=1)
+        _checks.flag("partial", self.partial)
+        if not self.partial:
+            check_windows_per_row(self.size // self.step, "slide", self.slide)
+
+    @property
+    def step(self) -> int:
+        """From the first row of one window to that of the next."""
+        return self.size if self.slide is None else self.slide
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Custom(Window):
+    """Windows of your own: each row lists those that it belongs to.
+
+    Parameters
+    ----------
+    windows : str or Column
+        The row's windows: an array of structs of two timestamps, ``start`` and ``end``.
+    merging : bool
+        Whether windows of a key that overlap or touch become one.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.Custom(windows="shifts")
+    Custom(windows='shifts', merging=False)
+    """
+
+    windows: Col
+    merging: bool = False
+
+    def __post_init__(self) -> None:
+        check_column("windows", self.windows)
+        _checks.flag("merging", self.merging)
 
 
 class Sliding:
@@ -279,22 +180,25 @@ class Sliding:
         )
 
 
+def is_merging(window: Window) -> bool:
+    """Whether windows of a key that meet become one."""
+    return isinstance(window, Session) or (isinstance(window, Custom) and window.merging)
+
+
 # Lengths are kept as timedeltas however they were written, so that equal ones make equal windows.
-def _keep_positive(value: Window, name: str) -> timedelta:
+def keep_positive(value: Window, name: str) -> timedelta:
+    """The length in a field, which is checked."""
     length = positive(name, getattr(value, name))
     object.__setattr__(value, name, length)
     return length
 
 
-def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timedelta) -> None:
-    offset = duration("offset", value.offset)
-    object.__setattr__(value, "offset", offset)
-    if abs(offset) >= period:
-        raise value_error(
-            "OFFSET_TOO_LARGE", argument="offset", value=shown(offset), period=shown(period)
-        )
-
-
-def _check_ends(closed: str, time_zone: str = "UTC") -> None:
+def check_closed(closed: object) -> None:
+    """Which end belongs to a window."""
     _checks.choice("closed", closed, ("left", "right"))
-    _checks.time_zone("time_zone", time_zone)
+
+
+def check_windows_per_row(windows: int, argument: str, value: object) -> None:
+    """Not more windows than a row may be in."""
+    if windows > _MOST_WINDOWS:
+        raise value_error("TOO_MANY_WINDOWS", argument=argument, value=value, windows=windows)

@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from transom._version import __version__
-from transom.assigners import Tumbling
 from transom.config import PROVIDER, ROCKSDB, SUPPORTED_SPARK, configure, jar_path
+from transom.grids import Tumbling
 from transom.stream import stream
 from transom.time_policies import EventTime
 

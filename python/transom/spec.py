@@ -1,44 +1,43 @@
-"""What describes a window stage: the values joined, checked and written as a message to the JVM.
+"""What describes a window stage: the values joined and checked against each other."""
 
-``spec/window-spec.schema.json`` is the message's schema, ``spec/cases`` has examples that both
-languages read.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from pyspark.sql import Column
 
 from transom import _checks
 from transom._columns import Col
-from transom._durations import Duration, micros, not_negative, positive
-from transom.assigners import Calendar, Cumulate, Global, Hopping, Session, Tumbling, Window
-from transom.time_policies import EventTime
-from transom.triggers import AfterWatermark, EndOfStream, Never, Trigger
-
-VERSION = 1
+from transom._durations import Duration, not_negative, positive
+from transom._errors import value_error
+from transom.assigners import Count, Global, Window, is_merging
+from transom.evictors import Evictor
+from transom.time_policies import Clock, EventTime, ProcessingTime
+from transom.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBatch, Trigger
+from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "panes", "keyed"]
-Message = dict[str, Any]
-
-AFTER_WATERMARK = AfterWatermark()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSpec:
-    """All that a window stage has to know. Columns travel beside the message, which has indexes."""
+    """All that a window stage has to know.
+
+    A trigger that is not given is the one by which the windows fire by themselves, if they do.
+    """
 
     keys: tuple[Col, ...] = ()
-    time: EventTime | None = None
+    time: Clock | None = None
     order: tuple[Col, ...] = ()
     window: Window
-    trigger: Trigger = AFTER_WATERMARK
+    trigger: Trigger | None = None
+    evictor: Evictor | None = None
     aggregates: tuple[Column, ...] = ()
     allowed_lateness: Duration = timedelta()
     drain: bool = False
+    pane: bool = False
+    retract: bool = False
     late_rows: LateRows = "no"
     name: str | None = None
     key_groups: int = 128
@@ -53,91 +52,60 @@ class WindowSpec:
         _checks.choice("layout", self.layout, ("auto", "panes", "keyed"))
         _checks.whole_number("row_log", self.row_log, least=0)
         _checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
-        _checks.flag("drain", self.drain)
+        for name in ("drain", "pane", "retract"):
+            _checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
         object.__setattr__(self, "clock", positive("clock", self.clock))
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A value's class, and its fields that belong to parts which are not there yet."""
-
-    made: type[Any]
-    later: Mapping[str, Any]
-
-
-WINDOWS = {
-    "tumbling": Kind(Tumbling, {"stagger": "aligned"}),
-    "hopping": Kind(Hopping, {}),
-    "cumulate": Kind(Cumulate, {}),
-    "calendar": Kind(Calendar, {}),
-    "session": Kind(
-        Session,
-        {"gap_column": None, "max_duration_us": None, "max_check": ">=", "late_start": "open"},
-    ),
-    "global": Kind(Global, {}),
-}
-TRIGGERS = {
-    "after_watermark": Kind(
-        AfterWatermark, {"early": None, "late": {"kind": "after_count", "rows": 1}}
-    ),
-    "end_of_stream": Kind(EndOfStream, {}),
-    "never": Kind(Never, {}),
-}
-LATER: Message = {
-    "lifetime": None,
-    "evictor": None,
-    "idle_timeout": None,
-    "output_policy": None,
-    "first_output_us": None,
-    "pane": False,
-    "retract": False,
-    "dead_letters": False,
-    "watermarks": False,
-}
-
-
-def encode(spec: WindowSpec) -> tuple[Message, list[Col]]:
-    """The message, and the columns that its indexes mean."""
-    columns: list[Col] = []
-
-    def index(*named: Col) -> list[int]:
-        columns.extend(named)
-        return list(range(len(columns) - len(named), len(columns)))
-
-    message = {
-        "version": VERSION,
-        "name": spec.name,
-        "key_columns": index(*spec.keys),
-        "time": None if spec.time is None else _write_time(spec.time, index(spec.time.time)[0]),
-        "order_columns": index(*spec.order),
-        "window": _write(spec.window, WINDOWS),
-        "trigger": _write(spec.trigger, TRIGGERS),
-        "function": {"kind": "agg", "aggregate_columns": index(*spec.aggregates)},
-        "allowed_lateness_us": micros(spec.allowed_lateness),
-        "drain": spec.drain,
-        "late_rows": spec.late_rows,
-        "key_groups": spec.key_groups,
-        "layout": spec.layout,
-        "clock_us": micros(spec.clock),
-        "row_log": spec.row_log,
-    }
-    return message | LATER, columns
-
-
-def _write_time(time: EventTime, column: int) -> Message:
-    delay = None if time.delay is None else micros(time.delay)
-    return {"kind": "event_time", "time_column": column, "delay_us": delay}
-
-
-def _write(value: Window | Trigger, kinds: Mapping[str, Kind]) -> Message:
-    name, kind = next((name, kind) for name, kind in kinds.items() if kind.made is type(value))
-    written: Message = {"kind": name}
-    for field in fields(kind.made):
-        held = getattr(value, field.name)
-        if isinstance(held, timedelta):
-            written[f"{field.name}_us"] = micros(held)
+        if self.trigger is None:
+            object.__setattr__(self, "trigger", _own_trigger(self.window, self.time))
         else:
-            written[field.name] = held
-    return {**written, **kind.later}
+            _check_trigger(self.trigger, self.window, self.time)
+        _check_together(self)
+
+
+def _own_trigger(window: Window, time: Clock | None) -> Trigger | None:
+    if isinstance(window, Global):
+        return None
+    if isinstance(window, Count):
+        return AfterCount(window.step if window.partial else window.size)
+    return AfterClock() if isinstance(time, ProcessingTime) else AfterWatermark()
+
+
+def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None:
+    if isinstance(window, Count) and trigger != _own_trigger(window, time):
+        raise _conflict("trigger()", "Count", "such windows fire when they are full")
+    for part in parts(trigger):
+        if is_merging(window) and isinstance(part, AfterDelta | ProcessingTimeout):
+            raise value_error(
+                "CANNOT_MERGE",
+                argument="trigger",
+                value=type(part).__name__,
+                window=type(window).__name__,
+            )
+        by_watermark = isinstance(part, AfterWatermark) or (
+            isinstance(part, Every) and part.clock == "event"
+        )
+        if by_watermark and not isinstance(time, EventTime):
+            raise value_error("NO_CLOCK", argument="trigger", value=type(part).__name__)
+
+
+def _check_together(spec: WindowSpec) -> None:
+    """Refuse steps that exclude each other."""
+    triggers = () if spec.trigger is None else tuple(parts(spec.trigger))
+    evicts_itself = isinstance(spec.window, Count) and spec.window.partial
+    if spec.evictor is not None and EveryBatch() in triggers:
+        raise _conflict("evictor()", "EveryBatch", "its results are of all rows of a window")
+    if spec.evictor is not None and evicts_itself:
+        raise _conflict("evictor()", "Count(partial=True)", "such windows keep their last rows")
+    if spec.retract and spec.evictor is not None:
+        raise _conflict("retract()", "evictor()", "evicted rows are in no later result")
+    if spec.retract and evicts_itself:
+        raise _conflict("retract()", "Count(partial=True)", "older rows are in no later result")
+    if spec.retract and any(isinstance(part, Purging) for part in triggers):
+        raise _conflict("retract()", "Purging", "purged rows are in no later result")
+
+
+def _conflict(step: str, other: str, why: str) -> Exception:
+    argument = step.removesuffix("()")
+    return value_error("CONFLICT", argument=argument, step=step, other=other, why=why)

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructField, TimestampNTZType
+from pyspark.sql.types import (
+    ArrayType,
+    DayTimeIntervalType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
 
 from transom._columns import (
     HIDDEN_TIME,
@@ -14,13 +20,14 @@ from transom._columns import (
     fields_of,
     has_watermark,
     is_time,
+    listed,
     text_of,
 )
 from transom._durations import micros
-from transom._errors import type_error, value_error
-from transom.assigners import Global, Window
+from transom._errors import column_type_error, type_error, value_error
+from transom.assigners import Count, Custom, Global, Session, Window
 from transom.spec import WindowSpec
-from transom.time_policies import EventTime, Time
+from transom.time_policies import Clock, EventTime, ProcessingTime, Time
 from transom.windowed import Windowed
 
 
@@ -31,9 +38,9 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     ----------
     df : DataFrame
         The rows.
-    time : str, Column or EventTime, optional
+    time : str, Column, EventTime or ProcessingTime, optional
         When a row happened; a name means ``EventTime(name)``. The ``window`` of an earlier stage
-        stands for its last instant. Only `Global` windows can do without.
+        stands for its last instant. Only `Global` and `Count` windows can do without.
     order : str, Column or a sequence of them
         Columns that tell in which order the rows arrived.
 
@@ -47,7 +54,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     PySparkValueError
         ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_NOT_A_TIMESTAMP``; if ``df`` is streaming,
         ``TRANSOM_NO_WATERMARK`` for a time without one and ``TRANSOM_TWO_WATERMARKS`` for a
-        ``delay`` on top of one.
+        ``delay`` on top of one; if it is static, ``TRANSOM_CLOCK_IN_BATCH`` for `ProcessingTime`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -74,6 +81,10 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     fields_of(df, "order", ordered)
     if time is None:
         return Stream(df, None, ordered)
+    if isinstance(time, ProcessingTime):
+        if not df.isStreaming:
+            raise value_error("CLOCK_IN_BATCH", argument="time")
+        return Stream(df, time, ordered)
     clock = time if isinstance(time, EventTime) else EventTime(time)
     (field,) = fields_of(df, "time", [clock.time])
     # Spark has no watermarks on timestamps without a time zone.
@@ -95,7 +106,7 @@ class Stream:
     """Rows with a time, as `stream` makes them; it never changes, so one may serve many windows."""
 
     _df: DataFrame
-    _time: EventTime | None
+    _time: Clock | None
     _order: tuple[Col, ...]
     _keys: tuple[Col, ...] | None = None
 
@@ -126,22 +137,66 @@ class Stream:
 
         Parameters
         ----------
-        window : Tumbling, Hopping, Cumulate, Calendar, Session or Global
+        window : Tumbling, Hopping, Cumulate, Calendar, Session, Count, Custom or Global
             Which rows belong together.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_NO_CLOCK`` if the stream has no time, but for `Global`.
+            ``TRANSOM_NO_CLOCK`` if the stream has no time, but for `Count` and `Global`;
+            ``TRANSOM_UNKNOWN_COLUMN`` for those that the window names.
         PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
+            ``TRANSOM_BAD_TYPE``, for columns of another type than the window needs too.
         """
         if not isinstance(window, Window):
             raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
-        if self._time is None and not isinstance(window, Global):
-            raise value_error("NO_CLOCK", argument="window", window=type(window).__name__)
+        if self._time is None and not isinstance(window, Count | Global):
+            raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
+        _check_columns(self._df, window)
         spec = WindowSpec(keys=self._keys or (), time=self._time, order=self._order, window=window)
         return Windowed(self._df, spec)
+
+    def window_all(self, window: Window) -> Windowed:
+        """Put all rows into the same windows, whatever their keys would be.
+
+        It is `window` without keys, said aloud. Partial aggregates are still made in parallel.
+
+        Parameters
+        ----------
+        window : Window
+            Which rows belong together.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_KEYED`` after `key_by`, and as `window`.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        """
+        if self._keys:
+            keys = listed([text_of(key) for key in self._keys])
+            raise value_error("KEYED", argument="window_all", keys=keys)
+        return self.window(window)
+
+
+def _check_columns(df: DataFrame, window: Window) -> None:
+    """The columns that a window names, which must be there and of its type."""
+    if isinstance(window, Session) and isinstance(window.gap, Column):
+        (gap,) = fields_of(df, "gap", [window.gap])
+        if not isinstance(gap.dataType, DayTimeIntervalType):
+            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval makes it"
+            raise column_type_error("gap", window.gap, gap.dataType, expected)
+    if isinstance(window, Custom):
+        (windows,) = fields_of(df, "windows", [window.windows])
+        kind = windows.dataType
+        # A timestamp alone would do for the time of a row.
+        if not (
+            isinstance(kind, ArrayType)
+            and isinstance(kind.elementType, StructType)
+            and is_time(kind.elementType)
+        ):
+            expected = "a Column of type ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>"
+            raise column_type_error("windows", window.windows, kind, expected)
 
 
 def _with_watermark(

@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
-from transom._columns import Col, check_column, text_of
+from transom._columns import Col, check_column
 from transom._durations import Duration, not_negative
+from transom._values import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EventTime:
+class EventTime(Value):
     """The time in a column, with Spark's watermark.
 
     Parameters
@@ -41,15 +42,20 @@ class EventTime:
         if self.delay is not None:
             object.__setattr__(self, "delay", not_negative("delay", self.delay))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, EventTime) and self._meaning() == other._meaning()
 
-    def __hash__(self) -> int:
-        return hash(self._meaning())
+@dataclass(frozen=True, slots=True)
+class ProcessingTime(Value):
+    """The wall clock: a row's time is when it is read, and nothing is late.
 
-    def _meaning(self) -> tuple[str, Duration | None]:
-        # Two Columns cannot be compared: == makes a third.
-        return text_of(self.time), self.delay
+    Only streaming DataFrames have it.
+
+    Examples
+    --------
+    >>> import transom
+    >>> transom.ProcessingTime()
+    ProcessingTime()
+    """
 
 
-Time = Col | EventTime
+Clock = EventTime | ProcessingTime
+Time = Col | Clock

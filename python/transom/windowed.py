@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -11,11 +10,12 @@ from pyspark.sql.types import StructType
 
 from transom import _bridge, _checks
 from transom._columns import HIDDEN_TIME, known_columns
-from transom._durations import Duration, not_negative, positive, shown
+from transom._durations import Duration, not_negative, positive
 from transom._errors import type_error, value_error
-from transom.assigners import Global
+from transom.evictors import Evictor
 from transom.spec import Layout, WindowSpec
-from transom.triggers import AfterWatermark, EndOfStream, Trigger
+from transom.time_policies import EventTime
+from transom.triggers import Trigger, check_trigger
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Columns that a result has, or will have in a later version, beside its keys and values.
@@ -33,55 +33,94 @@ class Windowed:
     _spec: WindowSpec
     _steps: frozenset[str] = frozenset()
 
+    def trigger(self, trigger: Trigger) -> "Windowed":
+        """Say when windows fire, which they do by themselves at their end.
+
+        Parameters
+        ----------
+        trigger : Trigger
+            `Global` windows have no end, and need one. `Count` windows have theirs.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
+            merge, ``TRANSOM_NO_CLOCK`` for `AfterWatermark` and `Every` by the watermark without
+            event time, ``TRANSOM_CONFLICT`` for `Count` windows, `EveryBatch` with `evictor` and
+            `Purging` with `retract`, ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        """
+        check_trigger("trigger", trigger)
+        return self._with("trigger", trigger=trigger)
+
+    def evictor(self, evictor: Evictor) -> "Windowed":
+        """Say which rows of a window stay when it fires, which all do by themselves.
+
+        Parameters
+        ----------
+        evictor : Evictor
+            Its windows keep their rows, not their aggregates alone.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract` and ``Count(partial=True)``,
+            ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        """
+        if not isinstance(evictor, Evictor):
+            raise type_error("evictor", evictor, "an evictor such as transom.KeepLast(100)")
+        return self._with("evictor", evictor=evictor)
+
     def allowed_lateness(self, lateness: Duration) -> "Windowed":
         """Say how long a late row fires its window again; 0 if it is not said.
 
         Parameters
         ----------
         lateness : str or timedelta
-            Event time after the end of a window. This version has no other than 0.
+            Event time after the end of a window, until which the window is kept.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_LATENESS_UNSUPPORTED``, ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``,
-            ``TRANSOM_BAD_DURATION``, ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
+            ``TRANSOM_SET_TWICE``.
         """
         length = not_negative("lateness", lateness)
-        if self._spec.time is None:
+        if not isinstance(self._spec.time, EventTime):
             raise value_error("NOT_EVENT_TIME", argument="lateness")
-        if length > timedelta():
-            raise value_error("LATENESS_UNSUPPORTED", argument="lateness", value=shown(length))
         return self._with("allowed_lateness", allowed_lateness=length)
 
-    def trigger(self, trigger: Trigger) -> "Windowed":
-        """Say when windows fire, which they do by themselves at their end.
+    def retract(self) -> "Windowed":
+        """Take back results that have changed.
 
-        Parameters
-        ----------
-        trigger : EndOfStream or AfterWatermark
-            `Global` windows have no end: they need `EndOfStream`, and others cannot have it in
-            this version.
+        Results have the column ``change``: "+I" with a window's first result; later ones come in
+        two rows, "-U" with the values before and "+U" with those now. Results that have not changed
+        are not sent again.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_TRIGGER_UNSUPPORTED``, ``TRANSOM_SET_TWICE``.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
+            ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``,
+            ``TRANSOM_SET_TWICE``.
         """
-        if not isinstance(trigger, Trigger):
-            raise type_error("trigger", trigger, "a trigger such as transom.EndOfStream()")
-        instead = EndOfStream if isinstance(self._spec.window, Global) else AfterWatermark
-        if not isinstance(trigger, instead):
-            raise value_error(
-                "TRIGGER_UNSUPPORTED",
-                argument="trigger",
-                value=type(trigger).__name__,
-                window=type(self._spec.window).__name__,
-                instead=instead.__name__,
-            )
-        return self._with("trigger", trigger=trigger)
+        return self._with("retract", retract=True)
+
+    def with_pane(self) -> "Windowed":
+        """Say of each result which of its window's it is, and what made it.
+
+        Results have the column ``pane``, a struct: ``index`` from 0, ``timing`` ("early",
+        "on_time", "late"), ``is_last``, ``number`` (of count windows) and ``cause`` ("watermark",
+        "clock", "rows", "batch", "idle", "drain").
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_SET_TWICE``.
+        """
+        return self._with("with_pane", pane=True)
 
     def with_late_rows(self, *, partly: bool = False) -> "Windowed":
         """Hand on the rows that found their windows closed, instead of only counting them.
@@ -135,8 +174,8 @@ class Windowed:
             Name of the stage in metrics and in the checkpoint.
         key_groups : int
             Number of groups that the keys are spread over: the most tasks that can share the work.
-        layout : {"auto", "panes"}
-            How state is laid out.
+        layout : {"auto", "panes", "keyed"}
+            How state is laid out: as a log of partial aggregates, or an entry for each key.
         clock : str or timedelta
             Period of the rows that carry the wall clock to stages that need it.
         row_log : int
@@ -146,13 +185,13 @@ class Windowed:
         ------
         PySparkValueError
             ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
-            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_LAYOUT_UNSUPPORTED``, ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
         """
         if name is not None:
             _checks.text("name", name)
             if not _NAME.fullmatch(name):
                 raise value_error("BAD_NAME", argument="name", value=repr(name))
-        chosen = self._with(
+        return self._with(
             "options",
             name=name,
             key_groups=key_groups,
@@ -160,9 +199,6 @@ class Windowed:
             clock=positive("clock", clock),
             row_log=row_log,
         )
-        if layout == "keyed":
-            raise value_error("LAYOUT_UNSUPPORTED", argument="layout")
-        return chosen
 
     def agg(self, *aggregates: Column) -> DataFrame:
         """Compute aggregates over each window.
@@ -175,8 +211,9 @@ class Windowed:
         Returns
         -------
         DataFrame
-            The keys, ``window`` as ``struct<start, end>``, and the aggregates; tagged rows after
-            `with_late_rows`. A streaming one is written in append mode, and can be windowed again.
+            The keys, ``window`` as ``struct<start, end>``, ``pane`` and ``change`` if they were
+            asked for, and the aggregates; tagged rows after `with_late_rows`. A streaming one is
+            written in append mode, and can be windowed again.
 
         Raises
         ------
@@ -189,8 +226,9 @@ class Windowed:
             ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
             ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
-            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; when the query starts,
-            ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
+            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``, and
+            ``TRANSOM_LAYOUT_UNSUPPORTED`` for what this version cannot run yet; when the query
+            starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
             ``TRANSOM_CANNOT_DRAIN``.
         """
         if not aggregates:
@@ -199,7 +237,7 @@ class Windowed:
             if not isinstance(aggregate, Column):
                 raise type_error("aggregates", aggregate, "a Column such as F.count('*')")
         spec = replace(self._spec, aggregates=aggregates)
-        if isinstance(spec.window, Global) and "trigger" not in self._steps:
+        if spec.trigger is None:
             raise value_error("NEEDS_TRIGGER", argument="trigger")
         with known_columns(self._df, "aggregates"):
             result = _bridge.apply(self._df, spec)
@@ -216,8 +254,10 @@ def _check_names(result: DataFrame, spec: WindowSpec) -> None:
     schema = result.schema if spec.late_rows == "no" else result.schema["results"].dataType
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
+    # Between the keys and the aggregates stand columns of ours.
+    ours = 1 + spec.pane + spec.retract
     own = [("keys", name) for name in schema.names[:keys] if name.lower() == "window"]
-    own += [("aggregates", n) for n in schema.names[keys + 1 :] if n.lower() in _RESERVED]
+    own += [("aggregates", n) for n in schema.names[keys + ours :] if n.lower() in _RESERVED]
     for argument, name in own:
         raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
 

@@ -1,10 +1,11 @@
 """Mistakes are told where they are made, by condition and argument."""
 
 from datetime import datetime
+from typing import Any
 
 import pytest
-from pyspark.errors import IllegalArgumentException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.errors import IllegalArgumentException, PySparkTypeError
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
@@ -88,16 +89,96 @@ def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
         forever.trigger("end")  # type: ignore[arg-type]
 
 
-def test_what_this_version_lacks_is_refused(rows: DataFrame) -> None:
+def farther(old: Column, new: Column) -> Column:
+    """How far apart two rows are."""
+    return new["v"] - old["v"]
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments"),
+    [
+        ("allowed_lateness", ["1 second"]),
+        ("options", {"layout": "keyed"}),
+        ("evictor", [transom.KeepLast(1)]),
+        ("evictor", [transom.KeepNear(farther, threshold=1)]),
+        ("evictor", [transom.KeepWhere("v > avg(v)")]),
+        ("retract", []),
+        ("with_pane", []),
+        ("trigger", [transom.EndOfStream()]),
+        ("trigger", [transom.AfterDelta(farther, threshold=1)]),
+        ("trigger", [transom.When("v > 1 AND count(*) > 2")]),
+        ("trigger", [transom.AfterWatermark(early=transom.Every("1 minute"))]),
+    ],
+)
+def test_what_this_version_cannot_run_is_refused(
+    rows: DataFrame, step: str, arguments: list[Any] | dict[str, Any]
+) -> None:
     windowed = transom.stream(rows, time="t").window(HOUR)
-    with raises("LATENESS_UNSUPPORTED", "lateness"):
-        windowed.allowed_lateness("1 second")
-    with raises("NEGATIVE", "lateness"):
-        windowed.allowed_lateness("-1 second")
-    with raises("LAYOUT_UNSUPPORTED", "layout"):
-        windowed.options(layout="keyed")
-    with raises("TRIGGER_UNSUPPORTED", "trigger"):
-        windowed.trigger(transom.EndOfStream())
+    chosen = (
+        getattr(windowed, step)(**arguments)
+        if isinstance(arguments, dict)
+        else getattr(windowed, step)(*arguments)
+    )
+    with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
+        chosen.agg(F.sum("v"))
+
+
+def test_windows_that_this_version_cannot_run_are_refused(rows: DataFrame) -> None:
+    gap = F.make_dt_interval(mins=F.col("v"))
+    listed = F.array(F.struct(F.col("t").alias("start"), F.col("t").alias("end")))
+    for window in (
+        transom.Session(gap=gap),
+        transom.Count(size=2),
+        transom.Custom(windows=listed),
+        transom.Tumbling(size="1 hour", stagger="natural"),
+    ):
+        with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
+            transom.stream(rows, time="t").window(window).agg(F.sum("v"))
+
+
+def test_columns_of_windows_must_be_there_and_of_their_type(rows: DataFrame) -> None:
+    stream = transom.stream(rows, time="t")
+    with raises("UNKNOWN_COLUMN", "gap"):
+        stream.window(transom.Session(gap=F.col("pause")))
+    with raises("BAD_TYPE", "gap", PySparkTypeError):
+        stream.window(transom.Session(gap=F.col("v")))
+    with raises("UNKNOWN_COLUMN", "windows"):
+        stream.window(transom.Custom(windows="shifts"))
+    with raises("BAD_TYPE", "windows", PySparkTypeError):
+        stream.window(transom.Custom(windows="t"))
+    with raises("BAD_TYPE", "windows", PySparkTypeError):
+        stream.window(transom.Custom(windows=F.array("t")))
+
+
+def test_a_delta_makes_a_column(rows: DataFrame) -> None:
+    far = transom.AfterDelta(lambda _, __: 5, threshold=1)  # type: ignore[arg-type, return-value]
+    windowed = transom.stream(rows, time="t").window(HOUR).trigger(far)
+    with raises("BAD_TYPE", "delta", PySparkTypeError):
+        windowed.agg(F.sum("v"))
+
+
+def test_values_with_columns_are_equal_if_their_columns_read_the_same(spark: SparkSession) -> None:
+    assert transom.When(F.col("v") > 1) == transom.When(F.col("v") > 1)
+    assert transom.When(F.col("v") > 1) != transom.When(F.col("v") > 2)
+    assert transom.Session(gap=F.col("pause")) == transom.Session(gap=F.col("pause"))
+    assert len({transom.Custom(windows=F.col("w")), transom.Custom(windows="w")}) == 1
+
+
+def test_the_wall_clock_needs_a_stream(rows: DataFrame, streaming: DataFrame) -> None:
+    with raises("CLOCK_IN_BATCH", "time"):
+        transom.stream(rows, time=transom.ProcessingTime())
+    on_the_clock = transom.stream(streaming, time=transom.ProcessingTime()).window(HOUR)
+    with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
+        on_the_clock.agg(F.sum("v"))
+
+
+def test_window_all_is_for_streams_without_keys(rows: DataFrame) -> None:
+    stream = transom.stream(rows, time="t")
+    with raises("KEYED", "window_all"):
+        stream.key_by("k").window_all(HOUR)
+    total = stream.window_all(HOUR).agg(F.sum("v").alias("v"))
+    assert [row.v for row in total.collect()] == [1]
+    assert stream.key_by().window_all(HOUR).agg(F.sum("v")).count() == 1
 
 
 def test_a_step_is_taken_once_and_leaves_the_builder_as_it_was(rows: DataFrame) -> None:

@@ -1,10 +1,11 @@
 """The builder's checks that need no DataFrame of a session."""
 
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkTypeError
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
 import transom
 from tests.python.conditions import raises
@@ -19,6 +20,9 @@ def windowed(window: transom.Window, **settings: Any) -> Windowed:
 
 HOURS = windowed(transom.Tumbling(size="1 hour"), time=transom.EventTime("at"))
 EVER = windowed(transom.Global())
+ON_THE_CLOCK = windowed(transom.Tumbling(size="1 hour"), time=transom.ProcessingTime())
+# Columns cannot be made without a session.
+NO_COLUMN = object.__new__(Column)
 
 
 @pytest.mark.parametrize("df", [None, [1, 2], "rows"])
@@ -39,6 +43,9 @@ def test_only_a_dataframe_has_windows(df: Any) -> None:
         ("drain", {}),
         ("options", {"name": "hours"}),
         ("trigger", {"trigger": transom.AfterWatermark()}),
+        ("evictor", {"evictor": transom.KeepLast(10)}),
+        ("retract", {}),
+        ("with_pane", {}),
     ],
 )
 def test_a_step_is_taken_once_and_leaves_its_builder_as_it_was(
@@ -58,24 +65,117 @@ def test_steps_come_in_any_order() -> None:
     assert one._spec.drain
 
 
-def test_lateness_above_zero_is_refused() -> None:
-    with raises("LATENESS_UNSUPPORTED", "lateness"):
-        HOURS.allowed_lateness("1 microsecond")
+def test_lateness_is_a_length_of_event_time() -> None:
+    late = HOURS.allowed_lateness("60 seconds")
+    assert late._spec.allowed_lateness == timedelta(minutes=1)
     with raises("NEGATIVE", "lateness"):
         HOURS.allowed_lateness("-1 second")
     with raises("BAD_DURATION", "lateness"):
         HOURS.allowed_lateness("1 month")
     with raises("NOT_EVENT_TIME", "lateness"):
         EVER.allowed_lateness("0 seconds")
+    with raises("NOT_EVENT_TIME", "lateness"):
+        ON_THE_CLOCK.allowed_lateness("1 hour")
 
 
-def test_triggers_that_cannot_fire_the_windows_are_refused() -> None:
-    with raises("TRIGGER_UNSUPPORTED", "trigger"):
-        HOURS.trigger(transom.EndOfStream())
-    with raises("TRIGGER_UNSUPPORTED", "trigger"):
-        EVER.trigger(transom.AfterWatermark())
+def test_windows_have_a_trigger_of_their_own() -> None:
+    assert HOURS._spec.trigger == transom.AfterWatermark()
+    assert ON_THE_CLOCK._spec.trigger == transom.AfterClock()
+    assert EVER._spec.trigger is None
+    assert windowed(transom.Count(size=9, slide=3))._spec.trigger == transom.AfterCount(9)
+    partial = transom.Count(size=9, slide=3, partial=True)
+    assert windowed(partial)._spec.trigger == transom.AfterCount(3)
+
+
+def test_steps_take_values_of_their_kind() -> None:
     with raises("BAD_TYPE", "trigger"):
         HOURS.trigger("never")  # type: ignore[arg-type]
+    with raises("BAD_TYPE", "evictor"):
+        HOURS.evictor(transom.Never())  # type: ignore[arg-type]
+
+
+def test_a_window_without_end_needs_a_trigger() -> None:
+    with raises("NEEDS_TRIGGER", "trigger"):
+        EVER.agg(NO_COLUMN)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [transom.Session(gap="1 minute"), transom.Custom(windows="shifts", merging=True)],
+)
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.AfterDelta(lambda old, new: new["v"] - old["v"], threshold=1),
+        transom.Purging(transom.ProcessingTimeout(transom.Never(), after="1 minute")),
+        transom.AfterWatermark(late=transom.ProcessingTimeout(transom.Never(), after="1 minute")),
+    ],
+)
+def test_triggers_that_cannot_merge_are_refused_for_windows_that_do(
+    window: transom.Window, trigger: transom.Trigger
+) -> None:
+    with raises("CANNOT_MERGE", "trigger"):
+        windowed(window, time=transom.EventTime("at")).trigger(trigger)
+    HOURS.trigger(trigger)
+    windowed(transom.Custom(windows="shifts"), time=transom.EventTime("at")).trigger(trigger)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.AfterWatermark(),
+        transom.Every("1 minute"),
+        transom.Purging(transom.Every("1 minute")),
+    ],
+)
+def test_triggers_by_the_watermark_need_event_time(trigger: transom.Trigger) -> None:
+    for builder in (EVER, ON_THE_CLOCK):
+        with raises("NO_CLOCK", "trigger"):
+            builder.trigger(trigger)
+    windowed(transom.Global(), time=transom.EventTime("at")).trigger(trigger)
+
+
+def test_triggers_by_the_wall_clock_need_no_event_time() -> None:
+    EVER.trigger(transom.Every("1 minute", clock="processing"))
+    ON_THE_CLOCK.trigger(transom.ProcessingTimeout(transom.AfterCount(5), after="1 minute"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "argument"),
+    [
+        (("evictor", transom.KeepLast(5)), ("trigger", transom.EveryBatch()), "evictor"),
+        (("evictor", transom.KeepLast(5)), ("retract",), "retract"),
+        (("trigger", transom.Purging(transom.AfterWatermark())), ("retract",), "retract"),
+        (
+            (
+                "trigger",
+                transom.AfterWatermark(early=transom.Purging(transom.AfterCount(5))),
+            ),
+            ("retract",),
+            "retract",
+        ),
+    ],
+)
+def test_steps_that_exclude_each_other_are_refused_in_either_order(
+    one: tuple[Any, ...], other: tuple[Any, ...], argument: str
+) -> None:
+    for (first, *its), (second, *arguments) in ((one, other), (other, one)):
+        builder = getattr(HOURS, first)(*its)
+        with raises("CONFLICT", argument):
+            getattr(builder, second)(*arguments)
+
+
+def test_windows_of_rows_fire_by_themselves() -> None:
+    full = windowed(transom.Count(size=9, slide=3))
+    with raises("CONFLICT", "trigger"):
+        full.trigger(transom.AfterCount(3))
+    full.evictor(transom.KeepLast(5)).with_pane()
+    full.retract()
+    partial = windowed(transom.Count(size=9, slide=3, partial=True))
+    with raises("CONFLICT", "evictor"):
+        partial.evictor(transom.KeepLast(5))
+    with raises("CONFLICT", "retract"):
+        partial.retract()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +190,6 @@ def test_triggers_that_cannot_fire_the_windows_are_refused() -> None:
         ({"key_groups": 2**31}, "BAD_CHOICE", "key_groups"),
         ({"key_groups": "8"}, "BAD_TYPE", "key_groups"),
         ({"layout": "rows"}, "BAD_CHOICE", "layout"),
-        ({"layout": "keyed"}, "LAYOUT_UNSUPPORTED", "layout"),
         ({"clock": "0 seconds"}, "NOT_POSITIVE", "clock"),
         ({"row_log": -1}, "NEGATIVE", "row_log"),
         ({"row_log": False}, "BAD_TYPE", "row_log"),

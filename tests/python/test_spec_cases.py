@@ -8,11 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 from pyspark.errors import PySparkValueError
+from pyspark.sql import Column
 
 import transom
 from tests.python.conditions import raises
-from transom import spec
+from transom import _writing
 from transom._reading import decode
+from transom._writing import encode
+from transom.spec import WindowSpec
 
 FOLDER = Path(__file__).parents[2] / "spec"
 SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())
@@ -20,8 +23,39 @@ CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob(
 GOOD = {name: case for name, case in CASES.items() if "error" not in case}
 BAD = {name: case for name, case in CASES.items() if "error" in case}
 
-COLUMNS = [f"c{i}" for i in range(10)]
-NAMES = {**vars(transom), "WindowSpec": spec.WindowSpec, "timedelta": timedelta}
+
+class Named(Column):
+    """A column that needs no session, and a function of two rows: equal to its name."""
+
+    def __new__(cls, _: str) -> "Named":
+        return object.__new__(cls)
+
+    def __init__(self, name: str) -> None:
+        self.called = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def __repr__(self) -> str:
+        return f"Column<'{self.called}'>"
+
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+        return other == self.called if isinstance(other, str) else repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(self.called)
+
+    def __call__(self, older: Column, newer: Column) -> Column:
+        raise NotImplementedError
+
+
+COLUMNS = [Named(f"c{i}") for i in range(10)]
+NAMES: dict[str, Any] = {
+    **vars(transom),
+    **{column.called: column for column in COLUMNS},
+    "WindowSpec": WindowSpec,
+    "timedelta": timedelta,
+}
 
 validator = jsonschema.Draft202012Validator(SCHEMA)
 
@@ -42,7 +76,7 @@ def test_the_schema_allows_the_message(name: str) -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_python_writes_the_message(name: str) -> None:
-    message, columns = spec.encode(eval(GOOD[name]["python"], NAMES))
+    message, columns = encode(eval(GOOD[name]["python"], NAMES))
     assert message == GOOD[name]["message"]
     assert columns == COLUMNS[: len(columns)]
 
@@ -52,7 +86,7 @@ def test_the_message_survives_being_read_and_written(name: str) -> None:
     text = json.dumps(GOOD[name]["message"])
     read = decode(text, COLUMNS)
     assert read == eval(GOOD[name]["python"], NAMES)
-    assert spec.encode(read)[0] == GOOD[name]["message"]
+    assert encode(read)[0] == GOOD[name]["message"]
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -95,5 +129,9 @@ def test_an_index_must_mean_a_column() -> None:
 def test_every_kind_has_a_case() -> None:
     windows = {case["message"]["window"]["kind"] for case in GOOD.values()}
     triggers = {case["message"]["trigger"]["kind"] for case in GOOD.values()}
-    assert windows == set(spec.WINDOWS)
-    assert triggers == set(spec.TRIGGERS)
+    evictors = {(case["message"]["evictor"] or {"kind": None})["kind"] for case in GOOD.values()}
+    times = {(case["message"]["time"] or {"kind": None})["kind"] for case in GOOD.values()}
+    assert windows == set(_writing.WINDOWS)
+    assert triggers == set(_writing.TRIGGERS)
+    assert evictors - {None} == set(_writing.EVICTORS)
+    assert times - {None} == set(_writing.TIMES)

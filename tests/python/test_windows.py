@@ -15,6 +15,9 @@ WINDOWS = [
     transom.Cumulate(size="1 day", step="1 hour"),
     transom.Calendar(unit="week", time_zone="Europe/Rome"),
     transom.Session(gap="5 minutes"),
+    transom.Session(gap="5 minutes", inclusive=False),
+    transom.Count(size=100),
+    transom.Custom(windows="shifts"),
     transom.Global(),
 ]
 
@@ -38,11 +41,13 @@ WINDOWS = [
             transom.Calendar(unit="day", time_zone="UTC", offset=timedelta(minutes=60)),
         ),
         (transom.Global(), transom.Global()),
+        (transom.Count(size=9), transom.Count(size=9, slide=None)),
+        (transom.Custom(windows="shifts"), transom.Custom(windows="shifts", merging=False)),
+        (transom.ProcessingTime(), transom.ProcessingTime()),
         (
             transom.EventTime("at", delay="1 minute"),
             transom.EventTime("at", delay=timedelta(seconds=60)),
         ),
-        (transom.EndOfStream(), transom.EndOfStream()),
     ],
 )
 def test_values_are_equal_by_meaning(one: object, other: object) -> None:
@@ -56,7 +61,10 @@ def test_values_that_mean_something_else_differ() -> None:
     assert transom.Session(gap="1 hour") != transom.Session(gap="1 hour", inclusive=False)
     assert transom.EventTime("at") != transom.EventTime("at", delay="0 seconds")
     assert transom.EventTime("at") != transom.EventTime("known")
-    assert len({transom.EndOfStream(), transom.Never(), transom.AfterWatermark()}) == 3
+    assert transom.Tumbling(size="1 hour") != transom.Tumbling(size="1 hour", stagger="natural")
+    assert transom.Count(size=9) != transom.Count(size=9, partial=True)
+    assert transom.Custom(windows="shifts") != transom.Custom(windows="breaks")
+    assert transom.EventTime("at") != transom.ProcessingTime()
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -140,6 +148,17 @@ def test_a_clock_takes_its_time_by_position_too() -> None:
         ("Session", {"gap": 5}, "BAD_TYPE", "gap"),
         ("Session", {"gap": "1 second", "inclusive": "yes"}, "BAD_TYPE", "inclusive"),
         ("Session", {"gap": "1 second", "closed": "none"}, "BAD_CHOICE", "closed"),
+        ("Tumbling", {"size": "1 hour", "stagger": "even"}, "BAD_CHOICE", "stagger"),
+        ("Tumbling", {"size": "1 hour", "stagger": None}, "BAD_TYPE", "stagger"),
+        ("Count", {"size": 0}, "NOT_POSITIVE", "size"),
+        ("Count", {"size": "9"}, "BAD_TYPE", "size"),
+        ("Count", {"size": 2**31}, "BAD_CHOICE", "size"),
+        ("Count", {"size": 9, "slide": 0}, "NOT_POSITIVE", "slide"),
+        ("Count", {"size": 9, "slide": 1.5}, "BAD_TYPE", "slide"),
+        ("Count", {"size": 9, "partial": 1}, "BAD_TYPE", "partial"),
+        ("Count", {"size": 10_000_001, "slide": 1}, "TOO_MANY_WINDOWS", "slide"),
+        ("Custom", {"windows": 9}, "BAD_TYPE", "windows"),
+        ("Custom", {"windows": "shifts", "merging": "no"}, "BAD_TYPE", "merging"),
     ],
 )
 def test_a_wrong_argument_is_named(
@@ -160,6 +179,8 @@ def test_zones_that_spark_knows_are_taken(zone: str) -> None:
 
 def test_limits_are_inclusive() -> None:
     transom.Hopping(size="10 seconds", slide="1 microsecond")
+    transom.Count(size=10_000_000, slide=1)
+    transom.Count(size=10_000_001, slide=1, partial=True)
     transom.Tumbling(size="1 hour", offset="59 minutes 59.999999 seconds")
     transom.Calendar(unit="month", time_zone="UTC", offset="27 days 23 hours")
     transom.Calendar(unit="year", time_zone="UTC", every=100_000)

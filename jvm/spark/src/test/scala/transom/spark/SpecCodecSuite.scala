@@ -3,6 +3,7 @@ package transom.spark
 import java.time.DayOfWeek
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -88,39 +89,50 @@ class SpecCodecSuite extends ScalaCheckSuite {
       .map((EventTime.apply _).tupled),
     Gen.const(ProcessingTime))
 
+  /** Specs of parts that go together: the spec refuses others. */
+  private val together: Gen[WindowSpec] =
+    Gen
+      .zip(Gen.option(time), window, trigger, Gen.option(evictor), flag)
+      .map { case (time, window, trigger, evictor, retract) =>
+        val fires = window match {
+          case count: Count => count.trigger
+          case _ => trigger
+        }
+        Try(
+          spec.copy(
+            time = time,
+            window = window,
+            trigger = fires,
+            evictor = evictor,
+            retract = retract))
+      }
+      .retryUntil(_.isSuccess)
+      .map(_.get)
+
   private val specs: Gen[WindowSpec] = for {
+    parts <- together
     name <- Gen.option(Gen.alphaStr)
     keys <- columns
-    time <- Gen.option(time)
     order <- columns
-    window <- window
-    fires <- trigger
-    evicts <- Gen.option(evictor)
     aggregates <- columns
     drain <- flag
     pane <- flag
-    retract <- flag
     lateRows <- Gen.oneOf(LateRows.No, LateRows.Late, LateRows.Partly)
     layout <- Gen.oneOf(Layout.Auto, Layout.Panes, Layout.Keyed)
     number <- Gen.choose(1, Int.MaxValue)
-  } yield WindowSpec(
-    name,
-    keys,
-    time,
-    order,
-    window,
-    fires,
-    evicts,
-    AggFunction(aggregates),
-    number.toLong - 1,
-    drain,
-    pane,
-    retract,
-    lateRows,
-    number,
-    layout,
-    number.toLong,
-    number)
+  } yield parts.copy(
+    name = name,
+    keyColumns = keys,
+    orderColumns = order,
+    function = AggFunction(aggregates),
+    allowedLatenessUs = number.toLong - 1,
+    drain = drain,
+    pane = pane,
+    lateRows = lateRows,
+    keyGroups = number,
+    layout = layout,
+    clockUs = number.toLong,
+    rowLog = number)
 
   property("a spec survives the way through the message") {
     forAll(specs)(spec => assertEquals(SpecCodec.decode(SpecCodec.encode(spec)), spec))
@@ -164,12 +176,36 @@ class SpecCodecSuite extends ScalaCheckSuite {
       Cumulate(10, 5),
       Calendar(CalendarUnit.Week, "Europe/Rome", firstDay = DayOfWeek.SUNDAY),
       Session(10),
+      DynamicSession(3),
+      Custom(3),
       Global).foreach { some =>
       window(message(spec.copy(window = some))).fieldNames.asScala.toSeq.foreach { name =>
         assertEquals(windowAtFault(some)(_.remove(name)), s"window.$name")
       }
     }
   }
+
+  test("each field of each trigger and evictor must be there") {
+    Seq(
+      AfterWatermark(),
+      AfterCount(5),
+      AfterDelta(3, 0.5),
+      Every(5),
+      When(3),
+      Purging(Never),
+      ProcessingTimeout(Never, 5)).foreach { some =>
+      missing(spec.copy(trigger = some), "trigger")
+    }
+    Seq(KeepLast(5), KeepRecent(5), KeepNear(3, 0.5), KeepWhere(3)).foreach { some =>
+      missing(spec.copy(evictor = Some(some)), "evictor")
+    }
+  }
+
+  private def missing(of: WindowSpec, part: String): Unit =
+    message(of).get(part).fieldNames.asScala.toSeq.foreach { name =>
+      val field = fieldAtFault(_.get(part).asInstanceOf[ObjectNode].remove(name): Unit, of)
+      assertEquals(field, s"$part.$name")
+    }
 
   test("a field that this version does not know is refused") {
     assertEquals(fieldAtFault(_.put("colour", 1)), "colour")

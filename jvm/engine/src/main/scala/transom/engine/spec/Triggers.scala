@@ -6,8 +6,14 @@ sealed trait Trigger {
   /** Whether it can be used with windows that merge. */
   def canMerge: Boolean = nested.forall(_.canMerge)
 
+  /** Whether it says itself what happens at the end of a window. */
+  def isForEnds: Boolean = false
+
   /** The triggers inside it. */
   def nested: Seq[Trigger] = Nil
+
+  /** It, and all triggers inside it. */
+  final def parts: Seq[Trigger] = this +: nested.flatMap(_.parts)
 }
 
 /** At the end of the window, before it as `early` says, after it as `late` says. */
@@ -16,19 +22,29 @@ final case class AfterWatermark(
     late: Option[Trigger] = Some(AfterCount(1)))
     extends Trigger {
 
-  nested.foreach { inner =>
-    Check.that("trigger", inner != EveryBatch, "has EveryBatch inside another trigger")
-    Check.that("trigger", !inner.isInstanceOf[AfterWatermark], "has AfterWatermark inside itself")
+  Seq("early" -> early, "late" -> late).foreach { case (field, inner) =>
+    inner.foreach { trigger =>
+      Check.isInside(field, trigger)
+      Check.that(field, !trigger.parts.exists(_.isForEnds), "has a trigger for ends of windows")
+    }
   }
 
   override def nested: Seq[Trigger] = early.toSeq ++ late
+
+  override def isForEnds: Boolean = true
 }
 
 /** When the wall clock passes the end of the window. */
-case object AfterClock extends Trigger
+case object AfterClock extends Trigger {
+
+  override def isForEnds: Boolean = true
+}
 
 /** Once, when the window takes no more late rows either. */
-case object AfterLateness extends Trigger
+case object AfterLateness extends Trigger {
+
+  override def isForEnds: Boolean = true
+}
 
 /** Each time `rows` rows have come. */
 final case class AfterCount(rows: Int) extends Trigger {
@@ -78,6 +94,8 @@ case object Never extends Trigger
 /** As `trigger`, and the contents go after each firing. */
 final case class Purging(trigger: Trigger) extends Trigger {
 
+  Check.isInside("trigger", trigger)
+
   override def nested: Seq[Trigger] = Seq(trigger)
 }
 
@@ -96,7 +114,7 @@ final case class ProcessingTimeout(
     extends Trigger {
 
   Check.positive("after_us", afterUs)
-  Check.that("trigger", trigger != EveryBatch, "has EveryBatch inside another trigger")
+  Check.isInside("trigger", trigger)
 
   override def canMerge: Boolean = false
 

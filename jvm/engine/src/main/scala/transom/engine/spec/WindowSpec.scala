@@ -44,6 +44,45 @@ final case class WindowSpec(
   Check.positive("key_groups", keyGroups)
   Check.positive("clock_us", clockUs)
   Check.notNegative("row_log", rowLog)
+  checkTrigger()
+  checkTogether()
+
+  private def checkTrigger(): Unit = {
+    def byWatermark(part: Trigger): Boolean = part match {
+      case _: AfterWatermark | Every(_, TriggerClock.Event, _) => true
+      case _ => false
+    }
+    val inEventTime = time.exists(_.isInstanceOf[EventTime])
+    Check.that("trigger", inEventTime || !trigger.parts.exists(byWatermark), "needs event time")
+    Check.that(
+      "trigger",
+      !window.isMerging || trigger.canMerge,
+      "cannot be used with windows that merge")
+    window match {
+      case count: Count =>
+        Check.that("trigger", trigger == count.trigger, s"must be ${count.trigger}")
+      case _ =>
+    }
+  }
+
+  /** Refuses parts that exclude each other. */
+  private def checkTogether(): Unit = {
+    val partial = window match {
+      case count: Count => count.partial
+      case _ => false
+    }
+    Check.that(
+      "evictor",
+      evictor.isEmpty || !trigger.parts.contains(EveryBatch),
+      "cannot be used with the trigger EveryBatch")
+    Check.that("evictor", evictor.isEmpty || !partial, "cannot be used with partial windows")
+    Check.that("retract", !retract || evictor.isEmpty, "cannot be used with an evictor")
+    Check.that("retract", !retract || !partial, "cannot be used with partial windows")
+    Check.that(
+      "retract",
+      !retract || !trigger.parts.exists(_.isInstanceOf[Purging]),
+      "cannot be used with the trigger Purging")
+  }
 }
 
 /** The clock that windows go by. */

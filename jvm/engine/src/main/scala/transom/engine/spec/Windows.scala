@@ -5,7 +5,11 @@ import java.time.{DateTimeException, DayOfWeek}
 import transom.engine.Zone
 
 /** How rows are put into windows. Durations are microseconds. */
-sealed trait Window
+sealed trait Window {
+
+  /** Whether windows of a key that meet become one. */
+  def isMerging: Boolean = false
+}
 
 /** Windows that lie on a fixed grid and are the same for every key. */
 sealed trait GridWindow extends Window {
@@ -111,6 +115,8 @@ final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed 
     extends Window {
 
   Check.positive("gap_us", gapUs)
+
+  override def isMerging: Boolean = true
 }
 
 /** Sessions whose rows each bring their gap. */
@@ -118,7 +124,10 @@ final case class DynamicSession(
     gapColumn: Int,
     inclusive: Boolean = true,
     closed: Closed = Closed.Left)
-    extends Window
+    extends Window {
+
+  override def isMerging: Boolean = true
+}
 
 /** One window for all time. */
 case object Global extends Window
@@ -134,8 +143,15 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 
   Check.positive("size", size)
   slide.foreach(Check.positive("slide", _))
+  Check.that(
+    "slide",
+    partial || size / step <= Hopping.MostWindowsPerRow,
+    s"puts each row into more than ${Hopping.MostWindowsPerRow} windows")
 
   def step: Int = slide.getOrElse(size)
+
+  /** The only one they fire by. */
+  def trigger: AfterCount = AfterCount(if (partial) step else size)
 
   /** Whether windows have numbers. Side by side they are full when they fire, either way. */
   def isNumbered: Boolean = !partial || step == size
@@ -146,7 +162,10 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
   * @param merging
   *   whether windows of a key that meet become one
   */
-final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window
+final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window {
+
+  override def isMerging: Boolean = merging
+}
 
 /** How far windows of one size are moved, beyond their offset, so that not all fire at once. */
 sealed trait Stagger
@@ -173,6 +192,9 @@ private object Check {
 
   def notNegative(field: String, value: Long): Unit =
     that(field, value >= 0, s"must not be negative, but is $value")
+
+  def isInside(field: String, trigger: Trigger): Unit =
+    that(field, !trigger.parts.contains(EveryBatch), "has EveryBatch inside another trigger")
 
   def offset(offset: Long, period: Long): Unit =
     that(

@@ -46,6 +46,12 @@ class WindowsSuite extends FunSuite {
     assertEquals(fieldAtFault(Hopping(10000001, 1)), "slide_us")
   }
 
+  test("a row may be in as many windows of rows") {
+    Count(10000000, Some(1))
+    assertEquals(fieldAtFault(Count(10000001, Some(1))), "slide")
+    Count(10000001, Some(1), partial = true)
+  }
+
   test("a time zone must exist") {
     assertEquals(fieldAtFault(Tumbling(5, timeZone = "Europe/Atlantis")), "time_zone")
     assertEquals(fieldAtFault(Calendar(CalendarUnit.Day, "")), "time_zone")

@@ -1,0 +1,82 @@
+package transom.engine.spec
+
+import munit.FunSuite
+
+class WindowSpecSuite extends FunSuite {
+
+  private val hours = WindowSpec(
+    name = None,
+    keyColumns = Nil,
+    time = Some(EventTime(0)),
+    orderColumns = Nil,
+    window = Tumbling(3600000000L),
+    trigger = AfterWatermark(),
+    evictor = None,
+    function = AggFunction(Seq(1)),
+    allowedLatenessUs = 0,
+    drain = false,
+    pane = false,
+    retract = false,
+    lateRows = LateRows.No,
+    keyGroups = 128,
+    layout = Layout.Auto,
+    clockUs = 1000000,
+    rowLog = 60)
+
+  private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
+
+  test("a batch ends outside of all other triggers") {
+    assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
+    assertEquals(fieldAtFault(AfterWatermark(late = Some(EveryBatch))), "late")
+    assertEquals(fieldAtFault(Purging(EveryBatch)), "trigger")
+    assertEquals(fieldAtFault(ProcessingTimeout(EveryBatch, 1)), "trigger")
+  }
+
+  test("what comes before and after the end of a window does not fire at its end") {
+    Seq(AfterWatermark(), AfterClock, AfterLateness, Purging(AfterWatermark())).foreach { inner =>
+      assertEquals(fieldAtFault(AfterWatermark(early = Some(inner))), "early")
+      assertEquals(fieldAtFault(AfterWatermark(late = Some(inner))), "late")
+    }
+    Purging(AfterWatermark(early = Some(Purging(AfterCount(1))), late = None))
+    ProcessingTimeout(AfterWatermark(), 1)
+  }
+
+  test("triggers that cannot merge are refused for windows that do") {
+    Seq(AfterDelta(1, 1.0), Purging(ProcessingTimeout(Never, 1))).foreach { trigger =>
+      Seq(Session(1), DynamicSession(1), Custom(1, merging = true)).foreach { window =>
+        assertEquals(fieldAtFault(hours.copy(window = window, trigger = trigger)), "trigger")
+      }
+      hours.copy(window = Custom(1), trigger = trigger)
+    }
+  }
+
+  test("triggers by the watermark need event time") {
+    Seq(AfterWatermark(), Purging(Every(1)), AfterWatermark(early = Some(Never))).foreach {
+      trigger =>
+        Seq(None, Some(ProcessingTime)).foreach { time =>
+          assertEquals(fieldAtFault(hours.copy(time = time, trigger = trigger)), "trigger")
+        }
+    }
+    hours.copy(time = Some(ProcessingTime), trigger = Every(1, TriggerClock.Processing))
+  }
+
+  test("windows of rows fire when they are full, and not otherwise") {
+    val full = hours.copy(window = Count(4, Some(2)), trigger = AfterCount(4))
+    full.copy(window = Count(4, Some(2), partial = true), trigger = AfterCount(2))
+    assertEquals(fieldAtFault(full.copy(trigger = AfterCount(2))), "trigger")
+    assertEquals(fieldAtFault(full.copy(trigger = Never)), "trigger")
+  }
+
+  test("parts that exclude each other are refused") {
+    val evicting = hours.copy(evictor = Some(KeepLast(1)))
+    assertEquals(fieldAtFault(evicting.copy(trigger = EveryBatch)), "evictor")
+    assertEquals(fieldAtFault(evicting.copy(retract = true)), "retract")
+    assertEquals(
+      fieldAtFault(hours.copy(trigger = Purging(AfterWatermark()), retract = true)),
+      "retract")
+    val partial = hours.copy(window = Count(4, partial = true), trigger = AfterCount(4))
+    assertEquals(fieldAtFault(partial.copy(retract = true)), "retract")
+    assertEquals(fieldAtFault(partial.copy(evictor = Some(KeepLast(1)))), "evictor")
+    hours.copy(trigger = EveryBatch, retract = true)
+  }
+}

@@ -1,0 +1,160 @@
+"""The message to the JVM.
+
+``spec/window-spec.schema.json`` is its schema, ``spec/cases`` has examples that both languages
+read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_type_hints
+
+from pyspark.sql import Column
+
+from transom._columns import Col, Delta
+from transom._durations import Duration, micros
+from transom.assigners import Count, Custom, Gap, Global, Session
+from transom.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec import WindowSpec
+from transom.time_policies import EventTime, ProcessingTime
+from transom.triggers import (
+    AfterClock,
+    AfterCount,
+    AfterDelta,
+    EndOfStream,
+    Every,
+    EveryBatch,
+    Never,
+    Trigger,
+    When,
+)
+from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+
+VERSION = 1
+
+Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A value's class, and its fields that belong to parts which are not there yet."""
+
+    made: type[Any]
+    later: Mapping[str, Any]
+
+
+def _kinds(**made: type[Any]) -> dict[str, Kind]:
+    return {name: Kind(value, {}) for name, value in made.items()}
+
+
+TIMES = _kinds(event_time=EventTime, processing_time=ProcessingTime)
+WINDOWS = {
+    **_kinds(
+        tumbling=Tumbling,
+        hopping=Hopping,
+        cumulate=Cumulate,
+        calendar=Calendar,
+        count=Count,
+        custom=Custom,
+    ),
+    "session": Kind(Session, {"max_duration_us": None, "max_check": ">=", "late_start": "open"}),
+    "global": Kind(Global, {}),
+}
+TRIGGERS = _kinds(
+    after_watermark=AfterWatermark,
+    after_clock=AfterClock,
+    after_count=AfterCount,
+    after_delta=AfterDelta,
+    every=Every,
+    when=When,
+    every_batch=EveryBatch,
+    end_of_stream=EndOfStream,
+    never=Never,
+    purging=Purging,
+    processing_timeout=ProcessingTimeout,
+)
+EVICTORS = _kinds(
+    keep_last=KeepLast, keep_recent=KeepRecent, keep_near=KeepNear, keep_where=KeepWhere
+)
+LATER: Message = {
+    "lifetime": None,
+    "idle_timeout": None,
+    "output_policy": None,
+    "first_output_us": None,
+    "dead_letters": False,
+    "watermarks": False,
+}
+
+# By the types of their fields values are written and read.
+COLUMN_HINTS = (Col, Delta)
+LENGTH_HINTS = (Duration, Duration | None)
+TRIGGER_HINTS = (Trigger, Trigger | None)
+
+Beside = Col | Delta
+
+
+class Columns:
+    """The columns that travel beside a message, which has their indexes."""
+
+    def __init__(self) -> None:
+        self.listed: list[Beside] = []
+
+    def index(self, column: Beside) -> int:
+        """Where the column is going to be."""
+        self.listed.append(column)
+        return len(self.listed) - 1
+
+    def indexes(self, columns: tuple[Col, ...]) -> list[int]:
+        """As `index`, for each of them."""
+        return [self.index(column) for column in columns]
+
+
+def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
+    """The message, and the columns that its indexes mean."""
+    columns = Columns()
+    message = {
+        "version": VERSION,
+        "name": spec.name,
+        "key_columns": columns.indexes(spec.keys),
+        "time": None if spec.time is None else _write(spec.time, TIMES, columns),
+        "order_columns": columns.indexes(spec.order),
+        "window": _write(spec.window, WINDOWS, columns),
+        "trigger": _write(spec.trigger, TRIGGERS, columns),
+        "evictor": None if spec.evictor is None else _write(spec.evictor, EVICTORS, columns),
+        "function": {"kind": "agg", "aggregate_columns": columns.indexes(spec.aggregates)},
+        "allowed_lateness_us": micros(spec.allowed_lateness),
+        "drain": spec.drain,
+        "pane": spec.pane,
+        "retract": spec.retract,
+        "late_rows": spec.late_rows,
+        "key_groups": spec.key_groups,
+        "layout": spec.layout,
+        "clock_us": micros(spec.clock),
+        "row_log": spec.row_log,
+    }
+    return message | LATER, columns.listed
+
+
+def _write(value: Any, kinds: Mapping[str, Kind], columns: Columns) -> Message:
+    name, kind = next((name, kind) for name, kind in kinds.items() if kind.made is type(value))
+    hints = get_type_hints(kind.made)
+    written: Message = {"kind": name}
+    for field in fields(kind.made):
+        held = getattr(value, field.name)
+        written |= _write_field(field.name, held, hints[field.name], columns)
+    return {**written, **kind.later}
+
+
+def _write_field(name: str, held: Any, hint: object, columns: Columns) -> Message:
+    if hint in COLUMN_HINTS:
+        return {f"{name}_column": columns.index(held)}
+    if hint == Gap:
+        return {
+            f"{name}_us": None if isinstance(held, Column) else micros(held),
+            f"{name}_column": columns.index(held) if isinstance(held, Column) else None,
+        }
+    if hint in LENGTH_HINTS:
+        return {f"{name}_us": None if held is None else micros(held)}
+    if hint in TRIGGER_HINTS:
+        return {name: None if held is None else _write(held, TRIGGERS, columns)}
+    return {name: held}
