@@ -157,7 +157,8 @@ def test_a_delta_makes_a_column(rows: DataFrame) -> None:
         windowed.agg(F.sum("v"))
 
 
-def test_values_with_columns_are_equal_if_their_columns_read_the_same(spark: SparkSession) -> None:
+@pytest.mark.usefixtures("spark")
+def test_values_with_columns_are_equal_if_their_columns_read_the_same() -> None:
     assert transom.When(F.col("v") > 1) == transom.When(F.col("v") > 1)
     assert transom.When(F.col("v") > 1) != transom.When(F.col("v") > 2)
     assert transom.Session(gap=F.col("pause")) == transom.Session(gap=F.col("pause"))

@@ -33,10 +33,10 @@ object Layouts {
     case other => Some(s"${nameOf(other)} windows")
   }
 
-  /** Without lateness no row fires a window after its end. */
+  /** What comes late fires nothing: with a lateness, the stage is beyond panes for that alone. */
   private def firesFromPanes(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
     case (Global, trigger) => trigger == EndOfStream
-    case (_, AfterWatermark(None, late)) => late.isEmpty || spec.allowedLatenessUs == 0
+    case (_, AfterWatermark(None, _)) => true
     case _ => false
   }
 
