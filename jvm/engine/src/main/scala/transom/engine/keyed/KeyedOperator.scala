@@ -70,6 +70,9 @@ final class KeyedOperator[R, A <: AnyRef](
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
 
+  /** Whether anything happens when a micro-batch ends. */
+  def seesBatches: Boolean = trigger.seesBatches
+
   /** Ends a micro-batch, for keys that had rows in it. */
   def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     context.open(state, watermark, clock)

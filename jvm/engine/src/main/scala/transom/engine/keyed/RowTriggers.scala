@@ -97,6 +97,8 @@ final class EveryBatchLogic[R, A](slot: Int) extends RowTriggerLogic[R, A] {
     TriggerResult.Continue
   }
 
+  override def seesBatches: Boolean = true
+
   override def onBatchEnd(window: TriggerContext[R, A]): TriggerResult =
     if (window.isSet(slot)) {
       window.unset(slot)

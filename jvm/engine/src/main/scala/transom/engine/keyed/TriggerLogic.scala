@@ -34,6 +34,9 @@ trait TriggerLogic[R, A] {
   /** A timer of the window is due, not always one that this trigger has set. */
   def onTimer(timeline: Timeline, due: Long, window: TriggerContext[R, A]): TriggerResult
 
+  /** Whether it wants to know when a micro-batch is over. */
+  def seesBatches: Boolean = false
+
   /** The micro-batch is over. */
   def onBatchEnd(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
 

@@ -14,7 +14,7 @@ trait WindowFold[R, A <: AnyRef] {
   /** `other` came from another window and is not used again. */
   def merge(accumulator: A, other: A): A
 
-  /** Valid until the next call. */
+  /** Valid until the next call; the accumulator is not used again. */
   def encode(accumulator: A): Slice
 
   def decode(bytes: Array[Byte], offset: Int, length: Int): A

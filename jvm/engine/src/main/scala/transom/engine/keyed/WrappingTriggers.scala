@@ -20,6 +20,8 @@ final class PurgingLogic[R, A](nested: TriggerLogic[R, A]) extends TriggerLogic[
       window: TriggerContext[R, A]): TriggerResult =
     PurgingLogic.purging(nested.onTimer(timeline, due, window))
 
+  override def seesBatches: Boolean = nested.seesBatches
+
   override def onBatchEnd(window: TriggerContext[R, A]): TriggerResult =
     PurgingLogic.purging(nested.onBatchEnd(window))
 

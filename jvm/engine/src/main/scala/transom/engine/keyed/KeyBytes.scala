@@ -1,0 +1,39 @@
+package transom.engine.keyed
+
+import java.util.Arrays
+
+import transom.engine.log.Slice
+
+/** A key by its bytes. One that is only looked up may point into a larger array. */
+private[keyed] final class KeyBytes {
+  private val slice = new Slice
+  private var hash = 0
+
+  def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
+    slice.set(bytes, offset, length)
+    var h = 1
+    var i = offset
+    while (i < offset + length) {
+      h = 31 * h + bytes(i)
+      i += 1
+    }
+    hash = h
+    this
+  }
+
+  /** The bytes alone. */
+  def bytes: Array[Byte] =
+    if (slice.offset == 0 && slice.length == slice.bytes.length) slice.bytes
+    else Arrays.copyOfRange(slice.bytes, slice.offset, slice.offset + slice.length)
+
+  override def hashCode: Int = hash
+
+  override def equals(other: Any): Boolean = other match {
+    case key: KeyBytes => hash == key.hash && slice.contentEquals(key.slice)
+    case _ => false
+  }
+}
+
+private[keyed] object KeyBytes {
+  def of(bytes: Array[Byte]): KeyBytes = new KeyBytes().set(bytes, 0, bytes.length)
+}

@@ -1,0 +1,165 @@
+package transom.engine.keyed
+
+import java.util.LinkedHashMap
+
+import transom.engine.GlobalGrid
+import transom.engine.log.Slice
+
+/** Is told whose contents and results come next. */
+trait KeyListener {
+  def pointAt(key: Array[Byte]): Unit
+}
+
+/** The keys of a key group at work. A key that rows or a due timer touch is read from the store
+  * once and written once, but for what exceeds `maxHeld` bytes: that is written early, and read
+  * again if it is touched again.
+  *
+  * One instance serves one batch.
+  *
+  * @param forgetsAtEnd
+  *   whether keys without timers have to be found when the input ends
+  */
+final class KeyGroup[R, A <: AnyRef](
+    operator: KeyedOperator[R, A],
+    codec: StateCodec[A],
+    store: KeyStore,
+    listener: KeyListener,
+    forgetsAtEnd: Boolean,
+    maxHeld: Long = KeyGroup.MaxHeld) {
+
+  private val held = new LinkedHashMap[KeyBytes, HeldKey[A]]
+  private val dues = new DueList(store)
+  private val sought = new KeyBytes
+  private var latest: HeldKey[A] = _
+  private var takesRows = true
+  private var bytes = 0L
+
+  /** The watermark at which something is due, `Long.MaxValue` for never. */
+  def nextDue: Long = dues.first
+
+  /** Takes a row.
+    *
+    * @param weight
+    *   how many bytes it may add to what its windows hold
+    */
+  def process(key: Slice, row: R, arrival: Arrival, weight: Int): Disposition = {
+    if (bytes > maxHeld) flush()
+    sought.set(key.bytes, key.offset, key.length)
+    val one = touch()
+    val windows = one.state.size
+    val disposition = operator.process(one.state, row, arrival)
+    bytes += weight + KeyGroup.WindowWeight * (one.state.size - windows)
+    disposition
+  }
+
+  /** Ends the micro-batch for the keys that had rows in it, then moves the time of all keys. A
+    * step moves one, and has moved it when it is taken.
+    *
+    * @param arrived
+    *   the watermark that the rows met
+    */
+  def advance(arrived: Long, watermark: Long, clock: Long): Iterator[Unit] = {
+    takesRows = false
+    val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
+    def due = dues.take(watermark).flatMap(load)
+    def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
+    (withRows ++ due ++ all).map(move(_, arrived, watermark, clock))
+  }
+
+  /** Writes what has changed. */
+  def save(): Unit = {
+    flush()
+    dues.save()
+  }
+
+  private def isEnd(watermark: Long): Boolean =
+    forgetsAtEnd && watermark >= GlobalGrid.EndOfTime
+
+  private def move(one: HeldKey[A], arrived: Long, watermark: Long, clock: Long): Unit = {
+    latest = null
+    listener.pointAt(one.key)
+    if (operator.seesBatches) {
+      one.isChanged = true
+      operator.endBatch(one.state, arrived, clock)
+    }
+    if (one.state.nextDue <= watermark || isEnd(watermark)) {
+      one.isChanged = true
+      operator.advance(one.state, watermark, clock)
+    }
+  }
+
+  /** The sought key, for a row. */
+  private def touch(): HeldKey[A] = {
+    val found = held.get(sought)
+    val one = if (found != null) found else open(sought.bytes)
+    if (one ne latest) {
+      latest = one
+      one.isChanged = true
+      listener.pointAt(one.key)
+    }
+    one
+  }
+
+  private def open(key: Array[Byte]): HeldKey[A] = hold(key, store.get(key))
+
+  /** A key that is looked at because of its timers, unless it has gone. */
+  private def load(key: Array[Byte]): Option[HeldKey[A]] = {
+    if (bytes > maxHeld) flush()
+    sought.set(key, 0, key.length)
+    val found = Option(held.get(sought)).orElse(Option(store.get(key)).map(hold(key, _)))
+    found.foreach(_.listed = Long.MaxValue)
+    found
+  }
+
+  private def hold(key: Array[Byte], stored: Array[Byte]): HeldKey[A] = {
+    val isStored = stored != null
+    val state = if (isStored) codec.decode(stored) else new KeyState[A]
+    val one = new HeldKey(key, state, isStored)
+    held.put(KeyBytes.of(key), one)
+    bytes += key.length + KeyGroup.KeyWeight + KeyGroup.WindowWeight * state.size
+    if (isStored) bytes += stored.length
+    one
+  }
+
+  private def flush(): Unit = {
+    held.values.forEach(one => write(one))
+    held.clear()
+    latest = null
+    bytes = 0L
+  }
+
+  private def write(one: HeldKey[A]): Unit =
+    if (one.state.isEmpty) { if (one.isStored) store.remove(one.key) }
+    else {
+      if (one.isChanged) store.put(one.key, codec.encode(one.state))
+      // A key that is written early waits for the end of its batch.
+      val due = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextDue
+      if (due < one.listed) dues.add(due, one.key)
+      if (forgetsAtEnd) dues.note(GlobalGrid.EndOfTime)
+    }
+}
+
+object KeyGroup {
+  val MaxHeld: Long = 64L << 20
+
+  // What the objects of a key and of a window take up, beside the bytes of its state.
+  private val KeyWeight = 200L
+  private val WindowWeight = 200L
+}
+
+/** A key in memory.
+  *
+  * @param isStored
+  *   whether the store has a state of it
+  */
+private final class HeldKey[A <: AnyRef](
+    val key: Array[Byte],
+    val state: KeyState[A],
+    val isStored: Boolean) {
+
+  /** When the list of dues has it looked at: then, or before. */
+  var listed: Long = state.nextDue
+
+  /** Whether the store's state is not the one at hand. */
+  var isChanged: Boolean = false
+}

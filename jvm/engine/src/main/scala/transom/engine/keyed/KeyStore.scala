@@ -1,0 +1,74 @@
+package transom.engine.keyed
+
+import java.util.{HashMap, TreeMap}
+
+import scala.jdk.CollectionConverters._
+
+/** Where the keys of one key group live: Spark's state, or memory. */
+trait KeyStore {
+
+  /** What the list of dues notes of itself, null if it notes nothing. */
+  def dueNotes: Array[Byte]
+  def saveDueNotes(notes: Array[Byte]): Unit
+  def removeDueNotes(): Unit
+
+  /** Keys to look at when `due` has come. A number tells entries of one time apart. */
+  def putDue(due: Long, number: Long, keys: Array[Byte]): Unit
+  def removeDue(due: Long, number: Long): Unit
+
+  /** In the order of time. Entries may be put and removed meanwhile. */
+  def dues: Iterator[DueKeys]
+
+  /** The state of a key, null if it has none. */
+  def get(key: Array[Byte]): Array[Byte]
+  def put(key: Array[Byte], state: Array[Byte]): Unit
+  def remove(key: Array[Byte]): Unit
+
+  /** All keys that have state. They may be put and removed meanwhile. */
+  def keys: Iterator[Array[Byte]]
+
+  /** A raw row of a key: lists that only grow at their end. */
+  def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte]
+  def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit
+  def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit
+}
+
+/** An entry of the list of dues. */
+final case class DueKeys(due: Long, number: Long, keys: Array[Byte])
+
+/** A store that lasts as long as one query over a static DataFrame, or one test. */
+final class MemoryKeyStore extends KeyStore {
+  private val states = new HashMap[KeyBytes, Array[Byte]]
+  private val due = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
+  private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
+  private var notes: Array[Byte] = _
+
+  override def dueNotes: Array[Byte] = notes
+  override def saveDueNotes(notes: Array[Byte]): Unit = this.notes = notes
+  override def removeDueNotes(): Unit = notes = null
+
+  override def putDue(due: Long, number: Long, keys: Array[Byte]): Unit =
+    this.due.put((due, number), keys): Unit
+  override def removeDue(due: Long, number: Long): Unit = this.due.remove((due, number)): Unit
+  override def dues: Iterator[DueKeys] = {
+    val now = new TreeMap(due)
+    now.asScala.iterator.map { case ((due, number), keys) => DueKeys(due, number, keys) }
+  }
+
+  override def get(key: Array[Byte]): Array[Byte] = states.get(KeyBytes.of(key))
+  override def put(key: Array[Byte], state: Array[Byte]): Unit =
+    states.put(KeyBytes.of(key), state): Unit
+  override def remove(key: Array[Byte]): Unit = states.remove(KeyBytes.of(key)): Unit
+  override def keys: Iterator[Array[Byte]] =
+    states.keySet.toArray(Array.empty[KeyBytes]).iterator.map(_.bytes)
+
+  override def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
+    rows.get((KeyBytes.of(key), list, sequence))
+  override def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit =
+    rows.put((KeyBytes.of(key), list, sequence), row): Unit
+  override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
+    rows.remove((KeyBytes.of(key), list, sequence)): Unit
+
+  /** How many entries are held. */
+  def size: Int = states.size + due.size + rows.size + (if (notes == null) 0 else 1)
+}

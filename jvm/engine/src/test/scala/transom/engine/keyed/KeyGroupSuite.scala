@@ -1,0 +1,140 @@
+package transom.engine.keyed
+
+import java.nio.ByteBuffer
+
+import scala.collection.mutable.ArrayBuffer
+import scala.util.Random
+
+import munit.FunSuite
+
+import transom.engine.conformance.{Json, JsonFold, Row}
+import transom.engine.log.Slice
+import transom.engine.spec._
+
+class KeyGroupSuite extends FunSuite {
+
+  /** A key group that lives in a store alone from one batch to the next. */
+  private final class Group(window: Window, trigger: Trigger, maxHeld: Long = 1L << 20) {
+    val store = new CountingStore
+    val results = ArrayBuffer.empty[(Int, Long, Seq[Long])]
+    private var key = 0
+    private val fold = new JsonFold(identity)
+    private val contents = new MemoryContents[Row] {
+      override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
+    }
+    private val plan = KeyedPlan.of(window, Timeline.Event, trigger, None, fold, contents, null)
+    private val operator = new KeyedOperator(
+      plan,
+      contents,
+      new Results[Row, Vector[Json]] {
+        override def fired(window: FiredWindow, values: Vector[Json]): Unit =
+          results += ((key, window.end, values.map(_.long)))
+        override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()
+        override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+      })
+    private val codec = new StateCodec(fold)
+
+    /** Rows of (key, time), their values their times. */
+    def batch(rows: Seq[(Int, Long)], arrived: Long, watermark: Long): Long = {
+      val group = new KeyGroup[Row, Vector[Json]](
+        operator,
+        codec,
+        store,
+        bytes => key = ByteBuffer.wrap(bytes).getInt(),
+        forgetsAtEnd = false,
+        maxHeld)
+      rows.foreach { case (key, time) =>
+        val arrival = new Arrival
+        arrival.time = time
+        arrival.watermark = arrived
+        val row = Row(Json.parse("0"), Json.parse(time.toString), Some(time), 0L, 0L)
+        group.process(slice(key), row, arrival, 10)
+      }
+      group.advance(arrived, watermark, Long.MinValue).foreach(_ => ())
+      group.save()
+      group.nextDue
+    }
+
+    private def slice(key: Int): Slice =
+      new Slice().set(ByteBuffer.allocate(8).putInt(key).array, 0, 8)
+  }
+
+  private final class CountingStore extends KeyStore {
+    private val store = new MemoryKeyStore
+    var gets = 0
+    var puts = 0
+    def size: Int = store.size
+    override def dueNotes: Array[Byte] = store.dueNotes
+    override def saveDueNotes(notes: Array[Byte]): Unit = store.saveDueNotes(notes)
+    override def removeDueNotes(): Unit = store.removeDueNotes()
+    override def putDue(due: Long, number: Long, keys: Array[Byte]): Unit =
+      store.putDue(due, number, keys)
+    override def removeDue(due: Long, number: Long): Unit = store.removeDue(due, number)
+    override def dues: Iterator[DueKeys] = store.dues
+    override def get(key: Array[Byte]): Array[Byte] = {
+      gets += 1
+      store.get(key)
+    }
+    override def put(key: Array[Byte], state: Array[Byte]): Unit = {
+      puts += 1
+      store.put(key, state)
+    }
+    override def remove(key: Array[Byte]): Unit = store.remove(key)
+    override def keys: Iterator[Array[Byte]] = store.keys
+    override def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
+      store.getRow(key, list, sequence)
+    override def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit =
+      store.putRow(key, list, sequence, row)
+    override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
+      store.removeRow(key, list, sequence)
+  }
+
+  test("a key is read once and written once, however many rows it gets") {
+    val group = new Group(Tumbling(100), AfterWatermark())
+    group.batch(Seq(1 -> 1L, 2 -> 2L, 1 -> 3L), Long.MinValue, 0)
+    assertEquals((group.store.gets, group.store.puts), (2, 2))
+  }
+
+  test("keys that are not due are not read") {
+    val group = new Group(Tumbling(10), AfterWatermark())
+    val due = group.batch((0 until 100).map(key => key -> 10L * key), Long.MinValue, 0)
+    assertEquals(due, 10L)
+    group.store.gets = 0
+    assertEquals(group.batch(Nil, 0, 29), 30L)
+    assertEquals(group.store.gets, 2)
+    assertEquals(group.results.toSeq, Seq((0, 10L, Seq(0L)), (1, 20L, Seq(10L))))
+  }
+
+  test("a session that grows is looked at once where it would have ended") {
+    val group = new Group(Session(10), AfterWatermark())
+    assertEquals(group.batch(Seq(1 -> 0L), Long.MinValue, 0), 10L)
+    assertEquals(group.batch(Seq(1 -> 5L), 0, 5), 10L)
+    assertEquals(group.batch(Nil, 5, 10), 15L)
+    assertEquals(group.results.toSeq, Nil)
+    assertEquals(group.batch(Nil, 10, 15), Long.MaxValue)
+    assertEquals(group.results.toSeq, Seq((1, 15L, Seq(0L, 5L))))
+    assertEquals(group.store.size, 0)
+  }
+
+  test("what is too much to hold is written early, and changes nothing") {
+    val random = new Random(7)
+    val batches =
+      Seq.tabulate(6)(n => Seq.fill(60)((random.nextInt(9), n * 50L + random.nextInt(90))))
+    Seq(AfterWatermark(), EveryBatch, AfterCount(3), AfterWatermark(Some(Every(20)))).foreach {
+      trigger =>
+        Seq(Tumbling(40), Hopping(60, 20), Session(7)).foreach { window =>
+          val groups = Seq(1L << 20, 500L, 0L).map(new Group(window, trigger, _))
+          groups.foreach { group =>
+            batches.zipWithIndex.foreach { case (rows, n) =>
+              group.batch(rows, (n - 1) * 50L, n * 50L)
+            }
+            group.batch(Nil, 300, 1000)
+            assertEquals(group.store.size, 0, s"$window $trigger")
+          }
+          val results = groups.map(_.results.sortBy(_.toString).toSeq)
+          assert(results.head.nonEmpty)
+          assertEquals(results.distinct.length, 1, s"$window $trigger")
+        }
+    }
+  }
+}
