@@ -19,6 +19,10 @@ import transom.spark.TransomException
   *   yields all columns that the stage needs
   * @param time
   *   the row's time as microseconds, a column of `plan`
+  * @param placing
+  *   the column of `plan` by which a row says itself where it belongs
+  * @param order
+  *   columns of `plan` that tell the order in which rows arrived
   * @param groups
   *   columns of `plan` to group by: comparable by their bytes
   * @param inputs
@@ -34,6 +38,8 @@ final case class Aggregation(
     plan: LogicalPlan,
     time: Attribute,
     timeType: DataType,
+    placing: Option[Attribute],
+    order: Seq[Attribute],
     groups: Seq[Attribute],
     inputs: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
@@ -44,13 +50,19 @@ final case class Aggregation(
 object Aggregation {
   private val KeyPrefix = "__transom_key_"
   private val TimeName = "__transom_time"
+  private val PlacingName = "__transom_placing"
+  private val OrderPrefix = "__transom_order_"
 
   def resolve(
       df: Dataset[Row],
       keys: Seq[Column],
       time: Column,
+      placing: Option[Column],
+      order: Seq[Column],
       aggregates: Seq[Column]): Aggregation = {
-    val timed = df.select(col("*"), time.as(TimeName)).asInstanceOf[Dataset[Row]]
+    val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
+    val beside = (col("*") +: time.as(TimeName) +: ordered) ++ placing.map(_.as(PlacingName))
+    val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
     val analyzed = analyze(timed, keys, aggregates)
     // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
     val PhysicalAggregation(grouping, functions, results, child) =
@@ -124,6 +136,8 @@ object Aggregation {
       plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
+      placing = child.output.find(_.name == PlacingName),
+      order = child.output.filter(_.name.startsWith(OrderPrefix)),
       groups = groups,
       inputs = all.flatMap(_.references).distinct,
       aggregates = all,

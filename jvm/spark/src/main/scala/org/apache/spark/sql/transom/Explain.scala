@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 
+import transom.engine.spec.{Count, Window, WindowSpec}
 import transom.spark.TransomException
 
 /** Says what the window stages of a DataFrame do, and how. */
@@ -16,15 +17,16 @@ object Explain {
     StageSpec.pretty(StageSpec.array(stages(df).map(_.stage.spec.json)))
 
   def text(df: Dataset[Row]): String =
-    stages(df).map(s => stage(s.stage.spec.json, s.isStreaming)).mkString("\n\n")
+    stages(df).map(s => told(s.stage, s.isStreaming)).mkString("\n\n")
 
-  private def stages(df: Dataset[Row]): Seq[PaneSegments] = {
+  private def stages(df: Dataset[Row]): Seq[PackedStage] = {
     val stages = StageSpec.stagesOf(df.queryExecution.analyzed)
     if (stages.isEmpty) throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
     stages
   }
 
-  private def stage(record: JsonNode, isStreaming: Boolean): String = {
+  private def told(stage: WindowStage, isStreaming: Boolean): String = {
+    val record = stage.spec.json
     val spec = record.get("spec")
     val columns = record.get("columns").elements.asScala.toSeq
     def column(index: JsonNode): String = {
@@ -34,29 +36,33 @@ object Explain {
     def list(indexes: JsonNode): String = indexes.elements.asScala.map(column).mkString(", ")
     val window = spec.get("window")
     val lines = Seq(
-      "window" -> describe(window),
+      "window" -> describe(window, column),
       "keys" -> Some(list(spec.get("key_columns")))
         .filter(_.nonEmpty)
         .getOrElse("none: one for all rows"),
       "time" -> (if (spec.get("time").isNull) "none"
                  else column(spec.get("time").get("time_column"))),
-      "trigger" -> trigger(spec),
+      "trigger" -> trigger(spec, column),
+      "evictor" -> (if (spec.get("evictor").isNull) "none"
+                    else describe(spec.get("evictor"), column)),
       "aggregates" -> list(spec.get("function").get("aggregate_columns")),
       "late rows" -> lateRows(spec),
       "drain" -> drain(spec, isStreaming),
-      "layout" -> "panes: plain aggregates, fired by the watermark, need no state for each key",
+      "layout" -> layout(stage.settings),
       "key groups" -> spec.get("key_groups").asText,
-      "state" -> (state(window) + (if (isStreaming) ""
-                                   else "; in memory, for a static DataFrame")))
+      "state" -> ((stage.layout match {
+        case PaneLayout => state(window)
+        case KeyedLayout => keyedState(stage.settings)
+      }) + (if (isStreaming) "" else "; in memory, for a static DataFrame")))
     (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
       .mkString("\n")
   }
 
-  private def trigger(spec: JsonNode): String = {
+  private def trigger(spec: JsonNode, column: JsonNode => String): String = {
     val trigger = spec.get("trigger").deepCopy[ObjectNode]()
     // Without lateness no late row fires a window.
     if (spec.get("allowed_lateness_us").longValue == 0L) trigger.remove("late")
-    describe(trigger)
+    describe(trigger, column)
   }
 
   private def drain(spec: JsonNode, isStreaming: Boolean): String =
@@ -71,6 +77,25 @@ object Explain {
       case "partly" => "counted, and handed on, also those that missed some of their windows only"
     }
     s"$what; allowed lateness ${duration(spec.get("allowed_lateness_us").longValue)}"
+  }
+
+  private def layout(spec: WindowSpec): String =
+    if (Layouts.of(spec) == PaneLayout)
+      "panes: plain aggregates, fired by the watermark, need no state for each key"
+    else
+      Layouts
+        .beyondPanes(spec)
+        .fold("keyed: options(layout='keyed') asks for it")(part => s"keyed: for $part")
+
+  private def keyedState(spec: WindowSpec): String = {
+    val rows =
+      if (spec.evictor.isDefined || keepsRows(spec.window)) ", and the rows themselves" else ""
+    s"an entry for each key, with the partial aggregates and timers of its windows$rows"
+  }
+
+  private def keepsRows(window: Window): Boolean = window match {
+    case count: Count => !count.isNumbered
+    case _ => false
   }
 
   private def state(window: JsonNode): String = {
@@ -93,7 +118,7 @@ object Explain {
   private def micros(node: JsonNode, field: String): Long = node.get(field).longValue
 
   /** A value of the message: its kind, then the fields that say something. */
-  private def describe(value: JsonNode): String = {
+  private def describe(value: JsonNode, column: JsonNode => String): String = {
     val fields = value.properties.asScala.toSeq
       .map(f => (f.getKey, f.getValue))
       .collect {
@@ -102,7 +127,9 @@ object Explain {
       .collect {
         case (name, v) if name.endsWith("_us") && v.isIntegralNumber =>
           s"${words(name.stripSuffix("_us"))} ${duration(v.longValue)}"
-        case (name, v) if v.isObject => s"${words(name)} ${describe(v)}"
+        case (name, v) if name.endsWith("_column") && v.isInt =>
+          s"${words(name.stripSuffix("_column"))} ${column(v)}"
+        case (name, v) if v.isObject => s"${words(name)} ${describe(v, column)}"
         case (name, v) if name != "kind" && !v.isNull => s"${words(name)} ${v.asText}"
       }
     (words(value.get("kind").asText) +: fields).mkString(", ")

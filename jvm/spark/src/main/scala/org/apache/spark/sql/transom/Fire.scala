@@ -2,14 +2,12 @@ package org.apache.spark.sql.transom
 
 import scala.collection.mutable.ArrayBuffer
 
-import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.streaming._
 
-import transom.engine.log.MemoryStore
+import transom.engine.log.LateRow
 import transom.engine.spec.LateRows
 
 /** The window stage of a stream: one instance serves the key groups of a partition, for one
@@ -20,6 +18,7 @@ final class WindowProcessor(stage: WindowStage)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private lazy val fold = new SparkFold(stage)
   @transient private lazy val lateRows = new LateOutput(stage)
+  @transient private lazy val row = new UnsafeRow(stage.row.length)
   @transient private var store: StateStoreSegments = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
@@ -42,7 +41,7 @@ final class WindowProcessor(stage: WindowStage)
       row.getInt(Exchanged.Kind) match {
         case Exchanged.Segment =>
           touched = true
-          log.append(row.getLong(Exchanged.Pane), payload, row.getLong(Exchanged.JudgedBy))
+          log.append(row.getLong(Exchanged.Place), payload, row.getLong(Exchanged.JudgedBy))
         case Exchanged.Late =>
           judgedBy = row.getLong(Exchanged.JudgedBy)
           late += payload
@@ -59,13 +58,22 @@ final class WindowProcessor(stage: WindowStage)
       counts.late += refused.count(!LateRecord.isPartly(_))
       if (stage.lateRows != LateRows.No) {
         val now = timerValues.getCurrentProcessingTimeInMs()
-        handedOn = refused.iterator.map(lateRows.row(_, judgedBy, now))
+        handedOn = refused.iterator.map(handOn(_, judgedBy, now))
       }
     }
     val yielded =
       if (touched) handedOn ++ fire(log, timerValues.getCurrentWatermarkInMs()) else handedOn
     Iterator.single(new Visit(if (isCounted) counts.row else null, yielded))
   }
+
+  private def handOn(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow =
+    lateRows.row(
+      LateRecord.row(late, row),
+      late.time,
+      judgedBy,
+      stage.windows.missed(late.time, judgedBy),
+      LateRecord.isPartly(late),
+      nowMs)
 
   override def handleExpiredTimer(
       group: Int,
@@ -96,41 +104,9 @@ final class WindowProcessor(stage: WindowStage)
 
   /** Moves the timer to where the next window is due and saves the directory. */
   private def finish(log: KeyGroupLog): Unit = {
-    val due = log.nextDue
-    val timer = if (due == Long.MaxValue) None else Some(-Math.floorDiv(-due, 1000L))
-    if (timer != log.panes.timer) {
-      log.panes.timer.foreach(getHandle.deleteTimer)
-      timer.foreach(getHandle.registerTimer)
-      log.panes.timer = timer
-    }
+    val timer = GroupTimer.at(log.nextDue)
+    GroupTimer.move(getHandle, log.panes.timer, timer)
+    log.panes.timer = timer
     log.save()
   }
-}
-
-/** The window stage of a static DataFrame: the same logs over memory, group after group; then
-  * time ends and every window fires. Spark's batch plan for stateful processors knows no event
-  * time.
-  */
-case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkPlan)
-    extends FiredRowsExec {
-
-  override def inputRDD: RDD[InternalRow] = {
-    val stageOfTasks = stage
-    child.execute().mapPartitions { rows =>
-      val fold = new SparkFold(stageOfTasks)
-      val segments = rows.filter(_.getInt(Exchanged.Kind) == Exchanged.Segment).buffered
-      Iterator.continually(segments).takeWhile(_.hasNext).flatMap { left =>
-        val group = left.head.getInt(Exchanged.Group)
-        val log = new KeyGroupLog(stageOfTasks, fold, new MemoryStore)
-        while (left.hasNext && left.head.getInt(Exchanged.Group) == group) {
-          val row = left.next()
-          log.append(row.getLong(Exchanged.Pane), row.getBinary(Exchanged.Payload), Long.MinValue)
-        }
-        log.fire(Long.MaxValue)
-      }
-    }
-  }
-
-  override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec =
-    copy(child = newChild)
 }

@@ -33,7 +33,8 @@ object JudgingWatermark {
     for {
       id <- Option(session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY))
       query <- Option(session.sharedState.activeStreamingQueries.get(UUID.fromString(id)))
-    } yield query.lastExecution
+      batch <- Option(query.lastExecution)
+    } yield batch
 
   private def isPackingOf(plan: SparkPlan, operator: String): Boolean = plan match {
     case pack: PackExec => pack.operator == operator

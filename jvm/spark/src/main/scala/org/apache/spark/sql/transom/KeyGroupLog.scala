@@ -4,15 +4,15 @@ import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
 final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
-  private val shift = stage.windows.watermarkShift
+  private val shift = stage.watermarkShift
 
   private val buffered = new BufferedStore(store)
 
   val panes = new Panes(buffered)
 
   private val log: Either[PaneLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
-    case GridWindows(grid, _) => Left(new PaneLog(grid, panes, fold))
-    case SessionWindows(gap, inclusive, _) => Right(new SessionLog(gap, inclusive, panes, fold))
+    case GridWindows(grid) => Left(new PaneLog(grid, panes, fold))
+    case SessionWindows(gap, inclusive) => Right(new SessionLog(gap, inclusive, panes, fold))
   }
 
   def append(pane: Long, segment: Array[Byte], judgedBy: Long): Unit =

@@ -8,35 +8,41 @@ import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.log.LateRow
+import transom.engine
 
 /** Late rows as a stage hands them on: in the last of its columns, the others are null. */
 final class LateOutput(stage: WindowStage) {
-  private val row = new UnsafeRow(stage.row.length)
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
+  private val wholeReason = if (stage.isSession) "late_session" else "late"
 
-  def row(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow = {
-    import stage.windows
-    val missed = windows.missed(late.time, judgedBy).map(w => InternalRow(w.start, w.end))
+  /** @param time
+    *   of the row, and
+    * @param judgedBy
+    *   the watermark that it met, both as the engine counts
+    * @param missed
+    *   in instants
+    */
+  def row(
+      row: UnsafeRow,
+      time: Long,
+      judgedBy: Long,
+      missed: Seq[engine.TimeWindow],
+      isPartly: Boolean,
+      nowMs: Long): InternalRow = {
     val columns = new GenericInternalRow(stage.firedColumns)
     columns.update(
       stage.firedColumns - 1,
       InternalRow(
-        LateRecord.row(late, row).copy(),
-        UTF8String.fromString(reason(late)),
-        ArrayData.toArrayData(missed.toArray[Any]),
-        late.time + windows.timeShift,
-        judgedBy + windows.watermarkShift,
+        row.copy(),
+        UTF8String.fromString(if (isPartly) "late_partly" else wholeReason),
+        ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        time + stage.timeShift,
+        judgedBy + stage.watermarkShift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))
     columns
   }
-
-  private def reason(late: LateRow): String =
-    if (LateRecord.isPartly(late)) "late_partly"
-    else if (stage.isSession) "late_session"
-    else "late"
 }
 
 object LateOutput {

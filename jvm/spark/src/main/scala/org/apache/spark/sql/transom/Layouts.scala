@@ -3,21 +3,64 @@ package org.apache.spark.sql.transom
 import transom.engine.spec._
 import transom.spark.TransomException
 
-/** Tells which layout of the state a stage needs. */
+/** How the state of a stage is laid out. */
+sealed abstract class StageLayout(val name: String) extends Serializable
+
+/** Segments by key group and pane: no state of single keys. */
+case object PaneLayout extends StageLayout("panes")
+
+/** An entry for each key. */
+case object KeyedLayout extends StageLayout("keyed")
+
+/** Chooses the layout of the state that a stage needs. */
 object Layouts {
 
-  /** Refuses what no layout runs in this version. */
-  def check(spec: WindowSpec): Unit = beyondPanes(spec).foreach { part =>
-    throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part))
+  def of(spec: WindowSpec): StageLayout =
+    if (spec.layout == Layout.Keyed || beyondPanes(spec).isDefined) KeyedLayout else PaneLayout
+
+  /** Refuses what no layout runs in this version, and a layout that cannot do what is asked. */
+  def check(spec: WindowSpec): Unit = {
+    def refuse(part: String, why: String) =
+      throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part, "why" -> why))
+    beyondKeyed(spec).foreach(refuse(_, "this version does not have it yet"))
+    if (spec.layout == Layout.Panes)
+      beyondPanes(spec).foreach(refuse(_, "it needs the keyed layout, not layout='panes'"))
+  }
+
+  /** What no layout has yet. */
+  private def beyondKeyed(spec: WindowSpec): Option[String] =
+    if (spec.time.contains(ProcessingTime)) Some("ProcessingTime()")
+    else
+      beyondKeyed(spec.window)
+        .orElse(beyondKeyed(spec.trigger))
+        .orElse(spec.evictor.flatMap(beyondKeyed))
+
+  private def beyondKeyed(evictor: Evictor): Option[String] = evictor match {
+    case _: KeepNear | _: KeepWhere => Some(s"the evictor ${nameOf(evictor)}")
+    case _ => None
+  }
+
+  private def beyondKeyed(window: Window): Option[String] = window match {
+    case Tumbling(_, _, _, _, stagger) if stagger != Stagger.Aligned =>
+      Some("the stagger of Tumbling windows")
+    case _ => None
+  }
+
+  private def beyondKeyed(trigger: Trigger): Option[String] = {
+    val isMissing = trigger match {
+      case AfterClock | _: ProcessingTimeout | _: AfterDelta | _: When => true
+      case Every(_, clock, _) => clock == TriggerClock.Processing
+      case _ => false
+    }
+    if (isMissing) Some(s"the trigger ${nameOf(trigger)}")
+    else trigger.nested.flatMap(beyondKeyed).headOption
   }
 
   /** What keeps a stage from the pane log, in Python's words; none if nothing does. */
   def beyondPanes(spec: WindowSpec): Option[String] = {
     def reason(applies: Boolean, part: => String): Option[String] =
       if (applies) Some(part) else None
-    reason(spec.layout == Layout.Keyed, "options(layout='keyed')")
-      .orElse(reason(spec.time.contains(ProcessingTime), "ProcessingTime()"))
-      .orElse(beyondPanes(spec.window))
+    beyondPanes(spec.window)
       .orElse(reason(!firesFromPanes(spec), s"the trigger ${nameOf(spec.trigger)}"))
       .orElse(reason(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
       .orElse(reason(spec.evictor.isDefined, "evictor()"))

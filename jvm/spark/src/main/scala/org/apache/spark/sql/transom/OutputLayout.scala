@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Global, LateRows, Session, WindowSpec}
+import transom.engine.spec.{Count, Global, LateRows, WindowSpec}
 
 /** The columns of a stage, as its tasks yield them and as they leave it. */
 final class OutputLayout(
@@ -18,13 +18,21 @@ final class OutputLayout(
   val row: Seq[Attribute] = if (tagged) df.queryExecution.analyzed.output else Nil
 
   private val timeType = aggregation.timeType
-  private val start = AttributeReference("start", timeType, nullable = false)()
-  private val end = AttributeReference("end", timeType, nullable = false)()
+  // The times of a count window's rows, which may have none.
+  private val isCount = spec.window.isInstanceOf[Count]
+  private val start = AttributeReference("start", timeType, nullable = isCount)()
+  private val end = AttributeReference("end", timeType, nullable = isCount)()
+  private val pane =
+    if (spec.pane) Some(AttributeReference("pane", KeyedResults.paneType, nullable = false)())
+    else None
+  private val change =
+    if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
   private val late = AttributeReference("late", LateOutput.schema(df.schema, timeType))()
 
   /** What a window yields when it fires. */
   private val fired =
-    aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute)
+    aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
+      pane ++ change
 
   /** What tasks yield: windows or, if late rows are handed on, either a window or a late row. */
   val yielded: Seq[Attribute] =
@@ -45,6 +53,7 @@ final class OutputLayout(
     def renamed(column: NamedExpression, value: Expression) =
       Alias(value, column.name)(explicitMetadata = Some(column.metadata))
     keys.map { case (key, value) => renamed(key, value) } ++ Seq(window) ++
+      (pane ++ change).map(column => Alias(computed(column), column.name)()) ++
       aggregation.results.map { result =>
         val ofFired = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
         renamed(result, computed(ofFired))
@@ -54,9 +63,10 @@ final class OutputLayout(
   private def window: NamedExpression = spec.window match {
     case Global => Alias(Literal(null, OutputLayout.windowType(timeType)), "window")()
     case _ =>
-      val bounds = Seq(Literal("start"), start, Literal("end"), end)
-      Alias(computed(CreateNamedStruct(bounds)), "window")(explicitMetadata =
-        Some(windowMetadata))
+      val bounds = CreateNamedStruct(Seq(Literal("start"), start, Literal("end"), end))
+      val known =
+        if (isCount) If(IsNull(start), Literal(null, bounds.dataType), bounds) else bounds
+      Alias(computed(known), "window")(explicitMetadata = Some(windowMetadata))
   }
 
   /** The columns under names of their own, which is what lets Spark join a result with itself.
@@ -93,20 +103,21 @@ final class OutputLayout(
 
   val stage: WindowStage = WindowStage(
     spec = stageSpec,
-    windows = Windows.of(spec.window),
-    keyGroups = spec.keyGroups,
+    settings = spec,
     lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,
     time = aggregation.time,
     keys = aggregation.groups,
     inputs = aggregation.inputs,
     row = row,
+    placing = aggregation.placing,
+    order = aggregation.order,
     aggregates = aggregation.aggregates,
-    firedColumns = yielded.length)
+    fired = yielded.map(_.dataType))
 
   /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
   private def windowMetadata: Metadata = {
     val metadata = new MetadataBuilder().putBoolean(
-      if (spec.window.isInstanceOf[Session]) SessionWindow.marker else TimeWindow.marker,
+      if (Windows.areSessions(spec.window)) SessionWindow.marker else TimeWindow.marker,
       true)
     val delay = EventTimeWatermark.delayKey
     df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UnaryN
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
-/** Map side of a window stage: rows in, segments by key group and pane out. */
-case class PaneSegments(
+/** Map side of a window stage: rows in, packed by key group out. */
+case class PackedStage(
     stage: WindowStage,
     columns: Seq[Attribute],
     operator: String,
@@ -16,7 +16,14 @@ case class PaneSegments(
     child: LogicalPlan)
     extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): PaneSegments =
+  override protected def withNewChildInternal(newChild: LogicalPlan): PackedStage =
+    copy(child = newChild)
+}
+
+/** Hands what is packed on in the order in which the rows arrived, group by group. */
+case class InArrivalOrder(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(newChild: LogicalPlan): InArrivalOrder =
     copy(child = newChild)
 }
 
@@ -64,9 +71,10 @@ object RowObject {
 /** Plans our nodes. */
 object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case PaneSegments(stage, columns, operator, output, child) =>
+    case PackedStage(stage, columns, operator, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(stage.columns))
       PackExec(stage, input, output, operator, below) :: Nil
+    case InArrivalOrder(order, child) => InArrivalOrderExec(order, planLater(child)) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
     case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>

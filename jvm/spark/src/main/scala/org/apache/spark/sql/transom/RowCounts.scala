@@ -12,15 +12,17 @@ final class RowCounts {
   var latePartly: Long = 0L
   var inGaps: Long = 0L
   var withoutTime: Long = 0L
+  var withBadWindows: Long = 0L
 
   def bytes: Array[Byte] =
     ByteBuffer
-      .allocate(40)
+      .allocate(48)
       .putLong(in)
       .putLong(late)
       .putLong(latePartly)
       .putLong(inGaps)
       .putLong(withoutTime)
+      .putLong(withBadWindows)
       .array
 
   /** Adds what another task has seen. */
@@ -31,14 +33,21 @@ final class RowCounts {
     latePartly += other.getLong()
     inGaps += other.getLong()
     withoutTime += other.getLong()
+    withBadWindows += other.getLong()
   }
 
   /** As a column of a visit, see [[RowCounts.schema]]. */
-  def row: InternalRow = InternalRow(in, late, latePartly, inGaps, withoutTime)
+  def row: InternalRow = InternalRow(in, late, latePartly, inGaps, withoutTime, withBadWindows)
 }
 
 object RowCounts {
   val names: Seq[String] =
-    Seq("rows_in", "rows_late", "rows_late_partly", "rows_in_gaps", "rows_without_time")
+    Seq(
+      "rows_in",
+      "rows_late",
+      "rows_late_partly",
+      "rows_in_gaps",
+      "rows_without_time",
+      "rows_with_bad_windows")
   val schema: StructType = StructType(names.map(StructField(_, LongType, nullable = false)))
 }

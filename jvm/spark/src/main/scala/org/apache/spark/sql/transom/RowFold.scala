@@ -41,7 +41,7 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
 
   /** What an accumulator in a table is before a row has come. */
   val initial: Array[Byte] =
-    if (inPlace) generateOutput(noKey, scratch).getBytes else new Array[Byte](8)
+    if (inPlace) generateOutput(noKey, scratch).copy().getBytes else new Array[Byte](8)
 
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
@@ -75,11 +75,27 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
     written(scratch)
   }
 
+  /** An accumulator by itself, of no row yet. */
+  def create(): InternalRow = if (inPlace) read(initial.clone) else newObjects()
+
+  /** An accumulator that is updated in place, from its bytes, which become its own. */
+  def read(bytes: Array[Byte]): UnsafeRow = {
+    val row = new UnsafeRow(bufferTypes.length)
+    row.pointTo(bytes, bytes.length)
+    row
+  }
+
+  /** Takes a row into an accumulator by itself. */
+  def update(accumulator: InternalRow, row: InternalRow): Unit = processRow(accumulator, row)
+
   /** Forgets the accumulators of tables that have left. */
   def clear(): Unit = objects.clear()
 
-  private def written(buffer: InternalRow): Slice =
-    UnsafeRows.slice(generateOutput(noKey, buffer), bytes)
+  /** An accumulator by itself as bytes, valid until the next. It may not be used again. */
+  def written(accumulator: InternalRow): Slice = accumulator match {
+    case row: UnsafeRow => UnsafeRows.slice(row, bytes)
+    case other => UnsafeRows.slice(generateOutput(noKey, other), bytes)
+  }
 
   private def newObjects(): InternalRow = {
     val row = new SpecificInternalRow(bufferTypes)

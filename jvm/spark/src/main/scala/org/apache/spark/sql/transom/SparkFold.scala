@@ -83,13 +83,24 @@ final class SparkFold(stage: WindowStage)
     }
 
   override def result(key: Slice, windowStart: Long, windowEnd: Long): FiredRow = {
-    val folded = if (isSingle && declarative) single else buffer()
-    evaluate(folded)
-    imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(folded)) }
+    evaluated(if (isSingle && declarative) single else buffer())
     keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
     fired.start = windowStart
     fired.end = windowEnd
     fired
+  }
+
+  /** The functions' results, valid until the next. */
+  def evaluated(accumulator: InternalRow): InternalRow = {
+    evaluate(accumulator)
+    imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(accumulator)) }
+    aggregateResults
+  }
+
+  /** Adds an accumulator's bytes to one by itself. */
+  def merge(accumulator: InternalRow, other: Slice): Unit = {
+    incoming.pointTo(other.bytes, UnsafeRows.offset(other), other.length)
+    processRow(accumulator, incoming)
   }
 
   /** The buffer that rows are merged into; what came first is put there when a second comes. */

@@ -42,13 +42,16 @@ object StageSpec {
     nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
 
   /** The stages of a plan, those that rows come to first in front. */
-  def stagesOf(plan: LogicalPlan): Seq[PaneSegments] =
-    plan.collect { case segments: PaneSegments => segments }.reverse.distinctBy(_.operator)
+  def stagesOf(plan: LogicalPlan): Seq[PackedStage] =
+    plan.collect { case stage: PackedStage => stage }.reverse.distinctBy(_.operator)
 
   def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): StageSpec = {
     val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.stage.name))
     val record = mapper.createObjectNode()
-    record.put("operator", name).put("transom", PythonApi.version()).put("layout", "panes")
+    record
+      .put("operator", name)
+      .put("transom", PythonApi.version())
+      .put("layout", Layouts.of(spec).name)
     record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
     record.set[JsonNode]("columns", array(describe(df, spec, columns)))
     StageSpec(name, mapper.writeValueAsString(record))

@@ -11,7 +11,7 @@ import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{AggFunction, EventTime, WindowSpec}
+import transom.engine.spec.{AggFunction, Custom, DynamicSession, EventTime, WindowSpec}
 
 /** Builds the plan of a window stage from its spec and the columns that came with it. */
 object WindowPlanner {
@@ -28,43 +28,62 @@ object WindowPlanner {
       case Some(EventTime(column, _)) => columns(column)
       case _ => lit(0L).cast(TimestampType)
     }
-    val aggregation =
-      Aggregation.resolve(df, spec.keyColumns.map(columns), time, aggregateColumns.map(columns))
+    val placing = spec.window match {
+      case DynamicSession(column, _, _) => Some(columns(column))
+      case Custom(column, _) => Some(columns(column))
+      case _ => None
+    }
+    // The order of arrival is of no account to the pane log.
+    val order = if (Layouts.of(spec) == KeyedLayout) spec.orderColumns.map(columns) else Nil
+    val aggregation = Aggregation.resolve(
+      df,
+      spec.keyColumns.map(columns),
+      time,
+      placing,
+      order,
+      aggregateColumns.map(columns))
     val layout = new OutputLayout(df, stageSpec, spec, aggregation)
     val operator = UUID.randomUUID().toString
-    val needed = Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.row
-    val segments = PaneSegments(
+    val needed =
+      Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.row ++
+        aggregation.placing ++ aggregation.order
+    val packed = PackedStage(
       layout.stage,
       needed,
       operator,
-      Exchanged.attributes,
+      Exchanged.attributes(aggregation.order),
       Project(needed.distinct, aggregation.plan))
-    if (df.isStreaming) streaming(session, layout, segments)
-    else static(session, layout, segments)
+    if (df.isStreaming) streaming(session, layout, packed)
+    else static(session, layout, packed)
   }
 
   private def streaming(
       session: SparkSession,
       layout: OutputLayout,
-      segments: PaneSegments): DataFrame = {
-    val group = segments.output.head
+      packed: PackedStage): DataFrame = {
+    val group = packed.output.head
+    val (processor, child) = layout.stage.layout match {
+      case PaneLayout => (new WindowProcessor(layout.stage), packed)
+      case KeyedLayout =>
+        val ordered = InArrivalOrder(Exchanged.inOrder(packed.output), packed)
+        (new KeyedProcessor(layout.stage), ordered)
+    }
     val operator = new TransformWithState(
       keyDeserializer = group,
       valueDeserializer = RowObject(),
       groupingAttributes = Seq(group),
-      dataAttributes = segments.output,
-      statefulProcessor =
-        new WindowProcessor(layout.stage).asInstanceOf[StatefulProcessor[Any, Any, Any]],
+      dataAttributes = packed.output,
+      statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]],
       timeMode = TimeMode.EventTime(),
       outputMode = OutputMode.Append(),
       keyEncoder = encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],
       outputObjAttr = AttributeReference("row", RowObject.dataType, nullable = false)(),
-      child = segments,
+      child = child,
       hasInitialState = false,
       initialStateGroupingAttrs = Seq(group),
-      initialStateDataAttrs = segments.output,
+      initialStateDataAttrs = packed.output,
       initialStateDeserializer = RowObject(),
-      initialState = LocalRelation(segments.output.map(_.newInstance())))
+      initialState = LocalRelation(packed.output.map(_.newInstance())))
     val counts = AttributeReference(Counts, RowCounts.schema)()
     val visits = Dataset.ofRows(session, Visits(Seq(counts), operator))
     val metrics =
@@ -77,11 +96,12 @@ object WindowPlanner {
   private def static(
       session: SparkSession,
       layout: OutputLayout,
-      segments: PaneSegments): DataFrame = {
+      packed: PackedStage): DataFrame = {
+    val order = Exchanged.inOrder(packed.output)
     val byGroup =
-      Dataset.ofRows(session, segments).repartition(col("group")).sortWithinPartitions("group")
-    val fired = FireAll(layout.stage, layout.yielded, byGroup.queryExecution.analyzed)
-    Dataset.ofRows(session, layout.named(fired))
+      RepartitionByExpression(Seq(packed.output.head), packed, optNumPartitions = None)
+    val sorted = Sort(order, global = false, byGroup)
+    Dataset.ofRows(session, layout.named(FireAll(layout.stage, layout.yielded, sorted)))
   }
 
   private def register(session: SparkSession): Unit = session.experimental.synchronized {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.types._
 import transom.engine.{GlobalGrid, Grid, TimeWindow}
 import transom.engine.log.SessionLog
 import transom.engine.spec
-import transom.engine.spec.LateRows
+import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
 
 /** What the tasks of one window stage have to know.
   *
@@ -22,23 +22,47 @@ import transom.engine.spec.LateRows
   *   the functions, their inputs plain attributes
   * @param row
   *   the columns of an input row, if late rows are handed on
-  * @param firedColumns
-  *   how many columns its rows have: keys, start, end, the functions' results, and a late row if
-  *   those are handed on
+  * @param placing
+  *   the column by which a row says itself where it belongs, its gap or its windows
+  * @param order
+  *   what tells the order in which rows arrived, if the order in which they are read does not
+  * @param fired
+  *   the types of the columns that its rows have: keys, start, end, the functions' results, then
+  *   pane, change and late row as far as they are asked for
   */
 final case class WindowStage(
     spec: StageSpec,
-    windows: Windows,
-    keyGroups: Int,
+    settings: WindowSpec,
     lateRows: LateRows,
     time: Attribute,
     keys: Seq[Attribute],
     inputs: Seq[Attribute],
     row: Seq[Attribute],
+    placing: Option[Attribute],
+    order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
-    firedColumns: Int) {
+    fired: Seq[DataType]) {
 
   def name: String = spec.name
+
+  def firedColumns: Int = fired.length
+
+  def keyGroups: Int = settings.keyGroups
+
+  /** What is subtracted from each watermark: a tick for windows that include their end, which
+    * fire past it.
+    */
+  val watermarkShift: Long = if (Windows.includeEnd(settings.window)) 1L else 0L
+
+  /** What is subtracted from the time of each row: with that tick, windows of a grid include
+    * their end instead of their start. A session starts at a row.
+    */
+  val timeShift: Long = if (settings.window.isInstanceOf[GridWindow]) watermarkShift else 0L
+
+  val layout: StageLayout = Layouts.of(settings)
+
+  /** The windows as the pane log has them. */
+  lazy val windows: Windows = Windows.of(settings.window)
 
   /** Short: it stands in each of the plans that Spark prints of a query. */
   override def toString: String = s"stage $name"
@@ -48,24 +72,17 @@ final case class WindowStage(
   /** The columns of an accumulator. */
   def buffers: Seq[AttributeReference] = functions.flatMap(_.inputAggBufferAttributes)
 
-  def isSession: Boolean = windows.isInstanceOf[SessionWindows]
+  def isSession: Boolean = Windows.areSessions(settings.window)
 
   /** All columns that a row brings along. */
-  def columns: Seq[Attribute] = (time +: keys) ++ inputs ++ row
+  def columns: Seq[Attribute] = (time +: keys) ++ inputs ++ row ++ placing ++ order
+
+  /** What the keyed layout knows of a row: the time first, then where it belongs. */
+  def record: Seq[Attribute] = (time +: (placing.toSeq ++ inputs)).distinct
 }
 
-/** The assigner of a stage as its tasks use it; times are instants in microseconds. */
+/** The assigner of the pane log as its tasks use it; times are instants in microseconds. */
 sealed trait Windows extends Serializable {
-
-  /** What is subtracted from each watermark: a tick for windows that include their end, which
-    * fire past it.
-    */
-  def watermarkShift: Long
-
-  /** What is subtracted from the time of each row: with that tick, windows of a grid include
-    * their end instead of their start. A session starts at a row.
-    */
-  def timeShift: Long
 
   /** The pane of a row, `Grid.NoPane` if it belongs to no window. */
   def paneOf(time: Long): Long
@@ -81,8 +98,7 @@ sealed trait Windows extends Serializable {
   def missed(time: Long, watermark: Long): Seq[TimeWindow]
 }
 
-final case class GridWindows(grid: Grid, watermarkShift: Long) extends Windows {
-  override def timeShift: Long = watermarkShift
+final case class GridWindows(grid: Grid) extends Windows {
   override def paneOf(time: Long): Long = grid.paneOf(time)
   override def isLate(time: Long, pane: Long, watermark: Long): Boolean =
     grid.lastDue(pane) <= watermark
@@ -95,9 +111,7 @@ final case class GridWindows(grid: Grid, watermarkShift: Long) extends Windows {
       .map(window => TimeWindow(grid.instantOf(window.start), grid.due(window)))
 }
 
-final case class SessionWindows(gap: Long, inclusive: Boolean, watermarkShift: Long)
-    extends Windows {
-  override def timeShift: Long = 0L
+final case class SessionWindows(gap: Long, inclusive: Boolean) extends Windows {
   override def paneOf(time: Long): Long = SessionLog.paneOf(time, gap)
   override def isLate(time: Long, pane: Long, watermark: Long): Boolean = time + gap <= watermark
   override def isPartlyLate(pane: Long, watermark: Long): Boolean = false
@@ -107,14 +121,23 @@ final case class SessionWindows(gap: Long, inclusive: Boolean, watermarkShift: L
 
 object Windows {
   def of(window: spec.Window): Windows = window match {
-    case grid: spec.GridWindow => GridWindows(Grid.of(grid), shiftOf(grid.closed))
-    case spec.Global => GridWindows(GlobalGrid, 0L)
-    case session: spec.Session =>
-      SessionWindows(session.gapUs, session.inclusive, shiftOf(session.closed))
+    case grid: spec.GridWindow => GridWindows(Grid.of(grid))
+    case spec.Global => GridWindows(GlobalGrid)
+    case session: spec.Session => SessionWindows(session.gapUs, session.inclusive)
     case other => throw new IllegalArgumentException(s"$other are no windows of the pane log")
   }
 
-  private def shiftOf(closed: spec.Closed): Long = if (closed == spec.Closed.Right) 1L else 0L
+  def includeEnd(window: spec.Window): Boolean = window match {
+    case grid: spec.GridWindow => grid.closed == spec.Closed.Right
+    case session: spec.Session => session.closed == spec.Closed.Right
+    case session: spec.DynamicSession => session.closed == spec.Closed.Right
+    case _ => false
+  }
+
+  def areSessions(window: spec.Window): Boolean = window match {
+    case _: spec.Session | _: spec.DynamicSession => true
+    case _ => false
+  }
 }
 
 /** The rows between the map side and the key groups.
@@ -122,26 +145,46 @@ object Windows {
   * {{{
   * group      id of the key group, see KeyGroups.idOf
   * kind       what the payload is
-  * pane       the pane of a segment
-  * judged_by  the watermark by which late rows were told apart
-  * payload    a segment, a late row, or counts
+  * place      the pane of a segment, or where rows stand in the order of their arrival
+  * judged_by  the watermark that the rows met
+  * payload    a segment, a late row, counts, or rows
   * }}}
+  *
+  * Behind them stand the columns of a row that tell the order of arrival, if there are any.
   */
 object Exchanged {
   val Group = 0
   val Kind = 1
-  val Pane = 2
+  val Place = 2
   val JudgedBy = 3
   val Payload = 4
 
   val Segment = 0
   val Late = 1
   val Counts = 2
+  val Rows = 3
 
-  val types: Array[DataType] = Array(IntegerType, IntegerType, LongType, LongType, BinaryType)
+  private val columns = Seq(
+    "group" -> IntegerType,
+    "kind" -> IntegerType,
+    "place" -> LongType,
+    "judged_by" -> LongType,
+    "payload" -> BinaryType)
 
-  def attributes: Seq[AttributeReference] =
-    Seq("group", "kind", "pane", "judged_by", "payload").zip(types).map { case (name, dataType) =>
+  def attributes(order: Seq[Attribute]): Seq[Attribute] =
+    columns.map { case (name, dataType) =>
       AttributeReference(name, dataType, nullable = false)()
-    }
+    } ++ order.map(_.newInstance().withNullability(true))
+
+  /** What sorts them into the order of arrival, group by group. */
+  def inOrder(attributes: Seq[Attribute]): Seq[SortOrder] =
+    (attributes(Group) +: attributes.drop(columns.length) :+ attributes(Place))
+      .map(SortOrder(_, Ascending))
+
+  /** Makes rows of their values. */
+  def projection(order: Seq[Attribute]): UnsafeProjection =
+    InterpretedUnsafeProjection.createProjection(
+      (columns.map(_._2) ++ order.map(_.dataType)).zipWithIndex.map { case (dataType, i) =>
+        BoundReference(i, dataType, nullable = i >= columns.length)
+      })
 }

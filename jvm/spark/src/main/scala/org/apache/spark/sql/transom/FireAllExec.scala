@@ -1,0 +1,59 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.SparkPlan
+
+import transom.engine.keyed.MemoryKeyStore
+import transom.engine.log.MemoryStore
+
+/** The window stage of a static DataFrame: the same engine over memory, group after group; then
+  * time ends and every window fires. Spark's batch plan for stateful processors knows no event
+  * time.
+  */
+case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkPlan)
+    extends FiredRowsExec {
+
+  override def inputRDD: RDD[InternalRow] = {
+    val stageOfTasks = stage
+    child.execute().mapPartitions { rows =>
+      val fired = FireAllExec.firing(stageOfTasks)
+      val left = rows.filter(_.getInt(Exchanged.Kind) != Exchanged.Counts).buffered
+      Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>
+        val group = left.head.getInt(Exchanged.Group)
+        fired(new Iterator[InternalRow] {
+          override def hasNext: Boolean =
+            left.hasNext && left.head.getInt(Exchanged.Group) == group
+          override def next(): InternalRow = left.next()
+        })
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): FireAllExec =
+    copy(child = newChild)
+}
+
+private object FireAllExec {
+
+  /** What the rows of a key group fire. */
+  private def firing(stage: WindowStage): Iterator[InternalRow] => Iterator[InternalRow] =
+    stage.layout match {
+      case PaneLayout =>
+        val fold = new SparkFold(stage)
+        rows => {
+          val log = new KeyGroupLog(stage, fold, new MemoryStore)
+          rows.foreach(row =>
+            log.append(
+              row.getLong(Exchanged.Place),
+              row.getBinary(Exchanged.Payload),
+              Long.MinValue))
+          log.fire(Long.MaxValue)
+        }
+      case KeyedLayout =>
+        val task = new KeyedTask(stage)
+        rows =>
+          task.visit(new MemoryKeyStore, rows, Long.MaxValue, 0L, new RowCounts)((_, _) => ())
+    }
+}

@@ -1,0 +1,17 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+
+/** The one timer of Spark's that a key group has. */
+object GroupTimer {
+
+  /** Where it stands, in milliseconds, when something is due at a watermark in microseconds. */
+  def at(due: Long): Option[Long] =
+    if (due == Long.MaxValue) None else Some(-Math.floorDiv(-due, 1000L))
+
+  def move(handle: StatefulProcessorHandle, from: Option[Long], to: Option[Long]): Unit =
+    if (from != to) {
+      from.foreach(handle.deleteTimer)
+      to.foreach(handle.registerTimer)
+    }
+}

@@ -1,0 +1,51 @@
+package org.apache.spark.sql.transom
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import transom.engine.keyed.WindowFold
+import transom.engine.log.Slice
+
+/** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
+  * buffer's row. Rows are records of the stage.
+  */
+final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, InternalRow] {
+  private val rows = new RowFold(stage, stage.record)
+  private val parts = new SparkFold(stage)
+  private val slice = new Slice
+  private val toResult =
+    UnsafeProjection.create(stage.aggregates.map(_.resultAttribute.dataType).toArray)
+
+  /** How much larger an accumulator may become by a row. */
+  def weightOf(row: UnsafeRow): Int = if (rows.inPlace) 0 else row.getSizeInBytes
+
+  override def create(): InternalRow = rows.create()
+
+  override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
+    rows.update(accumulator, row)
+    accumulator
+  }
+
+  override def merge(accumulator: InternalRow, other: InternalRow): InternalRow = {
+    parts.merge(accumulator, rows.written(other))
+    accumulator
+  }
+
+  override def encode(accumulator: InternalRow): Slice = rows.written(accumulator)
+
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): InternalRow =
+    if (rows.inPlace) rows.read(Arrays.copyOfRange(bytes, offset, offset + length))
+    else {
+      val accumulator = rows.create()
+      parts.merge(accumulator, slice.set(bytes, offset, length))
+      accumulator
+    }
+
+  override def result(accumulator: InternalRow): Array[Byte] =
+    toResult(evaluated(accumulator)).copy().getBytes
+
+  /** The functions' results, valid until the next. */
+  def evaluated(accumulator: InternalRow): InternalRow = parts.evaluated(accumulator)
+}

@@ -1,0 +1,102 @@
+package org.apache.spark.sql.transom
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import transom.engine.keyed._
+
+/** Makes rows of what windows of the per-key operator give, in the order in which they give it.
+  */
+final class KeyedResults(stage: WindowStage, fold: KeyedFold)
+    extends Results[UnsafeRow, InternalRow] {
+  import stage.settings.pane
+
+  private val ready = mutable.Queue.empty[InternalRow]
+  private val key = new UnsafeRow(stage.keys.length)
+  private val result = new UnsafeRow(stage.aggregates.length)
+  private val bounds = new GenericInternalRow(2)
+  private val asked = new GenericInternalRow(stage.firedColumns - keysAndValues)
+  private val paneAt = 0
+  private val changeAt = if (pane) 1 else 0
+  private val front = new JoinedRow(key, bounds)
+  private val back = new JoinedRow
+  private val whole = new JoinedRow
+  private val toRow = UnsafeProjection.create(stage.fired.toArray)
+
+  private def keysAndValues: Int = stage.keys.length + 2 + stage.aggregates.length
+
+  def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
+
+  def isEmpty: Boolean = ready.isEmpty
+
+  def take(): InternalRow = ready.dequeue()
+
+  /** A row that no window gave. */
+  def add(row: InternalRow): Unit = ready += row
+
+  override def fired(window: FiredWindow, accumulator: InternalRow): Unit =
+    add(window, fold.evaluated(accumulator))
+
+  override def changed(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
+    result.pointTo(bytes, bytes.length)
+    asked.update(changeAt, KeyedResults.changes(change))
+    add(window, result)
+  }
+
+  override def firedRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
+    throw new UnsupportedOperationException("this stage's function takes no rows")
+
+  private def add(window: FiredWindow, values: InternalRow): Unit = {
+    set(0, window.start)
+    set(1, window.end)
+    if (pane) asked.update(paneAt, KeyedResults.row(window.pane))
+    ready += toRow(whole(front, back(values, asked))).copy()
+  }
+
+  // A count window of rows without time has no bounds.
+  private def set(i: Int, time: Long): Unit =
+    if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.update(i, time)
+}
+
+object KeyedResults {
+  val paneType: StructType = new StructType()
+    .add("index", IntegerType, nullable = false)
+    .add("timing", StringType, nullable = false)
+    .add("is_last", BooleanType, nullable = false)
+    .add("number", LongType)
+    .add("cause", StringType, nullable = false)
+
+  private val changes: Map[Change, UTF8String] =
+    Map[Change, String](
+      Change.Insert -> "+I",
+      Change.UpdateBefore -> "-U",
+      Change.UpdateAfter -> "+U").map { case (change, name) =>
+      change -> UTF8String.fromString(name)
+    }
+
+  private val timings: Map[Timing, UTF8String] =
+    Map[Timing, String](
+      Timing.Early -> "early",
+      Timing.OnTime -> "on_time",
+      Timing.Late -> "late").map { case (timing, name) => timing -> UTF8String.fromString(name) }
+
+  private val causes: Map[Cause, UTF8String] =
+    Map[Cause, String](
+      Cause.Watermark -> "watermark",
+      Cause.Clock -> "clock",
+      Cause.Rows -> "rows",
+      Cause.Batch -> "batch",
+      Cause.Drain -> "drain").map { case (cause, name) => cause -> UTF8String.fromString(name) }
+
+  private def row(pane: PaneInfo): InternalRow =
+    InternalRow(
+      pane.index,
+      timings(pane.timing),
+      pane.isLast,
+      pane.number.fold[Any](null)(Long.box),
+      causes(pane.cause))
+}

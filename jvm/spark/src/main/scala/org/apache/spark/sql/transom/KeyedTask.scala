@@ -1,0 +1,170 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import transom.engine.keyed._
+import transom.engine.spec.LateRows
+
+/** The per-key operator as a task of a stage runs it, for one key group after the other. */
+final class KeyedTask(stage: WindowStage) {
+  private val fold = new KeyedFold(stage)
+  private val results = new KeyedResults(stage, fold)
+  private val rows = new KeyedRows(stage)
+  private val plan = KeyedPlans.of(stage, fold, rows)
+  private val operator = new KeyedOperator(plan, rows, results)
+  private val codec = new StateCodec(fold)
+  private val reader = new ChunkReader(stage)
+  private val arrival = new Arrival
+  private val placing = new Placing(stage.settings.window)
+  private lazy val lateRows = new LateOutput(stage)
+  private def weightOf(row: UnsafeRow): Int = fold.weightOf(row)
+  private val listener: KeyListener = key => {
+    results.pointAt(key)
+    rows.pointAt(key)
+  }
+
+  /** A key group in one batch: takes its rows, moves its time and answers what goes on, doing no
+    * more than it is asked for. When all is done it tells `finish` at which watermark something
+    * was due before, and at which it is now.
+    *
+    * @param packed
+    *   what came over the exchange, in order
+    * @param watermark
+    *   of the batch, microseconds
+    * @param counts
+    *   is added to
+    */
+  def visit(
+      store: KeyStore,
+      packed: Iterator[InternalRow],
+      watermark: Long,
+      nowMs: => Long,
+      counts: RowCounts)(finish: (Long, Long) => Unit): Iterator[InternalRow] =
+    new Iterator[InternalRow] {
+      rows.open(store)
+      private val group =
+        new KeyGroup(operator, codec, store, listener, forgetsAtEnd = stage.settings.drain)
+      private val reached =
+        if (watermark == Long.MaxValue) watermark else watermark - stage.watermarkShift
+      private lazy val moved = group.advance(arrival.watermark, reached, Long.MinValue)
+      private val dueBefore = due
+      private var isOver = false
+      arrival.watermark = Long.MinValue
+
+      override def hasNext: Boolean = {
+        while (results.isEmpty && !isOver) step()
+        !results.isEmpty
+      }
+
+      override def next(): InternalRow =
+        if (hasNext) results.take() else throw new NoSuchElementException("no further row")
+
+      private def step(): Unit =
+        if (reader.next()) take()
+        else if (packed.hasNext) open(packed.next())
+        else if (moved.hasNext) moved.next()
+        else {
+          isOver = true
+          group.save()
+          finish(dueBefore, due)
+        }
+
+      private def due: Long = {
+        val due = group.nextDue
+        if (due == Long.MaxValue) due else due + stage.watermarkShift
+      }
+
+      private def open(row: InternalRow): Unit =
+        if (row.getInt(Exchanged.Kind) == Exchanged.Counts)
+          counts.add(row.getBinary(Exchanged.Payload))
+        else {
+          arrival.watermark = row.getLong(Exchanged.JudgedBy)
+          reader.open(row.getBinary(Exchanged.Payload))
+        }
+
+      private def take(): Unit = {
+        arrival.time = rows.timeOf(reader.record)
+        placing.read(reader.record, arrival)
+        group.process(reader.key, reader.record, arrival, weightOf(reader.record)) match {
+          case Disposition.Taken =>
+          case Disposition.NoWindow => counts.inGaps += 1
+          case Disposition.Late =>
+            counts.late += 1
+            if (stage.lateRows != LateRows.No) handOn(isPartly = false)
+          case Disposition.PartlyLate =>
+            if (stage.lateRows == LateRows.Partly) {
+              counts.latePartly += 1
+              handOn(isPartly = true)
+            }
+        }
+      }
+
+      private def handOn(isPartly: Boolean): Unit =
+        results.add(
+          lateRows.row(
+            reader.row,
+            arrival.time,
+            arrival.watermark,
+            operator.missedWindows,
+            isPartly,
+            nowMs))
+    }
+}
+
+/** Raw rows of the key at hand. */
+final class KeyedRows(stage: WindowStage) extends Contents[UnsafeRow] {
+  private val hasTime = stage.settings.time.isDefined
+  private var store: KeyStore = _
+  private var key: Array[Byte] = _
+
+  def open(store: KeyStore): Unit = this.store = store
+
+  def pointAt(key: Array[Byte]): Unit = this.key = key
+
+  override def put(list: Long, sequence: Long, row: UnsafeRow): Unit =
+    store.putRow(key, list, sequence, row.getBytes)
+
+  override def get(list: Long, sequence: Long): UnsafeRow = {
+    val bytes = store.getRow(key, list, sequence)
+    val row = new UnsafeRow(stage.record.length)
+    row.pointTo(bytes, bytes.length)
+    row
+  }
+
+  override def remove(list: Long, sequence: Long): Unit = store.removeRow(key, list, sequence)
+
+  override def timeOf(row: UnsafeRow): Long =
+    if (hasTime) row.getLong(0) - stage.timeShift else Arrival.NoTime
+}
+
+/** The engine's plan of a stage. */
+object KeyedPlans {
+
+  def of(
+      stage: WindowStage,
+      fold: KeyedFold,
+      rows: KeyedRows): KeyedPlan[UnsafeRow, InternalRow] = {
+    import stage.settings
+    KeyedPlan
+      .of(
+        settings.window,
+        Timeline.Event,
+        settings.trigger,
+        settings.evictor,
+        fold,
+        rows,
+        NoConditions)
+      .copy(
+        allowedLateness = settings.allowedLatenessUs,
+        retracts = settings.retract,
+        countsPanes = settings.pane)
+  }
+
+  private object NoConditions extends Conditions[UnsafeRow, InternalRow] {
+    override def condition(column: Int): Condition[UnsafeRow, InternalRow] =
+      throw new UnsupportedOperationException("conditions")
+    override def delta(column: Int): Delta[UnsafeRow] =
+      throw new UnsupportedOperationException("deltas")
+  }
+}

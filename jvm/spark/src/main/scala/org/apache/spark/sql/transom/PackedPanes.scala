@@ -1,0 +1,100 @@
+package org.apache.spark.sql.transom
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import transom.engine.Grid
+import transom.engine.log.{PaneTable, SessionBounds}
+import transom.engine.spec.LateRows
+
+/** Takes rows into panes: tells late ones apart, folds the others by key and hands each pane on
+  * as sorted segments, one or more for each key group.
+  */
+private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
+    extends Packed(packing, rows) {
+  import packing.{input, judgedBy, stage}
+
+  private val windows = stage.windows
+  private val isSession = stage.isSession
+  private val tagsLate = stage.lateRows != LateRows.No
+  private val tagsPartly = stage.lateRows == LateRows.Partly
+  // A late row may still join an open session, which only its key group knows.
+  private val keepsLate = tagsLate || isSession
+
+  private lazy val toRow = UnsafeProjection.create(stage.row, input)
+  private val fold = new RowFold(stage, input)
+  private val fresh =
+    (if (isSession) new Array[Byte](SessionBounds.Size) else Array.emptyByteArray) ++ fold.initial
+  private val freshView = ByteBuffer.wrap(fresh).order(ByteOrder.LITTLE_ENDIAN)
+  private val freshBounds = new SessionBounds
+
+  private val panes = mutable.LongMap.empty[PaneTable]
+  private var lastPane = Grid.NoPane
+  private var table: PaneTable = _
+  private var held = 0L
+
+  // Segments are written as they are asked for, which is over once rows are taken again.
+  override protected def begin(): Unit = if (panes.isEmpty) fold.clear()
+
+  override protected def take(row: InternalRow, time: Long): Unit = {
+    val pane = windows.paneOf(time)
+    if (pane == Grid.NoPane) counts.inGaps += 1
+    else if (!windows.isLate(time, pane, judgedBy)) {
+      add(row, time, pane)
+      if (tagsPartly && windows.isPartlyLate(pane, judgedBy)) {
+        counts.latePartly += 1
+        out ++= Iterator.single(late(row, time, pane, LateRecord.Partly))
+      }
+    } else if (keepsLate) out = Iterator.single(late(row, time, pane, LateRecord.Late))
+    else counts.late += 1
+  }
+
+  private def add(row: InternalRow, time: Long, pane: Long): Unit = {
+    if (pane != lastPane) {
+      lastPane = pane
+      table = panes.getOrElseUpdate(pane, opened())
+    }
+    UnsafeRows.slice(toKey(row), key)
+    val before = table.size
+    if (isSession) {
+      freshBounds.set(time, time, judgedBy).write(freshView, 0)
+      val at = table.locate(key, fresh)
+      table.extend(at, time)
+      fold.update(table.array, at + SessionBounds.Size, row)
+    } else {
+      val at = table.locate(key, fresh)
+      fold.update(table.array, at, row)
+    }
+    held += table.size - before
+    if (!fold.inPlace) held += Packed.sizeOf(row)
+    if (held > Packed.MaxHeld) out ++= drain()
+  }
+
+  private def opened(): PaneTable = {
+    val table = new PaneTable
+    held += table.size
+    table
+  }
+
+  private def late(row: InternalRow, time: Long, pane: Long, reason: Int): InternalRow = {
+    UnsafeRows.slice(toKey(row), key)
+    val own = if (tagsLate) toRow(row).getBytes else Array.emptyByteArray
+    val record = LateRecord.write(reason, time, key, fold.single(row), own)
+    sent(groupOfKey, Exchanged.Late, pane, record)
+  }
+
+  override protected def drain(): Iterator[InternalRow] = {
+    val segments = for {
+      (pane, table) <- panes.toSeq.sortBy(_._1).iterator
+      (group, segment) <- table.segments(stage.keyGroups, isSession)(fold.written)
+    } yield sent(group, Exchanged.Segment, pane, segment)
+    panes.clear()
+    lastPane = Grid.NoPane
+    held = 0L
+    segments
+  }
+}

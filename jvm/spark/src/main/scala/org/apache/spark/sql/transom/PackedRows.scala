@@ -1,0 +1,66 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import transom.engine.log.Slice
+import transom.engine.spec.LateRows
+
+/** Hands rows on as they are, many of a key group together, in the order in which they come. */
+private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
+    extends Packed(packing, rows) {
+  import packing.{input, judgedBy, stage}
+
+  private val tagsLate = stage.lateRows != LateRows.No
+  private val placing = new Placing(stage.settings.window)
+  private val toRecord = UnsafeProjection.create(stage.record, input)
+  private lazy val toRow = UnsafeProjection.create(stage.row, input)
+  private val toOrder =
+    if (stage.order.isEmpty) None else Some(UnsafeProjection.create(stage.order, input))
+  private val record = new Slice
+  private val whole = new Slice
+  private val noRow = new Slice
+
+  private val chunks = Array.fill[RowChunk](stage.keyGroups)(null)
+  private var held = 0L
+  // Tasks follow each other as they do in Spark's own order of partitions.
+  private var place = TaskContext.getPartitionId().toLong << 40
+
+  override protected def take(row: InternalRow, time: Long): Unit = {
+    val known = toRecord(row)
+    if (placing.isUsable(known)) add(row, known, mayBeLate = time < judgedBy || placing.isListed)
+    else counts.withBadWindows += 1
+  }
+
+  private def add(row: InternalRow, known: UnsafeRow, mayBeLate: Boolean): Unit = {
+    UnsafeRows.slice(toKey(row), key)
+    UnsafeRows.slice(known, record)
+    // The whole row is needed only if it may turn out to be late.
+    val own = if (tagsLate && mayBeLate) UnsafeRows.slice(toRow(row), whole) else noRow
+    val group = groupOfKey
+    if (chunks(group) == null) chunks(group) = new RowChunk
+    val before = chunks(group).size
+    chunks(group).add(key, record, own)
+    held += chunks(group).size - before
+    toOrder match {
+      case Some(order) =>
+        // Rows that are sorted one by one cross the exchange one by one.
+        out = Iterator.single(take(group, order(row)))
+        held = 0L
+      case None => if (held > Packed.MaxHeld) out = drain()
+    }
+  }
+
+  override protected def drain(): Iterator[InternalRow] = {
+    held = 0L
+    chunks.indices.iterator.filter(chunks(_) != null).map(take(_, Packed.noOrder))
+  }
+
+  private def take(group: Int, order: InternalRow): InternalRow = {
+    place += 1
+    val chunk = chunks(group)
+    chunks(group) = null
+    sent(group, Exchanged.Rows, place, chunk.bytes, order)
+  }
+}
