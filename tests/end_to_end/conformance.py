@@ -2,9 +2,10 @@
 
 ``python -m tests.end_to_end.conformance --vectors DIR``: a vector's steps become micro-batches. The
 records between two watermarks are one, which also moves the watermark by a control row, and behind
-it comes one that fires by the new watermark. A vector with records behind the watermark takes one
-record a batch, since within a batch rows have no order. Where the vector restores a snapshot, the
-query is stopped and goes on from its checkpoint.
+it comes one that fires by the new watermark. Where the vector restores a snapshot, the query is
+stopped and goes on from its checkpoint. All vectors run in the keyed layout, those that it can run
+in the pane log too: sessions with records behind the watermark then take one record a batch, since
+within a batch the log's rows have no order.
 """
 
 from __future__ import annotations
@@ -15,43 +16,31 @@ import math
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 import transom
+from tests.end_to_end import vectors
 from tests.end_to_end.queries import Outcome, run_stream
+from tests.end_to_end.vectors import FAR_MS, LAST_MS, UnsupportedError, Vector
+from transom.spec import Layout
 
-Vector = dict[str, Any]
 Batch = list[tuple[Any, ...]]
 
-SCHEMA = "control boolean, key string, value long, time timestamp"
+SCHEMA = (
+    "control boolean, key string, name string, value long, time timestamp, "
+    "gap interval day to second, windows array<struct<start timestamp, end timestamp>>"
+)
 EPOCH = datetime(1970, 1, 1)
-LAST_MS = 9_223_372_036_854_775_807
 # A watermark of 0 means none, so a vector's times are moved up, by whole windows.
 BASE_MS = 1_000_000_000_000
-# Farther than any record: where Flink's last watermark is put, and how far control rows lie ahead
-# of the watermark that they set, so that records move none.
-FAR_MS = 400 * 86_400_000
 
-AGGREGATES: dict[str, Callable[[], Column]] = {
-    "sum": lambda: F.sum("value").alias("value"),
-    "count": lambda: F.count("*").alias("value"),
-    "sum_count": lambda: F.struct(F.sum("value").alias("sum"), F.count("*").alias("count")).alias(
-        "value"
-    ),
-    "list_each": lambda: F.collect_list("value").alias("value"),
-    "even_minus_odd": lambda: F.expr("sum(if(value % 2 = 0, 1, -1))").alias("value"),
-}
-
-
-class UnsupportedError(Exception):
-    """Why a vector cannot be a query yet."""
+LAYOUTS: tuple[Layout, ...] = ("keyed", "panes")
 
 
 @dataclass
@@ -61,64 +50,15 @@ class Run:
     batches: list[Batch] = field(default_factory=list)
 
 
-def window_of(vector: Vector) -> transom.Window:
-    """The vector's windows as ours."""
-    windows = vector["windows"]
-    kind = windows["type"]
-    if windows.get("time") != "event":
-        raise UnsupportedError(f"{kind} windows without event time")
-    if kind == "session":
-        if windows["gap_ms"] == "per_element":
-            raise UnsupportedError("a gap for each record")
-        return transom.Session(gap=timedelta(milliseconds=windows["gap_ms"]))
-    offset = timedelta(milliseconds=windows.get("offset_ms", 0))
-    if kind == "tumbling":
-        return transom.Tumbling(size=timedelta(milliseconds=windows["size_ms"]), offset=offset)
-    if kind == "sliding":
-        return transom.Hopping(
-            size=timedelta(milliseconds=windows["size_ms"]),
-            slide=timedelta(milliseconds=windows["slide_ms"]),
-            offset=offset,
-        )
-    if kind == "cumulate":
-        return transom.Cumulate(
-            size=timedelta(milliseconds=windows["max_size_ms"]),
-            step=timedelta(milliseconds=windows["step_ms"]),
-            offset=offset,
-        )
-    raise UnsupportedError(f"{kind} windows")
-
-
-def check(vector: Vector) -> None:
-    """Say why a vector cannot be a query, if it cannot."""
-    if vector.get("kind") != "operator":
-        kind = vector.get("kind", "vectors of another schema")
-        raise UnsupportedError(f"{kind}: no query expresses it, the engine runs what it can")
-    if vector["trigger"]["type"] != "event_time":
-        raise UnsupportedError(f"the trigger {vector['trigger']['type']}")
-    if vector["evictor"] is not None:
-        raise UnsupportedError("an evictor")
-    if vector["allowed_lateness_ms"]:
-        raise UnsupportedError("an allowed lateness")
-    if vector["output_mode"] != "append":
-        raise UnsupportedError(f"the output mode {vector['output_mode']}")
-    if vector["aggregate"] not in AGGREGATES:
-        raise UnsupportedError(
-            f"the aggregate {vector['aggregate']}, which goes by the order of rows"
-        )
-    for step in vector["steps"]:
-        if step["op"] == "processing_time":
-            raise UnsupportedError("processing time")
-        if step["op"] == "element" and step["ts"] is None:
-            raise UnsupportedError("records without a time")
-        if step["op"] == "element" and not -FAR_MS < step["ts"] < FAR_MS:
-            raise UnsupportedError("times beyond what Spark's timestamps hold")
-
-
 def base_of(vector: Vector) -> int:
-    """By how much the vector's times are moved: whole windows of every length it has."""
-    windows = vector["windows"]
-    lengths = [windows[name] for name in ("size_ms", "slide_ms", "max_size_ms") if name in windows]
+    """By how much the vector's times are moved: whole windows, and intervals, of every length."""
+    trigger = vector["trigger"].get("nested", vector["trigger"])
+    lengths = [
+        settings[name]
+        for settings in (vector["windows"], trigger)
+        for name in ("size_ms", "slide_ms", "max_size_ms", "interval_ms")
+        if name in settings
+    ]
     period = math.lcm(*lengths)
     return -(-BASE_MS // period) * period
 
@@ -133,15 +73,15 @@ def millis(time: datetime) -> int:
     return (time - EPOCH) // timedelta(milliseconds=1)
 
 
-def runs_of(vector: Vector, base: int) -> list[Run]:
+def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
     """The vector's steps as batches."""
     runs = [Run()]
     records: Batch = []
     reached = 0
-    one_by_one = has_records_behind(vector)
+    ends = ends_by_draining(vector)
 
     def control(ms: int) -> tuple[Any, ...]:
-        return (True, None, None, instant(ms + FAR_MS))
+        return (True, None, None, None, instant(ms + FAR_MS), None, None)
 
     def flush(watermark: int | None) -> None:
         nonlocal reached
@@ -156,10 +96,15 @@ def runs_of(vector: Vector, base: int) -> list[Run]:
 
     for step in vector["steps"]:
         if step["op"] == "element":
-            records.append((False, step["key"], step["value"], instant(base + step["ts"])))
+            pair = isinstance(step["value"], list)
+            name, value = step["value"] if pair else (None, step["value"])
+            time = None if step["ts"] is None else instant(base + step["ts"])
+            gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
+            listed = [(instant(base + a), instant(base + b)) for a, b in step.get("windows", [])]
+            records.append((False, key_of(step), name, value, time, gap, listed))
             if one_by_one:
                 flush(None)
-        elif step["op"] == "watermark":
+        elif step["op"] == "watermark" and not (ends and step["ts"] == LAST_MS):
             # Flink's says that nothing at it will come, Spark's that nothing before it will.
             flush(base + min(step["ts"], FAR_MS) + 1)
         elif step["op"] == "snapshot_restore":
@@ -169,61 +114,84 @@ def runs_of(vector: Vector, base: int) -> list[Run]:
     return runs
 
 
+def ends_by_draining(vector: Vector) -> bool:
+    """Whether the query has to end for the vector's last results to come."""
+    return bool(vector["trigger"]["type"] == "end_of_stream")
+
+
 def has_records_behind(vector: Vector) -> bool:
     """Whether sessions get a record at or behind the watermark, so that its place counts."""
     watermark = -LAST_MS
     for step in vector["steps"]:
         if step["op"] == "watermark":
             watermark = step["ts"]
-        elif step["op"] == "element" and step["ts"] <= watermark:
+        elif step["op"] == "element" and (step["ts"] or 0) <= watermark:
             return bool(vector["windows"]["type"] == "session")
     return False
 
 
-def query(vector: Vector) -> Callable[[DataFrame], DataFrame]:
+def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
     """The vector's operator over the rows of its steps."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         timed = rows.withWatermark("time", f"{FAR_MS} milliseconds")
         # It names the time, so that Spark leaves it above the watermark, which control rows move.
         records = timed.where("not (control and time is not null)")
-        stream = transom.stream(records, time="time").key_by("key")
-        windowed = stream.window(window_of(vector)).with_late_rows()
-        return windowed.agg(AGGREGATES[vector["aggregate"]]())
+        time = "time" if vectors.has_time(vector) else None
+        stream = transom.stream(records, time=time).key_by("key")
+        windowed = stream.window(vectors.window_of(vector)).with_late_rows().options(layout=layout)
+        if vectors.has_time(vector):
+            windowed = windowed.trigger(vectors.trigger_of(vector["trigger"]))
+        evictor = vectors.evictor_of(vector)
+        if evictor is not None:
+            windowed = windowed.evictor(evictor)
+        if vector["allowed_lateness_ms"]:
+            windowed = windowed.allowed_lateness(
+                vectors.milliseconds(vector["allowed_lateness_ms"])
+            )
+        if vector["output_mode"] == "update":
+            windowed = windowed.retract()
+        if ends_by_draining(vector):
+            windowed = windowed.drain()
+        return windowed.agg(vectors.aggregates()[vector["aggregate"]].column().alias("value"))
 
     return pipeline
+
+
+def key_of(keyed: dict[str, Any]) -> str | None:
+    """A key as the query has it."""
+    return None if keyed["key"] is None else str(keyed["key"])
 
 
 def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
     """All results and late records that the vector expects."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
+    # Windows of rows are told by their numbers there.
+    has_bounds = vectors.has_time(vector)
     for step in vector["steps"]:
         if step["op"] == "expect":
-            results.update(shown(o["key"], o["value"], o["window"]) for o in step["outputs"])
-            late.update(shown(o["key"], o["value"], o["ts"]) for o in step.get("late", []))
+            for output in step["outputs"]:
+                window = output["window"] if has_bounds else None
+                results[shown(key_of(output), output["value"], window, output.get("kind"))] += 1
+            late.update(shown(key_of(o), o["value"], o["ts"]) for o in step.get("late", []))
     return results, late
 
 
-def got(outcomes: list[Outcome], base: int) -> tuple[Counter[str], Counter[str]]:
+def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str], Counter[str]]:
     """The same of the query."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
+    outputs = vectors.aggregates()[vector["aggregate"]].outputs
     for outcome in outcomes:
         for row in outcome.results:
-            bounds = [millis(row["window"][name]) - base for name in ("start", "end")]
-            results.update(shown(row["key"], value, bounds) for value in values(row["value"]))
+            window = row["window"]
+            bounds = window and [millis(window[name]) - base for name in ("start", "end")]
+            kind = getattr(row, "change", None)
+            results.update(shown(row["key"], o, bounds, kind) for o in outputs(row["value"]))
         for row in (late_row["row"] for late_row in outcome.late):
             late[shown(row["key"], row["value"], millis(row["time"]) - base)] += 1
     return results, late
-
-
-def values(value: Any) -> Iterator[Any]:
-    """A list is one output for each record."""
-    if isinstance(value, list):
-        yield from value
-    else:
-        yield value.asDict() if isinstance(value, Row) else value
 
 
 def shown(*parts: Any) -> str:
@@ -231,16 +199,17 @@ def shown(*parts: Any) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def problem(spark: SparkSession, vector: Vector) -> str | None:
+def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
     """Run a vector; what differs, if anything does."""
     base = base_of(vector)
+    one_by_one = layout == "panes" and has_records_behind(vector)
     with tempfile.TemporaryDirectory() as folder:
         outcomes = [
-            run_stream(spark, query(vector), SCHEMA, run.batches, checkpoint=Path(folder))
-            for run in runs_of(vector, base)
+            run_stream(spark, query(vector, layout), SCHEMA, run.batches, checkpoint=Path(folder))
+            for run in runs_of(vector, base, one_by_one=one_by_one)
         ]
     want, want_late = expected(vector)
-    have, have_late = got(outcomes, base)
+    have, have_late = got(vector, outcomes, base)
     if want != have:
         return f"expected {sorted(want.elements())}, got {sorted(have.elements())}"
     if vector["late_data"] == "side_output" and want_late != have_late:
@@ -249,6 +218,11 @@ def problem(spark: SparkSession, vector: Vector) -> str | None:
     if vector["late_data"] == "drop" and dropped is not None and dropped != have_late.total():
         return f"expected {dropped} dropped rows, got {sorted(have_late.elements())}"
     return None
+
+
+def layouts(vector: Vector) -> tuple[Layout, ...]:
+    """Those that can run a vector."""
+    return LAYOUTS if vectors.is_plain(vector) else LAYOUTS[:1]
 
 
 def session() -> SparkSession:
@@ -276,12 +250,11 @@ def main() -> int:
         name = path.relative_to(folder)
         try:
             vector = json.loads(path.read_text())
-            check(vector)
-            window_of(vector)
-            found = problem(spark, vector)
+            vectors.check(vector)
+            found = next(filter(None, (problem(spark, vector, on) for on in layouts(vector))), None)
         except UnsupportedError as reason:
             counts["skipped"] += 1
-            print(f"query skipped {name}: {reason}")
+            print(f"query skipped {name}: {reason}", flush=True)
             continue
         except (ValueError, KeyError, TypeError) as error:
             found = f"it cannot be read: {error!r}"

@@ -1,0 +1,184 @@
+"""What test vectors say, as windows, triggers, evictors and aggregates of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+import transom
+
+Vector = dict[str, Any]
+
+# Farther than any record: where Flink's last watermark is put, and how far control rows lie ahead
+# of the watermark that they set, so that records move none.
+FAR_MS = 400 * 86_400_000
+LAST_MS = 9_223_372_036_854_775_807
+
+
+class UnsupportedError(Exception):
+    """Why a vector cannot be a query yet."""
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """How a query computes what a vector's window function reports.
+
+    Attributes
+    ----------
+    column : callable
+        Makes the aggregate, called ``value``.
+    outputs : callable
+        The vector's outputs that a value of it stands for.
+    by_order : bool
+        Whether it depends on the order of rows.
+    """
+
+    column: Callable[[], Column]
+    outputs: Callable[[Any], Iterable[Any]] = lambda value: [value]
+    by_order: bool = False
+
+
+def _of_pairs(name: Callable[[str], Column], number: Column) -> Aggregate:
+    return Aggregate(
+        lambda: F.struct(name("name").alias("name"), number.alias("number")),
+        lambda value: [list(value)],
+        by_order=True,
+    )
+
+
+_EVEN_MINUS_ODD = "sum(if(value % 2 = 0, 1, -1))"
+
+
+def aggregates() -> dict[str, Aggregate]:
+    """Those that Spark has; they need a session."""
+    return {
+        "sum": Aggregate(lambda: F.sum("value")),
+        "count": Aggregate(lambda: F.count("*")),
+        "sum_count": Aggregate(
+            lambda: F.struct(F.sum("value").alias("sum"), F.count("*").alias("count")),
+            lambda value: [value.asDict()],
+        ),
+        "list_each": Aggregate(lambda: F.collect_list("value"), list, by_order=True),
+        "even_minus_odd": Aggregate(lambda: F.expr(_EVEN_MINUS_ODD)),
+        "first_key_sum": _of_pairs(F.first, F.sum("value")),
+        "last_key_sum": _of_pairs(F.last, F.sum("value")),
+        "last_key_even_minus_odd": _of_pairs(F.last, F.expr(_EVEN_MINUS_ODD)),
+    }
+
+
+def milliseconds(number: int) -> timedelta:
+    return timedelta(milliseconds=number)
+
+
+def check(vector: Vector) -> None:
+    """Say why a vector cannot be a query, if it cannot."""
+    if vector.get("kind") != "operator":
+        kind = vector.get("kind", "vectors of another schema")
+        raise UnsupportedError(f"{kind}: no query expresses it, the engine runs what it can")
+    window_of(vector)
+    trigger_of(vector["trigger"])
+    evictor_of(vector)
+    if vector["aggregate"] not in aggregates():
+        raise UnsupportedError(f"the aggregate {vector['aggregate']}")
+    for step in vector["steps"]:
+        if step["op"] == "processing_time":
+            raise UnsupportedError("processing time")
+        if step["op"] == "element" and step["ts"] is None and has_time(vector):
+            raise UnsupportedError("records without a time")
+        windows = step.get("windows", [[0, 1]])
+        if not windows or any(start >= end for start, end in windows):
+            raise UnsupportedError(
+                "records of no window, which Flink calls late, or of an empty one"
+            )
+        if step["op"] == "element" and not -FAR_MS < (step["ts"] or 0) < FAR_MS:
+            raise UnsupportedError("times beyond what Spark's timestamps hold")
+
+
+def has_time(vector: Vector) -> bool:
+    """Whether the windows or the trigger go by the time of records."""
+    return not vector["windows"]["type"].startswith("count_")
+
+
+def window_of(vector: Vector) -> transom.Window:
+    """The vector's windows as ours."""
+    windows = vector["windows"]
+    kind = windows["type"]
+    if kind == "global":
+        return transom.Global()
+    if kind == "count_tumbling":
+        return transom.Count(size=windows["size"])
+    if kind == "count_sliding":
+        return transom.Count(size=windows["size"], slide=windows["slide"])
+    if kind == "explicit":
+        return transom.Custom(windows="windows")
+    if windows.get("time") != "event":
+        raise UnsupportedError(f"{kind} windows without event time")
+    if kind == "session":
+        if windows.get("allow_zero_gap"):
+            raise UnsupportedError("a gap of zero")
+        if windows["gap_ms"] == "per_element":
+            return transom.Session(gap=F.col("gap"))
+        return transom.Session(gap=milliseconds(windows["gap_ms"]))
+    offset = milliseconds(windows.get("offset_ms", 0))
+    if kind == "tumbling":
+        return transom.Tumbling(size=milliseconds(windows["size_ms"]), offset=offset)
+    if kind == "sliding":
+        return transom.Hopping(
+            size=milliseconds(windows["size_ms"]),
+            slide=milliseconds(windows["slide_ms"]),
+            offset=offset,
+        )
+    if kind == "cumulate":
+        return transom.Cumulate(
+            size=milliseconds(windows["max_size_ms"]),
+            step=milliseconds(windows["step_ms"]),
+            offset=offset,
+        )
+    raise UnsupportedError(f"{kind} windows")
+
+
+def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
+    """The vector's trigger as ours."""
+    kind = trigger["type"]
+    if kind == "event_time":
+        return transom.AfterWatermark()
+    if kind == "count":
+        return transom.AfterCount(trigger["n"])
+    if kind == "continuous_event_time":
+        return transom.Every(milliseconds(trigger["interval_ms"]))
+    if kind == "purging":
+        return transom.Purging(trigger_of(trigger["nested"]))
+    if kind == "end_of_stream":
+        return transom.EndOfStream()
+    if kind == "never":
+        return transom.Never()
+    raise UnsupportedError(f"the trigger {kind}")
+
+
+def evictor_of(vector: Vector) -> transom.Evictor | None:
+    """The vector's evictor as ours."""
+    evictor = vector["evictor"]
+    if evictor is None:
+        return None
+    if evictor["type"] == "count":
+        return transom.KeepLast(evictor["max"], when=evictor["when"])
+    if evictor["type"] == "time":
+        return transom.KeepRecent(milliseconds(evictor["keep_ms"]), when=evictor["when"])
+    raise UnsupportedError(f"the evictor {evictor['type']}")
+
+
+def is_plain(vector: Vector) -> bool:
+    """Whether the pane log can run it too."""
+    return (
+        vector["windows"]["type"] in ("tumbling", "sliding", "cumulate", "session")
+        and vector["trigger"]["type"] == "event_time"
+        and vector["evictor"] is None
+        and vector["allowed_lateness_ms"] == 0
+        and vector["output_mode"] == "append"
+        and not aggregates()[vector["aggregate"]].by_order
+    )
