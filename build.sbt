@@ -19,7 +19,9 @@ val compilerOptions = Seq(
   "-unchecked",
   "-Xlint",
   "-Wdead-code",
-  "-Werror")
+  "-Werror",
+  // Lines for stack traces, but no names of local variables: the jar is to stay small.
+  "-g:line")
 
 // What Spark needs opened on JDK 17, as its own launcher does.
 val sparkJavaOptions = Seq(
@@ -91,6 +93,8 @@ lazy val spark = project
     // The Scala library is Spark's: what Spark runs with is what we run with.
     autoScalaLibrary := false,
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
+    Compile / packageBin / mappings :=
+      Signatures.strip((Compile / packageBin / mappings).value, target.value / "stripped"),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,

@@ -4,6 +4,8 @@ import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 import java.util.{Arrays, TreeMap}
 
+import scala.collection.AbstractIterator
+
 /** Which keys of a key group have to be looked at when: what is due is found without reading a
   * key that is not. Keys that are due at one time share an entry if they were added together.
   *
@@ -89,7 +91,7 @@ private[keyed] object DueList {
   val Version: Byte = 1
   val MaxEntry: Int = 1 << 20
 
-  def keysOf(entry: Array[Byte]): Iterator[Array[Byte]] = new Iterator[Array[Byte]] {
+  def keysOf(entry: Array[Byte]): Iterator[Array[Byte]] = new AbstractIterator[Array[Byte]] {
     private val in = ByteBuffer.wrap(entry)
     override def hasNext: Boolean = in.hasRemaining
     override def next(): Array[Byte] = {

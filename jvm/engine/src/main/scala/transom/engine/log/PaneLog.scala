@@ -1,5 +1,7 @@
 package transom.engine.log
 
+import scala.collection.AbstractIterator
+
 import transom.engine.{Grid, TimeWindow}
 
 /** The windows of one key group on a fixed grid: partial accumulators lie in panes as sorted runs
@@ -47,7 +49,7 @@ final class PaneLog[T](
 
   /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken.
     */
-  def fire(watermark: Long): Iterator[T] = new Iterator[T] {
+  def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private val stacks = new TwoStacks(panes, folding)
     private var window: TimeWindow = _
     private var sibling: TimeWindow = _

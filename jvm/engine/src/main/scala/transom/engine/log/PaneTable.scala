@@ -3,6 +3,7 @@ package transom.engine.log
 import java.nio.ByteBuffer
 import java.util.Arrays
 
+import scala.collection.AbstractIterator
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.KeyGroups
@@ -91,7 +92,7 @@ final class PaneTable {
       written: Slice => Slice): Iterator[(Int, Array[Byte])] = {
     val order = sorted()
     def groupAt(i: Int): Int = KeyGroups.groupOf(hashAt(order(i)), keyGroups)
-    new Iterator[(Int, Array[Byte])] {
+    new AbstractIterator[(Int, Array[Byte])] {
       private var at = 0
       override def hasNext: Boolean = at < records
       override def next(): (Int, Array[Byte]) = {

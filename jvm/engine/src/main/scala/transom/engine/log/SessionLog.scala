@@ -2,6 +2,8 @@ package transom.engine.log
 
 import java.nio.ByteBuffer
 
+import scala.collection.AbstractIterator
+
 /** The bounds of a session's record, in front of its accumulator: the times of its first and last
   * row and the watermark by which its first row was judged. Sessions that had ended by that
   * watermark when the row was written had fired: the row began another one.
@@ -100,7 +102,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
   }
 
   /** Closes the sessions due at `watermark`. The state follows as the results are taken. */
-  def fire(watermark: Long): Iterator[T] = new Iterator[T] {
+  def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private val firedUpTo = panes.firedUpTo
     private var pane: Option[Pane] = None
     private var sessions: FoldedSessions[T] = _

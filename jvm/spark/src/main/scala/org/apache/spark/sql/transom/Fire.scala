@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom
 
+import scala.collection.AbstractIterator
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.Encoders
@@ -91,7 +92,7 @@ final class WindowProcessor(stage: WindowStage)
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
     val watermark = watermarkMs * 1000L
     val fired = if (log.nextDue <= watermark) log.fire(watermark) else Iterator.empty
-    new Iterator[InternalRow] {
+    new AbstractIterator[InternalRow] {
       private var open = true
       override def hasNext: Boolean = fired.hasNext || {
         if (open) finish(log)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom
 
+import scala.collection.AbstractIterator
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -22,7 +24,7 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
       val left = rows.filter(_.getInt(Exchanged.Kind) != Exchanged.Counts).buffered
       Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>
         val group = left.head.getInt(Exchanged.Group)
-        fired(new Iterator[InternalRow] {
+        fired(new AbstractIterator[InternalRow] {
           override def hasNext: Boolean =
             left.hasNext && left.head.getInt(Exchanged.Group) == group
           override def next(): InternalRow = left.next()

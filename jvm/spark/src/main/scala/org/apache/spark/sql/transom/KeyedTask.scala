@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom
 
+import scala.collection.AbstractIterator
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -41,7 +43,7 @@ final class KeyedTask(stage: WindowStage) {
       watermark: Long,
       nowMs: => Long,
       counts: RowCounts)(finish: (Long, Long) => Unit): Iterator[InternalRow] =
-    new Iterator[InternalRow] {
+    new AbstractIterator[InternalRow] {
       rows.open(store)
       private val group =
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd = stage.settings.drain)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom
 
+import scala.collection.AbstractIterator
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -59,7 +61,7 @@ final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: L
 
 /** The packing of one task. */
 abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
-    extends Iterator[InternalRow] {
+    extends AbstractIterator[InternalRow] {
   import packing.{input, judgedBy, stage}
 
   private val timeAt = input.indexWhere(_.exprId == stage.time.exprId)
