@@ -1,4 +1,4 @@
-"""Times Spark's own windows and ours, in turn.
+"""Times what users pick today and transom, in turn.
 
 ``python -m benchmarks.queries [NAME ...]``. For each query both sides first write their rows once,
 which must be the same; then each runs in fresh processes, in turn, and the medians are printed.
@@ -28,7 +28,7 @@ from benchmarks.queries.shapes import SHAPES
 
 BUILD = Path("build/bench")
 WORK = BUILD / "work"
-SIDES = ("native", "transom")
+SIDES = ("theirs", "ours")
 
 
 def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]:
@@ -48,31 +48,39 @@ def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]
 
 def compare(name: str, rows: int, repeats: int) -> dict[str, Any]:
     """Compare both sides of a query: first their rows, then their times."""
-    folder = Input(rows=rows, keys=SHAPES[name].keys).make(BUILD)
-    written = {side: one_run(name, side, folder, "--hash") for side in SIDES}
-    if written["native"] != written["transom"]:
+    shape = SHAPES[name]
+    asked = {"theirs": rows // shape.share, "ours": rows}
+    folders = {side: Input(rows=asked[side], keys=shape.keys).make(BUILD) for side in SIDES}
+    written = {side: one_run(name, side, folders["theirs"], "--hash") for side in SIDES}
+    if written["theirs"] != written["ours"]:
         raise SystemExit(f"{name}: the rows differ: {json.dumps(written)}")
     seconds: dict[str, list[float]] = {side: [] for side in SIDES}
     for _ in range(repeats):
         for side in SIDES:
-            seconds[side].append(one_run(name, side, folder)["seconds"])
-    ratios = [mine / theirs for mine, theirs in zip(*seconds.values(), strict=True)]
+            seconds[side].append(one_run(name, side, folders[side])["seconds"])
+    pairs = zip(*seconds.values(), strict=True)
     return {
         "name": name,
+        "peer": shape.peer,
+        "input_rows": asked,
         "seconds": seconds,
-        "ratio": statistics.median(ratios),
-        "input_rows": rows,
+        "ratio": statistics.median(theirs / ours for theirs, ours in pairs) * shape.share,
         "seed": SEED,
-        "result": written["transom"],
+        "result": written["ours"],
         "machine": {"cpus": os.cpu_count(), "system": platform.platform()},
     }
 
 
 def report(outcome: dict[str, Any]) -> None:
     """Print one line, and keep all that was measured."""
-    native, transom = (statistics.median(outcome["seconds"][side]) for side in SIDES)
-    name, ratio = outcome["name"], outcome["ratio"]
-    print(f"{name}: native {native:.1f} s, transom {transom:.1f} s, ratio {ratio:.2f}", flush=True)
+    name, rows, ratio = outcome["name"], outcome["input_rows"], outcome["ratio"]
+    medians = {side: statistics.median(outcome["seconds"][side]) for side in SIDES}
+    if rows["theirs"] == rows["ours"]:
+        shown = {side: f"{medians[side]:.1f} s" for side in SIDES}
+    else:
+        shown = {side: f"{rows[side] / medians[side]:,.0f} rows/s" for side in SIDES}
+    theirs = f"{outcome['peer']} {shown['theirs']}"
+    print(f"{name}: {theirs}, transom {shown['ours']}, ratio {ratio:.2f}", flush=True)
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
     (results / f"{name}.json").write_text(json.dumps(outcome, indent=2) + "\n")

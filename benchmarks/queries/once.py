@@ -1,6 +1,6 @@
 """Runs one query once, in a process of its own, and prints what came of it as JSON.
 
-``python -m benchmarks.queries.once tumbling-10k native INPUT WORK``, with ``--hash`` to write the
+``python -m benchmarks.queries.once tumbling-10k theirs INPUT WORK``, with ``--hash`` to write the
 rows and hash them instead of timing.
 """
 
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import transom
-from benchmarks.queries.shapes import SHAPES, native, ours
+from benchmarks.queries.shapes import SHAPES
 
 WATERMARK_DELAY = "5 seconds"
 SETTINGS = {
@@ -58,14 +58,14 @@ def timed(result: DataFrame, work: Path) -> dict[str, object]:
 
 
 def hashed(result: DataFrame, work: Path) -> dict[str, object]:
-    """Run the query into files and hash its rows, in order of key and window."""
+    """Run the query into files and hash its rows, in order of key, window and count."""
     flat = result.selectExpr("k", "window.start", "window.end", "n", "s")
     run(
         flat.writeStream.outputMode("append").format("parquet").option("path", str(work / "rows")),
         work,
     )
     rows = pa.concat_tables(pq.read_table(file) for file in (work / "rows").glob("*.parquet"))
-    rows = rows.sort_by([("k", "ascending"), ("start", "ascending"), ("end", "ascending")])
+    rows = rows.sort_by([(name, "ascending") for name in ("k", "start", "end", "n")])
     digest = hashlib.sha256()
     for name in rows.column_names:
         column = rows[name].combine_chunks()
@@ -84,14 +84,14 @@ def main() -> None:
     """Run the query that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=SHAPES)
-    parser.add_argument("side", choices=["native", "transom"])
+    parser.add_argument("side", choices=["theirs", "ours"])
     parser.add_argument("input", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--hash", action="store_true")
     arguments = parser.parse_args()
     spark = session()
-    windowed = {"native": native, "transom": ours}[arguments.side]
-    result = windowed(SHAPES[arguments.name], source(spark, arguments.input))
+    query = getattr(SHAPES[arguments.name], arguments.side)
+    result = query(source(spark, arguments.input))
     outcome = (hashed if arguments.hash else timed)(result, arguments.work)
     outcome["spark"] = spark.version
     print(json.dumps(outcome))

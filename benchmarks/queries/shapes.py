@@ -1,48 +1,88 @@
 """The queries that are compared, by name."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 import transom
+from benchmarks.queries import by_hand
+
+Query = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """One window over one input, said in both ways.
+    """One question to one input, asked in both ways.
 
-    Both are functions because Spark makes columns only while a session is running.
+    Attributes
+    ----------
+    keys : int
+        Keys of the input.
+    peer : str
+        What transom is compared with.
+    theirs, ours : Query
+        From the stream of the input to the results: ``k``, ``window``, ``n``, ``s``.
+    share : int
+        The peer gets one row in so many, and rows a second are compared.
     """
 
     keys: int
-    native: Callable[[], Column]
-    ours: Callable[[], transom.Window]
+    peer: str
+    theirs: Query = field(repr=False)
+    ours: Query = field(repr=False)
+    share: int = 1
 
 
-def _tumbling(keys: int) -> Shape:
+def _native(keys: int, window: Callable[[], Column], mine: transom.Window) -> Shape:
     return Shape(
         keys=keys,
-        native=lambda: F.window("ts", "10 seconds"),
-        ours=lambda: transom.Tumbling(size="10 seconds"),
+        peer="native",
+        theirs=lambda rows: rows.groupBy("k", window().alias("window")).agg(*_totals()),
+        ours=lambda rows: _windowed(rows, mine).agg(*_totals()),
     )
 
 
+def _windowed(rows: DataFrame, window: transom.Window) -> transom.Windowed:
+    return transom.stream(rows, time="ts").key_by("k").window(window)
+
+
+def _totals() -> tuple[Column, Column]:
+    return F.count("*").alias("n"), F.sum("v").alias("s")
+
+
+def _tumbling(keys: int) -> Shape:
+    return _native(keys, lambda: F.window("ts", "10 seconds"), transom.Tumbling(size="10 seconds"))
+
+
 def _hopping(slide: str) -> Shape:
-    return Shape(
-        keys=10_000,
-        native=lambda: F.window("ts", "60 seconds", slide),
-        ours=lambda: transom.Hopping(size="60 seconds", slide=slide),
+    return _native(
+        10_000,
+        lambda: F.window("ts", "60 seconds", slide),
+        transom.Hopping(size="60 seconds", slide=slide),
     )
 
 
 def _session(keys: int) -> Shape:
-    return Shape(
-        keys=keys,
-        native=lambda: F.session_window("ts", "2 seconds"),
-        ours=lambda: transom.Session(gap="2 seconds"),
+    return _native(
+        keys, lambda: F.session_window("ts", "2 seconds"), transom.Session(gap="2 seconds")
     )
+
+
+def _keyed_tumbling(rows: DataFrame) -> DataFrame:
+    windowed = _windowed(rows, transom.Tumbling(size="10 seconds"))
+    return windowed.options(layout="keyed").agg(*_totals())
+
+
+def _early_sessions(rows: DataFrame) -> DataFrame:
+    windowed = _windowed(rows, transom.Session(gap="2 seconds"))
+    return windowed.trigger(transom.Every("1 second")).agg(*_totals())
+
+
+def _counted(rows: DataFrame) -> DataFrame:
+    windowed = _windowed(rows, transom.Global())
+    return windowed.trigger(transom.AfterCount(by_hand.COUNT)).agg(*_totals())
 
 
 SHAPES = {
@@ -52,19 +92,18 @@ SHAPES = {
     "hopping-60-1": _hopping("1 second"),
     "session-10k": _session(10_000),
     "session-1m": _session(1_000_000),
+    "tumbling-keyed": Shape(
+        keys=10_000,
+        peer="native",
+        theirs=_tumbling(10_000).theirs,
+        ours=_keyed_tumbling,
+    ),
+    "session-early": Shape(
+        keys=10_000,
+        peer="python",
+        theirs=by_hand.early_sessions,
+        ours=_early_sessions,
+        share=10,
+    ),
+    "count-100": Shape(keys=10_000, peer="python", theirs=by_hand.counted, ours=_counted, share=10),
 }
-
-
-def native(shape: Shape, rows: DataFrame) -> DataFrame:
-    """Count and sum through Spark's own windows."""
-    return rows.groupBy("k", shape.native().alias("window")).agg(*_totals())
-
-
-def ours(shape: Shape, rows: DataFrame) -> DataFrame:
-    """Count and sum through transom's windows."""
-    windowed = transom.stream(rows, time="ts").key_by("k").window(shape.ours())
-    return windowed.agg(*_totals())
-
-
-def _totals() -> tuple[Column, Column]:
-    return F.count("*").alias("n"), F.sum("v").alias("s")
