@@ -176,6 +176,7 @@ def is_plain(vector: Vector) -> bool:
     """Whether the pane log can run it too."""
     return (
         vector["windows"]["type"] in ("tumbling", "sliding", "cumulate", "session")
+        and vector["windows"].get("gap_ms") != "per_element"
         and vector["trigger"]["type"] == "event_time"
         and vector["evictor"] is None
         and vector["allowed_lateness_ms"] == 0

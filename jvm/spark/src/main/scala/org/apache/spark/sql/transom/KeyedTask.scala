@@ -16,6 +16,8 @@ final class KeyedTask(stage: WindowStage) {
   private val plan = KeyedPlans.of(stage, fold, rows)
   private val operator = new KeyedOperator(plan, rows, results)
   private val codec = new StateCodec(fold)
+  private val forgetsAtEnd =
+    stage.settings.drain && plan.assigner.timeline == Timeline.Endless
   private val reader = new ChunkReader(stage)
   private val arrival = new Arrival
   private val placing = new Placing(stage.settings.window)
@@ -46,7 +48,7 @@ final class KeyedTask(stage: WindowStage) {
     new AbstractIterator[InternalRow] {
       rows.open(store)
       private val group =
-        new KeyGroup(operator, codec, store, listener, forgetsAtEnd = stage.settings.drain)
+        new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
       private val reached =
         if (watermark == Long.MaxValue) watermark else watermark - stage.watermarkShift
       private lazy val moved = group.advance(arrival.watermark, reached, Long.MinValue)
