@@ -6,7 +6,8 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any, TypeVar, get_type_hints
 
-from pyspark.errors import PySparkTypeError, PySparkValueError
+from pyspark.errors import PySparkException, PySparkTypeError, PySparkValueError
+from pyspark.sql.types import StructType
 
 from transom._durations import Duration
 from transom._errors import value_error
@@ -14,6 +15,7 @@ from transom._writing import (
     COLUMN_HINTS,
     EVICTORS,
     LATER,
+    LATER_OF_APPLY,
     LENGTH_HINTS,
     TIMES,
     TRIGGER_HINTS,
@@ -24,7 +26,7 @@ from transom._writing import (
     Message,
 )
 from transom.assigners import Gap
-from transom.spec import WindowSpec
+from transom.spec import Apply, WindowSpec
 
 V = TypeVar("V")
 
@@ -45,6 +47,7 @@ def decode(text: str, columns: Sequence[Any]) -> WindowSpec:
     if read.whole("version") != VERSION:
         raise _bad("version", f"it is not {VERSION}")
     read.constants(LATER)
+    function, aggregates = _read_function(read.inner("function"))
     spec = read.value(
         WindowSpec,
         {
@@ -54,7 +57,8 @@ def decode(text: str, columns: Sequence[Any]) -> WindowSpec:
             "window": _read(read.inner("window"), WINDOWS),
             "trigger": _read(read.inner("trigger"), TRIGGERS),
             "evictor": read.optional("evictor", lambda name: _read(read.inner(name), EVICTORS)),
-            "aggregates": _read_function(read.inner("function")),
+            "function": function,
+            "aggregates": aggregates,
             "allowed_lateness": read.length("allowed_lateness_us"),
             "clock": read.length("clock_us"),
             **{
@@ -183,11 +187,19 @@ def _read_field(read: _Reader, name: str, hint: object) -> Any:
     return read.plain(name)
 
 
-def _read_function(read: _Reader) -> tuple[Any, ...]:
-    _kind(read, {"agg": None})
-    columns = read.columns("aggregate_columns")
+def _read_function(read: _Reader) -> tuple[Apply | None, tuple[Any, ...]]:
+    name = _kind(read, {"agg": "aggregate_columns", "apply": "agg_columns"})
+    columns = read.columns(name)
+    function = None
+    if name == "agg_columns":
+        read.constants(LATER_OF_APPLY)
+        try:
+            schema = StructType.fromJson(read.plain("schema"))
+        except (AttributeError, KeyError, TypeError, ValueError, PySparkException):
+            raise read.bad("schema", "it is not a schema of Spark's") from None
+        function = read.value(Apply, {"schema": schema, "form": read.plain("form")})
     read.end()
-    return columns
+    return function, columns
 
 
 def _kind(read: _Reader, kinds: Mapping[str, V]) -> V:

@@ -84,6 +84,7 @@ LATER: Message = {
     "dead_letters": False,
     "watermarks": False,
 }
+LATER_OF_APPLY: Message = {"window_state": None, "key_state": None, "outputs": None}
 
 # By the types of their fields values are written and read.
 COLUMN_HINTS = (Col, Delta)
@@ -121,7 +122,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
         "window": _write(spec.window, WINDOWS, columns),
         "trigger": _write(spec.trigger, TRIGGERS, columns),
         "evictor": None if spec.evictor is None else _write(spec.evictor, EVICTORS, columns),
-        "function": {"kind": "agg", "aggregate_columns": columns.indexes(spec.aggregates)},
+        "function": _write_function(spec, columns),
         "allowed_lateness_us": micros(spec.allowed_lateness),
         "drain": spec.drain,
         "pane": spec.pane,
@@ -133,6 +134,19 @@ def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
         "row_log": spec.row_log,
     }
     return message | LATER, columns.listed
+
+
+def _write_function(spec: WindowSpec, columns: Columns) -> Message:
+    indexes = columns.indexes(spec.aggregates)
+    if spec.function is None:
+        return {"kind": "agg", "aggregate_columns": indexes}
+    return {
+        "kind": "apply",
+        "schema": spec.function.schema.jsonValue(),
+        "form": spec.function.form,
+        "agg_columns": indexes,
+        **LATER_OF_APPLY,
+    }
 
 
 def _write(value: Any, kinds: Mapping[str, Kind], columns: Columns) -> Message:

@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from pyspark.sql import Column
+from pyspark.sql.types import StructType
 
 from transom import _checks
 from transom._columns import Col
@@ -18,6 +19,21 @@ from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "panes", "keyed"]
+RowsForm = Literal["arrow", "pandas"]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function that is called for each result, which stays on this side.
+
+    Without aggregates it takes the rows of a window, else the one row of these.
+    """
+
+    schema: StructType
+    form: RowsForm
+
+    def __post_init__(self) -> None:
+        _checks.choice("form", self.form, ("arrow", "pandas"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +49,7 @@ class WindowSpec:
     window: Window
     trigger: Trigger | None = None
     evictor: Evictor | None = None
+    function: Apply | None = None
     aggregates: tuple[Column, ...] = ()
     allowed_lateness: Duration = timedelta()
     drain: bool = False
@@ -104,6 +121,8 @@ def _check_together(spec: WindowSpec) -> None:
         raise _conflict("retract()", "Count(partial=True)", "older rows are in no later result")
     if spec.retract and any(isinstance(part, Purging) for part in triggers):
         raise _conflict("retract()", "Purging", "purged rows are in no later result")
+    if spec.retract and spec.function is not None:
+        raise _conflict("retract()", "apply()", "what a function has returned is not kept")
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

@@ -8,14 +8,14 @@ from typing import Any
 import jsonschema
 import pytest
 from pyspark.errors import PySparkValueError
-from pyspark.sql import Column
+from pyspark.sql import Column, types
 
 import transom
 from tests.python.conditions import raises
 from transom import _writing
 from transom._reading import decode
 from transom._writing import encode
-from transom.spec import WindowSpec
+from transom.spec import Apply, WindowSpec
 
 FOLDER = Path(__file__).parents[2] / "spec"
 SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())
@@ -53,6 +53,8 @@ COLUMNS = [Named(f"c{i}") for i in range(10)]
 NAMES: dict[str, Any] = {
     **vars(transom),
     **{column.called: column for column in COLUMNS},
+    **vars(types),
+    "Apply": Apply,
     "WindowSpec": WindowSpec,
     "timedelta": timedelta,
 }
@@ -135,3 +137,4 @@ def test_every_kind_has_a_case() -> None:
     assert triggers == set(_writing.TRIGGERS)
     assert evictors - {None} == set(_writing.EVICTORS)
     assert times - {None} == set(_writing.TIMES)
+    assert {case["message"]["function"]["kind"] for case in GOOD.values()} == {"agg", "apply"}

@@ -41,6 +41,9 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
 
   def text(name: String): String = as(name, "a text") { case v if v.isTextual => v.asText }
 
+  /** An object that says nothing to this side, as its text. */
+  def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
+
   def long(name: String): Long =
     as(name, "an integer") { case v if v.isIntegralNumber && v.canConvertToLong => v.asLong }
 

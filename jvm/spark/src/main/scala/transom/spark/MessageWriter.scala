@@ -20,6 +20,7 @@ private[spark] object MessageWriter {
 
   private def json(value: Any): JsonNode = value match {
     case None => mapper.nullNode
+    case node: JsonNode => node
     case Some(inner) => json(inner)
     case columns: Seq[_] =>
       columns.foldLeft(mapper.createArrayNode())((list, column) => list.add(json(column)))

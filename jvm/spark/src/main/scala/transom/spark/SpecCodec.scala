@@ -25,6 +25,8 @@ object SpecCodec {
   private val layoutNames =
     Seq("auto" -> Layout.Auto, "panes" -> Layout.Panes, "keyed" -> Layout.Keyed)
 
+  private val formNames = Seq("arrow" -> RowsForm.Arrow, "pandas" -> RowsForm.Pandas)
+
   def decode(message: String): WindowSpec = {
     val node =
       try mapper.readTree(message)
@@ -69,6 +71,9 @@ object SpecCodec {
 
   private def readFunction(m: MessageObject): Function = m.kind match {
     case "agg" => AggFunction(m.columns("aggregate_columns"))
+    case "apply" =>
+      m.mustBeNull("window_state", "key_state", "outputs")
+      ApplyFunction(m.json("schema"), m.choice("form", formNames), m.columns("agg_columns"))
     case _ => throw m.unknownKind
   }
 
@@ -109,5 +114,14 @@ object SpecCodec {
 
   private def writeFunction(function: Function): ObjectNode = function match {
     case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
+    case ApplyFunction(schema, form, columns) =>
+      obj(
+        "kind" -> "apply",
+        "schema" -> mapper.readTree(schema),
+        "form" -> nameOf(form, formNames),
+        "agg_columns" -> columns,
+        "window_state" -> None,
+        "key_state" -> None,
+        "outputs" -> None)
   }
 }

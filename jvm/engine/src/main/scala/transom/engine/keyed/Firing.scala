@@ -47,25 +47,27 @@ private[keyed] final class Firing[R, A <: AnyRef](
   def fire(window: WindowState[A], occasion: Occasion): Unit = {
     val pane = paneOf(window, occasion)
     if (plan.countsPanes) window.firings += 1
-    if (plan.evicts) evict(window, pane)
+    val watermark = occasion.watermark
+    if (plan.evicts) evict(window, pane, watermark)
     else if (plan.handsOutRows) {
-      results.firedRows(fired(window, pane, boundsOf(window)), contents.rows(window))
-    } else if (plan.retracts) change(window, pane)
+      results.firedRows(fired(window, pane, watermark, boundsOf(window)), contents.rows(window))
+    } else if (plan.retracts) change(window, pane, watermark)
     else {
       val accumulator = window.accumulatorBy(fold)
-      results.fired(fired(window, pane, boundsOf(window)), accumulator)
+      results.fired(fired(window, pane, watermark, boundsOf(window)), accumulator)
     }
   }
 
   /** Evicts, hands out, evicts again; what is then left are the contents (flink.md 7.2). */
-  private def evict(window: WindowState[A], pane: PaneInfo): Unit = {
+  private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val all = contents.allRows(window)
     val before = plan.before.fold(EveryRow)(keep(_, all.toIndexedSeq))
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
     val bounds = if (plan.boundsFromRows) spanOf(kept) else boundsOf(window)
-    if (plan.handsOutRows) results.firedRows(fired(window, pane, bounds), kept.iterator)
-    else results.fired(fired(window, pane, bounds), contents.foldOf(kept))
+    val handedOut = fired(window, pane, watermark, bounds)
+    if (plan.handsOutRows) results.firedRows(handedOut, kept.iterator)
+    else results.fired(handedOut, contents.foldOf(kept))
     val after = plan.after.fold(EveryRow)(keep(_, kept))
     val left = positions.indices.filter(after).map(positions).toSet
     if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
@@ -81,7 +83,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
   /** Sends what has changed, a result that repeats the one before not at all (flink.md 9.1). What
     * sessions gave before they merged is taken back too.
     */
-  private def change(window: WindowState[A], pane: PaneInfo): Unit = {
+  private def change(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val bounds = boundsOf(window)
     val result = fold.result(window.accumulatorBy(fold))
     val isRepeated = window.standing match {
@@ -91,15 +93,20 @@ private[keyed] final class Firing[R, A <: AnyRef](
     if (!isRepeated) {
       val change = if (window.standing.isEmpty) Change.Insert else Change.UpdateAfter
       window.standing.foreach { before =>
-        results.changed(fired(window, pane, before.bounds), Change.UpdateBefore, before.result)
+        val taken = fired(window, pane, watermark, before.bounds)
+        results.changed(taken, Change.UpdateBefore, before.result)
       }
-      results.changed(fired(window, pane, bounds), change, result)
+      results.changed(fired(window, pane, watermark, bounds), change, result)
       window.standing = List(StandingResult(bounds, result))
     }
   }
 
-  private def fired(window: WindowState[A], pane: PaneInfo, bounds: TimeWindow): FiredWindow =
-    new FiredWindow(bounds.start, bounds.end, pane, window, assigner.isMerging)
+  private def fired(
+      window: WindowState[A],
+      pane: PaneInfo,
+      watermark: Long,
+      bounds: TimeWindow): FiredWindow =
+    new FiredWindow(bounds.start, bounds.end, pane, watermark, window, assigner.isMerging)
 
   private def boundsOf(window: WindowState[A]): TimeWindow = assigner match {
     case _: CountAssigner =>

@@ -34,11 +34,14 @@ object Change {
   *   where it begins, an instant; of a count window the time of its first row
   * @param end
   *   where it ends; of a count window the time of its last row
+  * @param watermark
+  *   how far event time had come
   */
 final class FiredWindow(
     val start: Long,
     val end: Long,
     val pane: PaneInfo,
+    val watermark: Long,
     state: WindowState[_],
     isMerging: Boolean) {
 

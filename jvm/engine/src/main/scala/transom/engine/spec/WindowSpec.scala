@@ -82,6 +82,7 @@ final case class WindowSpec(
       "retract",
       !retract || !trigger.parts.exists(_.isInstanceOf[Purging]),
       "cannot be used with the trigger Purging")
+    Check.that("retract", !retract || !function.isCalled, "cannot be used with apply")
   }
 }
 
@@ -98,9 +99,38 @@ final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extend
 case object ProcessingTime extends Time
 
 /** What is computed from the rows of a window. */
-sealed trait Function
+sealed trait Function {
+  def aggregateColumns: Seq[Int]
 
-final case class AggFunction(aggregateColumns: Seq[Int]) extends Function
+  /** Whether a function of the user's is called for each result. */
+  def isCalled: Boolean
+
+  /** Whether it needs the rows themselves. */
+  def takesRows: Boolean = isCalled && aggregateColumns.isEmpty
+}
+
+final case class AggFunction(aggregateColumns: Seq[Int]) extends Function {
+  override def isCalled: Boolean = false
+}
+
+/** A function that is called with the rows of a window or, if there are aggregates, with their
+  * one row.
+  *
+  * @param schema
+  *   of what it returns, in the words of whoever calls it
+  */
+final case class ApplyFunction(schema: String, form: RowsForm, aggregateColumns: Seq[Int])
+    extends Function {
+  override def isCalled: Boolean = true
+}
+
+/** What rows are handed to a function as. */
+sealed trait RowsForm
+
+object RowsForm {
+  case object Arrow extends RowsForm
+  case object Pandas extends RowsForm
+}
 
 /** Which late rows are handed on. */
 sealed trait LateRows

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.functions.{col, count, lit}
 import org.apache.spark.sql.types._
 
 import transom.spark.TransomException
@@ -68,7 +68,8 @@ object Aggregation {
     val PhysicalAggregation(grouping, functions, results, child) =
       ReplaceExpressions(analyzed): @unchecked
     val keyNames = df.select(keys: _*).columns.toSeq
-    assemble(grouping, keyNames, functions, results.takeRight(aggregates.length), child)
+    val asked = if (aggregates.isEmpty) Nil else functions
+    assemble(grouping, keyNames, asked, results.takeRight(aggregates.length), child)
   }
 
   /** The aggregation as Spark resolves it. Refuses what gives no single value that can be merged.
@@ -76,8 +77,11 @@ object Aggregation {
   def analyze(df: Dataset[Row], keys: Seq[Column], aggregates: Seq[Column]): Aggregate = {
     // Named, since Spark would take a number for the position of a column.
     val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
-    def analyzed(some: Seq[Column]): LogicalPlan =
-      df.groupBy(named: _*).agg(some.head, some.tail: _*).queryExecution.analyzed
+    def analyzed(some: Seq[Column]): LogicalPlan = {
+      // Spark groups by nothing else than for an aggregate.
+      val asked = if (some.isEmpty) Seq(count(lit(1))) else some
+      df.groupBy(named: _*).agg(asked.head, asked.tail: _*).queryExecution.analyzed
+    }
     def refusal(aggregate: Column): Option[TransomException] =
       try whyRefused(aggregate, analyzed(Seq(aggregate)))
       catch { case e: AnalysisException => whyRefused(aggregate, e) }

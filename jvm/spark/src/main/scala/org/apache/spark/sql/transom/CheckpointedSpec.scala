@@ -26,6 +26,8 @@ object CheckpointedSpec {
     "spec.name",
     "spec.layout",
     "spec.late_rows",
+    "spec.function.schema",
+    "spec.function.form",
     "spec.clock_us",
     "spec.row_log",
     "spec.time.delay_us")

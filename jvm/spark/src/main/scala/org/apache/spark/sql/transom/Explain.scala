@@ -45,7 +45,7 @@ object Explain {
       "trigger" -> trigger(spec, column),
       "evictor" -> (if (spec.get("evictor").isNull) "none"
                     else describe(spec.get("evictor"), column)),
-      "aggregates" -> list(spec.get("function").get("aggregate_columns")),
+      aggregates(spec.get("function"), list),
       "late rows" -> lateRows(spec),
       "drain" -> drain(spec, isStreaming),
       "layout" -> layout(stage.settings),
@@ -57,6 +57,14 @@ object Explain {
     (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
       .mkString("\n")
   }
+
+  private def aggregates(function: JsonNode, list: JsonNode => String): (String, String) =
+    if (function.get("kind").asText == "agg")
+      "aggregates" -> list(function.get("aggregate_columns"))
+    else {
+      val taken = list(function.get("agg_columns"))
+      "function" -> s"in Python, takes ${if (taken.isEmpty) "the rows of a window" else taken}"
+    }
 
   private def trigger(spec: JsonNode, column: JsonNode => String): String = {
     val trigger = spec.get("trigger").deepCopy[ObjectNode]()
@@ -89,7 +97,9 @@ object Explain {
 
   private def keyedState(spec: WindowSpec): String = {
     val rows =
-      if (spec.evictor.isDefined || keepsRows(spec.window)) ", and the rows themselves" else ""
+      if (spec.evictor.isDefined || spec.function.takesRows || keepsRows(spec.window))
+        ", and the rows themselves"
+      else ""
     s"an entry for each key, with the partial aggregates and timers of its windows$rows"
   }
 

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions._
   * Points at what the fold of a key has made, and is overwritten by that of the next.
   *
   * @param width
-  *   how many columns there are; those behind the results are null
+  *   how many columns there are; behind the results stands the watermark, where a function is
+  *   called with them, and else null
   */
 final class FiredRow(
     stage: WindowStage,
@@ -22,19 +23,23 @@ final class FiredRow(
   private val until = resultsFrom + results.numFields
   var start: Long = 0L
   var end: Long = 0L
+  var watermark: Long = Long.MinValue
+  private val watermarkAt = if (stage.settings.function.isCalled) until else -1
 
   override def numFields: Int = width
 
   override def isNullAt(i: Int): Boolean =
     if (i < startAt) keys.isNullAt(i)
     else if (i < resultsFrom) false
-    else i >= until || results.isNullAt(i - resultsFrom)
+    else if (i < until) results.isNullAt(i - resultsFrom)
+    else i != watermarkAt
 
   override def getLong(i: Int): Long =
     if (i < startAt) keys.getLong(i)
     else if (i == startAt) start
     else if (i == endAt) end
-    else results.getLong(i - resultsFrom)
+    else if (i < until) results.getLong(i - resultsFrom)
+    else watermark
 
   override def getBoolean(i: Int): Boolean =
     if (i < startAt) keys.getBoolean(i) else results.getBoolean(i - resultsFrom)
@@ -50,6 +55,7 @@ final class FiredRow(
     else if (i < startAt) keys.get(i, keyTypes(i))
     else if (i == startAt) start
     else if (i == endAt) end
+    else if (i == watermarkAt) watermark
     else results.get(i - resultsFrom, resultTypes(i - resultsFrom))
 
   override def update(i: Int, value: Any): Unit = throw new UnsupportedOperationException

@@ -30,6 +30,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
 
   def fire(watermark: Long): Iterator[FiredRow] = {
     val reached = if (watermark == Long.MaxValue) watermark else watermark - shift
+    fold.moveTo(watermark)
     log.fold(_.fire(reached), _.fire(reached))
   }
 

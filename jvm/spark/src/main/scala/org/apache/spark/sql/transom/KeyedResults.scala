@@ -22,6 +22,10 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
   private val asked = new GenericInternalRow(stage.firedColumns - keysAndValues)
   private val paneAt = 0
   private val changeAt = if (pane) 1 else 0
+  // Behind the pane: what is called takes nothing back.
+  private val callAt = changeAt
+  private val isCalled = stage.settings.function.isCalled
+  private lazy val toContents = UnsafeProjection.create(stage.contents, stage.record)
   private val front = new JoinedRow(key, bounds)
   private val back = new JoinedRow
   private val whole = new JoinedRow
@@ -47,13 +51,35 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
     add(window, result)
   }
 
+  /** A row of the stage for each of the window's, and one for a window without rows. */
   override def firedRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
-    throw new UnsupportedOperationException("this stage's function takes no rows")
+    if (rows.isEmpty) add(window, fold.evaluated(fold.create()), null, isLast = true)
+    else {
+      var row = rows.next()
+      // A key may come back as a value of one of the rows.
+      val ofKeys = fold.evaluated(fold.add(fold.create(), row))
+      while (row != null) {
+        val next = if (rows.hasNext) rows.next() else null
+        add(window, ofKeys, toContents(row), isLast = next == null)
+        row = next
+      }
+    }
+
+  private def add(
+      window: FiredWindow,
+      values: InternalRow,
+      row: InternalRow,
+      isLast: Boolean): Unit = {
+    asked.update(callAt + 1, isLast)
+    asked.update(callAt + 2, row)
+    add(window, values)
+  }
 
   private def add(window: FiredWindow, values: InternalRow): Unit = {
     set(0, window.start)
     set(1, window.end)
     if (pane) asked.update(paneAt, KeyedResults.row(window.pane))
+    if (isCalled) asked.update(callAt, window.watermark + stage.watermarkShift)
     ready += toRow(whole(front, back(values, asked))).copy()
   }
 

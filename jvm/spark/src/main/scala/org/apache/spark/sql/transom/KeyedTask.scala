@@ -162,6 +162,7 @@ object KeyedPlans {
       .copy(
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,
+        handsOutRows = settings.function.takesRows,
         countsPanes = settings.pane)
   }
 

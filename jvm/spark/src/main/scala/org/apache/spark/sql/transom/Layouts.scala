@@ -66,6 +66,7 @@ object Layouts {
       .orElse(reason(spec.evictor.isDefined, "evictor()"))
       .orElse(reason(spec.retract, "retract()"))
       .orElse(reason(spec.pane, "with_pane()"))
+      .orElse(reason(spec.function.takesRows, "apply() without agg="))
   }
 
   private def beyondPanes(window: Window): Option[String] = window match {

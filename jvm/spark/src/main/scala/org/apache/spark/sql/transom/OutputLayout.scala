@@ -17,6 +17,14 @@ final class OutputLayout(
   private val tagged = spec.lateRows != LateRows.No && df.isStreaming
   val row: Seq[Attribute] = if (tagged) df.queryExecution.analyzed.output else Nil
 
+  /** The columns of the rows that windows hand out. */
+  val contents: Seq[Attribute] =
+    if (spec.function.takesRows)
+      df.queryExecution.analyzed.output.filterNot(StageSpec.isHidden)
+    else Nil
+  private val call =
+    if (spec.function.isCalled) Some(new CallColumns(contents, spec.function.takesRows)) else None
+
   private val timeType = aggregation.timeType
   // The times of a count window's rows, which may have none.
   private val isCount = spec.window.isInstanceOf[Count]
@@ -32,7 +40,7 @@ final class OutputLayout(
   /** What a window yields when it fires. */
   private val fired =
     aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
-      pane ++ change
+      pane ++ change ++ call.toSeq.flatMap(_.yielded)
 
   /** What tasks yield: windows or, if late rows are handed on, either a window or a late row. */
   val yielded: Seq[Attribute] =
@@ -74,7 +82,8 @@ final class OutputLayout(
     * call Python, or hold a subquery.
     */
   def named(plan: LogicalPlan): LogicalPlan =
-    if (spec.lateRows == LateRows.No) Project(results, plan)
+    if (call.isDefined) Project(calls(call.get), plan)
+    else if (spec.lateRows == LateRows.No) Project(results, plan)
     else {
       val result = CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r))))
       Project(if (tagged) eitherOf(result) else resultOf(result), plan)
@@ -89,12 +98,32 @@ final class OutputLayout(
       Alias(late, OutputLayout.Late)())
   }
 
+  /** What a function is called with: a call's rows follow each other, the last one is marked.
+    * Late rows pass between them.
+    */
+  private def calls(call: CallColumns): Seq[NamedExpression] = {
+    def ofCall(column: NamedExpression, name: String): NamedExpression = {
+      val known = computed(value(column))
+      val either =
+        if (tagged) If(IsNull(this.late), known, Literal(null, known.dataType)) else known
+      Alias(either, name)(explicitMetadata = Some(column.metadata))
+    }
+    val (keys, others) = results.splitAt(aggregation.keyResults.length)
+    val (front, values) = others.splitAt(1 + pane.size)
+    val late = if (spec.lateRows == LateRows.No) None else Some(lateOrNull)
+    keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
+      (front ++ call.columns(values)).map(column => ofCall(column, column.name)) ++ late
+  }
+
+  private def lateOrNull: NamedExpression =
+    Alias(if (tagged) late else Literal(null, late.dataType), OutputLayout.Late)()
+
   /** All rows of a static DataFrame are on time. */
   private def resultOf(result: Expression): Seq[NamedExpression] =
     Seq(
       Alias(Literal(OutputLayout.Results), "tag")(),
       Alias(result, OutputLayout.Results)(),
-      Alias(Literal(null, late.dataType), OutputLayout.Late)())
+      lateOrNull)
 
   private def value(column: NamedExpression): Expression = column match {
     case Alias(child, _) => child
@@ -109,6 +138,7 @@ final class OutputLayout(
     keys = aggregation.groups,
     inputs = aggregation.inputs,
     row = row,
+    contents = contents,
     placing = aggregation.placing,
     order = aggregation.order,
     aggregates = aggregation.aggregates,

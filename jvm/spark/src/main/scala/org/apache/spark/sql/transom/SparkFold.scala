@@ -58,6 +58,9 @@ final class SparkFold(stage: WindowStage)
   private val keyRow = new UnsafeRow(stage.keys.length)
   private val fired = new FiredRow(stage, keyRow, aggregateResults, stage.firedColumns)
 
+  /** The watermark at which windows fire from now on. */
+  def moveTo(watermark: Long): Unit = fired.watermark = watermark
+
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.Dataset
 
-import transom.engine.spec.{AggFunction, WindowSpec}
+import transom.engine.spec.WindowSpec
 import transom.spark.{PythonApi, SpecCodec, TransomException}
 
 /** What a stage was asked to do, as it is stored in the checkpoint and shown by `explain`.
@@ -34,6 +34,9 @@ object StageSpec {
   private val ValidName = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}".r
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
+
+  /** Whether the Python package has put a column in. */
+  def isHidden(column: Attribute): Boolean = column.name.startsWith(HiddenPrefix)
 
   def pretty(node: JsonNode): String =
     mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
@@ -79,7 +82,7 @@ object StageSpec {
       df: Dataset[Row],
       spec: WindowSpec,
       columns: Seq[Column]): Seq[JsonNode] = {
-    val AggFunction(aggregates) = spec.function: @unchecked
+    val aggregates = spec.function.aggregateColumns
     val ofRows = columns.indices.filterNot(aggregates.toSet)
     val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
     val aggregated =
@@ -93,7 +96,7 @@ object StageSpec {
     */
   private def computed(df: Dataset[Row], plan: LogicalPlan): Seq[Expression] = {
     val known =
-      AttributeSet(df.queryExecution.analyzed.output.filterNot(_.name.startsWith(HiddenPrefix)))
+      AttributeSet(df.queryExecution.analyzed.output.filterNot(isHidden))
     val aliases = plan
       .collect { case node => node.expressions }
       .flatten

@@ -11,7 +11,7 @@ import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{AggFunction, Custom, DynamicSession, EventTime, WindowSpec}
+import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
 
 /** Builds the plan of a window stage from its spec and the columns that came with it. */
 object WindowPlanner {
@@ -23,7 +23,6 @@ object WindowPlanner {
     Layouts.check(spec)
     val stageSpec = StageSpec.of(input, spec, columns)
     val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec.name) else input
-    val AggFunction(aggregateColumns) = spec.function: @unchecked
     val time = spec.time match {
       case Some(EventTime(column, _)) => columns(column)
       case _ => lit(0L).cast(TimestampType)
@@ -41,12 +40,12 @@ object WindowPlanner {
       time,
       placing,
       order,
-      aggregateColumns.map(columns))
+      spec.function.aggregateColumns.map(columns))
     val layout = new OutputLayout(df, stageSpec, spec, aggregation)
     val operator = UUID.randomUUID().toString
     val needed =
-      Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.row ++
-        aggregation.placing ++ aggregation.order
+      Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
+        layout.row ++ aggregation.placing ++ aggregation.order
     val packed = PackedStage(
       layout.stage,
       needed,

@@ -22,13 +22,15 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
   *   the functions, their inputs plain attributes
   * @param row
   *   the columns of an input row, if late rows are handed on
+  * @param contents
+  *   the columns of the rows that windows hand out, if they do
   * @param placing
   *   the column by which a row says itself where it belongs, its gap or its windows
   * @param order
   *   what tells the order in which rows arrived, if the order in which they are read does not
   * @param fired
   *   the types of the columns that its rows have: keys, start, end, the functions' results, then
-  *   pane, change and late row as far as they are asked for
+  *   pane, change, what goes with a call, and late row as far as they are asked for
   */
 final case class WindowStage(
     spec: StageSpec,
@@ -38,6 +40,7 @@ final case class WindowStage(
     keys: Seq[Attribute],
     inputs: Seq[Attribute],
     row: Seq[Attribute],
+    contents: Seq[Attribute],
     placing: Option[Attribute],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
@@ -75,10 +78,11 @@ final case class WindowStage(
   def isSession: Boolean = Windows.areSessions(settings.window)
 
   /** All columns that a row brings along. */
-  def columns: Seq[Attribute] = (time +: keys) ++ inputs ++ row ++ placing ++ order
+  def columns: Seq[Attribute] =
+    (time +: keys) ++ inputs ++ contents ++ row ++ placing ++ order
 
   /** What the keyed layout knows of a row: the time first, then where it belongs. */
-  def record: Seq[Attribute] = (time +: (placing.toSeq ++ inputs)).distinct
+  def record: Seq[Attribute] = (time +: (placing.toSeq ++ inputs ++ contents)).distinct
 }
 
 /** The assigner of the pane log as its tasks use it; times are instants in microseconds. */
