@@ -12,10 +12,18 @@ _TEXTS = {
         "{argument} is {value}, which is no duration: {why}. Give text such as "
         "'1 hour 30 minutes', or a timedelta."
     ),
+    "BAD_FUNCTION": (
+        "{argument} is {value}, which can be called with neither 1 nor 2 arguments. Give a "
+        "function of the rows of a window or, to be told which window it is, of rows and context."
+    ),
     "BAD_NAME": (
         "{argument} is {value}, which cannot be the name of a window stage: it is also that of a "
         "file in the checkpoint and of a metric. Use at most 100 letters, digits, '_', '-' and "
         "'.', beginning with a letter or digit."
+    ),
+    "BAD_SCHEMA": (
+        "{argument} is {value}, which is no schema of results: {why}. Give names and types, as in "
+        "'spread double, rows long', or a StructType."
     ),
     "BAD_SPEC": (
         "The message that describes the windows is wrong at {field}: {problem}. Use the Python "
@@ -34,6 +42,14 @@ _TEXTS = {
     "CONNECT_UNSUPPORTED": (
         "This DataFrame belongs to a Spark Connect session, whose JVM Python cannot reach. Use a "
         "classic session: SparkSession.builder.master(...) in place of remote(...)."
+    ),
+    "FUNCTION_FAILED": (
+        "{function} failed for {key}, {window}: {problem}. Its traceback is below. Let it return "
+        "no rows for a window that it can do nothing with."
+    ),
+    "FUNCTION_SCHEMA": (
+        "{function} returned something else than its schema says for {key}, {window}: {problem}. "
+        "Return a table with just the columns of the schema."
     ),
     "JAR_MISSING": (
         "The jar of transom is not at {path}. Install the wheel again, or run 'make build' in a "
@@ -73,6 +89,7 @@ _TEXTS = {
         "{argument} has no tag column beside struct columns, but {columns}. Only stages with "
         "with_late_rows() give tagged rows; use others as they are."
     ),
+    "NOT_YET": "{argument} cannot be used: this version does not have it yet. Leave it out.",
     "NO_AGGREGATE": (
         "agg() has no aggregate, so a window would have no value. Give at least one, as in "
         "agg(F.count('*'))."

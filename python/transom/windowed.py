@@ -1,21 +1,28 @@
 """Windows of a stream: what is done about late rows and the end, and what is computed."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from transom import _bridge, _checks
+from transom import _applying, _bridge, _checks
 from transom._columns import HIDDEN_TIME, known_columns
 from transom._durations import Duration, not_negative, positive
 from transom._errors import type_error, value_error
 from transom.evictors import Evictor
-from transom.spec import Layout, WindowSpec
+from transom.spec import Apply, Layout, RowsForm, WindowSpec
 from transom.time_policies import EventTime
 from transom.triggers import Trigger, check_trigger
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+Rows: TypeAlias = Union["pa.Table", "pd.DataFrame"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Columns that a result has, or will have in a later version, beside its keys and values.
@@ -233,16 +240,103 @@ class Windowed:
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")
-        for aggregate in aggregates:
-            if not isinstance(aggregate, Column):
-                raise type_error("aggregates", aggregate, "a Column such as F.count('*')")
         spec = replace(self._spec, aggregates=aggregates)
-        if spec.trigger is None:
-            raise value_error("NEEDS_TRIGGER", argument="trigger")
-        with known_columns(self._df, "aggregates"):
-            result = _bridge.apply(self._df, spec)
+        result = self._stage("aggregates", spec)
         _check_names(result, spec)
         return _without_hidden_time(self._df, result, spec)
+
+    def apply(
+        self,
+        fn: Callable[..., Rows],
+        schema: str | StructType,
+        *,
+        form: RowsForm = "arrow",
+        agg: Sequence[Column] = (),
+        window_state: str | StructType | None = None,
+        key_state: str | StructType | None = None,
+        outputs: Mapping[str, str | StructType] | None = None,
+    ) -> DataFrame:
+        """Call a function of yours for each window, with all of its rows.
+
+        It is called in Spark's Python workers, where this package must be installed too. A worker
+        is handed the rows of many windows at a time. State holds the rows of a window until it is
+        over; with ``agg`` it holds aggregates alone.
+
+        Parameters
+        ----------
+        fn : callable
+            ``fn(rows)`` or ``fn(rows, context)``: gets the rows in the order of their arrival, and
+            a `Context` if it cannot be called without; returns any number of rows. Instants in a
+            result need a time zone.
+        schema : str or StructType
+            What ``fn`` returns: these columns, in any order. Numbers become those of the schema as
+            long as that changes none.
+        form : {"arrow", "pandas"}
+            What rows are: a ``pyarrow.Table`` or a ``pandas.DataFrame``, both ways.
+        agg : sequence of Column
+            Aggregates, of which ``fn`` gets one row in place of the window's rows.
+        window_state, key_state, outputs
+            Not there yet.
+
+        Returns
+        -------
+        DataFrame
+            The keys, ``window``, ``pane`` if it was asked for, and the columns of ``schema``;
+            tagged rows after `with_late_rows`.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_BAD_FUNCTION``, ``TRANSOM_BAD_SCHEMA``, ``TRANSOM_RESERVED_NAME``,
+            ``TRANSOM_CONFLICT`` with `retract`, ``TRANSOM_NOT_YET``, ``TRANSOM_NEEDS_TRIGGER``,
+            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_COLUMN``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        PySparkRuntimeError
+            As `agg`. While the query runs, ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, with its
+            error as the cause, and ``TRANSOM_FUNCTION_SCHEMA`` if it returns something else than
+            ``schema`` says; both end the query.
+        IllegalArgumentException
+            As `agg`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> rows = spark.createDataFrame([("JFK", 12), ("JFK", 40)], "origin string, delay int")
+        >>> def spread(rows):
+        ...     delays = rows["delay"].to_pylist()
+        ...     return pa.table({"spread": [max(delays) - min(delays)]})
+        >>> by_origin = transom.stream(rows).key_by("origin").window(transom.Global())
+        >>> by_origin.trigger(transom.EndOfStream()).apply(spread, "spread int").show()
+        +------+------+------+
+        |origin|window|spread|
+        +------+------+------+
+        |   JFK|  NULL|    28|
+        +------+------+------+
+        """
+        later = {"window_state": window_state, "key_state": key_state, "outputs": outputs}
+        for name, given in later.items():
+            if given is not None:
+                raise value_error("NOT_YET", argument=name)
+        _applying.check_function("fn", fn)
+        if not isinstance(agg, Sequence):
+            raise type_error("agg", agg, "a list of Columns such as [F.count('*')]")
+        function = Apply(_applying.schema_of("schema", schema, _RESERVED), form)
+        spec = replace(self._spec, function=function, aggregates=tuple(agg))
+        calls = self._stage("agg", spec)
+        keys = self._df.select(*spec.keys).columns
+        _check_keys(keys)
+        result = _applying.called(calls, keys, spec, fn)
+        return _without_hidden_time(self._df, result, spec)
+
+    def _stage(self, argument: str, spec: WindowSpec) -> DataFrame:
+        for aggregate in spec.aggregates:
+            if not isinstance(aggregate, Column):
+                raise type_error(argument, aggregate, "a Column such as F.count('*')")
+        if spec.trigger is None:
+            raise value_error("NEEDS_TRIGGER", argument="trigger")
+        with known_columns(self._df, argument):
+            return _bridge.apply(self._df, spec)
 
     def _with(self, step: str, **settings: Any) -> "Windowed":
         if step in self._steps:
@@ -256,10 +350,16 @@ def _check_names(result: DataFrame, spec: WindowSpec) -> None:
     keys = len(spec.keys)
     # Between the keys and the aggregates stand columns of ours.
     ours = 1 + spec.pane + spec.retract
-    own = [("keys", name) for name in schema.names[:keys] if name.lower() == "window"]
-    own += [("aggregates", n) for n in schema.names[keys + ours :] if n.lower() in _RESERVED]
-    for argument, name in own:
-        raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
+    _check_keys(schema.names[:keys])
+    for name in schema.names[keys + ours :]:
+        if name.lower() in _RESERVED:
+            raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
+
+
+def _check_keys(names: Sequence[str]) -> None:
+    for name in names:
+        if name.lower() == "window":
+            raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
 
 
 def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> DataFrame:

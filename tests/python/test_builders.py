@@ -1,14 +1,17 @@
 """The builder's checks that need no DataFrame of a session."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 import pytest
-from pyspark.errors import PySparkTypeError
+from pyspark.errors import PySparkTypeError, PySparkValueError
 from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import CalendarIntervalType, LongType, StructField, StructType
 
 import transom
 from tests.python.conditions import raises
+from transom._applying import check_function, schema_of
 from transom.spec import WindowSpec
 from transom.windowed import Windowed
 
@@ -94,9 +97,77 @@ def test_steps_take_values_of_their_kind() -> None:
         HOURS.evictor(transom.Never())  # type: ignore[arg-type]
 
 
+NUMBER = StructType([StructField("n", LongType())])
+
+
+def whole(rows: Any) -> Any:
+    return rows
+
+
 def test_a_window_without_end_needs_a_trigger() -> None:
     with raises("NEEDS_TRIGGER", "trigger"):
         EVER.agg(NO_COLUMN)
+    with raises("NEEDS_TRIGGER", "trigger"):
+        EVER.apply(whole, NUMBER)
+
+
+def with_context(rows: Any, context: Any) -> Any:
+    return rows, context
+
+
+def with_default(rows: Any, scale: int = 2) -> Any:
+    return rows, scale
+
+
+def of_three(rows: Any, context: Any, more: Any) -> Any:
+    return rows, context, more
+
+
+@pytest.mark.parametrize("function", [lambda: 1, of_three, lambda *, rows: rows])
+def test_a_function_takes_rows_and_maybe_a_context(function: Any) -> None:
+    with raises("BAD_FUNCTION", "fn"):
+        HOURS.apply(function, NUMBER)
+    with raises("BAD_TYPE", "fn"):
+        HOURS.apply("rows", NUMBER)  # type: ignore[arg-type]
+
+
+def test_a_context_goes_to_functions_that_cannot_do_without() -> None:
+    for alone in (whole, with_default, lambda *rows: rows, partial(with_context, None)):
+        assert not check_function("fn", alone)
+    for told in (with_context, partial(of_three, None)):
+        assert check_function("fn", told)
+
+
+@pytest.mark.parametrize(
+    ("schema", "condition", "kind"),
+    [
+        (NUMBER, None, None),
+        (StructType(), "BAD_SCHEMA", None),
+        (StructType([*NUMBER.fields, *NUMBER.fields]), "BAD_SCHEMA", None),
+        (StructType([StructField("n", CalendarIntervalType())]), "BAD_SCHEMA", None),
+        (StructType([StructField("CHANGE", LongType())]), "RESERVED_NAME", None),
+        (LongType(), "BAD_TYPE", PySparkTypeError),
+    ],
+)
+def test_a_schema_names_columns_that_arrow_has(schema: Any, condition: Any, kind: Any) -> None:
+    if condition is None:
+        assert schema_of("schema", schema, ("change",)) == schema
+    else:
+        with raises(condition, "schema", kind or PySparkValueError):
+            HOURS.apply(whole, schema)
+
+
+def test_what_functions_cannot_have_yet_is_refused() -> None:
+    with raises("NOT_YET", "window_state"):
+        HOURS.apply(whole, NUMBER, window_state="calls long")
+    with raises("NOT_YET", "key_state"):
+        HOURS.apply(whole, NUMBER, key_state="calls long")
+    with raises("NOT_YET", "outputs"):
+        HOURS.apply(whole, NUMBER, outputs={"odd": "v long"})
+    with raises("BAD_CHOICE", "form"):
+        HOURS.apply(whole, NUMBER, form="rows")  # type: ignore[arg-type]
+    with raises("CONFLICT", "retract"):
+        HOURS.retract().apply(whole, NUMBER)
 
 
 @pytest.mark.parametrize(

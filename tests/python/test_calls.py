@@ -1,0 +1,167 @@
+"""How rows in batches that end anywhere become calls, and what calls return becomes batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import Row
+
+from transom._calls import Calls
+from transom.functions import Context
+
+AT = datetime(2024, 1, 1, tzinfo=UTC)
+TIME = pa.timestamp("us", tz="Europe/Rome")
+ROW = pa.struct([("v", pa.int32())])
+LATE = pa.struct([("reason", pa.string())])
+COLUMNS = pa.schema(
+    [
+        ("key_0", pa.string()),
+        ("window", pa.struct([("start", TIME), ("end", TIME)])),
+        ("watermark", TIME),
+        ("clock", TIME),
+        ("is_last", pa.bool_()),
+        ("row", ROW),
+        ("late", LATE),
+    ]
+)
+
+
+def of_call(number: int, values: Sequence[int]) -> list[dict[str, Any]]:
+    """The rows of a call; without values it has one all the same."""
+    start = AT + timedelta(hours=number)
+    common = {
+        "key_0": f"k{number}",
+        "window": {"start": start, "end": start + timedelta(hours=1)},
+        "watermark": None,
+        "clock": AT,
+        "late": None,
+    }
+    rows: list[dict[str, int] | None] = [{"v": value} for value in values]
+    rows = rows or [None]
+    return [{**common, "row": row, "is_last": row is rows[-1]} for row in rows]
+
+
+def batches(rows: list[dict[str, Any]], ends: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    """The rows in batches, cut at these places."""
+    places = [0, *sorted(min(end, len(rows)) for end in ends), len(rows)]
+    for start, end in pairwise(places):
+        yield pa.RecordBatch.from_pylist(rows[start:end], COLUMNS)
+
+
+def calls(function: Callable[..., Any], **changed: Any) -> Calls:
+    settings: dict[str, Any] = {
+        "name": "f",
+        "function": function,
+        "takes_context": False,
+        "in_pandas": False,
+        "keys": ("origin",),
+        "has_pane": False,
+        "is_tagged": False,
+        "returned": pa.schema([("values", pa.list_(pa.int32()))]),
+    }
+    return Calls(**(settings | changed))
+
+
+def values(rows: pa.Table) -> pa.Table:
+    return pa.table({"values": [rows["v"].to_pylist()]})
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(
+    st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=12),
+    st.lists(st.integers(0, 60), max_size=8),
+)
+def test_each_call_has_its_rows_wherever_batches_end(
+    called: list[list[int]], ends: list[int]
+) -> None:
+    rows = [row for number, held in enumerate(called) for row in of_call(number, held)]
+    out = [row for batch in calls(values).run(batches(rows, ends)) for row in batch.to_pylist()]
+    assert [(row["origin"], row["values"]) for row in out] == [
+        (f"k{number}", held) for number, held in enumerate(called)
+    ]
+    assert [row["window"]["start"] for row in out] == [
+        AT + timedelta(hours=number) for number in range(len(called))
+    ]
+
+
+def test_a_batch_of_results_has_many_calls() -> None:
+    rows = [row for number in range(500) for row in of_call(number, [1, 2])]
+    (out,) = calls(values).run(batches(rows, []))
+    assert out.num_rows == 500
+
+
+def test_results_of_a_call_are_cut_into_batches() -> None:
+    def many(_: pa.Table) -> pa.Table:
+        return pa.table({"values": [[1]] * 25_000})
+
+    rows = [row for number in range(3) for row in of_call(number, [1])]
+    sizes = [batch.num_rows for batch in calls(many).run(batches(rows, []))]
+    assert sizes == [10_000, 10_000, 5_000] * 3
+
+
+def test_a_call_without_rows_has_their_columns() -> None:
+    def counted(rows: pa.Table) -> pa.Table:
+        assert rows.schema == pa.schema(list(ROW))
+        return pa.table({"values": [[rows.num_rows]]})
+
+    (out,) = calls(counted).run(batches(of_call(0, []), []))
+    assert out["values"].to_pylist() == [[0]]
+
+
+def test_nothing_returned_is_no_batch() -> None:
+    run = calls(lambda rows: rows.slice(0, 0).select([]).append_column("values", [[]])).run
+    assert list(run(batches(of_call(0, [1]), []))) == []
+
+
+def test_late_rows_come_out_beside_the_results() -> None:
+    late = dict.fromkeys(COLUMNS.names) | {"late": {"reason": "late"}}
+    rows = [*of_call(0, [1, 2]), late, *of_call(1, [3])]
+    out = [
+        row
+        for batch in calls(values, is_tagged=True).run(batches(rows, [1, 3]))
+        for row in batch.to_pylist()
+    ]
+    assert [row["results"]["values"] for row in out if row["tag"] == "results"] == [[1, 2], [3]]
+    assert [row["late"] for row in out if row["tag"] == "late"] == [{"reason": "late"}]
+    assert all((row["late"] is None) == (row["results"] is not None) for row in out)
+
+
+def test_instants_of_a_context_are_in_utc() -> None:
+    seen: list[Context] = []
+
+    def told(rows: pa.Table, context: Context) -> pa.Table:
+        seen.append(context)
+        return values(rows)
+
+    list(calls(told, takes_context=True).run(batches(of_call(1, [1]), [])))
+    (context,) = seen
+    hour = timedelta(hours=1)
+    assert context == Context(
+        key=Row(origin="k1"),
+        window=Row(start=AT + hour, end=AT + 2 * hour),
+        window_id=None,
+        pane=None,
+        watermark=None,
+        clock=AT,
+    )
+    assert context.clock.tzinfo == UTC
+
+
+def test_an_error_names_the_function_the_key_and_the_window() -> None:
+    def fail(_: pa.Table) -> pa.Table:
+        raise LookupError("no such value")
+
+    with pytest.raises(PySparkRuntimeError) as caught:
+        list(calls(fail).run(batches(of_call(1, [1]), [])))
+    assert caught.value.getCondition() == "TRANSOM_FUNCTION_FAILED"
+    assert "f failed for origin = 'k1', the window from 2024-01-01 01:00" in str(caught.value)
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert "in fail" in caught.value.__notes__[0]
