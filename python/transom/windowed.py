@@ -1,22 +1,18 @@
-"""Windows of a stream: what is done about late rows and the end, and what is computed."""
+"""Windows of a stream, and what is computed over them."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from transom import _applying, _bridge, _checks
+from transom import _applying, _bridge
 from transom._columns import HIDDEN_TIME, known_columns
-from transom._durations import Duration, not_negative, positive
 from transom._errors import type_error, value_error
-from transom.evictors import Evictor
-from transom.spec import Apply, Layout, RowsForm, WindowSpec
-from transom.time_policies import EventTime
-from transom.triggers import Trigger, check_trigger
+from transom._steps import Steps
+from transom.spec import Apply, RowsForm, WindowSpec
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,188 +20,16 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = Union["pa.Table", "pd.DataFrame"]
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 # Columns that a result has, or will have in a later version, beside its keys and values.
 _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Windowed:
+class Windowed(Steps):
     """Rows in windows, as `Stream.window` makes them.
 
-    Each step gives another builder and can be taken once; `agg` gives a DataFrame.
+    Each step gives another builder and can be taken once; `agg` and `apply` give a DataFrame.
     """
-
-    _df: DataFrame
-    _spec: WindowSpec
-    _steps: frozenset[str] = frozenset()
-
-    def trigger(self, trigger: Trigger) -> "Windowed":
-        """Say when windows fire, which they do by themselves at their end.
-
-        Parameters
-        ----------
-        trigger : Trigger
-            `Global` windows have no end, and need one. `Count` windows have theirs.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
-            merge, ``TRANSOM_NO_CLOCK`` for `AfterWatermark` and `Every` by the watermark without
-            event time, ``TRANSOM_CONFLICT`` for `Count` windows, `EveryBatch` with `evictor` and
-            `Purging` with `retract`, ``TRANSOM_SET_TWICE``.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
-        """
-        check_trigger("trigger", trigger)
-        return self._with("trigger", trigger=trigger)
-
-    def evictor(self, evictor: Evictor) -> "Windowed":
-        """Say which rows of a window stay when it fires, which all do by themselves.
-
-        Parameters
-        ----------
-        evictor : Evictor
-            Its windows keep their rows, not their aggregates alone.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract` and ``Count(partial=True)``,
-            ``TRANSOM_SET_TWICE``.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
-        """
-        if not isinstance(evictor, Evictor):
-            raise type_error("evictor", evictor, "an evictor such as transom.KeepLast(100)")
-        return self._with("evictor", evictor=evictor)
-
-    def allowed_lateness(self, lateness: Duration) -> "Windowed":
-        """Say how long a late row fires its window again; 0 if it is not said.
-
-        Parameters
-        ----------
-        lateness : str or timedelta
-            Event time after the end of a window, until which the window is kept.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
-            ``TRANSOM_SET_TWICE``.
-        """
-        length = not_negative("lateness", lateness)
-        if not isinstance(self._spec.time, EventTime):
-            raise value_error("NOT_EVENT_TIME", argument="lateness")
-        return self._with("allowed_lateness", allowed_lateness=length)
-
-    def retract(self) -> "Windowed":
-        """Take back results that have changed.
-
-        Results have the column ``change``: "+I" with a window's first result; later ones come in
-        two rows, "-U" with the values before and "+U" with those now. Results that have not changed
-        are not sent again.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``,
-            ``TRANSOM_SET_TWICE``.
-        """
-        return self._with("retract", retract=True)
-
-    def with_pane(self) -> "Windowed":
-        """Say of each result which of its window's it is, and what made it.
-
-        Results have the column ``pane``, a struct: ``index`` from 0, ``timing`` ("early",
-        "on_time", "late"), ``is_last``, ``number`` (of count windows) and ``cause`` ("watermark",
-        "clock", "rows", "batch", "idle", "drain").
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_SET_TWICE``.
-        """
-        return self._with("with_pane", pane=True)
-
-    def with_late_rows(self, *, partly: bool = False) -> "Windowed":
-        """Hand on the rows that found their windows closed, instead of only counting them.
-
-        The result then has tagged rows, for `route` and `untag`: ``results`` as without this step,
-        and ``late`` with ``row`` (the input), ``reason`` ("late", "late_session"),
-        ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query`` and ``at``.
-
-        Parameters
-        ----------
-        partly : bool
-            Whether rows that missed some of their windows come too, as "late_partly". They are in
-            their other windows all the same.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_SET_TWICE``.
-        """
-        _checks.flag("partly", partly)
-        return self._with("with_late_rows", late_rows="partly" if partly else "late")
-
-    def drain(self) -> "Windowed":
-        """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
-
-        The checkpoint then ends too: a query that would go on from it is refused. Runs with other
-        triggers, ``once=True`` too, are as without this step. Take it from the first run on: it
-        adds a source, and Spark counts the sources of a checkpoint.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_SET_TWICE``.
-        """
-        return self._with("drain", drain=True)
-
-    def options(
-        self,
-        *,
-        name: str | None = None,
-        key_groups: int = 128,
-        layout: Layout = "auto",
-        clock: Duration = "1 second",
-        row_log: int = 60,
-    ) -> "Windowed":
-        """Choose how the stage runs. None of this changes results.
-
-        Parameters
-        ----------
-        name : str, optional
-            Name of the stage in metrics and in the checkpoint.
-        key_groups : int
-            Number of groups that the keys are spread over: the most tasks that can share the work.
-        layout : {"auto", "panes", "keyed"}
-            How state is laid out: as a log of partial aggregates, or an entry for each key.
-        clock : str or timedelta
-            Period of the rows that carry the wall clock to stages that need it.
-        row_log : int
-            How many late rows a minute may be logged.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
-            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
-        """
-        if name is not None:
-            _checks.text("name", name)
-            if not _NAME.fullmatch(name):
-                raise value_error("BAD_NAME", argument="name", value=repr(name))
-        return self._with(
-            "options",
-            name=name,
-            key_groups=key_groups,
-            layout=layout,
-            clock=positive("clock", clock),
-            row_log=row_log,
-        )
 
     def agg(self, *aggregates: Column) -> DataFrame:
         """Compute aggregates over each window.
@@ -337,11 +161,6 @@ class Windowed:
             raise value_error("NEEDS_TRIGGER", argument="trigger")
         with known_columns(self._df, argument):
             return _bridge.apply(self._df, spec)
-
-    def _with(self, step: str, **settings: Any) -> "Windowed":
-        if step in self._steps:
-            raise value_error("SET_TWICE", argument=step)
-        return replace(self, _spec=replace(self._spec, **settings), _steps=self._steps | {step})
 
 
 def _check_names(result: DataFrame, spec: WindowSpec) -> None:
