@@ -41,6 +41,7 @@ private object Pane {
 final class Panes(store: Store) {
   private val live = new util.TreeMap[Long, Pane]
   private val blocks = mutable.TreeMap.empty[(Long, Int), Pane]
+  private var highest = 0
 
   /** No window that is due at or before this will fire any more. */
   var firedUpTo: Long = Long.MinValue
@@ -75,11 +76,13 @@ final class Panes(store: Store) {
 
   def block(start: Long, level: Int): Option[Pane] = blocks.get((start, level))
 
-  def openBlock(start: Long, level: Int): Pane =
-    blocks.getOrElseUpdate((start, level), new Pane(start, level))
+  /** The highest level that a block of this visit has had, 0 if there was none. */
+  def highestLevel: Int = highest
 
-  /** The highest level of a block, 0 if there is none. */
-  def highestLevel: Int = blocks.keysIterator.map(_._2).maxOption.getOrElse(0)
+  def openBlock(start: Long, level: Int): Pane = {
+    highest = math.max(highest, level)
+    blocks.getOrElseUpdate((start, level), new Pane(start, level))
+  }
 
   def removeBlocksBefore(start: Long): Unit =
     blocks.rangeUntil((start, 0)).toSeq.foreach { case (at, block) =>
