@@ -80,9 +80,6 @@ class EarlySessions(StatefulProcessor):
         else:
             self.state.clear()
 
-    def close(self) -> None:
-        """Do nothing."""
-
 
 def add(sessions: list[list[Any]], at: int, v: float) -> None:
     """Add a row to the sessions that it touches, which become one."""
@@ -119,9 +116,6 @@ class Counted(StatefulProcessor):
                 yield Row(k=key[0], first=None, end=None, n=n, s=s)
                 since = 0
         self.state.update((n, s, since))
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def early_sessions(rows: DataFrame) -> DataFrame:
