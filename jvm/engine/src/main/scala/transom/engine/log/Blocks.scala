@@ -65,8 +65,7 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
     val sources = written(start, level, width)
     val block = panes.openBlock(start, level)
     val writer = panes.newRun(block)
-    val keys = new FoldedRuns(sources.flatMap(panes.cursors), folding)
-    while (keys.next()) writer.append(keys.hash, keys.key, folding.folded)
+    new FoldedRuns(sources.flatMap(panes.cursors), folding).copyTo(writer)
     writer.close()
     block
   }

@@ -112,4 +112,7 @@ final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
       true
     }
   }
+
+  /** Writes all keys that are left, each with its fold. */
+  def copyTo(writer: RunWriter): Unit = while (next()) writer.append(hash, key, folding.folded)
 }

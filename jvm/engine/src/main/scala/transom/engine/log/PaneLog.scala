@@ -36,8 +36,7 @@ final class PaneLog[T](
     panes.append(pane, segment)
     val runs = panes.crowded(pane)
     if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
-      val keys = new FoldedRuns(cursors, folding)
-      while (keys.next()) writer.append(keys.hash, keys.key, folding.folded)
+      new FoldedRuns(cursors, folding).copyTo(writer)
     }
   }
 
