@@ -178,12 +178,12 @@ object KeyedOperatorPropertiesSuite {
       new FlinkModel(assign, ends, merges, trigger, evictor, lateness)
     }
 
-    def runner(restarts: Boolean = true): KeyedRunner = new KeyedRunner(
-      contents =>
-        KeyedPlan
-          .of(window, timeline, trigger, evictor, new JsonFold(_.map(_.value)), contents, Asked)
-          .copy(allowedLateness = lateness, countsPanes = window != Global),
-      restarts)
+    def plan(contents: Contents[Row]): KeyedPlan[Row, Vector[Json]] =
+      KeyedPlan
+        .of(window, timeline, trigger, evictor, new JsonFold(_.map(_.value)), contents, Asked)
+        .copy(allowedLateness = lateness, countsPanes = window != Global)
+
+    def runner(restarts: Boolean = true): KeyedRunner = new KeyedRunner(plan, restarts)
   }
 
   private object Asked extends Conditions[Row, Vector[Json]] {

@@ -1,0 +1,158 @@
+package transom.engine.keyed
+
+import java.nio.ByteBuffer
+
+import scala.collection.mutable.ArrayBuffer
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.TimeWindow
+import transom.engine.conformance.{Json, Row}
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, Stage}
+import transom.engine.log.Slice
+import transom.engine.spec._
+
+/** Rows of several keys, each with the watermark that it met, in batches. Nothing outlasts a
+  * batch but what the store has as bytes: each batch is a restart.
+  */
+class KeyGroupPropertiesSuite extends ScalaCheckSuite {
+  import KeyGroupPropertiesSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
+
+  property("what the watermark fires does not depend on how rows are cut into batches") {
+    forAllNoShrink(stages, streams) { (stage, stream) =>
+      forAllNoShrink(cuts(stream.length)) { cuts =>
+        def cutAt(cuts: Seq[Int]) =
+          new Group(stage).play(stream, cuts, stream.last.came.watermark)
+        val (one, each, some) = (cutAt(Nil), cutAt(stream.indices), cutAt(cuts))
+        assertEquals(each, one, s"$stage, one row a batch: $stream")
+        assertEquals(some, one, s"$stage, cut at $cuts: $stream")
+      }
+    }
+  }
+
+  property("a key group gives what its keys give by themselves") {
+    forAllNoShrink(stages, streams) { (stage, stream) =>
+      val last = stream.last.came.watermark
+      val together = new Group(stage).play(stream, stream.indices, last)
+      stream.groupBy(_.key).foreach { case (key, rows) =>
+        val alone = new Group(stage).play(rows, Nil, last)
+        assertEquals(together.get(key), alone.get(key), s"$stage, key $key of $stream")
+      }
+    }
+  }
+}
+
+object KeyGroupPropertiesSuite {
+
+  final case class Keyed(key: Int, came: Came)
+
+  /** What happened to a key, in order: the windows that fired, and the rows that were late. */
+  private type Told = Map[Int, Seq[Any]]
+
+  private final class Group(stage: Stage) {
+    private val store = new MemoryKeyStore
+    private val told = ArrayBuffer.empty[(Int, Any)]
+    private var key = Array.emptyByteArray
+
+    /** @param cuts
+      *   numbers of the rows before which a batch ends
+      * @param last
+      *   how far event time comes before it ends
+      */
+    def play(stream: Seq[Keyed], cuts: Seq[Int], last: Long): Told = {
+      val ends = (cuts.filter(_ > 0) :+ stream.length).distinct
+      ends.foldLeft(0) { (from, until) =>
+        // The watermark of a batch is the one that the next row meets.
+        batch(stream.slice(from, until), stream.lift(until).fold(last)(_.came.watermark))
+        until
+      }
+      batch(Nil, Long.MaxValue)
+      assert(store.size == 0, s"$stage leaves ${store.size} entries")
+      told.groupMap(_._1)(_._2).view.mapValues(_.toSeq).toMap
+    }
+
+    private def batch(rows: Seq[Keyed], watermark: Long): Unit = {
+      val contents = new StoredRows(store, () => key)
+      val plan = stage.plan(contents)
+      val group = new KeyGroup[Row, Vector[Json]](
+        new KeyedOperator(plan, contents, Told),
+        new StateCodec(plan.fold),
+        store,
+        bytes => key = bytes,
+        forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,
+        maxHeld = 2000)
+      rows.foreach { case Keyed(number, came) =>
+        val arrival = new Arrival
+        arrival.time = came.time
+        arrival.watermark = came.watermark
+        arrival.gap = came.gap
+        arrival.windows = came.row.windows
+        val disposition = group.process(slice(number), came.row, arrival, 10)
+        if (disposition != Disposition.Taken) told += ((number, (came, disposition)))
+      }
+      group
+        .advance(rows.lastOption.fold(watermark)(_.came.watermark), watermark, Long.MinValue)
+        .foreach(identity)
+      group.save()
+    }
+
+    private object Told extends Results[Row, Vector[Json]] {
+      override def fired(window: FiredWindow, values: Vector[Json]): Unit = {
+        val bounds = TimeWindow(window.start, window.end)
+        told += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
+      }
+      override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit =
+        fired(window, rows.map(_.value).toVector)
+      override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    }
+  }
+
+  /** Rows as bytes in the store. */
+  private final class StoredRows(store: KeyStore, key: () => Array[Byte]) extends Contents[Row] {
+
+    override def put(list: Long, sequence: Long, row: Row): Unit = {
+      val bytes = ByteBuffer.allocate(16).putLong(row.time.get).putLong(row.value.long).array
+      store.putRow(key(), list, sequence, bytes)
+    }
+
+    override def get(list: Long, sequence: Long): Row = {
+      val in = ByteBuffer.wrap(store.getRow(key(), list, sequence))
+      val time = in.getLong()
+      Row(Json.parse("0"), Json.parse(in.getLong().toString), Some(time), 0L)
+    }
+
+    override def remove(list: Long, sequence: Long): Unit =
+      store.removeRow(key(), list, sequence)
+
+    override def timeOf(row: Row): Long = row.time.get
+  }
+
+  private def slice(key: Int): Slice =
+    new Slice().set(ByteBuffer.allocate(4).putInt(key).array, 0, 4)
+
+  private val streams: Gen[List[Keyed]] = for {
+    steps <- KeyedOperatorPropertiesSuite.steps.map(_.collect { case came: Came => came })
+    if steps.nonEmpty
+    keys <- Gen.listOfN(steps.length, Gen.choose(0, 3))
+  } yield keys.zip(steps).map { case (key, came) => Keyed(key, came) }
+
+  private def cuts(rows: Int): Gen[Seq[Int]] = Gen.someOf(0 until rows).map(_.sorted.toSeq)
+
+  /** Those that the watermark and the rows alone fire. */
+  private val stages: Gen[Stage] =
+    KeyedOperatorPropertiesSuite.stages.retryUntil(stage =>
+      stage.timeline == Timeline.Event && !stage.trigger.parts.exists(goesByClock))
+
+  private def goesByClock(trigger: Trigger): Boolean = trigger match {
+    case _: ProcessingTimeout => true
+    case Every(_, clock, _) => clock == TriggerClock.Processing
+    case _ => false
+  }
+}
