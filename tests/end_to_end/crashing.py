@@ -1,7 +1,7 @@
 """A query that is killed on its way: run by test_crash, a process for each of its lives.
 
-``python -m tests.end_to_end.crashing FOLDER WINDOW SINK`` reads FOLDER/input, a file a batch, and
-writes FOLDER/out. FOLDER/kills.json is a list of [place, batch]; each kill happens once.
+``python -m tests.end_to_end.crashing FOLDER WINDOW SINK LAYOUT`` reads FOLDER/input, a file a
+batch, and writes FOLDER/out. FOLDER/kills.json is a list of [place, batch]; each kill happens once.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import cast
 
 from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,6 +17,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.test_against_a_model import SCHEMA, WINDOWS, counted
+from transom.spec import Layout
 
 PARTITIONS = 2
 
@@ -62,7 +64,7 @@ def session(folder: Path) -> SparkSession:
     return transom.configure(builder).getOrCreate()
 
 
-def main(folder: Path, window: str, sink: str) -> None:
+def main(folder: Path, window: str, sink: str, layout: Layout) -> None:
     """Run the query to its end, or to a kill."""
     spark = session(folder)
     assert spark.sparkContext._jvm is not None
@@ -73,7 +75,7 @@ def main(folder: Path, window: str, sink: str) -> None:
         .parquet(str(folder / "input"))
         .withColumn("key", passing("key", folder, "input", jvm))
     )
-    pipeline = counted(WINDOWS[window][0])
+    pipeline = counted(WINDOWS[window][0], layout)
     results = pipeline(rows).withColumn("tag", passing("tag", folder, "results", jvm))
 
     def save(batch: DataFrame, batch_id: int) -> None:
@@ -95,4 +97,4 @@ def main(folder: Path, window: str, sink: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], cast("Layout", sys.argv[4]))

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end import model
 from tests.end_to_end.queries import Outcome, run_stream, state_rows
+from transom.spec import Layout
 
 SCHEMA = "key string, time timestamp, value int"
 DELAY = 4_000
@@ -89,13 +90,14 @@ def as_input(batches: list[list[model.Row]]) -> list[list[tuple[object, ...]]]:
     return [[(key, instant(time), value) for key, time, value in batch] for batch in batches]
 
 
-def counted(window: transom.Window) -> Callable[[DataFrame], DataFrame]:
+def counted(window: transom.Window, layout: Layout = "auto") -> Callable[[DataFrame], DataFrame]:
     def pipeline(rows: DataFrame) -> DataFrame:
         return (
             transom.stream(rows, time=transom.EventTime("time", delay="4 seconds"))
             .key_by("key")
             .window(window)
             .with_late_rows()
+            .options(layout=layout)
             .agg(F.count("*").alias("n"), F.sum("value").alias("total"))
         )
 
