@@ -7,7 +7,7 @@ from transom._version import __version__
 from transom.assigners import Count, Custom, Global, Session, Sliding, Window
 from transom.config import configure, jar_path
 from transom.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.functions import Context
+from transom.functions import Context, reduce
 from transom.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.inspection import explain
 from transom.stream import Stream, stream
@@ -64,6 +64,7 @@ __all__ = [
     "configure",
     "explain",
     "jar_path",
+    "reduce",
     "route",
     "stream",
     "untag",

@@ -50,10 +50,15 @@ def condition_of(argument: str, value: Condition) -> Condition:
 
 def check_delta(argument: str, value: object) -> None:
     """A function of two rows."""
+    example = "lambda old, new: new['v'] - old['v']"
+    check_binary(argument, value, f"a function of two rows, as in {example}")
+
+
+def check_binary(argument: str, value: object, expected: str) -> None:
+    """A function of two arguments."""
     try:
         inspect.signature(value).bind(None, None)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        expected = "a function of two rows, as in lambda old, new: new['v'] - old['v']"
         raise type_error(argument, value, expected) from None
 
 

@@ -1,9 +1,17 @@
-"""What functions over windows are told beside the rows."""
+"""Functions of the user's over windows: what they fold by, and what they are told."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import Row
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as F
+
+from transom._columns import Col, check_binary, check_column, column
+from transom._errors import type_error
+
+# The jar's name for it, see Reduce.scala.
+_REDUCE = "__transom_reduce"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +52,52 @@ class Context:
     pane: Row | None
     watermark: datetime | None
     clock: datetime
+
+
+def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
+    """Fold the values of a window by an expression of two of them; goes into `Windowed.agg`.
+
+    The JVM evaluates the expression: Python makes it, once. In which order values are folded is not
+    said, nor whether folded ones are the left or the right.
+
+    Parameters
+    ----------
+    col : str or Column
+        The values. Nulls are left out; a window with nothing else has a null.
+    merge : callable
+        Makes a Column of two, as in ``lambda a, b: F.greatest(a, b)``: of the type of ``col``, and
+        of nothing else than these two.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``, for a ``merge`` that is no function of two or makes no Column.
+    IllegalArgumentException
+        ``TRANSOM_AGGREGATE_UNSUPPORTED`` by `Windowed.agg`, if ``merge`` gives another type than
+        that of ``col`` or reads other columns.
+
+    Examples
+    --------
+    >>> flags = spark.createDataFrame([("a", 1), ("a", 4), ("b", 2)], "k string, flags int")
+    >>> by_k = transom.stream(flags).key_by("k").window(transom.Global())
+    >>> all_flags = transom.reduce("flags", lambda a, b: a.bitwiseOR(b)).alias("flags")
+    >>> by_k.trigger(transom.EndOfStream()).agg(all_flags).orderBy("k").show()
+    +---+------+-----+
+    |  k|window|flags|
+    +---+------+-----+
+    |  a|  NULL|    5|
+    |  b|  NULL|    2|
+    +---+------+-----+
+    """
+    check_column("col", col)
+    check_binary("merge", merge, "a function of two values, as in lambda a, b: F.greatest(a, b)")
+
+    def merged(left: Column, right: Column) -> Column:
+        both = merge(left, right)
+        if not isinstance(both, Column):
+            raise type_error("merge", both, "a function that makes a Column of two values")
+        return both
+
+    # Spark tells variables of a function the types of the arrays that it goes through.
+    values = F.array(column(col))
+    return F.call_function(_REDUCE, F.zip_with(values, values, merged))

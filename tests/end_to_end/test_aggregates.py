@@ -86,6 +86,8 @@ def in_registry(spark: SparkSession) -> set[str]:
     names, found = registry.listFunction().iterator(), set()
     while names.hasNext():
         name = names.next()
+        if name.funcName().startswith("__transom"):
+            continue
         info = registry.lookupFunction(name).get()
         if info.getGroup() == "agg_funcs" or is_aggregate(info.getClassName()):
             found.add(name.funcName())

@@ -188,6 +188,7 @@ object Aggregation {
       column: Expression => Attribute): AggregateExpression = {
     def plain(e: Expression): Expression = e match {
       case order: SortOrder => order.mapChildren(plain)
+      case lambda: LambdaFunction => lambda
       case constant if constant.foldable && !constant.containsPattern(CURRENT_LIKE) => constant
       case other => column(other)
     }
@@ -235,6 +236,8 @@ object Aggregation {
       functions.collectFirst {
         case f: PythonUDAF =>
           unsupported(f.name, "a Python function over whole groups has no partial result")
+        case reduce: Reduce if reduce.problem.isDefined =>
+          unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get)
         case f if !canBeMerged(f) =>
           unsupported(f.sql, "it cannot be computed in parts that are merged")
       }

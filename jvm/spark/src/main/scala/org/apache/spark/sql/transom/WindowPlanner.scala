@@ -107,5 +107,7 @@ object WindowPlanner {
     if (!session.experimental.extraStrategies.contains(WindowStrategy))
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
+    session.sessionState.functionRegistry
+      .createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
   }
 }

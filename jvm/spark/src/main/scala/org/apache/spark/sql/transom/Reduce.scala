@@ -1,0 +1,69 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
+import org.apache.spark.sql.catalyst.trees.BinaryLike
+import org.apache.spark.sql.types.DataType
+
+/** The values of a window folded by an expression of two of them, which is the user's.
+  *
+  * Nulls are left out, as by Spark's aggregates: the first value that is none stands for itself.
+  *
+  * @param lambda
+  *   the expression, over two variables
+  */
+final case class Reduce(child: Expression, lambda: Expression)
+    extends DeclarativeAggregate
+    with BinaryLike[Expression] {
+
+  override def left: Expression = child
+  override def right: Expression = lambda
+  override def nullable: Boolean = true
+  override def dataType: DataType = child.dataType
+  override def prettyName: String = "reduce"
+
+  private lazy val held = AttributeReference("held", dataType)()
+
+  override lazy val aggBufferAttributes: Seq[AttributeReference] = Seq(held)
+  override lazy val initialValues: Seq[Literal] = Seq(Literal.create(null, dataType))
+  override lazy val updateExpressions: Seq[Expression] = Seq(merged(held, child))
+  override lazy val mergeExpressions: Seq[Expression] = Seq(merged(held.left, held.right))
+  override lazy val evaluateExpression: Expression = held
+
+  private def merged(one: Expression, other: Expression): Expression = {
+    val LambdaFunction(body, variables, _) = lambda: @unchecked
+    val values = variables.map(_.exprId).zip(Seq(one, other)).toMap
+    val both = body.transform { case v: NamedLambdaVariable => values.getOrElse(v.exprId, v) }
+    If(IsNull(other), one, If(IsNull(one), other, both))
+  }
+
+  /** Why it cannot be computed, if it cannot. */
+  def problem: Option[String] =
+    if (lambda.dataType.asNullable != dataType.asNullable)
+      Some(
+        s"it merges two values of type ${dataType.sql} into one of type ${lambda.dataType.sql}, " +
+          "which cannot be merged further: cast what the function returns")
+    else if (lambda.references.nonEmpty)
+      Some(
+        s"its function reads ${lambda.references.map(_.name).mkString(", ")} beside the two " +
+          "values that it merges: put what it needs into the column, as a struct")
+    else None
+
+  override protected def withNewChildrenInternal(
+      newLeft: Expression,
+      newRight: Expression): Reduce =
+    copy(child = newLeft, lambda = newRight)
+}
+
+object Reduce {
+
+  /** What the Python package calls it by, with a `zip_with` of the column with itself: Spark
+    * finds out there which types the variables of the user's function have.
+    */
+  val Name = "__transom_reduce"
+
+  def of(arguments: Seq[Expression]): Expression = {
+    val Seq(ZipWith(CreateArray(Seq(child), _), _, lambda)) = arguments: @unchecked
+    Reduce(child, lambda)
+  }
+}
