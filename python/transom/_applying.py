@@ -75,7 +75,6 @@ def called(
 ) -> DataFrame:
     """The results of a function, behind the stage that yields its calls."""
     assert spec.function is not None
-    is_tagged = spec.late_rows != "no"
     run = Calls(
         name=name_of(function),
         function=function,
@@ -83,7 +82,7 @@ def called(
         in_pandas=spec.function.form == "pandas",
         keys=tuple(keys),
         has_pane=spec.pane,
-        is_tagged=is_tagged,
+        asides=spec.asides,
         returned=to_arrow_schema(spec.function.schema, timezone="UTC"),
     ).run
     front = [*calls.schema.fields[: len(keys)], calls.schema["window"]]
@@ -95,7 +94,8 @@ def called(
         for name, field in zip(names, front, strict=True)
     ]
     results = StructType([*fields, *spec.function.schema.fields])
-    if is_tagged:
+    if spec.asides:
         tag = StructField("tag", StringType())
-        results = StructType([tag, StructField("results", results), calls.schema["late"]])
+        asides = [calls.schema[name] for name in spec.asides]
+        results = StructType([tag, StructField("results", results), *asides])
     return calls.mapInArrow(run, results)

@@ -39,8 +39,8 @@ class Calls:
         The names of the keys.
     has_pane : bool
         Whether results say which of their window's they are.
-    is_tagged : bool
-        Whether late rows pass by the function, to come out beside its results.
+    asides : tuple of str
+        The columns of rows that pass by the function, to come out beside its results.
     returned : pa.Schema
         What the function has to return.
     """
@@ -51,7 +51,7 @@ class Calls:
     in_pandas: bool
     keys: tuple[str, ...]
     has_pane: bool
-    is_tagged: bool
+    asides: tuple[str, ...]
     returned: pa.Schema
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -60,10 +60,10 @@ class Calls:
         begun: list[pa.RecordBatch] = []
         for batch in batches:
             calls = batch
-            if self.is_tagged:
-                is_late = pc.is_valid(batch.column("late"))
-                yield from self._late(batch.filter(is_late))
-                calls = batch.filter(pc.invert(is_late))
+            for aside in self.asides:
+                passes = pc.is_valid(calls.column(aside))
+                yield from self._passing(aside, calls.filter(passes))
+                calls = calls.filter(pc.invert(passes))
             rows = pa.RecordBatch.from_struct_array(calls.column("row"))
             returned = _Returned()
             start = 0
@@ -127,16 +127,23 @@ class Calls:
         values = pa.concat_tables(returned.tables).combine_chunks()
         columns = [*front.columns, *(_one(column) for column in values.columns)]
         batch = pa.RecordBatch.from_arrays(columns, [*front.schema.names, *self.returned.names])
-        if self.is_tagged:
-            late = pa.nulls(batch.num_rows, calls.schema.field("late").type)
-            batch = _tagged("results", batch.to_struct_array(), late)
+        if self.asides:
+            asides = [pa.nulls(batch.num_rows, calls.schema.field(a).type) for a in self.asides]
+            batch = self._tagged("results", batch.to_struct_array(), asides)
         for start in range(0, batch.num_rows, _MOST_ROWS):
             yield batch.slice(start, _MOST_ROWS)
 
-    def _late(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _passing(self, aside: str, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if rows.num_rows:
             results = pa.struct([*self._front(rows).schema, *self.returned])
-            yield _tagged("late", pa.nulls(rows.num_rows, results), rows.column("late"))
+            asides = [rows.column(name) for name in self.asides]
+            yield self._tagged(aside, pa.nulls(rows.num_rows, results), asides)
+
+    def _tagged(self, tag: str, results: pa.Array, asides: list[pa.Array]) -> pa.RecordBatch:
+        tags = pa.array([tag] * len(results))
+        return pa.RecordBatch.from_arrays(
+            [tags, results, *asides], ["tag", "results", *self.asides]
+        )
 
     def _front(self, calls: pa.RecordBatch) -> pa.RecordBatch:
         width = len(self.keys)
@@ -159,11 +166,6 @@ class _Returned:
     @property
     def rows(self) -> int:
         return len(self.positions)
-
-
-def _tagged(tag: str, results: pa.Array, late: pa.Array) -> pa.RecordBatch:
-    tags = pa.array([tag] * len(results))
-    return pa.RecordBatch.from_arrays([tags, results, late], ["tag", "results", "late"])
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -69,6 +69,7 @@ def decode(text: str, columns: Sequence[Any]) -> WindowSpec:
                     "pane",
                     "retract",
                     "late_rows",
+                    "dead_letters",
                     "key_groups",
                     "layout",
                     "row_log",

@@ -135,6 +135,28 @@ class Steps:
         _checks.flag("partly", partly)
         return self._with("with_late_rows", late_rows="partly" if partly else "late")
 
+    def with_dead_letters(self) -> Self:
+        """Hand on the rows that no window can take, instead of only counting them.
+
+        No such row ends a query. The result then has tagged rows, as by `with_late_rows`:
+        ``dead_letters`` has the same columns as ``late``, with the ``reason``
+
+        - "no_time": the time is null,
+        - "time_out_of_range": the time is outside of the years 1 to 9999,
+        - "bad_gap": the row's own gap is null or not positive,
+        - "bad_windows": the row's own windows are null, or one does not start before it ends,
+        - "too_many_windows": they are more than 10,000,000.
+
+        ``time`` is null for the first two, ``missed_windows`` is empty, and ``watermark`` is null
+        as long as there is none.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_SET_TWICE``.
+        """
+        return self._with("with_dead_letters", dead_letters=True)
+
     def drain(self) -> Self:
         """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
 

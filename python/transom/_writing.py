@@ -81,7 +81,6 @@ LATER: Message = {
     "idle_timeout": None,
     "output_policy": None,
     "first_output_us": None,
-    "dead_letters": False,
     "watermarks": False,
 }
 LATER_OF_APPLY: Message = {"window_state": None, "key_state": None, "outputs": None}
@@ -128,6 +127,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
         "pane": spec.pane,
         "retract": spec.retract,
         "late_rows": spec.late_rows,
+        "dead_letters": spec.dead_letters,
         "key_groups": spec.key_groups,
         "layout": spec.layout,
         "clock_us": micros(spec.clock),

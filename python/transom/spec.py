@@ -56,6 +56,7 @@ class WindowSpec:
     pane: bool = False
     retract: bool = False
     late_rows: LateRows = "no"
+    dead_letters: bool = False
     name: str | None = None
     key_groups: int = 128
     layout: Layout = "auto"
@@ -69,7 +70,7 @@ class WindowSpec:
         _checks.choice("layout", self.layout, ("auto", "panes", "keyed"))
         _checks.whole_number("row_log", self.row_log, least=0)
         _checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
-        for name in ("drain", "pane", "retract"):
+        for name in ("drain", "pane", "retract", "dead_letters"):
             _checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
@@ -79,6 +80,12 @@ class WindowSpec:
         else:
             _check_trigger(self.trigger, self.window, self.time)
         _check_together(self)
+
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """The tags beside "results" that rows of the stage may have."""
+        late = () if self.late_rows == "no" else ("late",)
+        return (*late, "dead_letters") if self.dead_letters else late
 
 
 def _own_trigger(window: Window, time: Clock | None) -> Trigger | None:

@@ -24,9 +24,9 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
     Parameters
     ----------
     tagged : DataFrame
-        As `Windowed.with_late_rows` makes them.
+        As `Windowed.with_late_rows` and `Windowed.with_dead_letters` make them.
     tag : str
-        Such as "results" or "late".
+        Such as "results", "late" or "dead_letters".
 
     Raises
     ------
@@ -53,7 +53,12 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
     return tagged.where(F.col("tag") == tag).select(f"`{tag}`.*")
 
 
-def route(*, results: Writer | None = None, late: Writer | None = None) -> Writer:
+def route(
+    *,
+    results: Writer | None = None,
+    late: Writer | None = None,
+    dead_letters: Writer | None = None,
+) -> Writer:
     """Make a function for ``foreachBatch`` that hands the rows of each tag to a writer.
 
     A writer gets a DataFrame with plain columns, also if it has no rows, and the id of the batch.
@@ -70,6 +75,9 @@ def route(*, results: Writer | None = None, late: Writer | None = None) -> Write
         ``results(rows, batch_id)`` takes the plain result columns.
     late : callable, optional
         ``late(rows, batch_id)`` takes late rows, see `Windowed.with_late_rows`.
+    dead_letters : callable, optional
+        ``dead_letters(rows, batch_id)`` takes rows that no window can take, see
+        `Windowed.with_dead_letters`.
 
     Returns
     -------
@@ -88,7 +96,7 @@ def route(*, results: Writer | None = None, late: Writer | None = None) -> Write
     ...     rows.write.mode("overwrite").parquet(f"hours/batch={batch_id}")
     >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: rows.show())
     """
-    writers = {"results": results, "late": late}
+    writers = {"results": results, "late": late, "dead_letters": dead_letters}
     for tag, writer in writers.items():
         if writer is not None and not callable(writer):
             raise type_error(tag, writer, "a function of a DataFrame and a batch id")

@@ -43,8 +43,9 @@ class Windowed(Steps):
         -------
         DataFrame
             The keys, ``window`` as ``struct<start, end>``, ``pane`` and ``change`` if they were
-            asked for, and the aggregates; tagged rows after `with_late_rows`. A streaming one is
-            written in append mode, and can be windowed again.
+            asked for, and the aggregates; tagged rows after `with_late_rows` and
+            `with_dead_letters`. A streaming one is written in append or update mode, which
+            write the same rows, and can be windowed again.
 
         Raises
         ------
@@ -106,7 +107,7 @@ class Windowed(Steps):
         -------
         DataFrame
             The keys, ``window``, ``pane`` if it was asked for, and the columns of ``schema``;
-            tagged rows after `with_late_rows`.
+            tagged rows after `with_late_rows` and `with_dead_letters`.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class Windowed(Steps):
 
 
 def _check_names(result: DataFrame, spec: WindowSpec) -> None:
-    schema = result.schema if spec.late_rows == "no" else result.schema["results"].dataType
+    schema = result.schema["results"].dataType if spec.asides else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
     # Between the keys and the aggregates stand columns of ours.
@@ -182,8 +183,11 @@ def _check_keys(names: Sequence[str]) -> None:
 
 
 def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> DataFrame:
-    """Late rows as they came in, without the time that `stream` computed for the watermark."""
-    if spec.late_rows == "no" or HIDDEN_TIME not in df.columns:
+    """Rows beside results as they came in, without the time that `stream` has computed."""
+    if HIDDEN_TIME not in df.columns:
         return result
-    row = F.col("late.row").dropFields(HIDDEN_TIME)
-    return result.withColumn("late", F.col("late").withField("row", row))
+    shown = {
+        tag: F.col(tag).withField("row", F.col(f"{tag}.row").dropFields(HIDDEN_TIME))
+        for tag in spec.asides
+    }
+    return result.withColumns(shown)

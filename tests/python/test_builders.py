@@ -43,6 +43,7 @@ def test_only_a_dataframe_has_windows(df: Any) -> None:
     [
         ("allowed_lateness", {"lateness": "0 seconds"}),
         ("with_late_rows", {}),
+        ("with_dead_letters", {}),
         ("drain", {}),
         ("options", {"name": "hours"}),
         ("trigger", {"trigger": transom.AfterWatermark()}),

@@ -64,7 +64,7 @@ def calls(function: Callable[..., Any], **changed: Any) -> Calls:
         "in_pandas": False,
         "keys": ("origin",),
         "has_pane": False,
-        "is_tagged": False,
+        "asides": (),
         "returned": pa.schema([("values", pa.list_(pa.int32()))]),
     }
     return Calls(**(settings | changed))
@@ -126,7 +126,7 @@ def test_late_rows_come_out_beside_the_results() -> None:
     rows = [*of_call(0, [1, 2]), late, *of_call(1, [3])]
     out = [
         row
-        for batch in calls(values, is_tagged=True).run(batches(rows, [1, 3]))
+        for batch in calls(values, asides=("late",)).run(batches(rows, [1, 3]))
         for row in batch.to_pylist()
     ]
     assert [row["results"]["values"] for row in out if row["tag"] == "results"] == [[1, 2], [3]]

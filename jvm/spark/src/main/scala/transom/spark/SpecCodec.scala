@@ -42,7 +42,7 @@ object SpecCodec {
     if (version != Version)
       throw MessageObject.bad("version", s"it is $version, this jar reads $Version")
     m.mustBeNull("lifetime", "idle_timeout", "output_policy", "first_output_us")
-    m.mustBeFalse("dead_letters", "watermarks")
+    m.mustBeFalse("watermarks")
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
@@ -57,6 +57,7 @@ object SpecCodec {
       pane = m.boolean("pane"),
       retract = m.boolean("retract"),
       lateRows = m.choice("late_rows", lateRowsNames),
+      deadLetters = m.boolean("dead_letters"),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
       clockUs = m.long("clock_us"),
@@ -99,7 +100,7 @@ object SpecCodec {
         "pane" -> spec.pane,
         "retract" -> spec.retract,
         "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
-        "dead_letters" -> false,
+        "dead_letters" -> spec.deadLetters,
         "watermarks" -> false,
         "key_groups" -> spec.keyGroups,
         "layout" -> nameOf(spec.layout, layoutNames),

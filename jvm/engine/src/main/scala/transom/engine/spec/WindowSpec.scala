@@ -14,6 +14,8 @@ package transom.engine.spec
   *   whether results say which of their window's they are
   * @param retract
   *   whether results that have changed are taken back
+  * @param deadLetters
+  *   whether rows that no window can take are handed on
   * @param keyGroups
   *   number of groups that the keys are spread over
   * @param clockUs
@@ -35,6 +37,7 @@ final case class WindowSpec(
     pane: Boolean,
     retract: Boolean,
     lateRows: LateRows,
+    deadLetters: Boolean,
     keyGroups: Int,
     layout: Layout,
     clockUs: Long,

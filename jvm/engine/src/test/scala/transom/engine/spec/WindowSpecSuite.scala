@@ -18,6 +18,7 @@ class WindowSpecSuite extends FunSuite {
     pane = false,
     retract = false,
     lateRows = LateRows.No,
+    deadLetters = false,
     keyGroups = 128,
     layout = Layout.Auto,
     clockUs = 1000000,

@@ -26,6 +26,7 @@ object CheckpointedSpec {
     "spec.name",
     "spec.layout",
     "spec.late_rows",
+    "spec.dead_letters",
     "spec.function.schema",
     "spec.function.form",
     "spec.clock_us",

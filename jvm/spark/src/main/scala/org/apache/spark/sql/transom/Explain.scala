@@ -47,6 +47,9 @@ object Explain {
                     else describe(spec.get("evictor"), column)),
       aggregates(spec.get("function"), list),
       "late rows" -> lateRows(spec),
+      "bad rows" -> (if (spec.get("dead_letters").booleanValue)
+                       "counted, and handed on as dead letters"
+                     else "counted"),
       "drain" -> drain(spec, isStreaming),
       "layout" -> layout(stage.settings),
       "key groups" -> spec.get("key_groups").asText,

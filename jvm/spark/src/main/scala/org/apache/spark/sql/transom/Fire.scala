@@ -18,7 +18,7 @@ import transom.engine.spec.LateRows
 final class WindowProcessor(stage: WindowStage)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private lazy val fold = new SparkFold(stage)
-  @transient private lazy val lateRows = new LateOutput(stage)
+  @transient private lazy val refused = new RefusedOutput(stage)
   @transient private lazy val row = new UnsafeRow(stage.row.length)
   @transient private var store: StateStoreSegments = _
 
@@ -35,6 +35,7 @@ final class WindowProcessor(stage: WindowStage)
     var touched = false
     var judgedBy = Long.MinValue
     val late = ArrayBuffer.empty[Array[Byte]]
+    val dead = ArrayBuffer.empty[InternalRow]
     val counts = new RowCounts
     var isCounted = false
     rows.foreach { row =>
@@ -46,20 +47,21 @@ final class WindowProcessor(stage: WindowStage)
         case Exchanged.Late =>
           judgedBy = row.getLong(Exchanged.JudgedBy)
           late += payload
+        case Exchanged.Dead => dead += row.copy()
         case _ =>
           isCounted = true
           counts.add(payload)
       }
     }
-    var handedOn: Iterator[InternalRow] = Iterator.empty
+    var handedOn = dead.iterator.map(refused.dead(_, timerValues.getCurrentProcessingTimeInMs()))
     if (late.nonEmpty) {
       touched = true
-      val refused = log.join(late.map(LateRecord.read).toSeq, judgedBy)
+      val missed = log.join(late.map(LateRecord.read).toSeq, judgedBy)
       isCounted = true
-      counts.late += refused.count(!LateRecord.isPartly(_))
+      counts.late += missed.count(!LateRecord.isPartly(_))
       if (stage.lateRows != LateRows.No) {
         val now = timerValues.getCurrentProcessingTimeInMs()
-        handedOn = refused.iterator.map(handOn(_, judgedBy, now))
+        handedOn ++= missed.iterator.map(handOn(_, judgedBy, now))
       }
     }
     val yielded =
@@ -68,7 +70,7 @@ final class WindowProcessor(stage: WindowStage)
   }
 
   private def handOn(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow =
-    lateRows.row(
+    refused.late(
       LateRecord.row(late, row),
       late.time,
       judgedBy,

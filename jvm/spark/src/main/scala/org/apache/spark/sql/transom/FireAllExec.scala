@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom
 
 import scala.collection.AbstractIterator
+import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -44,18 +45,29 @@ private object FireAllExec {
     stage.layout match {
       case PaneLayout =>
         val fold = new SparkFold(stage)
+        lazy val refused = new RefusedOutput(stage)
         rows => {
           val log = new KeyGroupLog(stage, fold, new MemoryStore)
-          rows.foreach(row =>
-            log.append(
-              row.getLong(Exchanged.Place),
-              row.getBinary(Exchanged.Payload),
-              Long.MinValue))
-          log.fire(Long.MaxValue)
+          val dead = ArrayBuffer.empty[InternalRow]
+          rows.foreach { row =>
+            if (row.getInt(Exchanged.Kind) == Exchanged.Dead) dead += row.copy()
+            else
+              log.append(
+                row.getLong(Exchanged.Place),
+                row.getBinary(Exchanged.Payload),
+                Long.MinValue)
+          }
+          dead.iterator.map(refused.dead(_, System.currentTimeMillis())) ++
+            log.fire(Long.MaxValue)
         }
       case KeyedLayout =>
         val task = new KeyedTask(stage)
         rows =>
-          task.visit(new MemoryKeyStore, rows, Long.MaxValue, 0L, new RowCounts)((_, _) => ())
+          task.visit(
+            new MemoryKeyStore,
+            rows,
+            Long.MaxValue,
+            System.currentTimeMillis(),
+            new RowCounts)((_, _) => ())
     }
 }

@@ -21,7 +21,7 @@ final class KeyedTask(stage: WindowStage) {
   private val reader = new ChunkReader(stage)
   private val arrival = new Arrival
   private val placing = new Placing(stage.settings.window)
-  private lazy val lateRows = new LateOutput(stage)
+  private lazy val refused = new RefusedOutput(stage)
   private def weightOf(row: UnsafeRow): Int = fold.weightOf(row)
   private val listener: KeyListener = key => {
     results.pointAt(key)
@@ -80,11 +80,12 @@ final class KeyedTask(stage: WindowStage) {
       }
 
       private def open(row: InternalRow): Unit =
-        if (row.getInt(Exchanged.Kind) == Exchanged.Counts)
-          counts.add(row.getBinary(Exchanged.Payload))
-        else {
-          arrival.watermark = row.getLong(Exchanged.JudgedBy)
-          reader.open(row.getBinary(Exchanged.Payload))
+        row.getInt(Exchanged.Kind) match {
+          case Exchanged.Counts => counts.add(row.getBinary(Exchanged.Payload))
+          case Exchanged.Dead => results.add(refused.dead(row, nowMs))
+          case _ =>
+            arrival.watermark = row.getLong(Exchanged.JudgedBy)
+            reader.open(row.getBinary(Exchanged.Payload))
         }
 
       private def take(): Unit = {
@@ -106,7 +107,7 @@ final class KeyedTask(stage: WindowStage) {
 
       private def handOn(isPartly: Boolean): Unit =
         results.add(
-          lateRows.row(
+          refused.late(
             reader.row,
             arrival.time,
             arrival.watermark,

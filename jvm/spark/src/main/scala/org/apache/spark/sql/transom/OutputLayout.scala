@@ -14,8 +14,18 @@ final class OutputLayout(
     stageSpec: StageSpec,
     spec: WindowSpec,
     aggregation: Aggregation) {
-  private val tagged = spec.lateRows != LateRows.No && df.isStreaming
-  val row: Seq[Attribute] = if (tagged) df.queryExecution.analyzed.output else Nil
+  private val timeType = aggregation.timeType
+  private def refused(tag: String) =
+    AttributeReference(tag, RefusedOutput.schema(df.schema, timeType))()
+  private val late = if (spec.lateRows == LateRows.No) Nil else Seq(refused("late"))
+  private val dead = if (spec.deadLetters) Seq(refused("dead_letters")) else Nil
+
+  /** The columns beside results that are asked for, by tag. */
+  private val asides = late ++ dead
+
+  /** Those that hold something: all rows of a static DataFrame are on time. */
+  private val handedOn = (if (df.isStreaming) late else Nil) ++ dead
+  val row: Seq[Attribute] = if (handedOn.isEmpty) Nil else df.queryExecution.analyzed.output
 
   /** The columns of the rows that windows hand out. */
   val contents: Seq[Attribute] =
@@ -25,7 +35,6 @@ final class OutputLayout(
   private val call =
     if (spec.function.isCalled) Some(new CallColumns(contents, spec.function.takesRows)) else None
 
-  private val timeType = aggregation.timeType
   // The times of a count window's rows, which may have none.
   private val isCount = spec.window.isInstanceOf[Count]
   private val start = AttributeReference("start", timeType, nullable = isCount)()
@@ -35,17 +44,17 @@ final class OutputLayout(
     else None
   private val change =
     if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
-  private val late = AttributeReference("late", LateOutput.schema(df.schema, timeType))()
 
   /** What a window yields when it fires. */
   private val fired =
     aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
       pane ++ change ++ call.toSeq.flatMap(_.yielded)
 
-  /** What tasks yield: windows or, if late rows are handed on, either a window or a late row. */
+  /** What tasks yield: windows or, if refused rows are handed on, either a window or such a row.
+    */
   val yielded: Seq[Attribute] =
-    if (tagged) fired.map(_.newInstance().withNullability(true)) :+ late
-    else fired.map(_.newInstance())
+    if (handedOn.isEmpty) fired.map(_.newInstance())
+    else fired.map(_.newInstance().withNullability(true)) ++ handedOn
 
   private val values = AttributeMap(fired.zip(yielded).map { case (column, value) =>
     column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
@@ -83,47 +92,37 @@ final class OutputLayout(
     */
   def named(plan: LogicalPlan): LogicalPlan =
     if (call.isDefined) Project(calls(call.get), plan)
-    else if (spec.lateRows == LateRows.No) Project(results, plan)
+    else if (asides.isEmpty) Project(results, plan)
     else {
       val result = CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r))))
-      Project(if (tagged) eitherOf(result) else resultOf(result), plan)
+      val tag = handedOn.foldRight[Expression](Literal(OutputLayout.Results)) { (aside, other) =>
+        If(IsNull(aside), other, Literal(aside.name))
+      }
+      val front =
+        Seq(Alias(tag, "tag")(), Alias(unlessRefused(result), OutputLayout.Results)())
+      Project(front ++ asideColumns, plan)
     }
-
-  private def eitherOf(result: Expression): Seq[NamedExpression] = {
-    val isResult = IsNull(late)
-    val (results, lateRow) = (Literal(OutputLayout.Results), Literal(OutputLayout.Late))
-    Seq(
-      Alias(If(isResult, results, lateRow), "tag")(),
-      Alias(If(isResult, result, Literal(null, result.dataType)), OutputLayout.Results)(),
-      Alias(late, OutputLayout.Late)())
-  }
 
   /** What a function is called with: a call's rows follow each other, the last one is marked.
-    * Late rows pass between them.
+    * Refused rows pass between them.
     */
   private def calls(call: CallColumns): Seq[NamedExpression] = {
-    def ofCall(column: NamedExpression, name: String): NamedExpression = {
-      val known = computed(value(column))
-      val either =
-        if (tagged) If(IsNull(this.late), known, Literal(null, known.dataType)) else known
-      Alias(either, name)(explicitMetadata = Some(column.metadata))
-    }
+    def ofCall(column: NamedExpression, name: String): NamedExpression =
+      Alias(unlessRefused(computed(value(column))), name)(explicitMetadata =
+        Some(column.metadata))
     val (keys, others) = results.splitAt(aggregation.keyResults.length)
     val (front, values) = others.splitAt(1 + pane.size)
-    val late = if (spec.lateRows == LateRows.No) None else Some(lateOrNull)
     keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
-      (front ++ call.columns(values)).map(column => ofCall(column, column.name)) ++ late
+      (front ++ call.columns(values)).map(column => ofCall(column, column.name)) ++ asideColumns
   }
 
-  private def lateOrNull: NamedExpression =
-    Alias(if (tagged) late else Literal(null, late.dataType), OutputLayout.Late)()
+  private def unlessRefused(known: Expression): Expression =
+    handedOn.foldRight(known)((aside, known) =>
+      If(IsNull(aside), known, Literal(null, known.dataType)))
 
-  /** All rows of a static DataFrame are on time. */
-  private def resultOf(result: Expression): Seq[NamedExpression] =
-    Seq(
-      Alias(Literal(OutputLayout.Results), "tag")(),
-      Alias(result, OutputLayout.Results)(),
-      lateOrNull)
+  private def asideColumns: Seq[NamedExpression] = asides.map { aside =>
+    Alias(if (handedOn.contains(aside)) aside else Literal(null, aside.dataType), aside.name)()
+  }
 
   private def value(column: NamedExpression): Expression = column match {
     case Alias(child, _) => child
@@ -134,6 +133,7 @@ final class OutputLayout(
     spec = stageSpec,
     settings = spec,
     lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,
+    deadLetters = spec.deadLetters,
     time = aggregation.time,
     keys = aggregation.groups,
     inputs = aggregation.inputs,
@@ -159,7 +159,6 @@ final class OutputLayout(
 
 object OutputLayout {
   private val Results = "results"
-  private val Late = "late"
 
   def windowType(time: DataType): StructType =
     StructType(Seq(StructField("start", time), StructField("end", time)))

@@ -68,6 +68,7 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
   protected val toKey: UnsafeProjection = UnsafeProjection.create(stage.keys, input)
   protected val key = new Slice
   protected val counts = new RowCounts
+  protected lazy val toRow: UnsafeProjection = UnsafeProjection.create(stage.row, input)
   private val exchanged = Exchanged.projection(stage.order)
 
   protected var out: Iterator[InternalRow] = Iterator.empty
@@ -105,10 +106,31 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
     while ((out eq Iterator.empty) && rows.hasNext) {
       val row = rows.next()
       counts.in += 1
-      if (row.isNullAt(timeAt)) counts.withoutTime += 1
-      else take(row, row.getLong(timeAt) - stage.timeShift)
+      if (row.isNullAt(timeAt)) {
+        counts.withoutTime += 1
+        refuse(row, DeadLetter.NoTime)
+      } else {
+        val time = row.getLong(timeAt)
+        if (DeadLetter.isInRange(time)) take(row, time - stage.timeShift)
+        else {
+          counts.outOfRange += 1
+          refuse(row, DeadLetter.TimeOutOfRange)
+        }
+      }
     }
   }
+
+  /** Hands a row on that no window can take, if that is asked for.
+    *
+    * @param time
+    *   in microseconds, as far as it has one that can be used
+    */
+  protected final def refuse(row: InternalRow, reason: Int, time: Option[Long] = None): Unit =
+    if (stage.deadLetters) {
+      UnsafeRows.slice(toKey(row), key)
+      val record = DeadLetter.write(reason, time, toRow(row).getBytes)
+      out = Iterator.single(sent(groupOfKey, Exchanged.Dead, 0L, record))
+    }
 
   protected final def groupOfKey: Int = KeyGroups.groupOf(LateRecord.hash(key), stage.keyGroups)
 

@@ -5,7 +5,6 @@ import java.nio.{ByteBuffer, ByteOrder}
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions._
 
 import transom.engine.Grid
 import transom.engine.log.{PaneTable, SessionBounds}
@@ -25,7 +24,6 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   // A late row may still join an open session, which only its key group knows.
   private val keepsLate = tagsLate || isSession
 
-  private lazy val toRow = UnsafeProjection.create(stage.row, input)
   private val fold = new RowFold(stage, input)
   private val fresh =
     (if (isSession) new Array[Byte](SessionBounds.Size) else Array.emptyByteArray) ++ fold.initial

@@ -15,7 +15,6 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   private val tagsLate = stage.lateRows != LateRows.No
   private val placing = new Placing(stage.settings.window)
   private val toRecord = UnsafeProjection.create(stage.record, input)
-  private lazy val toRow = UnsafeProjection.create(stage.row, input)
   private val toOrder =
     if (stage.order.isEmpty) None else Some(UnsafeProjection.create(stage.order, input))
   private val record = new Slice
@@ -29,8 +28,12 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
 
   override protected def take(row: InternalRow, time: Long): Unit = {
     val known = toRecord(row)
-    if (placing.isUsable(known)) add(row, known, mayBeLate = time < judgedBy || placing.isListed)
-    else counts.withBadWindows += 1
+    placing.problem(known) match {
+      case None => add(row, known, mayBeLate = time < judgedBy || placing.isListed)
+      case Some(reason) =>
+        counts.withBadWindows += 1
+        refuse(row, reason, Some(time + stage.timeShift))
+    }
   }
 
   private def add(row: InternalRow, known: UnsafeRow, mayBeLate: Boolean): Unit = {

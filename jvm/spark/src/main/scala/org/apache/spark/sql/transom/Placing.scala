@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.util.ArrayData
 
 import transom.engine.TimeWindow
 import transom.engine.keyed.Arrival
@@ -17,29 +18,34 @@ final class Placing(window: spec.Window) {
   /** Whether rows list their windows. */
   val isListed: Boolean = window.isInstanceOf[spec.Custom]
 
-  /** Whether what a row says can be used. */
-  def isUsable(record: UnsafeRow): Boolean =
-    if (hasGap) !record.isNullAt(Column) && record.getLong(Column) > 0
-    else !isListed || !record.isNullAt(Column) && areUsable(record)
+  /** Why what a row says cannot be used, if it cannot. */
+  def problem(record: UnsafeRow): Option[Int] =
+    if (hasGap) {
+      if (!record.isNullAt(Column) && record.getLong(Column) > 0) None
+      else Some(DeadLetter.BadGap)
+    } else if (!isListed) None
+    else if (record.isNullAt(Column)) Some(DeadLetter.BadWindows)
+    else problem(record.getArray(Column))
 
   def read(record: UnsafeRow, arrival: Arrival): Unit =
     if (hasGap) arrival.gap = record.getLong(Column)
     else if (isListed) arrival.windows = windows(record)
 
-  private def areUsable(record: UnsafeRow): Boolean = {
-    val listed = record.getArray(Column)
-    listed.numElements <= spec.Hopping.MostWindowsPerRow &&
-    (0 until listed.numElements).forall { i =>
+  private def problem(listed: ArrayData): Option[Int] = {
+    def areSpans = (0 until listed.numElements()).forall { i =>
       !listed.isNullAt(i) && {
         val bounds = listed.getStruct(i, 2)
         !bounds.isNullAt(0) && !bounds.isNullAt(1) && bounds.getLong(0) < bounds.getLong(1)
       }
     }
+    if (listed.numElements() > spec.Hopping.MostWindowsPerRow) Some(DeadLetter.TooManyWindows)
+    else if (areSpans) None
+    else Some(DeadLetter.BadWindows)
   }
 
   private def windows(record: UnsafeRow): Seq[TimeWindow] = {
     val listed = record.getArray(Column)
-    (0 until listed.numElements).map { i =>
+    (0 until listed.numElements()).map { i =>
       val bounds = listed.getStruct(i, 2)
       TimeWindow(bounds.getLong(0), bounds.getLong(1))
     }.distinct

@@ -12,16 +12,18 @@ final class RowCounts {
   var latePartly: Long = 0L
   var inGaps: Long = 0L
   var withoutTime: Long = 0L
+  var outOfRange: Long = 0L
   var withBadWindows: Long = 0L
 
   def bytes: Array[Byte] =
     ByteBuffer
-      .allocate(48)
+      .allocate(56)
       .putLong(in)
       .putLong(late)
       .putLong(latePartly)
       .putLong(inGaps)
       .putLong(withoutTime)
+      .putLong(outOfRange)
       .putLong(withBadWindows)
       .array
 
@@ -33,11 +35,13 @@ final class RowCounts {
     latePartly += other.getLong()
     inGaps += other.getLong()
     withoutTime += other.getLong()
+    outOfRange += other.getLong()
     withBadWindows += other.getLong()
   }
 
   /** As a column of a visit, see [[RowCounts.schema]]. */
-  def row: InternalRow = InternalRow(in, late, latePartly, inGaps, withoutTime, withBadWindows)
+  def row: InternalRow =
+    InternalRow(in, late, latePartly, inGaps, withoutTime, outOfRange, withBadWindows)
 }
 
 object RowCounts {
@@ -48,6 +52,7 @@ object RowCounts {
       "rows_late_partly",
       "rows_in_gaps",
       "rows_without_time",
+      "rows_out_of_range",
       "rows_with_bad_windows")
   val schema: StructType = StructType(names.map(StructField(_, LongType, nullable = false)))
 }

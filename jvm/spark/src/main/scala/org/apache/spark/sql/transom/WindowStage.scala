@@ -21,7 +21,7 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
   * @param aggregates
   *   the functions, their inputs plain attributes
   * @param row
-  *   the columns of an input row, if late rows are handed on
+  *   the columns of an input row, if rows that no window took are handed on
   * @param contents
   *   the columns of the rows that windows hand out, if they do
   * @param placing
@@ -30,12 +30,13 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
   *   what tells the order in which rows arrived, if the order in which they are read does not
   * @param fired
   *   the types of the columns that its rows have: keys, start, end, the functions' results, then
-  *   pane, change, what goes with a call, and late row as far as they are asked for
+  *   pane, change, what goes with a call, late row and dead letter as far as they are asked for
   */
 final case class WindowStage(
     spec: StageSpec,
     settings: WindowSpec,
     lateRows: LateRows,
+    deadLetters: Boolean,
     time: Attribute,
     keys: Seq[Attribute],
     inputs: Seq[Attribute],
@@ -151,7 +152,7 @@ object Windows {
   * kind       what the payload is
   * place      the pane of a segment, or where rows stand in the order of their arrival
   * judged_by  the watermark that the rows met
-  * payload    a segment, a late row, counts, or rows
+  * payload    a segment, a late row, counts, rows, or a dead letter
   * }}}
   *
   * Behind them stand the columns of a row that tell the order of arrival, if there are any.
@@ -167,6 +168,7 @@ object Exchanged {
   val Late = 1
   val Counts = 2
   val Rows = 3
+  val Dead = 4
 
   private val columns = Seq(
     "group" -> IntegerType,

@@ -10,10 +10,15 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
 
-/** Late rows as a stage hands them on: in the last of its columns, the others are null. */
-final class LateOutput(stage: WindowStage) {
+/** Rows that no window took as a stage hands them on: late rows and dead letters in the last of
+  * its columns, the others are null.
+  */
+final class RefusedOutput(stage: WindowStage) {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
   private val wholeReason = if (stage.isSession) "late_session" else "late"
+  private val deadAt = stage.firedColumns - 1
+  private val lateAt = if (stage.deadLetters) deadAt - 1 else deadAt
+  private val deadRow = new UnsafeRow(stage.row.length)
 
   /** @param time
     *   of the row, and
@@ -22,22 +27,46 @@ final class LateOutput(stage: WindowStage) {
     * @param missed
     *   in instants
     */
-  def row(
+  def late(
       row: UnsafeRow,
       time: Long,
       judgedBy: Long,
       missed: Seq[engine.TimeWindow],
       isPartly: Boolean,
+      nowMs: Long): InternalRow =
+    in(
+      lateAt,
+      row,
+      if (isPartly) "late_partly" else wholeReason,
+      missed,
+      Some(time + stage.timeShift),
+      judgedBy,
+      nowMs)
+
+  /** A dead letter as it came over the exchange. */
+  def dead(exchanged: InternalRow, nowMs: Long): InternalRow = {
+    val letter = new DeadLetter(exchanged.getBinary(Exchanged.Payload))
+    val judgedBy = exchanged.getLong(Exchanged.JudgedBy)
+    in(deadAt, letter.row(deadRow), letter.reason, Nil, letter.time, judgedBy, nowMs)
+  }
+
+  private def in(
+      column: Int,
+      row: UnsafeRow,
+      reason: String,
+      missed: Seq[engine.TimeWindow],
+      time: Option[Long],
+      judgedBy: Long,
       nowMs: Long): InternalRow = {
     val columns = new GenericInternalRow(stage.firedColumns)
     columns.update(
-      stage.firedColumns - 1,
+      column,
       InternalRow(
         row.copy(),
-        UTF8String.fromString(if (isPartly) "late_partly" else wholeReason),
+        UTF8String.fromString(reason),
         ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
-        time + stage.timeShift,
-        judgedBy + stage.watermarkShift,
+        time.fold[Any](null)(Long.box),
+        if (judgedBy == Long.MinValue) null else judgedBy + stage.watermarkShift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))
@@ -45,7 +74,7 @@ final class LateOutput(stage: WindowStage) {
   }
 }
 
-object LateOutput {
+object RefusedOutput {
   def schema(row: StructType, time: DataType): StructType =
     StructType(
       Seq(
@@ -55,8 +84,8 @@ object LateOutput {
           "missed_windows",
           ArrayType(OutputLayout.windowType(time), containsNull = false),
           nullable = false),
-        StructField("time", time, nullable = false),
-        StructField("watermark", time, nullable = false),
+        StructField("time", time),
+        StructField("watermark", time),
         StructField("operator", StringType, nullable = false),
         StructField("query", StringType),
         StructField("at", TimestampType, nullable = false)))
