@@ -72,8 +72,8 @@ test-jvm: ## Run the Scala tests
 test-python: $(READY) ## Run the Python tests that need no JVM
 	$(BIN)/pytest tests/python
 
-test-e2e: $(READY) $(JAR) ## Run the tests that start real queries
-	$(BIN)/pytest tests/end_to_end
+test-e2e: $(READY) $(JAR) ## Run the tests that start real queries, in two Sparks side by side
+	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end
 
 test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
 	$(BIN)/pytest tests/packaging
