@@ -4,6 +4,7 @@
 """
 
 from transom._version import __version__
+from transom.accumulators import Accumulator, udaf
 from transom.assigners import Count, Custom, Global, Session, Sliding, Window
 from transom.config import configure, jar_path
 from transom.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
@@ -28,6 +29,7 @@ from transom.windowed import Windowed
 from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 __all__ = [
+    "Accumulator",
     "AfterClock",
     "AfterCount",
     "AfterDelta",
@@ -67,5 +69,6 @@ __all__ = [
     "reduce",
     "route",
     "stream",
+    "udaf",
     "untag",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.errors import ParseException, PySparkTypeError
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from transom._calls import Calls
@@ -36,7 +36,16 @@ def check_function(argument: str, function: object) -> bool:
 
 
 def _bad_function(argument: str, function: object) -> Exception:
-    return value_error("BAD_FUNCTION", argument=argument, value=repr(name_of(function)))
+    return value_error(
+        "BAD_FUNCTION",
+        argument=argument,
+        value=repr(name_of(function)),
+        arguments="1 or 2 arguments",
+        expected=(
+            "a function of the rows of a window or, to be told which window it is, of rows and "
+            "context"
+        ),
+    )
 
 
 def name_of(function: object) -> str:
@@ -44,30 +53,54 @@ def name_of(function: object) -> str:
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
+def check_arguments(argument: str, function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Refuses a function that cannot be called with just these arguments."""
+    try:
+        inspect.signature(function).bind(*names)
+    except TypeError:
+        raise value_error(
+            "BAD_FUNCTION",
+            argument=argument,
+            value=repr(name_of(function)),
+            arguments=f"{len(names)} arguments",
+            expected=f"it the arguments ({', '.join(['self', *names])})",
+        ) from None
+
+
 def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) -> StructType:
     """The schema of what a function returns."""
     if not isinstance(schema, str | StructType):
         raise type_error(argument, schema, "a schema as text, or a StructType")
-
-    def bad(why: object) -> Exception:
-        shown = schema if isinstance(schema, str) else schema.simpleString()
-        return value_error("BAD_SCHEMA", argument=argument, value=repr(shown), why=why)
-
-    try:
-        parsed = DataType.fromDDL(schema) if isinstance(schema, str) else schema
-        if not isinstance(parsed, StructType) or not parsed.fields:
-            raise bad("it has no columns")
-        # Not all types of Spark's can come back from Python.
-        to_arrow_schema(parsed, timezone="UTC")
-    except (ParseException, PySparkTypeError) as error:
-        raise bad(str(error).strip().split("\n")[0].removesuffix(".")) from None
+    parsed = type_of(argument, schema)
+    if not isinstance(parsed, StructType) or not parsed.fields:
+        raise _bad_schema(argument, schema, "it has no columns")
     twice = [name for name in parsed.names if parsed.names.count(name) > 1]
     if twice:
-        raise bad(f"it has two columns named {twice[0]!r}")
+        raise _bad_schema(argument, schema, f"it has two columns named {twice[0]!r}")
     for name in parsed.names:
         if name.lower() in reserved:
             raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
     return parsed
+
+
+def type_of(argument: str, kind: str | DataType) -> DataType:
+    """A type of Spark's that values from Python can have."""
+    if not isinstance(kind, str | DataType):
+        raise type_error(argument, kind, "a type as text, such as 'double', or a DataType")
+    try:
+        parsed = DataType.fromDDL(kind) if isinstance(kind, str) else kind
+        # Not all types of Spark's can come back from Python.
+        to_arrow_type(parsed, timezone="UTC")
+    except (ParseException, PySparkTypeError) as error:
+        raise _bad_schema(
+            argument, kind, str(error).strip().split("\n")[0].removesuffix(".")
+        ) from None
+    return parsed
+
+
+def _bad_schema(argument: str, schema: str | DataType, why: str) -> Exception:
+    shown = schema if isinstance(schema, str) else schema.simpleString()
+    return value_error("BAD_SCHEMA", argument=argument, value=repr(shown), why=why)
 
 
 def called(

@@ -3,7 +3,6 @@
 What comes in are the rows of many calls, one after the other, in Arrow batches that end anywhere.
 """
 
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
 
-from transom._errors import runtime_error
-from transom._returned import table_of
+from transom._failing import failed, mismatch
+from transom._returned import one_array, table_of
 from transom.functions import Context
 
 # As many as Spark's own batches have.
@@ -88,17 +87,11 @@ class Calls:
         try:
             result = self.function(*given)
         except Exception as error:
-            raised = f"{type(error).__name__}: {error}"
-            failed = runtime_error("FUNCTION_FAILED", **self._where(calls, at), problem=raised)
-            # Spark's workers tell no causes, but they do tell notes.
-            frames = error.__traceback__.tb_next if error.__traceback__ else None
-            failed.add_note("".join(traceback.format_exception(type(error), error, frames)))
-            raise failed from error
+            raise failed(self.name, self._where(calls, at), error) from error
         try:
             return table_of(result, self.returned, in_pandas=self.in_pandas)
         except ValueError as error:
-            where = self._where(calls, at)
-            raise runtime_error("FUNCTION_SCHEMA", **where, problem=error) from error
+            raise mismatch(self.name, self._where(calls, at), error) from error
 
     def _context(self, calls: pa.RecordBatch, at: int) -> Context:
         values = [_python(calls.column(i)[at].as_py()) for i in range(len(self.keys))]
@@ -110,14 +103,14 @@ class Calls:
         pane = of("pane") if self.has_pane else None
         return Context(key, of("window"), None, pane, of("watermark"), of("clock"))
 
-    def _where(self, calls: pa.RecordBatch, at: int) -> dict[str, str]:
+    def _where(self, calls: pa.RecordBatch, at: int) -> str:
         context = self._context(calls, at)
         window = context.window
         keys = ", ".join(f"{name} = {value!r}" for name, value in context.key.asDict().items())
         bounds = "a window without bounds"
         if window is not None:
             bounds = f"the window from {window.start} to {window.end}"
-        return {"function": self.name, "key": keys or "all rows", "window": bounds}
+        return f"{keys or 'all rows'}, {bounds}"
 
     def _results(self, calls: pa.RecordBatch, returned: "_Returned") -> Iterator[pa.RecordBatch]:
         """What calls have returned, behind keys, window and pane of each."""
@@ -125,7 +118,7 @@ class Calls:
             return
         front = self._front(calls).take(pa.array(returned.positions, pa.int32()))
         values = pa.concat_tables(returned.tables).combine_chunks()
-        columns = [*front.columns, *(_one(column) for column in values.columns)]
+        columns = [*front.columns, *(one_array(column) for column in values.columns)]
         batch = pa.RecordBatch.from_arrays(columns, [*front.schema.names, *self.returned.names])
         if self.asides:
             asides = [pa.nulls(batch.num_rows, calls.schema.field(a).type) for a in self.asides]
@@ -166,11 +159,6 @@ class _Returned:
     @property
     def rows(self) -> int:
         return len(self.positions)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    combined = column.combine_chunks()
-    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def _python(value: Any) -> Any:

@@ -13,8 +13,7 @@ _TEXTS = {
         "'1 hour 30 minutes', or a timedelta."
     ),
     "BAD_FUNCTION": (
-        "{argument} is {value}, which can be called with neither 1 nor 2 arguments. Give a "
-        "function of the rows of a window or, to be told which window it is, of rows and context."
+        "{argument} is {value}, which cannot be called with {arguments}. Give {expected}."
     ),
     "BAD_NAME": (
         "{argument} is {value}, which cannot be the name of a window stage: it is also that of a "
@@ -44,12 +43,12 @@ _TEXTS = {
         "classic session: SparkSession.builder.master(...) in place of remote(...)."
     ),
     "FUNCTION_FAILED": (
-        "{function} failed for {key}, {window}: {problem}. Its traceback is below. Let it return "
-        "no rows for a window that it can do nothing with."
+        "{function} failed for {where}: {problem}. Its traceback is below. Let it expect such "
+        "rows, or filter them out before."
     ),
     "FUNCTION_SCHEMA": (
-        "{function} returned something else than its schema says for {key}, {window}: {problem}. "
-        "Return a table with just the columns of the schema."
+        "{function} returned something else than its schema says for {where}: {problem}. Return "
+        "just what the schema says."
     ),
     "JAR_MISSING": (
         "The jar of transom is not at {path}. Install the wheel again, or run 'make build' in a "

@@ -36,6 +36,12 @@ def table_of(result: Any, wanted: pa.Schema, *, in_pandas: bool) -> pa.Table:
     return pa.Table.from_arrays([_cast(table, field) for field in wanted], schema=wanted)
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """The column in one piece."""
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
 def _from_pandas(result: Any) -> Any:
     import pandas as pd
 

@@ -59,17 +59,26 @@ object Aggregation {
       time: Column,
       placing: Option[Column],
       order: Seq[Column],
-      aggregates: Seq[Column]): Aggregation = {
+      aggregates: Seq[Column],
+      paneOf: Option[Expression => Expression]): Aggregation = {
     val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
     val beside = (col("*") +: time.as(TimeName) +: ordered) ++ placing.map(_.as(PlacingName))
     val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
     val analyzed = analyze(timed, keys, aggregates)
+    val parted = paneOf.fold[LogicalPlan](analyzed)(partsOfPanes(analyzed, _))
     // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
     val PhysicalAggregation(grouping, functions, results, child) =
-      ReplaceExpressions(analyzed): @unchecked
+      ReplaceExpressions(parted): @unchecked
     val keyNames = df.select(keys: _*).columns.toSeq
     val asked = if (aggregates.isEmpty) Nil else functions
     assemble(grouping, keyNames, asked, results.takeRight(aggregates.length), child)
+  }
+
+  /** Has accumulators in Python made of the rows of a key and pane, before these move. */
+  private def partsOfPanes(analyzed: Aggregate, paneOf: Expression => Expression): LogicalPlan = {
+    val time = lastInstant(analyzed.child.output.find(_.name == TimeName).get)
+    val place = Place(analyzed.groupingExpressions.map(comparable) :+ paneOf(time))
+    analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
   }
 
   /** The aggregation as Spark resolves it. Refuses what gives no single value that can be merged.
@@ -154,7 +163,7 @@ object Aggregation {
 
   /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes.
     */
-  private def comparable(key: Attribute): Expression =
+  private def comparable(key: Expression): Expression =
     CollationKey.injectCollationKey(normal(key))
 
   /** One of the values that are equal to Spark, but for strings that are equal by their
@@ -207,7 +216,7 @@ object Aggregation {
   }
 
   /** Microseconds; of a window its last instant, at which `window_time` stands (features 72). */
-  private def lastInstant(time: Attribute): Expression = time.dataType match {
+  private def lastInstant(time: Expression): Expression = time.dataType match {
     case window: StructType =>
       val end = GetStructField(time, 1)
       Subtract(PreciseTimestampConversion(end, window(1).dataType, LongType), Literal(1L))

@@ -60,8 +60,15 @@ final class OutputLayout(
     column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
   })
 
+  private val nullableValues = AttributeMap(fired.zip(yielded))
+
   private def computed(column: Expression): Expression =
-    column.transform { case a: Attribute => values.getOrElse(a, a) }
+    column.transform {
+      // Spark calls Python for all rows, whatever stands around the call: for late rows too.
+      case udf: PythonUDF =>
+        udf.mapChildren(_.transform { case a: Attribute => nullableValues.getOrElse(a, a) })
+      case a: Attribute => values.getOrElse(a, a)
+    }
 
   /** The columns of a result. */
   private def results: Seq[NamedExpression] = {

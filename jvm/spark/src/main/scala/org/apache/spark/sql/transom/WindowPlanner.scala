@@ -4,7 +4,8 @@ import java.util.UUID
 
 import org.apache.spark.sql.{Column, DataFrame, Encoders, Row}
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
-import org.apache.spark.sql.catalyst.expressions.AttributeReference
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
@@ -40,7 +41,8 @@ object WindowPlanner {
       time,
       placing,
       order,
-      spec.function.aggregateColumns.map(columns))
+      spec.function.aggregateColumns.map(columns),
+      paneOf(spec, df.isStreaming))
     val layout = new OutputLayout(df, stageSpec, spec, aggregation)
     val operator = UUID.randomUUID().toString
     val needed =
@@ -55,6 +57,17 @@ object WindowPlanner {
     if (df.isStreaming) streaming(session, layout, packed)
     else static(session, layout, packed)
   }
+
+  /** The pane of a time, if rows of one key and pane are in the same windows and late together.
+    * Rows of a session are late one by one.
+    */
+  private def paneOf(spec: WindowSpec, isStreaming: Boolean): Option[Expression => Expression] =
+    if (Layouts.of(spec) == KeyedLayout || isStreaming && Windows.areSessions(spec.window)) None
+    else {
+      val windows = Literal(Windows.of(spec.window), ObjectType(classOf[Windows]))
+      val shift = Literal(Windows.timeShift(spec.window))
+      Some(time => Invoke(windows, "paneOf", LongType, Seq(Subtract(time, shift))))
+    }
 
   private def streaming(
       session: SparkSession,
@@ -107,7 +120,9 @@ object WindowPlanner {
     if (!session.experimental.extraStrategies.contains(WindowStrategy))
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
-    session.sessionState.functionRegistry
-      .createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
+    val registry = session.sessionState.functionRegistry
+    registry.createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
+    registry.createOrReplaceTempFunction(Parts.Name, Parts.of, "built-in")
+    registry.createOrReplaceTempFunction(Place.Name, Place.of, "built-in")
   }
 }

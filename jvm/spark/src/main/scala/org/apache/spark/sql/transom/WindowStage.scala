@@ -58,10 +58,8 @@ final case class WindowStage(
     */
   val watermarkShift: Long = if (Windows.includeEnd(settings.window)) 1L else 0L
 
-  /** What is subtracted from the time of each row: with that tick, windows of a grid include
-    * their end instead of their start. A session starts at a row.
-    */
-  val timeShift: Long = if (settings.window.isInstanceOf[GridWindow]) watermarkShift else 0L
+  /** What is subtracted from the time of each row. */
+  val timeShift: Long = Windows.timeShift(settings.window)
 
   val layout: StageLayout = Layouts.of(settings)
 
@@ -138,6 +136,12 @@ object Windows {
     case session: spec.DynamicSession => session.closed == spec.Closed.Right
     case _ => false
   }
+
+  /** What is subtracted from a row's time: with a tick, windows of a grid include their end
+    * instead of their start. A session starts at a row.
+    */
+  def timeShift(window: spec.Window): Long =
+    if (window.isInstanceOf[GridWindow] && includeEnd(window)) 1L else 0L
 
   def areSessions(window: spec.Window): Boolean = window match {
     case _: spec.Session | _: spec.DynamicSession => true

@@ -1,0 +1,161 @@
+"""Aggregates of the user's, in Python."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
+from pyspark.sql.types import DataType, StructType
+
+from transom._accumulating import Accumulation
+from transom._applying import check_arguments, schema_of, type_of
+from transom._columns import Col, check_column, column, text_of
+from transom._errors import type_error
+
+A = TypeVar("A")
+
+# The jar's names, see Parts.scala.
+_PLACE = "__transom_place"
+_PARTS = "__transom_parts"
+
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "init": (),
+    "add": ("acc", "rows"),
+    "merge": ("left", "right"),
+    "result": ("acc",),
+}
+
+
+class Accumulator(ABC, Generic[A]):
+    """An aggregate written in Python, for `udaf`.
+
+    It sees rows in Arrow tables, many at a time, never one by one. An accumulator ``A`` is a tuple
+    of the values that `state` names. It is made of some rows of a window; those of a window are
+    merged. In which order, and of which rows each is made, is not said.
+
+    Its methods should be functions of what they are given: they are called in other processes, and
+    again when Spark repeats a task.
+
+    Attributes
+    ----------
+    state : str or StructType
+        Names and types of the values of an accumulator.
+
+    Examples
+    --------
+    >>> import pyarrow.compute as pc
+    >>> class Mean(transom.Accumulator[tuple[float, int]]):
+    ...     state = "total double, n long"
+    ...     def init(self):
+    ...         return 0.0, 0
+    ...     def add(self, acc, rows):
+    ...         column = rows["delay"]
+    ...         return acc[0] + (pc.sum(column).as_py() or 0.0), acc[1] + pc.count(column).as_py()
+    ...     def merge(self, left, right):
+    ...         return left[0] + right[0], left[1] + right[1]
+    ...     def result(self, acc):
+    ...         return acc[0] / acc[1] if acc[1] else None
+    >>> rows = spark.createDataFrame([("JFK", 12), ("JFK", 40)], "origin string, delay int")
+    >>> by_origin = transom.stream(rows).key_by("origin").window(transom.Global())
+    >>> mean = transom.udaf(Mean(), "delay", returns="double").alias("mean")
+    >>> by_origin.trigger(transom.EndOfStream()).agg(mean, F.count("*").alias("n")).show()
+    +------+------+----+---+
+    |origin|window|mean|  n|
+    +------+------+----+---+
+    |   JFK|  NULL|26.0|  2|
+    +------+------+----+---+
+    """
+
+    state: ClassVar[str | StructType]
+
+    @abstractmethod
+    def init(self) -> A:
+        """The accumulator of no rows."""
+
+    @abstractmethod
+    def add(self, acc: A, rows: pa.Table) -> A:
+        """The accumulator with rows added, one or more."""
+
+    @abstractmethod
+    def merge(self, left: A, right: A) -> A:
+        """The accumulator of the rows of both."""
+
+    @abstractmethod
+    def result(self, acc: A) -> Any:
+        """What the window gives."""
+
+    def remove(self, acc: A, rows: pa.Table) -> A:
+        """The accumulator with rows taken away again.
+
+        Optional, and not called in this version: no window takes rows out of an accumulator.
+        """
+        raise NotImplementedError
+
+
+def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> Column:
+    """Aggregate by an accumulator written in Python; goes into `Windowed.agg`.
+
+    Windows that fire by the watermark get accumulators that were made before rows are exchanged:
+    one for each key and pane of an Arrow batch. Others, and sessions of streams, get the rows, and
+    keep them.
+
+    Parameters
+    ----------
+    accumulator : Accumulator
+        What is done.
+    *cols : str or Column
+        The columns of the tables that it is given, under their names.
+    returns : DataType or str
+        The type of its results.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_SCHEMA`` for the accumulator's ``state`` and for ``returns``,
+        ``TRANSOM_BAD_FUNCTION`` for methods with other arguments.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkRuntimeError
+        While the query runs, ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises, and
+        ``TRANSOM_FUNCTION_SCHEMA`` if it returns something else than ``state`` and ``returns`` say.
+    """
+    given: object = accumulator
+    if not isinstance(given, Accumulator):
+        expected = "an instance of a class that extends transom.Accumulator"
+        raise type_error("accumulator", accumulator, expected)
+    if not cols:
+        raise type_error("cols", cols, "at least one column that the accumulator is to see")
+    for named in cols:
+        check_column("cols", named)
+    name = type(accumulator).__qualname__
+    for method, arguments in _ARGUMENTS.items():
+        check_arguments(method, getattr(accumulator, method), arguments)
+    declared: Any = getattr(accumulator, "state", None)
+    state = schema_of("state", declared, ())
+    result = type_of("returns", returns)
+    run = Accumulation(
+        name=name,
+        accumulator=accumulator,
+        state=to_arrow_schema(state, timezone="UTC"),
+        returned=to_arrow_type(result, timezone="UTC"),
+    )
+
+    def parts(place: pa.Array, rows: pa.Array) -> pa.Array:
+        return run.parts(place, rows)
+
+    def results(collected: pa.Array) -> pa.Array:
+        return run.results(collected)
+
+    rows = F.struct(*(column(named) for named in cols))
+    made = _over_arrays(parts, state)(F.call_function(_PLACE), rows)
+    whole = _over_arrays(results, result)(F.call_function(_PARTS, made, rows))
+    return whole.alias(f"{name}({', '.join(text_of(named) for named in cols)})")
+
+
+def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Callable[..., Column]:
+    made: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]
+    return made
