@@ -7,7 +7,9 @@ import transom.engine.TimeWindow
   */
 final class Arrival {
 
-  /** Its time in force, or `Arrival.NoTime`. */
+  /** Its time in force, or `Arrival.NoTime`. Where windows go by the wall clock, that is its
+    * time.
+    */
   var time: Long = Arrival.NoTime
 
   /** The watermark that it met: nothing before it was still to come. */

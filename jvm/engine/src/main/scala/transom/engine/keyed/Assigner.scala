@@ -29,9 +29,6 @@ sealed abstract class Assigner {
 
   /** Whether windows that only touch become one too. */
   def isInclusive: Boolean = true
-
-  protected final def timeOf(row: Arrival): Long =
-    if (timeline == Timeline.Clock) row.clock else row.time
 }
 
 object Assigner {
@@ -55,7 +52,7 @@ object Assigner {
 final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
-    val pane = grid.paneOf(timeOf(row))
+    val pane = grid.paneOf(row.time)
     if (pane != Grid.NoPane) {
       var window = grid.firstWindow(pane, Long.MinValue)
       while (window != null && grid.holds(window, pane)) {
@@ -86,7 +83,7 @@ final class SessionAssigner(
   private val fixed = gap.getOrElse(0L)
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
-    windows += Sessions.windowOf(timeOf(row), if (isFixed) fixed else row.gap)
+    windows += Sessions.windowOf(row.time, if (isFixed) fixed else row.gap)
 
   override def isMerging: Boolean = true
 }

@@ -17,11 +17,11 @@ import scala.collection.AbstractIterator
   * entry  keys, each: length int, bytes
   * }}}
   */
-private[keyed] final class DueList(store: KeyStore) {
+private[keyed] final class DueList(store: DueStore) {
   private val added = new TreeMap[Long, ByteArrayOutputStream]
   private var number = 0L
   private var earliest = Long.MaxValue
-  private val saved = store.dueNotes
+  private val saved = store.notes
   if (saved != null) read(saved)
 
   /** When the first key is due, `Long.MaxValue` for never. */
@@ -47,13 +47,13 @@ private[keyed] final class DueList(store: KeyStore) {
     else {
       flush()
       earliest = Long.MaxValue
-      store.dues
+      store.entries
         .takeWhile { entry =>
           if (entry.due > until) note(entry.due)
           entry.due <= until
         }
         .flatMap { entry =>
-          store.removeDue(entry.due, entry.number)
+          store.remove(entry.due, entry.number)
           DueList.keysOf(entry.keys)
         }
     }
@@ -66,15 +66,15 @@ private[keyed] final class DueList(store: KeyStore) {
 
   def save(): Unit = {
     flush()
-    if (earliest == Long.MaxValue) { if (store.dueNotes != null) store.removeDueNotes() }
+    if (earliest == Long.MaxValue) { if (store.notes != null) store.removeNotes() }
     else {
       val notes = ByteBuffer.allocate(17).put(DueList.Version).putLong(number).putLong(earliest)
-      if (!Arrays.equals(saved, notes.array)) store.saveDueNotes(notes.array)
+      if (!Arrays.equals(saved, notes.array)) store.saveNotes(notes.array)
     }
   }
 
   private def put(due: Long, keys: ByteArrayOutputStream): Unit = {
-    store.putDue(due, number, keys.toByteArray)
+    store.put(due, number, keys.toByteArray)
     number += 1
   }
 

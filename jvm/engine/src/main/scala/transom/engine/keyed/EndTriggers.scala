@@ -88,7 +88,7 @@ final class AfterWatermarkLogic[R, A](
 }
 
 /** When the wall clock passes the end of the window, and at any other call by the clock (flink.md
-  * 5.2).
+  * 5.2). Windows in event time that are open when the input ends fire then.
   */
 final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
 
@@ -103,7 +103,9 @@ final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
       timeline: Timeline,
       due: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Clock) TriggerResult.Fire else TriggerResult.Continue
+    if (timeline == Timeline.Clock || window.watermark >= GlobalGrid.EndOfTime) {
+      TriggerResult.Fire
+    } else TriggerResult.Continue
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
     if (window.end > window.clock) window.addTimer(Timeline.Clock, window.end)

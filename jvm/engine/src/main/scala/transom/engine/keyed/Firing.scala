@@ -26,8 +26,8 @@ private[keyed] final class Occasion {
     this.timeline = timeline
     this.due = due
     cause =
-      if (timeline == Timeline.Clock) Cause.Clock
-      else if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
+      if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
+      else if (timeline == Timeline.Clock) Cause.Clock
       else Cause.Watermark
   }
 }

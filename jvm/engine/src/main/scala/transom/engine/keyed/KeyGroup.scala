@@ -27,15 +27,18 @@ final class KeyGroup[R, A <: AnyRef](
     forgetsAtEnd: Boolean,
     maxHeld: Long = KeyGroup.MaxHeld) {
 
+  import KeyGroup.Never
+
   private val held = new LinkedHashMap[KeyBytes, HeldKey[A]]
-  private val dues = new DueList(store)
+  private val watermarkDues = new DueList(store.watermarkDues)
+  private val clockDues = new DueList(store.clockDues)
   private val sought = new KeyBytes
   private var latest: HeldKey[A] = _
   private var takesRows = true
   private var bytes = 0L
 
   /** The watermark at which something is due, `Long.MaxValue` for never. */
-  def nextDue: Long = dues.first
+  def nextDue: Long = watermarkDues.first
 
   /** Takes a row.
     *
@@ -57,19 +60,26 @@ final class KeyGroup[R, A <: AnyRef](
     *
     * @param arrived
     *   the watermark that the rows met
+    * @param hasTicked
+    *   whether the clock is that of all keys; if not, it is that of the rows alone
     */
-  def advance(arrived: Long, watermark: Long, clock: Long): Iterator[Unit] = {
+  def advance(arrived: Long, watermark: Long, clock: Long, hasTicked: Boolean): Iterator[Unit] = {
     takesRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
-    def due = dues.take(watermark).flatMap(load)
+    def due = watermarkDues.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
+    // When the input ends there is nothing more to wait for.
+    val ticked =
+      if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
+    def dueByClock = clockDues.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
-    (withRows ++ due ++ all).map(move(_, arrived, watermark, clock))
+    (withRows ++ due ++ dueByClock ++ all).map(move(_, arrived, watermark, clock))
   }
 
   /** Writes what has changed. */
   def save(): Unit = {
     flush()
-    dues.save()
+    watermarkDues.save()
+    clockDues.save()
   }
 
   private def isEnd(watermark: Long): Boolean =
@@ -82,7 +92,8 @@ final class KeyGroup[R, A <: AnyRef](
       one.isChanged = true
       operator.endBatch(one.state, arrived, clock)
     }
-    if (one.state.nextDue <= watermark || isEnd(watermark)) {
+    val isDue = one.state.nextDue <= watermark || one.state.nextClockDue <= clock
+    if (isDue || isEnd(watermark)) {
       one.isChanged = true
       operator.advance(one.state, watermark, clock)
     }
@@ -106,9 +117,7 @@ final class KeyGroup[R, A <: AnyRef](
   private def load(key: Array[Byte]): Option[HeldKey[A]] = {
     if (bytes > maxHeld) flush()
     sought.set(key, 0, key.length)
-    val found = Option(held.get(sought)).orElse(Option(store.get(key)).map(hold(key, _)))
-    found.foreach(_.listed = Long.MaxValue)
-    found
+    Option(held.get(sought)).orElse(Option(store.get(key)).map(hold(key, _)))
   }
 
   private def hold(key: Array[Byte], stored: Array[Byte]): HeldKey[A] = {
@@ -134,13 +143,17 @@ final class KeyGroup[R, A <: AnyRef](
       if (one.isChanged) store.put(one.key, codec.encode(one.state))
       // A key that is written early waits for the end of its batch.
       val due = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextDue
-      if (due < one.listed) dues.add(due, one.key)
-      if (forgetsAtEnd) dues.note(GlobalGrid.EndOfTime)
+      if (due < one.watermarkListed) watermarkDues.add(due, one.key)
+      if (one.state.nextClockDue < one.clockListed)
+        clockDues.add(one.state.nextClockDue, one.key)
+      if (forgetsAtEnd) watermarkDues.note(GlobalGrid.EndOfTime)
     }
 }
 
 object KeyGroup {
   val MaxHeld: Long = 64L << 20
+
+  private val Never = Long.MaxValue
 
   // What the objects of a key and of a window take up, beside the bytes of its state.
   private val KeyWeight = 200L
@@ -157,8 +170,9 @@ private final class HeldKey[A <: AnyRef](
     val state: KeyState[A],
     val isStored: Boolean) {
 
-  /** When the list of dues has it looked at: then, or before. */
-  var listed: Long = state.nextDue
+  /** When the lists of dues have it looked at: then, or before. */
+  var watermarkListed: Long = state.nextDue
+  var clockListed: Long = state.nextClockDue
 
   /** Whether the store's state is not the one at hand. */
   var isChanged: Boolean = false

@@ -7,17 +7,11 @@ import scala.jdk.CollectionConverters._
 /** Where the keys of one key group live: Spark's state, or memory. */
 trait KeyStore {
 
-  /** What the list of dues notes of itself, null if it notes nothing. */
-  def dueNotes: Array[Byte]
-  def saveDueNotes(notes: Array[Byte]): Unit
-  def removeDueNotes(): Unit
+  /** What is due at a watermark. */
+  def watermarkDues: DueStore
 
-  /** Keys to look at when `due` has come. A number tells entries of one time apart. */
-  def putDue(due: Long, number: Long, keys: Array[Byte]): Unit
-  def removeDue(due: Long, number: Long): Unit
-
-  /** In the order of time. Entries may be put and removed meanwhile. */
-  def dues: Iterator[DueKeys]
+  /** What is due by the wall clock. */
+  def clockDues: DueStore
 
   /** The state of a key, null if it has none. */
   def get(key: Array[Byte]): Array[Byte]
@@ -33,27 +27,32 @@ trait KeyStore {
   def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit
 }
 
-/** An entry of the list of dues. */
+/** Where a list of dues lives. */
+trait DueStore {
+
+  /** What the list notes of itself, null if it notes nothing. */
+  def notes: Array[Byte]
+  def saveNotes(notes: Array[Byte]): Unit
+  def removeNotes(): Unit
+
+  /** Keys to look at when `due` has come. A number tells entries of one time apart. */
+  def put(due: Long, number: Long, keys: Array[Byte]): Unit
+  def remove(due: Long, number: Long): Unit
+
+  /** In the order of time. Entries may be put and removed meanwhile. */
+  def entries: Iterator[DueKeys]
+}
+
+/** An entry of a list of dues. */
 final case class DueKeys(due: Long, number: Long, keys: Array[Byte])
 
 /** A store that lasts as long as one query over a static DataFrame, or one test. */
 final class MemoryKeyStore extends KeyStore {
   private val states = new HashMap[KeyBytes, Array[Byte]]
-  private val due = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
   private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
-  private var notes: Array[Byte] = _
 
-  override def dueNotes: Array[Byte] = notes
-  override def saveDueNotes(notes: Array[Byte]): Unit = this.notes = notes
-  override def removeDueNotes(): Unit = notes = null
-
-  override def putDue(due: Long, number: Long, keys: Array[Byte]): Unit =
-    this.due.put((due, number), keys): Unit
-  override def removeDue(due: Long, number: Long): Unit = this.due.remove((due, number)): Unit
-  override def dues: Iterator[DueKeys] = {
-    val now = new TreeMap(due)
-    now.asScala.iterator.map { case ((due, number), keys) => DueKeys(due, number, keys) }
-  }
+  override val watermarkDues: MemoryDueStore = new MemoryDueStore
+  override val clockDues: MemoryDueStore = new MemoryDueStore
 
   override def get(key: Array[Byte]): Array[Byte] = states.get(KeyBytes.of(key))
   override def put(key: Array[Byte], state: Array[Byte]): Unit =
@@ -70,5 +69,25 @@ final class MemoryKeyStore extends KeyStore {
     rows.remove((KeyBytes.of(key), list, sequence)): Unit
 
   /** How many entries are held. */
-  def size: Int = states.size + due.size + rows.size + (if (notes == null) 0 else 1)
+  def size: Int = states.size + rows.size + watermarkDues.size + clockDues.size
+}
+
+/** A list of dues that lasts no longer than that. */
+final class MemoryDueStore extends DueStore {
+  private val due = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
+  private var noted: Array[Byte] = _
+
+  override def notes: Array[Byte] = noted
+  override def saveNotes(notes: Array[Byte]): Unit = noted = notes
+  override def removeNotes(): Unit = noted = null
+
+  override def put(due: Long, number: Long, keys: Array[Byte]): Unit =
+    this.due.put((due, number), keys): Unit
+  override def remove(due: Long, number: Long): Unit = this.due.remove((due, number)): Unit
+  override def entries: Iterator[DueKeys] = {
+    val now = new TreeMap(due)
+    now.asScala.iterator.map { case ((due, number), keys) => DueKeys(due, number, keys) }
+  }
+
+  def size: Int = due.size + (if (noted == null) 0 else 1)
 }

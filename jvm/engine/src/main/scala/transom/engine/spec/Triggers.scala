@@ -9,6 +9,9 @@ sealed trait Trigger {
   /** Whether it says itself what happens at the end of a window. */
   def isForEnds: Boolean = false
 
+  /** Whether it fires by the wall clock. */
+  def isOnClock: Boolean = false
+
   /** The triggers inside it. */
   def nested: Seq[Trigger] = Nil
 
@@ -38,6 +41,8 @@ final case class AfterWatermark(
 case object AfterClock extends Trigger {
 
   override def isForEnds: Boolean = true
+
+  override def isOnClock: Boolean = true
 }
 
 /** Once, when the window takes no more late rows either. */
@@ -70,6 +75,8 @@ final case class Every(
     extends Trigger {
 
   Check.positive("interval_us", intervalUs)
+
+  override def isOnClock: Boolean = clock == TriggerClock.Processing
 }
 
 /** What a trigger tells the time by. */
@@ -115,6 +122,8 @@ final case class ProcessingTimeout(
 
   Check.positive("after_us", afterUs)
   Check.isInside("trigger", trigger)
+
+  override def isOnClock: Boolean = true
 
   override def canMerge: Boolean = false
 

@@ -50,6 +50,12 @@ final case class WindowSpec(
   checkTrigger()
   checkTogether()
 
+  /** Whether anything happens because the wall clock has moved on. */
+  def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
+    case Global | _: Count => false
+    case _ => time.contains(ProcessingTime)
+  })
+
   private def checkTrigger(): Unit = {
     def byWatermark(part: Trigger): Boolean = part match {
       case _: AfterWatermark | Every(_, TriggerClock.Event, _) => true

@@ -28,12 +28,14 @@ final class KeyedRunner(
     */
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = rows.filter { row =>
     val arrival = new Arrival
-    arrival.time = row.time.getOrElse(Arrival.NoTime)
     arrival.watermark = watermark
     arrival.clock = row.clock
     arrival.gap = row.gap
     arrival.windows = row.windows
     val key = keys.getOrElseUpdate(row.key.value, new OneKey(row.key))
+    arrival.time =
+      if (key.plan.assigner.timeline == Timeline.Clock) row.clock
+      else row.time.getOrElse(Arrival.NoTime)
     val disposition = key.run { (operator, state) =>
       // A key that is new has missed the last tick, which lies ahead of what clocks show.
       operator.advance(state, Long.MinValue, clock)

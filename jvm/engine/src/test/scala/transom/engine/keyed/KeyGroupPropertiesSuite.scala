@@ -98,7 +98,11 @@ object KeyGroupPropertiesSuite {
         if (disposition != Disposition.Taken) told += ((number, (came, disposition)))
       }
       group
-        .advance(rows.lastOption.fold(watermark)(_.came.watermark), watermark, Long.MinValue)
+        .advance(
+          rows.lastOption.fold(watermark)(_.came.watermark),
+          watermark,
+          Long.MinValue,
+          hasTicked = false)
         .foreach(identity)
       group.save()
     }

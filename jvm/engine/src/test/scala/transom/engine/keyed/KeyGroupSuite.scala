@@ -14,7 +14,11 @@ import transom.engine.spec._
 class KeyGroupSuite extends FunSuite {
 
   /** A key group that lives in a store alone from one batch to the next. */
-  private final class Group(window: Window, trigger: Trigger, maxHeld: Long = 1L << 20) {
+  private final class Group(
+      window: Window,
+      trigger: Trigger,
+      maxHeld: Long = 1L << 20,
+      timeline: Timeline = Timeline.Event) {
     val store = new CountingStore
     val results = ArrayBuffer.empty[(Int, Long, Seq[Long])]
     private var key = 0
@@ -22,7 +26,7 @@ class KeyGroupSuite extends FunSuite {
     private val contents = new MemoryContents[Row] {
       override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
     }
-    private val plan = KeyedPlan.of(window, Timeline.Event, trigger, None, fold, contents, null)
+    private val plan = KeyedPlan.of(window, timeline, trigger, None, fold, contents, null)
     private val operator = new KeyedOperator(
       plan,
       contents,
@@ -35,7 +39,19 @@ class KeyGroupSuite extends FunSuite {
     private val codec = new StateCodec(fold)
 
     /** Rows of (key, time), their values their times. */
-    def batch(rows: Seq[(Int, Long)], arrived: Long, watermark: Long): Long = {
+    def batch(rows: Seq[(Int, Long)], arrived: Long, watermark: Long): Long =
+      batch(rows, arrived, watermark, Long.MinValue, hasTicked = false)
+
+    /** Rows of keys, all that they have is the clock's. */
+    def onClock(keys: Seq[Int], clock: Long, hasTicked: Boolean): Unit =
+      batch(keys.map(_ -> clock), Long.MinValue, Long.MinValue, clock, hasTicked): Unit
+
+    private def batch(
+        rows: Seq[(Int, Long)],
+        arrived: Long,
+        watermark: Long,
+        clock: Long,
+        hasTicked: Boolean): Long = {
       val group = new KeyGroup[Row, Vector[Json]](
         operator,
         codec,
@@ -47,10 +63,11 @@ class KeyGroupSuite extends FunSuite {
         val arrival = new Arrival
         arrival.time = time
         arrival.watermark = arrived
+        arrival.clock = clock
         val row = Row(Json.parse("0"), Json.parse(time.toString), Some(time), 0L, 0L)
         group.process(slice(key), row, arrival, 10)
       }
-      group.advance(arrived, watermark, Long.MinValue).foreach(_ => ())
+      group.advance(arrived, watermark, clock, hasTicked).foreach(_ => ())
       group.save()
       group.nextDue
     }
@@ -64,13 +81,8 @@ class KeyGroupSuite extends FunSuite {
     var gets = 0
     var puts = 0
     def size: Int = store.size
-    override def dueNotes: Array[Byte] = store.dueNotes
-    override def saveDueNotes(notes: Array[Byte]): Unit = store.saveDueNotes(notes)
-    override def removeDueNotes(): Unit = store.removeDueNotes()
-    override def putDue(due: Long, number: Long, keys: Array[Byte]): Unit =
-      store.putDue(due, number, keys)
-    override def removeDue(due: Long, number: Long): Unit = store.removeDue(due, number)
-    override def dues: Iterator[DueKeys] = store.dues
+    override def watermarkDues: DueStore = store.watermarkDues
+    override def clockDues: DueStore = store.clockDues
     override def get(key: Array[Byte]): Array[Byte] = {
       gets += 1
       store.get(key)
@@ -113,6 +125,21 @@ class KeyGroupSuite extends FunSuite {
     assertEquals(group.results.toSeq, Nil)
     assertEquals(group.batch(Nil, 10, 15), Long.MaxValue)
     assertEquals(group.results.toSeq, Seq((1, 15L, Seq(0L, 5L))))
+    assertEquals(group.store.size, 0)
+  }
+
+  test("the clock moves all keys when it ticks, else those with rows") {
+    val group = new Group(Tumbling(10), AfterClock, timeline = Timeline.Clock)
+    group.onClock(Seq(1, 2), clock = 3, hasTicked = false)
+    group.onClock(Seq(1), clock = 12, hasTicked = false)
+    assertEquals(group.results.toSeq, Seq((1, 10L, Seq(3L))))
+    group.store.gets = 0
+    group.onClock(Nil, clock = 13, hasTicked = true)
+    assertEquals(group.results.toSeq.tail, Seq((2, 10L, Seq(3L))))
+    // The first is looked at in vain: it was put off.
+    assertEquals(group.store.gets, 2)
+    group.onClock(Nil, clock = 20, hasTicked = true)
+    assertEquals(group.results.toSeq.last, (1, 20L, Seq(12L)))
     assertEquals(group.store.size, 0)
   }
 

@@ -103,6 +103,21 @@ class KeyedOperatorSuite extends FunSuite {
       Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Watermark)))
   }
 
+  test("in event time what waits for the wall clock fires at the latest when the input ends") {
+    def waiting() = {
+      val stage = runner(Tumbling(10), AfterClock)(_.copy(countsPanes = true))
+      take(stage, 0, 1)
+      stage
+    }
+    val closed = waiting()
+    assertEquals(closed.fire(10).length, 0)
+    assert(closed.isEmpty)
+    val ended = waiting()
+    assertEquals(
+      ended.fire(Long.MaxValue).map(_.pane.get),
+      Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Drain)))
+  }
+
   test("count windows fire when they are full and say which they are and when their rows were") {
     val stage = runner(Count(size = 3, slide = Some(2)))(_.copy(countsPanes = true))
     (1L to 6L).foreach(i => stage.process(Seq(row(10 * i, i)), Long.MinValue))
