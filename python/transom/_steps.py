@@ -191,7 +191,8 @@ class Steps:
         layout : {"auto", "panes", "keyed"}
             How state is laid out: as a log of partial aggregates, or an entry for each key.
         clock : str or timedelta
-            Period of the rows that carry the wall clock to stages that need it.
+            How often the wall clock is looked at on behalf of keys without rows, if anything goes
+            by it.
         row_log : int
             How many late rows a minute may be logged.
 

@@ -45,9 +45,10 @@ class EventTime(Value):
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTime(Value):
-    """The wall clock: a row's time is when it is read, and nothing is late.
+    """The wall clock: a row's time is that of its micro-batch, and nothing is late.
 
-    Only streaming DataFrames have it.
+    A batch that is done again after a crash has the time that it had. Only streaming DataFrames
+    have this clock.
 
     Examples
     --------

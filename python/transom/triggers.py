@@ -54,6 +54,9 @@ class AfterCount(Trigger):
 class AfterClock(Trigger):
     """When the wall clock passes the end of the window, as windows of `ProcessingTime` do.
 
+    A window in event time that the watermark closes before that gives no result, unless the input
+    has ended.
+
     Examples
     --------
     >>> import transom

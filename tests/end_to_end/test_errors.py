@@ -100,8 +100,6 @@ def farther(old: Column, new: Column) -> Column:
         ("evictor", transom.KeepWhere("v > avg(v)")),
         ("trigger", transom.AfterDelta(farther, threshold=1)),
         ("trigger", transom.When("v > 1 AND count(*) > 2")),
-        ("trigger", transom.AfterWatermark(early=transom.Every("1 minute", clock="processing"))),
-        ("trigger", transom.ProcessingTimeout(transom.AfterCount(2), after="1 minute")),
     ],
 )
 def test_what_this_version_cannot_run_is_refused(rows: DataFrame, step: str, value: object) -> None:
@@ -150,8 +148,10 @@ def test_the_wall_clock_needs_a_stream(rows: DataFrame, streaming: DataFrame) ->
     with raises("CLOCK_IN_BATCH", "time"):
         transom.stream(rows, time=transom.ProcessingTime())
     on_the_clock = transom.stream(streaming, time=transom.ProcessingTime()).window(HOUR)
+    with raises("NO_CLOCK", "trigger"):
+        on_the_clock.trigger(transom.Every("1 minute"))
     with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
-        on_the_clock.agg(F.sum("v"))
+        on_the_clock.options(layout="panes").agg(F.sum("v"))
 
 
 def test_window_all_is_for_streams_without_keys(rows: DataFrame) -> None:

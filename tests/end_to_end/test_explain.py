@@ -53,6 +53,16 @@ def test_stages_come_in_the_order_of_the_rows(spark: SparkSession) -> None:
     assert "keys        none" in text
 
 
+def test_the_wall_clock_is_told(spark: SparkSession) -> None:
+    source = spark.readStream.format("rate").load()
+    minutes = transom.stream(source, time=transom.ProcessingTime()).window(
+        transom.Tumbling(size="1 minute")
+    )
+    text = transom.explain(minutes.options(clock="5 seconds").agg(F.count("*")))
+    assert "time        the wall clock; the clock ticks every 5 seconds" in text
+    assert "layout      keyed: for ProcessingTime()" in text
+
+
 def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:
     (stage,) = json.loads(transom.explain(hourly, mode="json"))
     assert stage["operator"] == "window"

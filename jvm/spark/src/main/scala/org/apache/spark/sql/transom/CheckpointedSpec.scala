@@ -11,7 +11,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
 
-import transom.spark.TransomException
+import transom.spark.{SpecCodec, TransomException}
 
 /** The specs in a checkpoint, `<checkpoint>/transom/<operator>.json`. State that was laid out by
   * one spec cannot be read by another, so a run whose spec differs is refused before it touches
@@ -61,15 +61,19 @@ object CheckpointedSpec {
     if (!stored.contains(spec.json)) files.write(spec.name, spec.json)
   }
 
-  /** A query that started without draining has no clock among its sources; Spark's own error is
-    * no help.
+  /** A query that started with fewer clocks has fewer sources in its checkpoint; Spark's own
+    * error is no help.
     */
-  def refuseNewDrain(session: SparkSession, checkpoint: Path, operator: String): Unit =
+  def refuseNewClock(session: SparkSession, checkpoint: Path, stage: StageSpec): Unit =
     new SpecFiles(session, checkpoint)
-      .read(operator)
-      .map(_.path("spec").path("drain"))
-      .filter(drain => drain.isBoolean && !drain.booleanValue)
-      .foreach(_ => throw changed(operator, "drain", "false", "true"))
+      .read(stage.name)
+      .filter(clocksOf(_) < clocksOf(stage.json))
+      .foreach(refuseChange(stage.name, _, stage.json))
+
+  private def clocksOf(record: ObjectNode): Int = {
+    val spec = SpecCodec.decode(record.get("spec").toString)
+    Seq(spec.drain, spec.needsClock).count(identity)
+  }
 
   private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit =
     difference("", resolved(before), resolved(after)).foreach { case (path, was, is) =>

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 import java.util.UUID
 
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -26,10 +26,10 @@ object Drain {
 
   private val NoTime = "__transom_no_time"
 
-  def below(df: Dataset[Row], operator: String): Dataset[Row] =
-    if (!hasWatermark(df)) withoutTime(df, operator)
+  def below(df: Dataset[Row], stage: StageSpec): Dataset[Row] =
+    if (!hasWatermark(df)) withoutTime(df, stage)
     else {
-      val clock = clockRelation(df, operator)
+      val clock = ClockSource.draining(df.sparkSession, stage)
       val plan = df.queryExecution.analyzed
       val withClock = watermarksWithClock(plan)
       Dataset.ofRows(
@@ -49,24 +49,10 @@ object Drain {
     df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Rows without event time get a watermark that only draining moves. */
-  private def withoutTime(df: Dataset[Row], operator: String): Dataset[Row] = {
+  private def withoutTime(df: Dataset[Row], stage: StageSpec): Dataset[Row] = {
     val timed =
       df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
-    below(timed.asInstanceOf[Dataset[Row]], operator).drop(NoTime).asInstanceOf[Dataset[Row]]
-  }
-
-  private def clockRelation(df: Dataset[Row], operator: String): LogicalPlan = {
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
-    // Spark finds a source by its class name; the jar may have been added to a running session.
-    thread.setContextClassLoader(getClass.getClassLoader)
-    try {
-      val clock: DataFrame = df.sparkSession.readStream
-        .format(classOf[ClockSource].getName)
-        .option(ClockSource.OperatorOption, operator)
-        .load()
-      clock.queryExecution.analyzed
-    } finally thread.setContextClassLoader(before)
+    below(timed.asInstanceOf[Dataset[Row]], stage).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
   private def drained(watermark: EventTimeWatermark, clock: LogicalPlan): LogicalPlan = {

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 
-import transom.engine.spec.{Count, Window, WindowSpec}
+import transom.engine.spec.{Count, EventTime, ProcessingTime, Window, WindowSpec}
 import transom.spark.TransomException
 
 /** Says what the window stages of a DataFrame do, and how. */
@@ -40,8 +40,7 @@ object Explain {
       "keys" -> Some(list(spec.get("key_columns")))
         .filter(_.nonEmpty)
         .getOrElse("none: one for all rows"),
-      "time" -> (if (spec.get("time").isNull) "none"
-                 else column(spec.get("time").get("time_column"))),
+      "time" -> time(stage.settings, spec.get("time"), column),
       "trigger" -> trigger(spec, column),
       "evictor" -> (if (spec.get("evictor").isNull) "none"
                     else describe(spec.get("evictor"), column)),
@@ -68,6 +67,16 @@ object Explain {
       val taken = list(function.get("agg_columns"))
       "function" -> s"in Python, takes ${if (taken.isEmpty) "the rows of a window" else taken}"
     }
+
+  private def time(settings: WindowSpec, time: JsonNode, column: JsonNode => String): String = {
+    val told = settings.time match {
+      case None => "none"
+      case Some(ProcessingTime) => "the wall clock"
+      case Some(_: EventTime) => column(time.get("time_column"))
+    }
+    if (settings.needsClock) s"$told; the clock ticks every ${duration(settings.clockUs)}"
+    else told
+  }
 
   private def trigger(spec: JsonNode, column: JsonNode => String): String = {
     val trigger = spec.get("trigger").deepCopy[ObjectNode]()

@@ -13,7 +13,7 @@ final class KeyedProcessor(stage: WindowStage)
   @transient private var store: StateStoreKeys = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
-    store = new StateStoreKeys(getHandle)
+    store = new StateStoreKeys(getHandle, stage.settings.needsClock)
 
   override def handleInputRows(
       group: Int,

@@ -5,8 +5,9 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
+import transom.engine.GlobalGrid
 import transom.engine.keyed._
-import transom.engine.spec.LateRows
+import transom.engine.spec.{EventTime, LateRows, ProcessingTime}
 
 /** The per-key operator as a task of a stage runs it, for one key group after the other. */
 final class KeyedTask(stage: WindowStage) {
@@ -17,7 +18,8 @@ final class KeyedTask(stage: WindowStage) {
   private val operator = new KeyedOperator(plan, rows, results)
   private val codec = new StateCodec(fold)
   private val forgetsAtEnd =
-    stage.settings.drain && plan.assigner.timeline == Timeline.Endless
+    stage.settings.drain && plan.assigner.timeline != Timeline.Event
+  private val isOnClock = stage.settings.time.contains(ProcessingTime)
   private val reader = new ChunkReader(stage)
   private val arrival = new Arrival
   private val placing = new Placing(stage.settings.window)
@@ -36,6 +38,8 @@ final class KeyedTask(stage: WindowStage) {
     *   what came over the exchange, in order
     * @param watermark
     *   of the batch, microseconds
+    * @param nowMs
+    *   what the wall clock shows in the batch, milliseconds
     * @param counts
     *   is added to
     */
@@ -43,7 +47,7 @@ final class KeyedTask(stage: WindowStage) {
       store: KeyStore,
       packed: Iterator[InternalRow],
       watermark: Long,
-      nowMs: => Long,
+      nowMs: Long,
       counts: RowCounts)(finish: (Long, Long) => Unit): Iterator[InternalRow] =
     new AbstractIterator[InternalRow] {
       rows.open(store)
@@ -51,10 +55,17 @@ final class KeyedTask(stage: WindowStage) {
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
       private val reached =
         if (watermark == Long.MaxValue) watermark else watermark - stage.watermarkShift
-      private lazy val moved = group.advance(arrival.watermark, reached, Long.MinValue)
+      private lazy val moved = {
+        // Windows that go by the wall clock end with the input too.
+        val isEnd = plan.assigner.timeline == Timeline.Clock && reached >= GlobalGrid.EndOfTime
+        val clock = if (isEnd) GlobalGrid.EndOfTime else arrival.clock
+        group.advance(arrival.watermark, reached, clock, hasTicked)
+      }
       private val dueBefore = due
       private var isOver = false
+      private var hasTicked = false
       arrival.watermark = Long.MinValue
+      arrival.clock = nowMs * 1000L - (if (isOnClock) stage.watermarkShift else 0L)
 
       override def hasNext: Boolean = {
         while (results.isEmpty && !isOver) step()
@@ -83,13 +94,15 @@ final class KeyedTask(stage: WindowStage) {
         row.getInt(Exchanged.Kind) match {
           case Exchanged.Counts => counts.add(row.getBinary(Exchanged.Payload))
           case Exchanged.Dead => results.add(refused.dead(row, nowMs))
+          case Exchanged.Tick => hasTicked = true
           case _ =>
             arrival.watermark = row.getLong(Exchanged.JudgedBy)
             reader.open(row.getBinary(Exchanged.Payload))
         }
 
       private def take(): Unit = {
-        arrival.time = rows.timeOf(reader.record)
+        arrival.time =
+          if (isOnClock) nowMs * 1000L - stage.timeShift else rows.timeOf(reader.record)
         placing.read(reader.record, arrival)
         group.process(reader.key, reader.record, arrival, weightOf(reader.record)) match {
           case Disposition.Taken =>
@@ -119,7 +132,7 @@ final class KeyedTask(stage: WindowStage) {
 
 /** Raw rows of the key at hand. */
 final class KeyedRows(stage: WindowStage) extends Contents[UnsafeRow] {
-  private val hasTime = stage.settings.time.isDefined
+  private val hasTime = stage.settings.time.exists(_.isInstanceOf[EventTime])
   private var store: KeyStore = _
   private var key: Array[Byte] = _
 
@@ -154,7 +167,7 @@ object KeyedPlans {
     KeyedPlan
       .of(
         settings.window,
-        Timeline.Event,
+        if (settings.time.contains(ProcessingTime)) Timeline.Clock else Timeline.Event,
         settings.trigger,
         settings.evictor,
         fold,

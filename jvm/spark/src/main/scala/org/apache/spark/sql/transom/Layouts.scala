@@ -29,11 +29,9 @@ object Layouts {
 
   /** What no layout has yet. */
   private def beyondKeyed(spec: WindowSpec): Option[String] =
-    if (spec.time.contains(ProcessingTime)) Some("ProcessingTime()")
-    else
-      beyondKeyed(spec.window)
-        .orElse(beyondKeyed(spec.trigger))
-        .orElse(spec.evictor.flatMap(beyondKeyed))
+    beyondKeyed(spec.window)
+      .orElse(beyondKeyed(spec.trigger))
+      .orElse(spec.evictor.flatMap(beyondKeyed))
 
   private def beyondKeyed(evictor: Evictor): Option[String] = evictor match {
     case _: KeepNear | _: KeepWhere => Some(s"the evictor ${nameOf(evictor)}")
@@ -48,8 +46,7 @@ object Layouts {
 
   private def beyondKeyed(trigger: Trigger): Option[String] = {
     val isMissing = trigger match {
-      case AfterClock | _: ProcessingTimeout | _: AfterDelta | _: When => true
-      case Every(_, clock, _) => clock == TriggerClock.Processing
+      case _: AfterDelta | _: When => true
       case _ => false
     }
     if (isMissing) Some(s"the trigger ${nameOf(trigger)}")
@@ -61,6 +58,7 @@ object Layouts {
     def reason(applies: Boolean, part: => String): Option[String] =
       if (applies) Some(part) else None
     beyondPanes(spec.window)
+      .orElse(reason(spec.time.contains(ProcessingTime), "ProcessingTime()"))
       .orElse(reason(!firesFromPanes(spec), s"the trigger ${nameOf(spec.trigger)}"))
       .orElse(reason(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
       .orElse(reason(spec.evictor.isDefined, "evictor()"))

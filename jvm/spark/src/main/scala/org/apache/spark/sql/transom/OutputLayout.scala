@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, Global, LateRows, WindowSpec}
+import transom.engine.spec.{Count, Global, LateRows, ProcessingTime, WindowSpec}
 
 /** The columns of a stage, as its tasks yield them and as they leave it. */
 final class OutputLayout(
@@ -157,9 +157,10 @@ final class OutputLayout(
       if (Windows.areSessions(spec.window)) SessionWindow.marker else TimeWindow.marker,
       true)
     val delay = EventTimeWatermark.delayKey
-    df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
-      metadata.putLong(delay, column.metadata.getLong(delay))
-    }
+    if (!spec.time.contains(ProcessingTime))
+      df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
+        metadata.putLong(delay, column.metadata.getLong(delay))
+      }
     metadata.build()
   }
 }

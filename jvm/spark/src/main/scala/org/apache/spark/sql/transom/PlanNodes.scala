@@ -74,6 +74,8 @@ object WindowStrategy extends SparkStrategy {
     case PackedStage(stage, columns, operator, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(stage.columns))
       PackExec(stage, input, output, operator, below) :: Nil
+    case PackedTicks(stage, output, child) =>
+      PackTicksExec(stage, output, planLater(child)) :: Nil
     case InArrivalOrder(order, child) => InArrivalOrderExec(order, planLater(child)) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
     case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil

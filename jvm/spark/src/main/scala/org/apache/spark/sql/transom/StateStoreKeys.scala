@@ -5,29 +5,20 @@ import java.nio.ByteBuffer
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.streaming._
 
-import transom.engine.keyed.{DueKeys, KeyStore}
+import transom.engine.keyed.{DueKeys, DueStore, KeyStore, MemoryDueStore}
 
-/** The keys of the key group at hand in Spark's state store. Entries of the list of dues have
-  * keys of one length, big endian (due, number) with the sign of the due turned, so that they
-  * sort as numbers do.
+/** The keys of the key group at hand in Spark's state store.
+  *
+  * @param hasClock
+  *   whether anything is ever due by the wall clock
   */
-final class StateStoreKeys(handle: StatefulProcessorHandle) extends KeyStore {
-  private val notes = handle.getValueState("group", Encoders.BINARY, TTLConfig.NONE)
-  private val states = mapState("keys")
-  private val due = mapState("dues")
-  private val rows = mapState("rows")
+final class StateStoreKeys(handle: StatefulProcessorHandle, hasClock: Boolean) extends KeyStore {
+  private val states = StateStoreKeys.mapState(handle, "keys")
+  private val rows = StateStoreKeys.mapState(handle, "rows")
 
-  override def dueNotes: Array[Byte] = notes.get()
-  override def saveDueNotes(bytes: Array[Byte]): Unit = notes.update(bytes)
-  override def removeDueNotes(): Unit = notes.clear()
-
-  override def putDue(due: Long, number: Long, keys: Array[Byte]): Unit =
-    this.due.updateValue(dueKey(due, number), keys)
-  override def removeDue(due: Long, number: Long): Unit = this.due.removeKey(dueKey(due, number))
-  override def dues: Iterator[DueKeys] = due.iterator().map { case (key, keys) =>
-    val in = ByteBuffer.wrap(key)
-    DueKeys(in.getLong() ^ Long.MinValue, in.getLong(), keys)
-  }
+  override val watermarkDues: DueStore = new StateStoreDues(handle, "group", "dues")
+  override val clockDues: DueStore =
+    if (hasClock) new StateStoreDues(handle, "clock", "clock_dues") else new MemoryDueStore
 
   override def get(key: Array[Byte]): Array[Byte] = states.getValue(key)
   override def put(key: Array[Byte], state: Array[Byte]): Unit = states.updateValue(key, state)
@@ -41,12 +32,37 @@ final class StateStoreKeys(handle: StatefulProcessorHandle) extends KeyStore {
   override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
     rows.removeKey(rowKey(key, list, sequence))
 
-  private def mapState(name: String): MapState[Array[Byte], Array[Byte]] =
-    handle.getMapState(name, Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
-
-  private def dueKey(due: Long, number: Long): Array[Byte] =
-    ByteBuffer.allocate(16).putLong(due ^ Long.MinValue).putLong(number).array
-
   private def rowKey(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
     ByteBuffer.allocate(key.length + 16).put(key).putLong(list).putLong(sequence).array
+}
+
+private object StateStoreKeys {
+  def mapState(
+      handle: StatefulProcessorHandle,
+      name: String): MapState[Array[Byte], Array[Byte]] =
+    handle.getMapState(name, Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
+}
+
+/** A list of dues in Spark's state store. Its entries have keys of one length, big endian (due,
+  * number) with the sign of the due turned, so that they sort as numbers do.
+  */
+final class StateStoreDues(handle: StatefulProcessorHandle, notesName: String, name: String)
+    extends DueStore {
+  private val noted = handle.getValueState(notesName, Encoders.BINARY, TTLConfig.NONE)
+  private val due = StateStoreKeys.mapState(handle, name)
+
+  override def notes: Array[Byte] = noted.get()
+  override def saveNotes(notes: Array[Byte]): Unit = noted.update(notes)
+  override def removeNotes(): Unit = noted.clear()
+
+  override def put(due: Long, number: Long, keys: Array[Byte]): Unit =
+    this.due.updateValue(key(due, number), keys)
+  override def remove(due: Long, number: Long): Unit = this.due.removeKey(key(due, number))
+  override def entries: Iterator[DueKeys] = due.iterator().map { case (key, keys) =>
+    val in = ByteBuffer.wrap(key)
+    DueKeys(in.getLong() ^ Long.MinValue, in.getLong(), keys)
+  }
+
+  private def key(due: Long, number: Long): Array[Byte] =
+    ByteBuffer.allocate(16).putLong(due ^ Long.MinValue).putLong(number).array
 }

@@ -23,7 +23,7 @@ object WindowPlanner {
     register(session)
     Layouts.check(spec)
     val stageSpec = StageSpec.of(input, spec, columns)
-    val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec.name) else input
+    val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec) else input
     val time = spec.time match {
       case Some(EventTime(column, _)) => columns(column)
       case _ => lit(0L).cast(TimestampType)
@@ -77,7 +77,8 @@ object WindowPlanner {
     val (processor, child) = layout.stage.layout match {
       case PaneLayout => (new WindowProcessor(layout.stage), packed)
       case KeyedLayout =>
-        val ordered = InArrivalOrder(Exchanged.inOrder(packed.output), packed)
+        val ordered =
+          InArrivalOrder(Exchanged.inOrder(packed.output), ticking(session, layout, packed))
         (new KeyedProcessor(layout.stage), ordered)
     }
     val operator = new TransformWithState(
@@ -103,6 +104,19 @@ object WindowPlanner {
     val observed = visits.observe(layout.stage.name, metrics.head, metrics.tail: _*)
     val rows = VisitedRows(layout.yielded, observed.queryExecution.analyzed)
     Dataset.ofRows(session, layout.named(rows))
+  }
+
+  /** With the ticks of the clock, if anything goes by it. */
+  private def ticking(
+      session: SparkSession,
+      layout: OutputLayout,
+      packed: PackedStage): LogicalPlan = {
+    import layout.stage
+    if (!stage.settings.needsClock) packed
+    else {
+      val clock = ClockSource.ticking(session, stage.spec, stage.settings.clockUs)
+      Union(packed, PackedTicks(stage, packed.output.map(_.newInstance()), clock))
+    }
   }
 
   private def static(

@@ -156,7 +156,7 @@ object Windows {
   * kind       what the payload is
   * place      the pane of a segment, or where rows stand in the order of their arrival
   * judged_by  the watermark that the rows met
-  * payload    a segment, a late row, counts, rows, or a dead letter
+  * payload    a segment, a late row, counts, rows, a dead letter, or nothing with a tick of the clock
   * }}}
   *
   * Behind them stand the columns of a row that tell the order of arrival, if there are any.
@@ -173,6 +173,7 @@ object Exchanged {
   val Counts = 2
   val Rows = 3
   val Dead = 4
+  val Tick = 5
 
   private val columns = Seq(
     "group" -> IntegerType,
