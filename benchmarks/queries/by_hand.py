@@ -1,11 +1,13 @@
-"""What users write today where Spark has no window: processors of PySpark's transformWithState.
+"""What users write today where Spark has no window.
 
-They do what the queries of transom beside them do, to the row.
+Processors of PySpark's transformWithState, and functions for applyInPandas. They do what the
+queries of transom beside them do, to the row.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import (
@@ -126,6 +128,25 @@ def early_sessions(rows: DataFrame) -> DataFrame:
 def counted(rows: DataFrame) -> DataFrame:
     """A result every hundred rows."""
     return _run(rows, Counted(), "None")
+
+
+def totals_in_pandas(rows: DataFrame) -> DataFrame:
+    """The rows of each session, once it is closed, handed to a function.
+
+    Spark gives rows of a session to no function: they are collected, and laid out again.
+    """
+
+    def totals(key: Any, rows: pd.DataFrame) -> pd.DataFrame:
+        k, start, end = key
+        n, s = len(rows), rows["v"].sum()
+        return pd.DataFrame({"k": [k], "start": [start], "end": [end], "n": [n], "s": [s]})
+
+    session = F.session_window("ts", "2 seconds").alias("window")
+    sessions = rows.groupBy("k", session).agg(F.collect_list("v").alias("values"))
+    laid_out = sessions.select("k", "window.start", "window.end", F.explode("values").alias("v"))
+    schema = "k long, start timestamp, end timestamp, n long, s double"
+    results = laid_out.groupBy("k", "start", "end").applyInPandas(totals, schema)
+    return results.select("k", F.struct("start", "end").alias("window"), "n", "s")
 
 
 def _run(rows: DataFrame, processor: StatefulProcessor, time_mode: str) -> DataFrame:

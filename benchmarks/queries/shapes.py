@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -85,6 +87,13 @@ def _counted(rows: DataFrame) -> DataFrame:
     return windowed.trigger(transom.AfterCount(by_hand.COUNT)).agg(*_totals())
 
 
+def _applied(rows: DataFrame) -> DataFrame:
+    def totals(session: pa.Table) -> pa.Table:
+        return pa.table({"n": [session.num_rows], "s": [pc.sum(session["v"]).as_py()]})
+
+    return _windowed(rows, transom.Session(gap="2 seconds")).apply(totals, "n long, s double")
+
+
 SHAPES = {
     "tumbling-10k": _tumbling(10_000),
     "tumbling-1m": _tumbling(1_000_000),
@@ -106,4 +115,11 @@ SHAPES = {
         share=10,
     ),
     "count-100": Shape(keys=10_000, peer="python", theirs=by_hand.counted, ours=_counted, share=10),
+    "session-function": Shape(
+        keys=10_000,
+        peer="applyInPandas",
+        theirs=by_hand.totals_in_pandas,
+        ours=_applied,
+        share=10,
+    ),
 }
