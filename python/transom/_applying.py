@@ -1,17 +1,28 @@
 """Functions over windows, as they are put behind a window stage."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import ParseException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
-from pyspark.sql.types import DataType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
 from transom._calls import Calls
+from transom._durations import micros
 from transom._errors import type_error, value_error
-from transom.spec import WindowSpec
+from transom._stateful import (
+    PACKED,
+    RESULT,
+    Processor,
+    StatefulCalls,
+    group_columns,
+    unpack,
+)
+from transom.assigners import Count, Global
+from transom.spec import Apply, WindowSpec
 
 
 def check_function(argument: str, function: object) -> bool:
@@ -83,6 +94,22 @@ def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) 
     return parsed
 
 
+def outputs_of(
+    outputs: Mapping[str, str | StructType], tags: Sequence[str], reserved: Sequence[str]
+) -> dict[str, StructType]:
+    """The schemas of a function's named outputs."""
+    if not isinstance(outputs, Mapping):
+        raise type_error("outputs", outputs, "a mapping of names to schemas")
+    found: dict[str, StructType] = {}
+    for name, schema in outputs.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise type_error("outputs", name, "a name that can be one of Python's")
+        if name.lower() in (*tags, *(other.lower() for other in found)):
+            raise value_error("RESERVED_NAME", argument="outputs", column=repr(name))
+        found[name] = schema_of("outputs", schema, reserved)
+    return found
+
+
 def type_of(argument: str, kind: str | DataType) -> DataType:
     """A type of Spark's that values from Python can have."""
     if not isinstance(kind, str | DataType):
@@ -108,6 +135,7 @@ def called(
 ) -> DataFrame:
     """The results of a function, behind the stage that yields its calls."""
     assert spec.function is not None
+    outputs = spec.function.outputs or {}
     run = Calls(
         name=name_of(function),
         function=function,
@@ -116,19 +144,55 @@ def called(
         keys=tuple(keys),
         has_pane=spec.pane,
         asides=spec.asides,
-        returned=to_arrow_schema(spec.function.schema, timezone="UTC"),
-    ).run
-    front = [*calls.schema.fields[: len(keys)], calls.schema["window"]]
-    names = [*keys, "window"]
-    if spec.pane:
-        front, names = [*front, calls.schema["pane"]], [*names, "pane"]
-    fields = [
+        returned=_in_arrow(spec.function.schema),
+        outputs={name: _in_arrow(schema) for name, schema in outputs.items()},
+    )
+    front = [
         StructField(name, field.dataType, field.nullable, field.metadata)
-        for name, field in zip(names, front, strict=True)
+        for name, field in zip(keys, calls.schema.fields, strict=False)
     ]
-    results = StructType([*fields, *spec.function.schema.fields])
-    if spec.asides:
-        tag = StructField("tag", StringType())
-        asides = [calls.schema[name] for name in spec.asides]
-        results = StructType([tag, StructField("results", results), *asides])
-    return calls.mapInArrow(run, results)
+    front.append(calls.schema["window"])
+    pane = [calls.schema["pane"]] if spec.pane else []
+    results = StructType([*front, *pane, *spec.function.schema.fields])
+    if spec.asides or outputs:
+        kinds = {"results": results, **{name: calls.schema[name].dataType for name in spec.asides}}
+        for name, schema in outputs.items():
+            kinds[name] = StructType([*front, *schema.fields])
+        columns = [StructField(name, kind) for name, kind in kinds.items()]
+        results = StructType([StructField("tag", StringType()), *columns])
+    if not spec.function.keeps_state:
+        return calls.mapInArrow(run.run, results)
+    return _keeping_state(calls, run, spec, spec.function).mapInArrow(unpack, results)
+
+
+def _keeping_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: Apply) -> DataFrame:
+    """What a function that keeps state has returned, packed."""
+    has_end = not isinstance(spec.window, Global | Count)
+    # Windows that include their end are over one microsecond after it.
+    is_right = getattr(spec.window, "closed", "left") == "right"
+    stateful = StatefulCalls(
+        calls=run,
+        window_state=None if function.window_state is None else _in_arrow(function.window_state),
+        key_state=None if function.key_state is None else _in_arrow(function.key_state),
+        kept_us=micros(spec.allowed_lateness) + is_right if has_end else None,
+        is_once=isinstance(spec.window, Count) and not spec.window.partial,
+    )
+    names = group_columns(len(run.keys))
+    kinds = [field.dataType for field in calls.schema.fields[: len(run.keys)]] or [IntegerType()]
+    groups = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    packed_schema = DataType.fromDDL(PACKED)
+    assert isinstance(packed_schema, StructType)
+    packed = calls.mapInArrow(stateful.pack, StructType([*groups, *packed_schema.fields]))
+    grouped = packed.groupBy(*names)
+    if calls.isStreaming:
+        return grouped.transformWithState(Processor(stateful), RESULT, "Append", "EventTime")
+
+    # PySpark counts the arguments of a method with self.
+    def run_static(table: pa.Table) -> pa.Table:
+        return stateful.in_memory(table)
+
+    return grouped.applyInArrow(run_static, RESULT)
+
+
+def _in_arrow(schema: StructType) -> pa.Schema:
+    return to_arrow_schema(schema, timezone="UTC")

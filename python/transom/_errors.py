@@ -118,6 +118,10 @@ _TEXTS = {
     "SPARK_VERSION": (
         "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these."
     ),
+    "STATE_WITH_MERGING": (
+        "{argument} is kept for each window, but {window} windows merge, and what is kept for two "
+        "cannot be. Use key_state, or windows that do not merge."
+    ),
     "TOO_MANY_WINDOWS": (
         "{argument} is {value}, so that a row belongs to {windows} windows, above 10000000. Give a "
         "longer slide or a shorter size."

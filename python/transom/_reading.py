@@ -15,7 +15,6 @@ from transom._writing import (
     COLUMN_HINTS,
     EVICTORS,
     LATER,
-    LATER_OF_APPLY,
     LENGTH_HINTS,
     TIMES,
     TRIGGER_HINTS,
@@ -120,6 +119,15 @@ class _Reader:
     def inner(self, name: str) -> "_Reader":
         return _Reader(self.plain(name), self._at(name), self._columns)
 
+    def schema(self, name: str) -> StructType:
+        try:
+            return StructType.fromJson(self.plain(name))
+        except (AttributeError, KeyError, TypeError, ValueError, PySparkException):
+            raise self.bad(name, "it is not a schema of Spark's") from None
+
+    def schemas(self) -> dict[str, StructType]:
+        return {name: self.schema(name) for name in list(self._left)}
+
     def optional(self, name: str, read: Callable[[str], V]) -> V | None:
         if name in self._left and self._left[name] is None:
             self.plain(name)
@@ -193,12 +201,14 @@ def _read_function(read: _Reader) -> tuple[Apply | None, tuple[Any, ...]]:
     columns = read.columns(name)
     function = None
     if name == "agg_columns":
-        read.constants(LATER_OF_APPLY)
-        try:
-            schema = StructType.fromJson(read.plain("schema"))
-        except (AttributeError, KeyError, TypeError, ValueError, PySparkException):
-            raise read.bad("schema", "it is not a schema of Spark's") from None
-        function = read.value(Apply, {"schema": schema, "form": read.plain("form")})
+        arguments = {
+            "schema": read.schema("schema"),
+            "form": read.plain("form"),
+            "window_state": read.optional("window_state", read.schema),
+            "key_state": read.optional("key_state", read.schema),
+            "outputs": read.optional("outputs", lambda name: read.inner(name).schemas()),
+        }
+        function = read.value(Apply, arguments)
     read.end()
     return function, columns
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
 from pyspark.sql import Column
+from pyspark.sql.types import StructType
 
 from transom._columns import Col, Delta
 from transom._durations import Duration, micros
@@ -83,7 +84,6 @@ LATER: Message = {
     "first_output_us": None,
     "watermarks": False,
 }
-LATER_OF_APPLY: Message = {"window_state": None, "key_state": None, "outputs": None}
 
 # By the types of their fields values are written and read.
 COLUMN_HINTS = (Col, Delta)
@@ -140,12 +140,20 @@ def _write_function(spec: WindowSpec, columns: Columns) -> Message:
     indexes = columns.indexes(spec.aggregates)
     if spec.function is None:
         return {"kind": "agg", "aggregate_columns": indexes}
+    function = spec.function
+
+    def json(schema: StructType | None) -> Message | None:
+        return None if schema is None else schema.jsonValue()
+
+    outputs = function.outputs
     return {
         "kind": "apply",
-        "schema": spec.function.schema.jsonValue(),
-        "form": spec.function.form,
+        "schema": json(function.schema),
+        "form": function.form,
         "agg_columns": indexes,
-        **LATER_OF_APPLY,
+        "window_state": json(function.window_state),
+        "key_state": json(function.key_state),
+        "outputs": outputs and {name: json(schema) for name, schema in outputs.items()},
     }
 
 

@@ -1,8 +1,9 @@
 """Functions of the user's over windows: what they fold by, and what they are told."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
@@ -36,6 +37,12 @@ class Context:
         static DataFrames, and when time has ended.
     clock : datetime
         The wall clock: when the micro-batch, or the query over a static DataFrame, began.
+    window_state : dict
+        What was kept for this window and key, by name, for `Windowed.apply` with ``window_state``.
+        Values that are put in are there in the next call; they are None at first, and gone when
+        the window is.
+    key_state : dict
+        The same for this key, with ``key_state``, for good.
 
     Examples
     --------
@@ -52,6 +59,27 @@ class Context:
     pane: Row | None
     watermark: datetime | None
     clock: datetime
+    window_state: dict[str, Any] = field(default_factory=dict)
+    key_state: dict[str, Any] = field(default_factory=dict)
+    _given: list[tuple[str, Any]] = field(default_factory=list, repr=False)
+
+    def output(self, name: str, rows: Any) -> None:
+        """Hand on rows beside the results, for `Windowed.apply` with ``outputs``.
+
+        Parameters
+        ----------
+        name : str
+            Of the output.
+        rows : pyarrow.Table or pandas.DataFrame
+            As the function returns them, with the columns of the output's schema.
+
+        Raises
+        ------
+        PySparkRuntimeError
+            ``TRANSOM_FUNCTION_SCHEMA``, when the function has returned, for an output that was not
+            announced and for other columns.
+        """
+        self._given.append((name, rows))
 
 
 def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:

@@ -1,5 +1,6 @@
 """What describes a window stage: the values joined and checked against each other."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -31,9 +32,17 @@ class Apply:
 
     schema: StructType
     form: RowsForm
+    window_state: StructType | None = None
+    key_state: StructType | None = None
+    outputs: Mapping[str, StructType] | None = None
 
     def __post_init__(self) -> None:
         _checks.choice("form", self.form, ("arrow", "pandas"))
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it has to run where Spark keeps state."""
+        return self.window_state is not None or self.key_state is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +139,12 @@ def _check_together(spec: WindowSpec) -> None:
         raise _conflict("retract()", "Purging", "purged rows are in no later result")
     if spec.retract and spec.function is not None:
         raise _conflict("retract()", "apply()", "what a function has returned is not kept")
+    keeps_by_window = spec.function is not None and spec.function.window_state is not None
+    if keeps_by_window and is_merging(spec.window):
+        window = type(spec.window).__name__
+        raise value_error("STATE_WITH_MERGING", argument="window_state", window=window)
+    if keeps_by_window and isinstance(spec.time, ProcessingTime):
+        raise value_error("NOT_YET", argument="window_state with ProcessingTime()")
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

@@ -14,6 +14,9 @@ from transom._errors import type_error, value_error
 
 Writer = Callable[[DataFrame, int], None]
 
+# What the parts of tagged rows are called, but for a function's own outputs.
+TAGS = ("tag", "results", "late", "dead_letters", "watermarks")
+
 # Spark names the query that a thread works for by this property.
 _QUERY = "sql.streaming.queryId"
 
@@ -58,6 +61,7 @@ def route(
     results: Writer | None = None,
     late: Writer | None = None,
     dead_letters: Writer | None = None,
+    **outputs: Writer,
 ) -> Writer:
     """Make a function for ``foreachBatch`` that hands the rows of each tag to a writer.
 
@@ -78,6 +82,8 @@ def route(
     dead_letters : callable, optional
         ``dead_letters(rows, batch_id)`` takes rows that no window can take, see
         `Windowed.with_dead_letters`.
+    **outputs : callable
+        The same for the named outputs of a function, see `Windowed.apply`.
 
     Returns
     -------
@@ -96,7 +102,7 @@ def route(
     ...     rows.write.mode("overwrite").parquet(f"hours/batch={batch_id}")
     >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: rows.show())
     """
-    writers = {"results": results, "late": late, "dead_letters": dead_letters}
+    writers = {"results": results, "late": late, "dead_letters": dead_letters, **outputs}
     for tag, writer in writers.items():
         if writer is not None and not callable(writer):
             raise type_error(tag, writer, "a function of a DataFrame and a batch id")

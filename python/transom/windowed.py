@@ -13,6 +13,7 @@ from transom._columns import HIDDEN_TIME, known_columns
 from transom._errors import type_error, value_error
 from transom._steps import Steps
 from transom.spec import Apply, RowsForm, WindowSpec
+from transom.tagged import TAGS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,20 +101,27 @@ class Windowed(Steps):
             What rows are: a ``pyarrow.Table`` or a ``pandas.DataFrame``, both ways.
         agg : sequence of Column
             Aggregates, of which ``fn`` gets one row in place of the window's rows.
-        window_state, key_state, outputs
-            Not there yet.
+        window_state : str or StructType, optional
+            What ``context.window_state`` keeps for each window and key, until the window's end and
+            lateness are over.
+        key_state : str or StructType, optional
+            What ``context.key_state`` keeps for each key, for good.
+        outputs : mapping of str to str or StructType, optional
+            Further results, by name: `Context.output` takes their rows.
 
         Returns
         -------
         DataFrame
             The keys, ``window``, ``pane`` if it was asked for, and the columns of ``schema``;
-            tagged rows after `with_late_rows` and `with_dead_letters`.
+            tagged rows after `with_late_rows` and `with_dead_letters`, and with ``outputs``: a tag
+            for each, with the keys, ``window`` and the columns of its schema.
 
         Raises
         ------
         PySparkValueError
             ``TRANSOM_BAD_FUNCTION``, ``TRANSOM_BAD_SCHEMA``, ``TRANSOM_RESERVED_NAME``,
-            ``TRANSOM_CONFLICT`` with `retract`, ``TRANSOM_NOT_YET``, ``TRANSOM_NEEDS_TRIGGER``,
+            ``TRANSOM_CONFLICT`` with `retract`, ``TRANSOM_STATE_WITH_MERGING`` for ``window_state``
+            of windows that merge, ``TRANSOM_NOT_YET``, ``TRANSOM_NEEDS_TRIGGER``,
             ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_COLUMN``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
@@ -139,14 +147,16 @@ class Windowed(Steps):
         |   JFK|  NULL|    28|
         +------+------+------+
         """
-        later = {"window_state": window_state, "key_state": key_state, "outputs": outputs}
-        for name, given in later.items():
-            if given is not None:
-                raise value_error("NOT_YET", argument=name)
         _applying.check_function("fn", fn)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns such as [F.count('*')]")
-        function = Apply(_applying.schema_of("schema", schema, _RESERVED), form)
+        further = None if outputs is None else _applying.outputs_of(outputs, TAGS, _RESERVED)
+        returned = _applying.schema_of("schema", schema, _RESERVED)
+        kept = {
+            name: None if state is None else _applying.schema_of(name, state, ())
+            for name, state in (("window_state", window_state), ("key_state", key_state))
+        }
+        function = Apply(returned, form, **kept, outputs=further)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
         calls = self._stage("agg", spec)
         keys = self._df.select(*spec.keys).columns

@@ -158,13 +158,43 @@ def test_a_schema_names_columns_that_arrow_has(schema: Any, condition: Any, kind
             HOURS.apply(whole, schema)
 
 
-def test_what_functions_cannot_have_yet_is_refused() -> None:
-    with raises("NOT_YET", "window_state"):
-        HOURS.apply(whole, NUMBER, window_state="calls long")
-    with raises("NOT_YET", "key_state"):
-        HOURS.apply(whole, NUMBER, key_state="calls long")
-    with raises("NOT_YET", "outputs"):
-        HOURS.apply(whole, NUMBER, outputs={"odd": "v long"})
+@pytest.mark.parametrize(
+    ("outputs", "condition", "kind"),
+    [
+        ({"late": NUMBER}, "RESERVED_NAME", PySparkValueError),
+        ({"a": NUMBER, "A": NUMBER}, "RESERVED_NAME", PySparkValueError),
+        ({"a": StructType()}, "BAD_SCHEMA", PySparkValueError),
+        (
+            {"a": StructType([StructField("window", LongType())])},
+            "RESERVED_NAME",
+            PySparkValueError,
+        ),
+        ({"two words": NUMBER}, "BAD_TYPE", PySparkTypeError),
+        (["a"], "BAD_TYPE", PySparkTypeError),
+    ],
+)
+def test_outputs_have_names_and_schemas(outputs: Any, condition: str, kind: Any) -> None:
+    with raises(condition, "outputs", kind):
+        HOURS.apply(whole, NUMBER, outputs=outputs)
+
+
+def test_state_has_a_schema_and_is_of_windows_that_do_not_merge() -> None:
+    with raises("BAD_SCHEMA", "window_state"):
+        HOURS.apply(whole, NUMBER, window_state=StructType())
+    with raises("BAD_TYPE", "key_state"):
+        HOURS.apply(whole, NUMBER, key_state=3)  # type: ignore[arg-type]
+    with raises("NOT_YET", "window_state with ProcessingTime()"):
+        ON_THE_CLOCK.apply(whole, NUMBER, window_state=NUMBER)
+    for window in (
+        transom.Session(gap="1 minute"),
+        transom.Custom(windows="spans", merging=True),
+    ):
+        merging = windowed(window, time=transom.EventTime("at"))
+        with raises("STATE_WITH_MERGING", "window_state"):
+            merging.apply(whole, NUMBER, window_state=NUMBER)
+
+
+def test_what_functions_cannot_have_is_refused() -> None:
     with raises("BAD_CHOICE", "form"):
         HOURS.apply(whole, NUMBER, form="rows")  # type: ignore[arg-type]
     with raises("CONFLICT", "retract"):

@@ -65,6 +65,7 @@ def calls(function: Callable[..., Any], **changed: Any) -> Calls:
         "keys": ("origin",),
         "has_pane": False,
         "asides": (),
+        "outputs": {},
         "returned": pa.schema([("values", pa.list_(pa.int32()))]),
     }
     return Calls(**(settings | changed))
@@ -165,3 +166,43 @@ def test_an_error_names_the_function_the_key_and_the_window() -> None:
     assert "f failed for origin = 'k1', the window from 2024-01-01 01:00" in str(caught.value)
     assert isinstance(caught.value.__cause__, LookupError)
     assert "in fail" in caught.value.__notes__[0]
+
+
+def test_outputs_stand_beside_the_results() -> None:
+    def both(rows: pa.Table, context: Context) -> pa.Table:
+        held = rows["v"].to_pylist()
+        context.output("odd", pa.table({"n": [v for v in held if v % 2]}))
+        context.output("odd", pa.table({"n": [9.0]}))
+        return values(rows)
+
+    outputs = {"odd": pa.schema([("n", pa.int64())])}
+    late = dict.fromkeys(COLUMNS.names) | {"late": {"reason": "late"}}
+    run = calls(both, takes_context=True, outputs=outputs, asides=("late",)).run
+    out = [
+        row
+        for batch in run(batches([*of_call(0, [1, 2]), late, *of_call(1, [3])], [2]))
+        for row in batch.to_pylist()
+    ]
+    assert all(list(row) == ["tag", "results", "late", "odd"] for row in out)
+    assert all([k for k, v in row.items() if v is not None] == ["tag", row["tag"]] for row in out)
+    assert sorted((row["odd"]["origin"], row["odd"]["n"]) for row in out if row["odd"]) == [
+        ("k0", 1),
+        ("k0", 9),
+        ("k1", 3),
+        ("k1", 9),
+    ]
+    assert [row["results"]["values"] for row in out if row["results"]] == [[1, 2], [3]]
+    assert [row["late"] for row in out if row["late"]] == [{"reason": "late"}]
+
+
+@pytest.mark.parametrize(("name", "rows"), [("even", {"n": [1]}), ("odd", {"m": [1]})])
+def test_outputs_have_their_names_and_schemas(name: str, rows: dict[str, Any]) -> None:
+    def other(given: pa.Table, context: Context) -> pa.Table:
+        context.output(name, pa.table(rows))
+        return values(given)
+
+    outputs = {"odd": pa.schema([("n", pa.int64())])}
+    run = calls(other, takes_context=True, outputs=outputs).run
+    with pytest.raises(PySparkRuntimeError, match=f"f, for its output '{name}', returned") as error:
+        list(run(batches(of_call(0, [1]), [])))
+    assert error.value.getCondition() == "TRANSOM_FUNCTION_SCHEMA"

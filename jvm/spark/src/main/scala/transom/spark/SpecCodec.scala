@@ -73,8 +73,13 @@ object SpecCodec {
   private def readFunction(m: MessageObject): Function = m.kind match {
     case "agg" => AggFunction(m.columns("aggregate_columns"))
     case "apply" =>
-      m.mustBeNull("window_state", "key_state", "outputs")
-      ApplyFunction(m.json("schema"), m.choice("form", formNames), m.columns("agg_columns"))
+      ApplyFunction(
+        m.json("schema"),
+        m.choice("form", formNames),
+        m.columns("agg_columns"),
+        windowState = m.optional("window_state")(m.json),
+        keyState = m.optional("key_state")(m.json),
+        outputs = m.optional("outputs")(m.json))
     case _ => throw m.unknownKind
   }
 
@@ -115,14 +120,14 @@ object SpecCodec {
 
   private def writeFunction(function: Function): ObjectNode = function match {
     case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
-    case ApplyFunction(schema, form, columns) =>
+    case ApplyFunction(schema, form, columns, windowState, keyState, outputs) =>
       obj(
         "kind" -> "apply",
         "schema" -> mapper.readTree(schema),
         "form" -> nameOf(form, formNames),
         "agg_columns" -> columns,
-        "window_state" -> None,
-        "key_state" -> None,
-        "outputs" -> None)
+        "window_state" -> windowState.map(mapper.readTree),
+        "key_state" -> keyState.map(mapper.readTree),
+        "outputs" -> outputs.map(mapper.readTree))
   }
 }

@@ -92,6 +92,14 @@ final case class WindowSpec(
       !retract || !trigger.parts.exists(_.isInstanceOf[Purging]),
       "cannot be used with the trigger Purging")
     Check.that("retract", !retract || !function.isCalled, "cannot be used with apply")
+    val keepsByWindow = function match {
+      case apply: ApplyFunction => apply.windowState.isDefined
+      case _ => false
+    }
+    Check.that(
+      "window_state",
+      !keepsByWindow || !window.isMerging,
+      "cannot be used with windows that merge")
   }
 }
 
@@ -125,10 +133,24 @@ final case class AggFunction(aggregateColumns: Seq[Int]) extends Function {
 /** A function that is called with the rows of a window or, if there are aggregates, with their
   * one row.
   *
+  * Its schemas are in the words of whoever calls it.
+  *
   * @param schema
-  *   of what it returns, in the words of whoever calls it
+  *   of what it returns
+  * @param windowState
+  *   of what it keeps for each window and key
+  * @param keyState
+  *   of what it keeps for each key
+  * @param outputs
+  *   the schema of each of its further outputs, by name
   */
-final case class ApplyFunction(schema: String, form: RowsForm, aggregateColumns: Seq[Int])
+final case class ApplyFunction(
+    schema: String,
+    form: RowsForm,
+    aggregateColumns: Seq[Int],
+    windowState: Option[String] = None,
+    keyState: Option[String] = None,
+    outputs: Option[String] = None)
     extends Function {
   override def isCalled: Boolean = true
 }

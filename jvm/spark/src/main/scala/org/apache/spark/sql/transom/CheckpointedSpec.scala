@@ -29,6 +29,7 @@ object CheckpointedSpec {
     "spec.dead_letters",
     "spec.function.schema",
     "spec.function.form",
+    "spec.function.outputs",
     "spec.clock_us",
     "spec.row_log",
     "spec.time.delay_us")
