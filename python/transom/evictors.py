@@ -95,7 +95,7 @@ class KeepNear(Evictor):
         Makes a numeric Column of two rows, the older one and the last one, which it is given as
         struct Columns. It is called once, and runs in the JVM.
     threshold : float
-        The distance from which on a row goes.
+        The distance from which on a row goes, as it does where the distance is null.
     when : {"before", "after"}
         Whether the others go before the result is computed or after.
 
@@ -130,8 +130,8 @@ class KeepWhere(Evictor):
     Parameters
     ----------
     condition : str or Column
-        True or false; a text is SQL. In it, columns are those of the row, aggregates are over the
-        pane. It runs in the JVM.
+        True or false, as which null counts; a text is SQL. In it, columns are those of the row,
+        aggregates are over the pane. It runs in the JVM.
     when : {"before", "after"}
         Whether the others go before the result is computed or after.
 

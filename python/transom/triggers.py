@@ -77,7 +77,7 @@ class AfterDelta(Trigger):
         Makes a numeric Column of two rows, the older one and the new one, which it is given as
         struct Columns. It is called once, and runs in the JVM.
     threshold : float
-        The distance that a row must exceed.
+        The distance that a row must exceed, which null does not.
 
     Raises
     ------
@@ -145,8 +145,8 @@ class When(Trigger):
     Parameters
     ----------
     condition : str or Column
-        True or false; a text is SQL. In it, columns are those of the new row, aggregates are over
-        the window's rows, the new one among them. It runs in the JVM.
+        True or false, as which null counts; a text is SQL. In it, columns are those of the new
+        row, aggregates are over the window's rows, the new one among them. It runs in the JVM.
 
     Raises
     ------

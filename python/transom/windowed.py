@@ -59,7 +59,9 @@ class Windowed(Steps):
             ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
             ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
-            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``, and
+            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; for expressions of
+            triggers and evictors ``TRANSOM_NOT_A_CONDITION``, ``TRANSOM_NOT_A_NUMBER``,
+            ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_EXPRESSION_UNSUPPORTED``;
             ``TRANSOM_LAYOUT_UNSUPPORTED`` for what this version cannot run yet; when the query
             starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
             ``TRANSOM_CANNOT_DRAIN``.

@@ -4,12 +4,13 @@ from datetime import datetime
 
 import pytest
 from pyspark.errors import IllegalArgumentException, PySparkTypeError
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
 from tests.python.conditions import raises
 from transom import _bridge
+from transom._columns import Delta
 
 HOUR = transom.Tumbling(size="1 hour")
 
@@ -88,25 +89,50 @@ def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
         forever.trigger("end")  # type: ignore[arg-type]
 
 
-def farther(old: Column, new: Column) -> Column:
-    """How far apart two rows are."""
-    return new["v"] - old["v"]
-
-
-@pytest.mark.parametrize(
-    ("step", "value"),
-    [
-        ("evictor", transom.KeepNear(farther, threshold=1)),
-        ("evictor", transom.KeepWhere("v > avg(v)")),
-        ("trigger", transom.AfterDelta(farther, threshold=1)),
-        ("trigger", transom.When("v > 1 AND count(*) > 2")),
-    ],
-)
-def test_what_this_version_cannot_run_is_refused(rows: DataFrame, step: str, value: object) -> None:
+def test_conditions_are_true_or_false_and_distances_numbers(rows: DataFrame) -> None:
     windowed = transom.stream(rows, time="t").window(HOUR)
-    chosen = getattr(windowed, step)(value)
-    with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
-        chosen.agg(F.sum("v"))
+
+    def agg(step: str, value: object) -> DataFrame:
+        return getattr(windowed, step)(value).agg(F.sum("v"))  # type: ignore[no-any-return]
+
+    def by(name: str) -> Delta:
+        return lambda old, new: new[name] - old[name]
+
+    in_python = F.udf(lambda number: number > 1, "boolean")
+    mistakes: dict[tuple[str, str], list[transom.Trigger | transom.Evictor]] = {
+        ("NOT_A_CONDITION", "condition"): [
+            transom.When("v + count(*)"),
+            transom.KeepWhere("k"),
+        ],
+        ("NOT_A_NUMBER", "delta"): [
+            transom.AfterDelta(lambda _, new: new["k"], threshold=1),
+            transom.KeepNear(by("t"), threshold=1),
+        ],
+        ("UNKNOWN_COLUMN", "condition"): [
+            transom.When("w > 1 AND count(*) > 2"),
+            transom.KeepWhere(F.max("w") > F.col("v")),
+        ],
+        ("UNKNOWN_COLUMN", "delta"): [
+            transom.AfterDelta(by("w"), threshold=1),
+            transom.KeepNear(lambda *_: F.col("v"), threshold=1),
+        ],
+        ("EXPRESSION_UNSUPPORTED", "condition"): [
+            transom.When("v > sum(count(*))"),
+            transom.When("lag(v) OVER (ORDER BY t) > v"),
+            transom.When(in_python(F.count("*"))),
+        ],
+        ("EXPRESSION_UNSUPPORTED", "delta"): [
+            transom.AfterDelta(lambda *_: F.rand(), threshold=1),
+            transom.KeepNear(lambda old, _: F.sum(old["v"]), threshold=1),
+        ],
+    }
+    for (condition, argument), values in mistakes.items():
+        for value in values:
+            step = "trigger" if isinstance(value, transom.Trigger) else "evictor"
+            with raises(condition, argument, kind=IllegalArgumentException):
+                agg(step, value)
+    # Of rows alone, Python's functions can be asked too.
+    agg("trigger", transom.When(in_python("v") & (F.count("*") > 2)))
 
 
 def test_windows_that_this_version_cannot_run_are_refused(rows: DataFrame) -> None:

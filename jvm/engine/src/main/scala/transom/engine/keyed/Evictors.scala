@@ -63,8 +63,8 @@ final class KeepNearLogic[R, A](delta: Delta[R], threshold: Double) extends Evic
 /** Rows of which a condition holds, given them and their pane. */
 final class KeepWhereLogic[R, A](condition: Condition[R, A]) extends EvictorLogic[R, A] {
 
-  override def readsAccumulator: Boolean = true
+  override def readsAccumulator: Boolean = condition.readsAccumulator
 
   override def keep(rows: IndexedSeq[R], accumulator: A): Int => Boolean =
-    i => condition(rows(i), accumulator)
+    rows.andThen(condition.among(accumulator))
 }

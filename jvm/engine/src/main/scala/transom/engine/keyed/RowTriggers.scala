@@ -71,16 +71,24 @@ final class AfterDeltaLogic[R, A](delta: Delta[R], threshold: Double, slot: Int)
 
 /** A question about a row and the fold of the rows it stands among. */
 trait Condition[R, A] {
-  def apply(row: R, accumulator: A): Boolean
+
+  /** Whether it looks at the fold. */
+  def readsAccumulator: Boolean = true
+
+  /** The question about rows that stand among those of a fold, valid until it is asked for the
+    * next. The fold is null if the question does not look at it.
+    */
+  def among(accumulator: A): R => Boolean
 }
 
 /** When a new row and the window so far, the row included, say so. */
 final class WhenLogic[R, A](condition: Condition[R, A]) extends RowTriggerLogic[R, A] {
 
-  override def readsAccumulator: Boolean = true
+  override def readsAccumulator: Boolean = condition.readsAccumulator
 
   override def onRow(window: TriggerContext[R, A]): TriggerResult =
-    if (condition(window.row, window.accumulator)) TriggerResult.Fire else TriggerResult.Continue
+    if (condition.among(window.accumulator)(window.row)) TriggerResult.Fire
+    else TriggerResult.Continue
 }
 
 /** At the end of each micro-batch that brought the window rows.

@@ -188,7 +188,7 @@ object KeyedOperatorPropertiesSuite {
 
   private object Asked extends Conditions[Row, Vector[Json]] {
     override def condition(column: Int): Condition[Row, Vector[Json]] =
-      (row, values) => ModelTriggers.holds(row, values.size)
+      values => row => ModelTriggers.holds(row, values.size)
     override def delta(column: Int): Delta[Row] = ModelTriggers.delta(_, _)
   }
 

@@ -14,7 +14,7 @@ class KeyedOperatorSuite extends FunSuite {
 
   private object LargeRow extends Conditions[Row, Vector[Json]] {
     override def condition(column: Int): Condition[Row, Vector[Json]] =
-      (row, values) => row.value.long + sum(values) >= 20
+      values => row => row.value.long + sum(values) >= 20
     override def delta(column: Int): Delta[Row] =
       (older, newer) => (newer.value.long - older.value.long).toDouble
   }

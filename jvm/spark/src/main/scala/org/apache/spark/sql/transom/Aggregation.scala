@@ -26,7 +26,11 @@ import transom.spark.TransomException
   * @param groups
   *   columns of `plan` to group by: comparable by their bytes
   * @param inputs
-  *   columns of `plan` that the functions read
+  *   columns of `plan` that the functions and `asked` read
+  * @param hidden
+  *   functions that only `asked` reads
+  * @param asked
+  *   what triggers and evictors ask, in terms of `plan` and the functions' results
   * @param keyResults
   *   the key columns of the result, in terms of `groups` and the functions' results
   * @param functionResults
@@ -43,6 +47,8 @@ final case class Aggregation(
     groups: Seq[Attribute],
     inputs: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
+    hidden: Seq[AggregateExpression],
+    asked: Asked,
     keyResults: Seq[NamedExpression],
     functionResults: Seq[Attribute],
     results: Seq[NamedExpression])
@@ -60,6 +66,7 @@ object Aggregation {
       placing: Option[Column],
       order: Seq[Column],
       aggregates: Seq[Column],
+      asked: Asked,
       paneOf: Option[Expression => Expression]): Aggregation = {
     val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
     val beside = (col("*") +: time.as(TimeName) +: ordered) ++ placing.map(_.as(PlacingName))
@@ -70,14 +77,14 @@ object Aggregation {
     val PhysicalAggregation(grouping, functions, results, child) =
       ReplaceExpressions(parted): @unchecked
     val keyNames = df.select(keys: _*).columns.toSeq
-    val asked = if (aggregates.isEmpty) Nil else functions
-    assemble(grouping, keyNames, asked, results.takeRight(aggregates.length), child)
+    val wanted = if (aggregates.isEmpty) Nil else functions
+    assemble(grouping, keyNames, wanted, asked, results.takeRight(aggregates.length), child)
   }
 
   /** Has accumulators in Python made of the rows of a key and pane, before these move. */
   private def partsOfPanes(analyzed: Aggregate, paneOf: Expression => Expression): LogicalPlan = {
     val time = lastInstant(analyzed.child.output.find(_.name == TimeName).get)
-    val place = Place(analyzed.groupingExpressions.map(comparable) :+ paneOf(time))
+    val place = Place(analyzed.groupingExpressions.map(ComparableKeys.of) :+ paneOf(time))
     analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
   }
 
@@ -112,6 +119,7 @@ object Aggregation {
       grouping: Seq[NamedExpression],
       keyNames: Seq[String],
       functions: Seq[AggregateExpression],
+      asked: Asked,
       results: Seq[NamedExpression],
       child: LogicalPlan): Aggregation = {
     val computed = Seq.newBuilder[NamedExpression]
@@ -125,7 +133,7 @@ object Aggregation {
 
     val keyed = Project(child.output ++ grouping.filterNot(_.isInstanceOf[Attribute]), child)
     val groups =
-      grouping.map(g => comparable(g.toAttribute)).zip(keyNames).map { case (g, n) =>
+      grouping.map(g => ComparableKeys.of(g.toAttribute)).zip(keyNames).map { case (g, n) =>
         column(g, n)
       }
     // A key that is grouped by something else than itself comes back as one of its values.
@@ -138,7 +146,16 @@ object Aggregation {
             Complete,
             isDistinct = false))
     }
-    val all = (functions ++ carried.flatten).map(readingColumns(_, column(_, "input")))
+    val distinct = asked.functions.foldLeft(functions) { (known, f) =>
+      if (known.exists(areSame(_, f))) known else known :+ f
+    }
+    def reading(some: Seq[AggregateExpression]) = some.map(readingColumns(_, column(_, "input")))
+    val all = reading(functions ++ carried.flatten)
+    val hidden = reading(distinct.drop(functions.length))
+    val ofColumns = asked.copy(conditions = asked.conditions.transform { (_, condition) =>
+      Asked.checked(overColumns(condition, distinct, column(_, "asked")))
+    })
+    val ofFunctions = AttributeSet((all ++ hidden).map(_.resultAttribute))
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
     }
@@ -152,8 +169,11 @@ object Aggregation {
       placing = child.output.find(_.name == PlacingName),
       order = child.output.filter(_.name.startsWith(OrderPrefix)),
       groups = groups,
-      inputs = all.flatMap(_.references).distinct,
+      inputs = ((all ++ hidden).flatMap(_.references) ++
+        ofColumns.columns.filterNot(ofFunctions.contains)).distinct,
       aggregates = all,
+      hidden = hidden,
+      asked = ofColumns,
       keyResults = keyResults,
       functionResults = functions.map(_.resultAttribute),
       results = results.map(
@@ -161,34 +181,22 @@ object Aggregation {
           .asInstanceOf[NamedExpression]))
   }
 
-  /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes.
-    */
-  private def comparable(key: Expression): Expression =
-    CollationKey.injectCollationKey(normal(key))
+  private def areSame(a: AggregateExpression, b: AggregateExpression): Boolean =
+    a.resultId == b.resultId || a.semanticEquals(b)
 
-  /** One of the values that are equal to Spark, but for strings that are equal by their
-    * collation.
+  /** A condition over the results of functions and plain columns. What it takes a plan to compute
+    * is a column too, if no aggregate is in it.
     */
-  private def normal(e: Expression): Expression = e match {
-    case order: SortOrder => order.mapChildren(normal)
-    case _ => NormalizeFloatingNumbers.normalize(mapsSorted(e))
-  }
-
-  /** The entries of maps, at any depth, in order of their keys. */
-  private def mapsSorted(e: Expression): Expression = e.dataType match {
-    case plain if !plain.existsRecursively(_.isInstanceOf[MapType]) => e
-    case map: MapType =>
-      val hasMaps = map.valueType.existsRecursively(_.isInstanceOf[MapType])
-      MapSort(if (hasMaps) MapFromArrays(MapKeys(e), mapsSorted(MapValues(e))) else e)
-    case StructType(fields) =>
-      val sorted = CreateNamedStruct(fields.toSeq.zipWithIndex.flatMap { case (field, i) =>
-        Seq(Literal(field.name), mapsSorted(GetStructField(e, i, Some(field.name))))
-      })
-      If(IsNull(e), Literal(null, sorted.dataType), sorted)
-    case ArrayType(element, containsNull) =>
-      val each = NamedLambdaVariable("element", element, containsNull)
-      ArrayTransform(e, LambdaFunction(mapsSorted(each), Seq(each)))
-    case _ => e
+  private def overColumns(
+      condition: Expression,
+      functions: Seq[AggregateExpression],
+      column: Expression => Attribute): Expression = {
+    def plain(e: Expression): Expression = e match {
+      case f: AggregateExpression => functions.find(areSame(_, f)).get.resultAttribute
+      case part if Asked.needsPlan(part) && Asked.functionsOf(part).isEmpty => column(part)
+      case part => part.mapChildren(plain)
+    }
+    plain(condition)
   }
 
   /** The same function over plain columns, so that it survives where no optimizer rule looks. */
@@ -202,7 +210,7 @@ object Aggregation {
       case other => column(other)
     }
     val normalized =
-      if (aggregate.isDistinct) aggregate.aggregateFunction.mapChildren(normal)
+      if (aggregate.isDistinct) aggregate.aggregateFunction.mapChildren(ComparableKeys.normal)
       else aggregate.aggregateFunction
     val function = normalized.mapChildren(plain).asInstanceOf[AggregateFunction]
     val filter = aggregate.filter.map(plain)
@@ -241,15 +249,17 @@ object Aggregation {
   private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
     val functions = resolved.collect { case e: AggregateExpression => e.aggregateFunction }
     if (functions.isEmpty) Some(notAnAggregate(aggregate))
-    else
-      functions.collectFirst {
-        case f: PythonUDAF =>
-          unsupported(f.name, "a Python function over whole groups has no partial result")
-        case reduce: Reduce if reduce.problem.isDefined =>
-          unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get)
-        case f if !canBeMerged(f) =>
-          unsupported(f.sql, "it cannot be computed in parts that are merged")
-      }
+    else functions.flatMap(whyUnmergeable).headOption
+  }
+
+  /** Why a function cannot be computed in parts, if it cannot. */
+  def whyUnmergeable(function: AggregateFunction): Option[TransomException] = function match {
+    case f: PythonUDAF =>
+      Some(unsupported(f.name, "a Python function over whole groups has no partial result"))
+    case reduce: Reduce if reduce.problem.isDefined =>
+      Some(unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get))
+    case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => None
+    case f => Some(unsupported(f.sql, "it cannot be computed in parts that are merged"))
   }
 
   private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
@@ -263,11 +273,6 @@ object Aggregation {
           unsupported(aggregate.toString, "it gives a value for each row, not for each window"))
       case _ => None
     }
-
-  private def canBeMerged(function: AggregateFunction): Boolean = function match {
-    case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => true
-    case _ => false
-  }
 
   private def notAnAggregate(column: Column): TransomException =
     new TransomException("TRANSOM_NOT_AN_AGGREGATE", Map("expression" -> column.toString))

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 
-import transom.engine.spec.{Count, EventTime, ProcessingTime, Window, WindowSpec}
+import transom.engine.spec.{AfterDelta, Count, EventTime, ProcessingTime, Window, WindowSpec}
 import transom.spark.TransomException
 
 /** Says what the window stages of a DataFrame do, and how. */
@@ -111,6 +111,8 @@ object Explain {
     val rows =
       if (spec.evictor.isDefined || spec.function.takesRows || keepsRows(spec.window))
         ", and the rows themselves"
+      else if (spec.trigger.parts.exists(_.isInstanceOf[AfterDelta]))
+        ", and the rows of their last firings"
       else ""
     s"an entry for each key, with the partial aggregates and timers of its windows$rows"
   }

@@ -16,7 +16,7 @@ final class FiredRow(
     width: Int)
     extends BaseGenericInternalRow {
   private val keyTypes = stage.keys.map(_.dataType).toArray
-  private val resultTypes = stage.functions.map(_.dataType).toArray
+  private val resultTypes = stage.aggregates.map(_.resultAttribute.dataType).toArray
   private val startAt = keyTypes.length
   private val endAt = startAt + 1
   private val resultsFrom = startAt + 2

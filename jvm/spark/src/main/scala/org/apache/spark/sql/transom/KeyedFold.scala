@@ -4,6 +4,7 @@ import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 
 import transom.engine.keyed.WindowFold
 import transom.engine.log.Slice
@@ -48,4 +49,7 @@ final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, Internal
 
   /** The functions' results, valid until the next. */
   def evaluated(accumulator: InternalRow): InternalRow = parts.evaluated(accumulator)
+
+  /** What some of the functions make of an accumulator. */
+  def evaluation(some: Seq[AggregateExpression]): Evaluation = parts.evaluation(some)
 }

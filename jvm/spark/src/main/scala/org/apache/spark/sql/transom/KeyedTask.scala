@@ -172,18 +172,11 @@ object KeyedPlans {
         settings.evictor,
         fold,
         rows,
-        NoConditions)
+        new KeyedConditions(stage, fold))
       .copy(
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,
         handsOutRows = settings.function.takesRows,
         countsPanes = settings.pane)
-  }
-
-  private object NoConditions extends Conditions[UnsafeRow, InternalRow] {
-    override def condition(column: Int): Condition[UnsafeRow, InternalRow] =
-      throw new UnsupportedOperationException("conditions")
-    override def delta(column: Int): Delta[UnsafeRow] =
-      throw new UnsupportedOperationException("deltas")
   }
 }

@@ -22,35 +22,16 @@ object Layouts {
   def check(spec: WindowSpec): Unit = {
     def refuse(part: String, why: String) =
       throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part, "why" -> why))
-    beyondKeyed(spec).foreach(refuse(_, "this version does not have it yet"))
+    beyondKeyed(spec.window).foreach(refuse(_, "this version does not have it yet"))
     if (spec.layout == Layout.Panes)
       beyondPanes(spec).foreach(refuse(_, "it needs the keyed layout, not layout='panes'"))
   }
 
   /** What no layout has yet. */
-  private def beyondKeyed(spec: WindowSpec): Option[String] =
-    beyondKeyed(spec.window)
-      .orElse(beyondKeyed(spec.trigger))
-      .orElse(spec.evictor.flatMap(beyondKeyed))
-
-  private def beyondKeyed(evictor: Evictor): Option[String] = evictor match {
-    case _: KeepNear | _: KeepWhere => Some(s"the evictor ${nameOf(evictor)}")
-    case _ => None
-  }
-
   private def beyondKeyed(window: Window): Option[String] = window match {
     case Tumbling(_, _, _, _, stagger) if stagger != Stagger.Aligned =>
       Some("the stagger of Tumbling windows")
     case _ => None
-  }
-
-  private def beyondKeyed(trigger: Trigger): Option[String] = {
-    val isMissing = trigger match {
-      case _: AfterDelta | _: When => true
-      case _ => false
-    }
-    if (isMissing) Some(s"the trigger ${nameOf(trigger)}")
-    else trigger.nested.flatMap(beyondKeyed).headOption
   }
 
   /** What keeps a stage from the pane log, in Python's words; none if nothing does. */

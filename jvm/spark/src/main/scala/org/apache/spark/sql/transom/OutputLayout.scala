@@ -149,6 +149,8 @@ final class OutputLayout(
     placing = aggregation.placing,
     order = aggregation.order,
     aggregates = aggregation.aggregates,
+    hidden = aggregation.hidden,
+    asked = aggregation.asked,
     fired = yielded.map(_.dataType))
 
   /** What marks the column as a window for Spark's functions, and as carrying the watermark. */

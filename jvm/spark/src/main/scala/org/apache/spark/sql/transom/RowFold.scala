@@ -22,7 +22,7 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
       0,
       Nil,
       input,
-      stage.aggregates.map(_.copy(mode = Partial)),
+      stage.accumulated.map(_.copy(mode = Partial)),
       Nil,
       0,
       Nil,

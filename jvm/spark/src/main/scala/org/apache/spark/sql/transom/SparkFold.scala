@@ -19,8 +19,8 @@ final class SparkFold(stage: WindowStage)
       0,
       Nil,
       stage.buffers,
-      stage.aggregates.map(_.copy(mode = Final, filter = None)),
-      stage.aggregates.map(_.resultAttribute),
+      stage.accumulated.map(_.copy(mode = Final, filter = None)),
+      stage.accumulated.map(_.resultAttribute),
       0,
       Nil,
       (expressions, input) => GenerateMutableProjection.generate(expressions, input))
@@ -42,21 +42,10 @@ final class SparkFold(stage: WindowStage)
   private lazy val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
   private val bytes = new Slice
 
-  private val resultTypes = stage.aggregates.map(_.resultAttribute)
-  private val aggregateResults = new SpecificInternalRow(resultTypes.map(_.dataType))
-  private val evaluate = GenerateMutableProjection.generate(
-    aggregateFunctions.toSeq.map {
-      case f: DeclarativeAggregate => f.evaluateExpression
-      case _ => NoOp
-    },
-    bufferAttributes)
-  evaluate.target(aggregateResults)
-  private val imperative = aggregateFunctions.zipWithIndex.collect {
-    case (f: ImperativeAggregate, i) => (f, i)
-  }
+  private val evaluate = evaluation(stage.aggregates)
 
   private val keyRow = new UnsafeRow(stage.keys.length)
-  private val fired = new FiredRow(stage, keyRow, aggregateResults, stage.firedColumns)
+  private val fired = new FiredRow(stage, keyRow, evaluate.results, stage.firedColumns)
 
   /** The watermark at which windows fire from now on. */
   def moveTo(watermark: Long): Unit = fired.watermark = watermark
@@ -94,11 +83,13 @@ final class SparkFold(stage: WindowStage)
   }
 
   /** The functions' results, valid until the next. */
-  def evaluated(accumulator: InternalRow): InternalRow = {
-    evaluate(accumulator)
-    imperative.foreach { case (f, i) => aggregateResults.update(i, f.eval(accumulator)) }
-    aggregateResults
-  }
+  def evaluated(accumulator: InternalRow): InternalRow = evaluate(accumulator)
+
+  /** What some of the functions make of an accumulator. */
+  def evaluation(some: Seq[AggregateExpression]): Evaluation =
+    new Evaluation(
+      some.map(f => aggregateFunctions(stage.accumulated.indexOf(f))),
+      bufferAttributes)
 
   /** Adds an accumulator's bytes to one by itself. */
   def merge(accumulator: InternalRow, other: Slice): Unit = {

@@ -83,12 +83,15 @@ object StageSpec {
       spec: WindowSpec,
       columns: Seq[Column]): Seq[JsonNode] = {
     val aggregates = spec.function.aggregateColumns
-    val ofRows = columns.indices.filterNot(aggregates.toSet)
+    val asked = Asked.of(df, spec, columns)
+    val expressions = asked.conditions ++ asked.distances.transform((_, distance) => distance.of)
+    val ofRows = columns.indices.filterNot((aggregates ++ expressions.keys).toSet)
     val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
     val aggregated =
       Aggregation.analyze(df, spec.keyColumns.map(columns), aggregates.map(columns))
     val results = computed(df, aggregated).takeRight(aggregates.length)
-    val byIndex = (ofRows.zip(computed(df, selected)) ++ aggregates.zip(results)).toMap
+    val byIndex =
+      expressions ++ ofRows.zip(computed(df, selected)) ++ aggregates.zip(results)
     columns.indices.map(i => describe(byIndex(i)))
   }
 

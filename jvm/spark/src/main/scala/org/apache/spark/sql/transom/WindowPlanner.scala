@@ -42,6 +42,7 @@ object WindowPlanner {
       placing,
       order,
       spec.function.aggregateColumns.map(columns),
+      Asked.of(df, spec, columns),
       paneOf(spec, df.isStreaming))
     val layout = new OutputLayout(df, stageSpec, spec, aggregation)
     val operator = UUID.randomUUID().toString

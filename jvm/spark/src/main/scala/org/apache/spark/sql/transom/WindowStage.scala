@@ -19,7 +19,11 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
   * @param keys
   *   the grouping attributes: comparable by their bytes
   * @param aggregates
-  *   the functions, their inputs plain attributes
+  *   the functions whose results are handed on, their inputs plain attributes
+  * @param hidden
+  *   functions that only conditions read
+  * @param asked
+  *   what triggers and evictors ask, in terms of `record` and the functions' results
   * @param row
   *   the columns of an input row, if rows that no window took are handed on
   * @param contents
@@ -45,6 +49,8 @@ final case class WindowStage(
     placing: Option[Attribute],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
+    hidden: Seq[AggregateExpression],
+    asked: Asked,
     fired: Seq[DataType]) {
 
   def name: String = spec.name
@@ -69,10 +75,12 @@ final case class WindowStage(
   /** Short: it stands in each of the plans that Spark prints of a query. */
   override def toString: String = s"stage $name"
 
-  def functions: Seq[AggregateFunction] = aggregates.map(_.aggregateFunction)
+  /** The functions of an accumulator. */
+  def accumulated: Seq[AggregateExpression] = aggregates ++ hidden
 
   /** The columns of an accumulator. */
-  def buffers: Seq[AttributeReference] = functions.flatMap(_.inputAggBufferAttributes)
+  def buffers: Seq[AttributeReference] =
+    accumulated.flatMap(_.aggregateFunction.inputAggBufferAttributes)
 
   def isSession: Boolean = Windows.areSessions(settings.window)
 

@@ -1,0 +1,182 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.{AnalysisException, Column, Row}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.types._
+
+import transom.engine.spec.{AfterDelta, KeepNear, KeepWhere, When, WindowSpec}
+import transom.spark.TransomException
+
+/** What the user's triggers and evictors ask of rows, each under its column of the message.
+  *
+  * @param conditions
+  *   true or false for a row, and the aggregates of those it stands among
+  * @param distances
+  *   how far a row is from an older one
+  */
+final case class Asked(conditions: Map[Int, Expression], distances: Map[Int, Distance]) {
+
+  /** The aggregates of the conditions. */
+  def functions: Seq[AggregateExpression] = conditions.values.toSeq.flatMap(Asked.functionsOf)
+
+  /** The columns of rows that are looked at; results of aggregates too, once they are columns. */
+  def columns: Seq[Attribute] =
+    conditions.values.toSeq.flatMap(_.references) ++ distances.values.flatMap(_.columns)
+}
+
+/** A number made of two rows.
+  *
+  * @param of
+  *   in terms of columns for the newer row, of their twins for the older one
+  * @param twins
+  *   pairs of a column and its twin
+  */
+final case class Distance(of: Expression, twins: Seq[(Attribute, Attribute)]) {
+
+  def columns: Seq[Attribute] = {
+    val columnOf = AttributeMap(twins.map(_.swap))
+    of.references.toSeq.map(a => columnOf.getOrElse(a, a))
+  }
+}
+
+object Asked {
+  private val Condition = "condition"
+  private val Delta = "delta"
+  // By these names Python asks for the columns of the two rows.
+  private val Older = "__transom_older"
+  private val Newer = "__transom_newer"
+
+  /** Which columns of the message are conditions, and which are distances. */
+  def conditionColumns(spec: WindowSpec): Seq[Int] =
+    spec.trigger.parts.collect { case When(column) => column } ++
+      spec.evictor.collect { case KeepWhere(column, _) => column }
+
+  def distanceColumns(spec: WindowSpec): Seq[Int] =
+    spec.trigger.parts.collect { case AfterDelta(column, _) => column } ++
+      spec.evictor.collect { case KeepNear(column, _, _) => column }
+
+  def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Asked = Asked(
+    conditionColumns(spec).map(i => i -> condition(df, columns(i))).toMap,
+    distanceColumns(spec).map(i => i -> distance(df, columns(i))).toMap)
+
+  /** Whether it takes a plan to compute it: its value is not made of those of columns alone. */
+  def needsPlan(e: Expression): Boolean = e.containsPattern(CURRENT_LIKE) || e.exists {
+    case _: Attribute => false
+    case part => part.isInstanceOf[Unevaluable] || !part.deterministic
+  }
+
+  def functionsOf(e: Expression): Seq[AggregateExpression] =
+    e.collect { case function: AggregateExpression => function }
+
+  def refuse(argument: String, e: Expression, why: String): Nothing =
+    throw new TransomException(
+      "TRANSOM_EXPRESSION_UNSUPPORTED",
+      Map("argument" -> argument, "expression" -> e.sql, "why" -> why))
+
+  /** A condition whose parts have become columns, if it can be asked of them. */
+  def checked(condition: Expression): Expression =
+    if (needsPlan(condition))
+      refuse(Condition, condition, "it makes something of aggregates that only Spark's plans can")
+    else condition
+
+  /** The condition in terms of columns of `df` and aggregate functions. */
+  private def condition(df: Dataset[Row], column: Column): Expression = {
+    val rows = df.queryExecution.analyzed
+    val asked = Alias(df.sparkSession.expression(column), Condition)()
+    val resolved = naming(Condition, rows.output) {
+      val plan = df.sparkSession.sessionState.analyzer.execute(Aggregate(Nil, Seq(asked), rows))
+      check(df, plan)
+      plan
+    }
+    ReplaceExpressions(resolved) match {
+      case Aggregate(_, Seq(Alias(condition, _)), _, _)
+          if condition.references.subsetOf(rows.outputSet) =>
+        if (condition.dataType != BooleanType)
+          throw wrongType("TRANSOM_NOT_A_CONDITION", Condition, condition)
+        val functions = functionsOf(condition)
+        functions.flatMap(f => Aggregation.whyUnmergeable(f.aggregateFunction)).foreach(throw _)
+        functions
+          .find(f => f.children.exists(functionsOf(_).nonEmpty))
+          .foreach(refuse(Condition, _, "it aggregates an aggregate"))
+        inlined(condition)
+      case _ =>
+        refuse(Condition, asked.child, "it is more than a value of a row and its window")
+    }
+  }
+
+  /** Spark's own check, which knows no condition on a row and aggregates at once. */
+  private def check(df: Dataset[Row], plan: LogicalPlan): Unit =
+    try df.sparkSession.sessionState.analyzer.checkAnalysis(plan)
+    catch { case e: AnalysisException if e.getCondition == "MISSING_GROUP_BY" => }
+
+  private def distance(df: Dataset[Row], column: Column): Distance = {
+    val fields = df.queryExecution.analyzed.output.filterNot(StageSpec.isHidden)
+    val twins = fields.map(a => a.newInstance().withName(s"older.${a.name}"))
+    val rowType = StructType(fields.map(a => StructField(a.name, a.dataType, a.nullable)))
+    def row(name: String) = AttributeReference(name, rowType, nullable = false)()
+    val (older, newer) = (row(Older), row(Newer))
+    val both = Dataset.ofRows(df.sparkSession, LocalRelation(Seq(older, newer)))
+    val resolved = naming(Delta, fields)(both.select(column).queryExecution.analyzed)
+    ReplaceExpressions(resolved) match {
+      case Project(Seq(named), _) =>
+        val number = inlined(valueOf(named))
+        if (!number.dataType.isInstanceOf[NumericType])
+          throw wrongType("TRANSOM_NOT_A_NUMBER", Delta, number)
+        val of = overColumns(number, Map(older.exprId -> twins, newer.exprId -> fields))
+        if (needsPlan(of)) refuse(Delta, number, "it takes more than the values of two rows")
+        Distance(of, fields.zip(twins))
+      case _ =>
+        refuse(Delta, df.sparkSession.expression(column), "it is more than a value of two rows")
+    }
+  }
+
+  /** With columns in place of rows and their fields. */
+  private def overColumns(e: Expression, columnsOf: Map[ExprId, Seq[Attribute]]): Expression =
+    e.transformDown {
+      case GetStructField(row: Attribute, i, _) => columnsOf(row.exprId)(i)
+      case row: Attribute if columnsOf.contains(row.exprId) =>
+        CreateNamedStruct(
+          columnsOf(row.exprId).zip(row.dataType.asInstanceOf[StructType]).flatMap {
+            case (column, field) => Seq(Literal(field.name), column)
+          })
+    }
+
+  private def valueOf(column: NamedExpression): Expression = column match {
+    case Alias(value, _) => value
+    case other => other
+  }
+
+  private def wrongType(condition: String, argument: String, e: Expression): TransomException =
+    new TransomException(
+      condition,
+      Map("argument" -> argument, "expression" -> e.sql, "type" -> e.dataType.sql))
+
+  /** With what is used several times written out: Spark takes that apart in plans only. */
+  private def inlined(e: Expression): Expression = e.transformUp { case With(child, shared) =>
+    val parts = shared.map(part => part.id -> part.child).toMap
+    child.transform { case use: CommonExpressionRef if parts.contains(use.id) => parts(use.id) }
+  }
+
+  /** Says which argument it is in which a column is missing. */
+  private def naming[T](argument: String, known: Seq[Attribute])(analysis: => T): T =
+    try analysis
+    catch {
+      case e: AnalysisException if missing(e).isDefined =>
+        val columns = known.filterNot(StageSpec.isHidden).map(a => s"'${a.name}'").mkString(", ")
+        throw new TransomException(
+          "TRANSOM_UNKNOWN_COLUMN",
+          Map("argument" -> argument, "column" -> missing(e).get, "columns" -> columns))
+    }
+
+  private def missing(e: AnalysisException): Option[String] = {
+    val parameters = e.getMessageParameters
+    if (e.getCondition.startsWith("UNRESOLVED_COLUMN")) Option(parameters.get("objectName"))
+    else if (e.getCondition == "FIELD_NOT_FOUND") Option(parameters.get("fieldName"))
+    else None
+  }
+}
