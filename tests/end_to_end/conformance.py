@@ -35,7 +35,8 @@ Batch = list[tuple[Any, ...]]
 
 SCHEMA = (
     "control boolean, key string, name string, value long, time timestamp, "
-    "gap interval day to second, windows array<struct<start timestamp, end timestamp>>"
+    "gap interval day to second, windows array<struct<start timestamp, end timestamp>>, "
+    "car struct<speed long, distance double, time long>"
 )
 EPOCH = datetime(1970, 1, 1)
 # A watermark of 0 means none, so a vector's times are moved up, by whole windows.
@@ -59,7 +60,7 @@ def base_of(vector: Vector) -> int:
         if name in settings
     ]
     period = math.lcm(*lengths)
-    return -(-BASE_MS // period) * period
+    return (-(-BASE_MS // period) - vectors.first_ms(vector) // period) * period
 
 
 def instant(ms: int) -> datetime:
@@ -80,7 +81,7 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
     ends = ends_by_draining(vector)
 
     def control(ms: int) -> tuple[Any, ...]:
-        return (True, None, None, None, instant(ms + FAR_MS), None, None)
+        return (True, None, None, None, instant(ms + FAR_MS), None, None, None)
 
     def flush(watermark: int | None) -> None:
         nonlocal reached
@@ -95,12 +96,11 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
 
     for step in vector["steps"]:
         if step["op"] == "element":
-            pair = isinstance(step["value"], list)
-            name, value = step["value"] if pair else (None, step["value"])
+            name, value, car = columns_of(step["value"])
             time = None if step["ts"] is None else instant(base + step["ts"])
             gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
             listed = [(instant(base + a), instant(base + b)) for a, b in step.get("windows", [])]
-            records.append((False, key_of(step), name, value, time, gap, listed))
+            records.append((False, key_of(step), name, value, time, gap, listed, car))
             if one_by_one:
                 flush(None)
         elif step["op"] == "watermark" and not (ends and step["ts"] == LAST_MS):
@@ -111,6 +111,14 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
             runs.append(Run())
     flush(None)
     return runs
+
+
+def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | None]:
+    """A record's name, value and car, of which it has one or two."""
+    if isinstance(value, dict):
+        return None, None, (value["speed"], value["distance"], value["time"])
+    name, number = value if isinstance(value, list) else (None, value)
+    return name, number, None
 
 
 def ends_by_draining(vector: Vector) -> bool:

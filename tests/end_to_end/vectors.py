@@ -51,6 +51,10 @@ def _of_pairs(name: Callable[[str], Column], number: Column) -> Aggregate:
     )
 
 
+def _faster(one: Column, other: Column) -> Column:
+    return F.when(other["speed"] > one["speed"], other).otherwise(one)
+
+
 _EVEN_MINUS_ODD = "sum(if(value % 2 = 0, 1, -1))"
 
 
@@ -67,6 +71,11 @@ def aggregates() -> dict[str, Aggregate]:
         "even_minus_odd": Aggregate(lambda: F.expr(_EVEN_MINUS_ODD)),
         "first_key_sum": _of_pairs(F.first, F.sum("value")),
         "last_key_sum": _of_pairs(F.last, F.sum("value")),
+        "max_by_speed": Aggregate(
+            lambda: transom.reduce("car", _faster),
+            lambda value: [value.asDict()],
+            by_order=True,
+        ),
         "last_key_even_minus_odd": _of_pairs(F.last, F.expr(_EVEN_MINUS_ODD)),
     }
 
@@ -95,8 +104,17 @@ def check(vector: Vector) -> None:
             raise UnsupportedError(
                 "records of no window, which Flink calls late, or of an empty one"
             )
-        if step["op"] == "element" and not -FAR_MS < (step["ts"] or 0) < FAR_MS:
+        if step["op"] == "element" and not -FAR_MS < (step["ts"] or 0) - first_ms(vector) < FAR_MS:
             raise UnsupportedError("times beyond what Spark's timestamps hold")
+
+
+def first_ms(vector: Vector) -> int:
+    """When the vector's time begins: 0, or its first record if that is far from it."""
+    first = min(
+        (step["ts"] for step in vector["steps"] if step["op"] == "element" and step["ts"]),
+        default=0,
+    )
+    return first if FAR_MS < first < LAST_MS // 2 else 0
 
 
 def has_time(vector: Vector) -> bool:
@@ -157,7 +175,20 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
         return transom.EndOfStream()
     if kind == "never":
         return transom.Never()
+    if kind == "delta":
+        return transom.AfterDelta(_difference(trigger), threshold=trigger["threshold"])
+    if kind == "fire_on_element":
+        return transom.When("true")
     raise UnsupportedError(f"the trigger {kind}")
+
+
+def _difference(delta: dict[str, Any]) -> Callable[[Column, Column], Column]:
+    """How far a record is from an older one, by a field of both or by their values."""
+
+    def number(row: Column) -> Column:
+        return row["car"][delta["field"]] if "field" in delta else row["value"]
+
+    return lambda older, newer: number(newer) - number(older)
 
 
 def evictor_of(vector: Vector) -> transom.Evictor | None:
@@ -169,6 +200,9 @@ def evictor_of(vector: Vector) -> transom.Evictor | None:
         return transom.KeepLast(evictor["max"], when=evictor["when"])
     if evictor["type"] == "time":
         return transom.KeepRecent(milliseconds(evictor["keep_ms"]), when=evictor["when"])
+    if evictor["type"] == "delta":
+        threshold = evictor["threshold"]
+        return transom.KeepNear(_difference(evictor), threshold=threshold, when=evictor["when"])
     raise UnsupportedError(f"the evictor {evictor['type']}")
 
 
