@@ -39,7 +39,8 @@ class Tumbling(Window):
     stagger : {"aligned", "random", "natural"}
         How far windows are moved beyond their offset, so that not all fire at once: not at all; by
         a length drawn for each key group; or by as much as the first row of the key group came
-        after the start of its window on the wall clock.
+        after the start of its window on the wall clock. A key group, of which ``options`` sets
+        the number, stands where Flink has a parallel task; it keeps its length for good.
 
     Raises
     ------

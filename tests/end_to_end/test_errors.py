@@ -135,12 +135,6 @@ def test_conditions_are_true_or_false_and_distances_numbers(rows: DataFrame) -> 
     agg("trigger", transom.When(in_python("v") & (F.count("*") > 2)))
 
 
-def test_windows_that_this_version_cannot_run_are_refused(rows: DataFrame) -> None:
-    moved = transom.Tumbling(size="1 hour", stagger="natural")
-    with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
-        transom.stream(rows, time="t").window(moved).agg(F.sum("v"))
-
-
 def test_columns_of_windows_must_be_there_and_of_their_type(rows: DataFrame) -> None:
     stream = transom.stream(rows, time="t")
     with raises("UNKNOWN_COLUMN", "gap"):

@@ -13,6 +13,12 @@ trait KeyStore {
   /** What is due by the wall clock. */
   def clockDues: DueStore
 
+  /** What the wall clock showed when the key group's first row came; kept where windows are
+    * staggered by it.
+    */
+  def firstRow: Option[Long]
+  def saveFirstRow(clock: Long): Unit
+
   /** The state of a key, null if it has none. */
   def get(key: Array[Byte]): Array[Byte]
   def put(key: Array[Byte], state: Array[Byte]): Unit
@@ -53,6 +59,10 @@ final class MemoryKeyStore extends KeyStore {
 
   override val watermarkDues: MemoryDueStore = new MemoryDueStore
   override val clockDues: MemoryDueStore = new MemoryDueStore
+
+  private var first: Option[Long] = None
+  override def firstRow: Option[Long] = first
+  override def saveFirstRow(clock: Long): Unit = first = Some(clock)
 
   override def get(key: Array[Byte]): Array[Byte] = states.get(KeyBytes.of(key))
   override def put(key: Array[Byte], state: Array[Byte]): Unit =

@@ -9,6 +9,9 @@ sealed trait Window {
 
   /** Whether windows of a key that meet become one. */
   def isMerging: Boolean = false
+
+  /** How far windows are moved, key group by key group. */
+  def stagger: Stagger = Stagger.Aligned
 }
 
 /** Windows that lie on a fixed grid and are the same for every key. */
@@ -31,7 +34,7 @@ final case class Tumbling(
     offsetUs: Long = 0,
     closed: Closed = Closed.Left,
     timeZone: String = "UTC",
-    stagger: Stagger = Stagger.Aligned)
+    override val stagger: Stagger = Stagger.Aligned)
     extends GridWindow {
 
   Check.positive("size_us", sizeUs)

@@ -83,6 +83,8 @@ class KeyGroupSuite extends FunSuite {
     def size: Int = store.size
     override def watermarkDues: DueStore = store.watermarkDues
     override def clockDues: DueStore = store.clockDues
+    override def firstRow: Option[Long] = store.firstRow
+    override def saveFirstRow(clock: Long): Unit = store.saveFirstRow(clock)
     override def get(key: Array[Byte]): Array[Byte] = {
       gets += 1
       store.get(key)

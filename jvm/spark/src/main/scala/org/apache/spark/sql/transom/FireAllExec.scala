@@ -19,17 +19,19 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
     extends FiredRowsExec {
 
   override def inputRDD: RDD[InternalRow] = {
-    val stageOfTasks = stage
+    val (stageOfTasks, nowMs) = (stage, System.currentTimeMillis())
     child.execute().mapPartitions { rows =>
-      val fired = FireAllExec.firing(stageOfTasks)
+      val fired = FireAllExec.firing(stageOfTasks, nowMs)
       val left = rows.filter(_.getInt(Exchanged.Kind) != Exchanged.Counts).buffered
       Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>
         val group = left.head.getInt(Exchanged.Group)
-        fired(new AbstractIterator[InternalRow] {
-          override def hasNext: Boolean =
-            left.hasNext && left.head.getInt(Exchanged.Group) == group
-          override def next(): InternalRow = left.next()
-        })
+        fired(
+          group,
+          new AbstractIterator[InternalRow] {
+            override def hasNext: Boolean =
+              left.hasNext && left.head.getInt(Exchanged.Group) == group
+            override def next(): InternalRow = left.next()
+          })
       }
     }
   }
@@ -41,12 +43,14 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
 private object FireAllExec {
 
   /** What the rows of a key group fire. */
-  private def firing(stage: WindowStage): Iterator[InternalRow] => Iterator[InternalRow] =
+  private def firing(
+      stage: WindowStage,
+      nowMs: Long): (Int, Iterator[InternalRow]) => Iterator[InternalRow] =
     stage.layout match {
       case PaneLayout =>
         val fold = new SparkFold(stage)
         lazy val refused = new RefusedOutput(stage)
-        rows => {
+        (_, rows) => {
           val log = new KeyGroupLog(stage, fold, new MemoryStore)
           val dead = ArrayBuffer.empty[InternalRow]
           rows.foreach { row =>
@@ -57,17 +61,13 @@ private object FireAllExec {
                 row.getBinary(Exchanged.Payload),
                 Long.MinValue)
           }
-          dead.iterator.map(refused.dead(_, System.currentTimeMillis())) ++
+          dead.iterator.map(refused.dead(_, nowMs)) ++
             log.fire(Long.MaxValue)
         }
       case KeyedLayout =>
         val task = new KeyedTask(stage)
-        rows =>
-          task.visit(
-            new MemoryKeyStore,
-            rows,
-            Long.MaxValue,
-            System.currentTimeMillis(),
-            new RowCounts)((_, _) => ())
+        (group, rows) =>
+          task.visit(group, new MemoryKeyStore, rows, Long.MaxValue, nowMs, new RowCounts)(
+            (_, _) => ())
     }
 }

@@ -13,27 +13,29 @@ final class KeyedProcessor(stage: WindowStage)
   @transient private var store: StateStoreKeys = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
-    store = new StateStoreKeys(getHandle, stage.settings.needsClock)
+    store = new StateStoreKeys(getHandle, stage.settings)
 
   override def handleInputRows(
       group: Int,
       rows: Iterator[InternalRow],
       timerValues: TimerValues): Iterator[InternalRow] =
-    visit(rows, timerValues, isExpired = false)
+    visit(group, rows, timerValues, isExpired = false)
 
   // Spark removes the expired timer itself, after the last row has been taken.
   override def handleExpiredTimer(
       group: Int,
       timerValues: TimerValues,
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] =
-    visit(Iterator.empty, timerValues, isExpired = true)
+    visit(group, Iterator.empty, timerValues, isExpired = true)
 
   private def visit(
+      group: Int,
       rows: Iterator[InternalRow],
       timerValues: TimerValues,
       isExpired: Boolean): Iterator[InternalRow] = {
     val counts = new RowCounts
     val visited = task.visit(
+      group,
       store,
       rows,
       timerValues.getCurrentWatermarkInMs() * 1000L,

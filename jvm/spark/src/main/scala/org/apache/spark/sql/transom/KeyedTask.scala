@@ -7,18 +7,19 @@ import org.apache.spark.sql.catalyst.expressions._
 
 import transom.engine.GlobalGrid
 import transom.engine.keyed._
-import transom.engine.spec.{EventTime, LateRows, ProcessingTime}
+import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbling, Window}
 
 /** The per-key operator as a task of a stage runs it, for one key group after the other. */
 final class KeyedTask(stage: WindowStage) {
   private val fold = new KeyedFold(stage)
   private val results = new KeyedResults(stage, fold)
   private val rows = new KeyedRows(stage)
-  private val plan = KeyedPlans.of(stage, fold, rows)
-  private val operator = new KeyedOperator(plan, rows, results)
+  private val plan = KeyedPlans.of(stage, stage.settings.window, fold, rows)
+  private val aligned = new KeyedOperator(plan, rows, results)
   private val codec = new StateCodec(fold)
   private val forgetsAtEnd =
     stage.settings.drain && plan.assigner.timeline != Timeline.Event
+  private val isNatural = stage.settings.window.stagger == Stagger.Natural
   private val isOnClock = stage.settings.time.contains(ProcessingTime)
   private val reader = new ChunkReader(stage)
   private val arrival = new Arrival
@@ -30,10 +31,22 @@ final class KeyedTask(stage: WindowStage) {
     rows.pointAt(key)
   }
 
+  /** Where windows are staggered each key group has an operator of its own. */
+  private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[UnsafeRow, InternalRow] =
+    stage.settings.window match {
+      case window: Tumbling if window.stagger != Stagger.Aligned =>
+        val offset = Staggers.offset(window.stagger, window, group, firstRow)
+        val moved = KeyedPlans.of(stage, window.copy(offsetUs = offset), fold, rows)
+        new KeyedOperator(moved, rows, results)
+      case _ => aligned
+    }
+
   /** A key group in one batch: takes its rows, moves its time and answers what goes on, doing no
     * more than it is asked for. When all is done it tells `finish` at which watermark something
     * was due before, and at which it is now.
     *
+    * @param id
+    *   of the key group
     * @param packed
     *   what came over the exchange, in order
     * @param watermark
@@ -44,6 +57,7 @@ final class KeyedTask(stage: WindowStage) {
     *   is added to
     */
   def visit(
+      id: Int,
       store: KeyStore,
       packed: Iterator[InternalRow],
       watermark: Long,
@@ -51,6 +65,8 @@ final class KeyedTask(stage: WindowStage) {
       counts: RowCounts)(finish: (Long, Long) => Unit): Iterator[InternalRow] =
     new AbstractIterator[InternalRow] {
       rows.open(store)
+      private var isFirst = isNatural && store.firstRow.isEmpty
+      private val operator = operatorOf(id, store.firstRow.getOrElse(nowMs * 1000L))
       private val group =
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
       private val reached =
@@ -101,6 +117,10 @@ final class KeyedTask(stage: WindowStage) {
         }
 
       private def take(): Unit = {
+        if (isFirst) {
+          isFirst = false
+          store.saveFirstRow(nowMs * 1000L)
+        }
         arrival.time =
           if (isOnClock) nowMs * 1000L - stage.timeShift else rows.timeOf(reader.record)
         placing.read(reader.record, arrival)
@@ -161,12 +181,13 @@ object KeyedPlans {
 
   def of(
       stage: WindowStage,
+      window: Window,
       fold: KeyedFold,
       rows: KeyedRows): KeyedPlan[UnsafeRow, InternalRow] = {
     import stage.settings
     KeyedPlan
       .of(
-        settings.window,
+        window,
         if (settings.time.contains(ProcessingTime)) Timeline.Clock else Timeline.Event,
         settings.trigger,
         settings.evictor,

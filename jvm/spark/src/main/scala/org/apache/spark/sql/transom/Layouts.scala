@@ -18,21 +18,12 @@ object Layouts {
   def of(spec: WindowSpec): StageLayout =
     if (spec.layout == Layout.Keyed || beyondPanes(spec).isDefined) KeyedLayout else PaneLayout
 
-  /** Refuses what no layout runs in this version, and a layout that cannot do what is asked. */
-  def check(spec: WindowSpec): Unit = {
-    def refuse(part: String, why: String) =
-      throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part, "why" -> why))
-    beyondKeyed(spec.window).foreach(refuse(_, "this version does not have it yet"))
+  /** Refuses a layout that cannot do what is asked. */
+  def check(spec: WindowSpec): Unit =
     if (spec.layout == Layout.Panes)
-      beyondPanes(spec).foreach(refuse(_, "it needs the keyed layout, not layout='panes'"))
-  }
-
-  /** What no layout has yet. */
-  private def beyondKeyed(window: Window): Option[String] = window match {
-    case Tumbling(_, _, _, _, stagger) if stagger != Stagger.Aligned =>
-      Some("the stagger of Tumbling windows")
-    case _ => None
-  }
+      beyondPanes(spec).foreach { part =>
+        throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part))
+      }
 
   /** What keeps a stage from the pane log, in Python's words; none if nothing does. */
   def beyondPanes(spec: WindowSpec): Option[String] = {
@@ -49,7 +40,7 @@ object Layouts {
   }
 
   private def beyondPanes(window: Window): Option[String] = window match {
-    case Tumbling(_, _, _, _, stagger) if stagger != Stagger.Aligned =>
+    case staggered if staggered.stagger != Stagger.Aligned =>
       Some("the stagger of Tumbling windows")
     case _: GridWindow | _: Session | Global => None
     case _: DynamicSession => Some("a gap for each row")

@@ -6,19 +6,27 @@ import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.streaming._
 
 import transom.engine.keyed.{DueKeys, DueStore, KeyStore, MemoryDueStore}
+import transom.engine.spec.{Stagger, WindowSpec}
 
-/** The keys of the key group at hand in Spark's state store.
-  *
-  * @param hasClock
-  *   whether anything is ever due by the wall clock
+/** The keys of the key group at hand in Spark's state store, with the variables that the stage
+  * needs.
   */
-final class StateStoreKeys(handle: StatefulProcessorHandle, hasClock: Boolean) extends KeyStore {
+final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec)
+    extends KeyStore {
   private val states = StateStoreKeys.mapState(handle, "keys")
   private val rows = StateStoreKeys.mapState(handle, "rows")
 
   override val watermarkDues: DueStore = new StateStoreDues(handle, "group", "dues")
   override val clockDues: DueStore =
-    if (hasClock) new StateStoreDues(handle, "clock", "clock_dues") else new MemoryDueStore
+    if (settings.needsClock) new StateStoreDues(handle, "clock", "clock_dues")
+    else new MemoryDueStore
+
+  private val first =
+    if (settings.window.stagger == Stagger.Natural)
+      Some(handle.getValueState("first_row", Encoders.scalaLong, TTLConfig.NONE))
+    else None
+  override def firstRow: Option[Long] = first.filter(_.exists()).map(_.get())
+  override def saveFirstRow(clock: Long): Unit = first.foreach(_.update(clock))
 
   override def get(key: Array[Byte]): Array[Byte] = states.getValue(key)
   override def put(key: Array[Byte], state: Array[Byte]): Unit = states.updateValue(key, state)
