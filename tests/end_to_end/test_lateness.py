@@ -83,6 +83,39 @@ def test_a_row_of_overlapping_windows_is_in_those_that_are_kept(spark: SparkSess
     assert outcome.observed()["transom_rows_late"] == 0
 
 
+def test_of_rows_that_are_folded_on_their_way_only_those_behind_the_watermark_fire(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        hops = stream.window(transom.Hopping(size="10 seconds", slide="5 seconds"))
+        kept = hops.allowed_lateness("5 seconds").with_late_rows(partly=True).with_pane()
+        return kept.agg(F.count("*").alias("n"), F.sum("value").alias("total"))
+
+    steps: list[Step] = [
+        [("a", 1, 1), ("a", 2, 2), ("a", 6, 3), ("a", 7, 4), ("b", 8, 5)],
+        11,
+        # [0, 10) has fired, [5, 15) has not; [-5, 5) is forgotten, [10, 20) open.
+        [("a", 6, 10), ("a", 4, 20), ("a", 12, 30), ("a", 8, 40), ("a", 13, 50)],
+        30,
+    ]
+    outcome = run_clocked(spark, pipeline, steps, checkpoint=tmp_path)
+    got = [(*bounds(row), row["n"], row["total"]) for row in outcome.results if row["key"] == "a"]
+    assert got == [
+        (-5, 5, 2, 3),
+        (0, 10, 4, 10),
+        (0, 10, 5, 20),
+        (0, 10, 6, 40),
+        (0, 10, 7, 80),
+        (5, 15, 6, 137),
+        (10, 20, 2, 80),
+    ]
+    assert [row["pane"]["timing"] for row in outcome.results if row["key"] == "b"] == [
+        "on_time"
+    ] * 2
+    assert late(outcome) == [(20, "late_partly")]
+    assert kept(spark, tmp_path) == {}
+
+
 def test_a_late_row_joins_sessions_that_have_fired(spark: SparkSession, tmp_path: Path) -> None:
     window = transom.Session(gap="3 seconds")
     steps: list[Step] = [[("a", 1, 1), ("a", 4.5, 2)], 8, [("a", 4, 3)], 30]

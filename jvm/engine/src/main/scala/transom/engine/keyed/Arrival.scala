@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.TimeWindow
+import transom.engine.{Grid, TimeWindow}
 
 /** When and how a row came: all that the operator looks at besides its contents. One instance
   * serves all rows of a task.
@@ -11,6 +11,11 @@ final class Arrival {
     * time.
     */
   var time: Long = Arrival.NoTime
+
+  /** The pane of the grid that it is in, where it stands for rows of several times; else
+    * `Grid.NoPane`.
+    */
+  var pane: Long = Grid.NoPane
 
   /** The watermark that it met: nothing before it was still to come. */
   var watermark: Long = Long.MinValue

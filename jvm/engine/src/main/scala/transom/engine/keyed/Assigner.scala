@@ -52,7 +52,7 @@ object Assigner {
 final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
-    val pane = grid.paneOf(row.time)
+    val pane = if (row.pane == Grid.NoPane) grid.paneOf(row.time) else row.pane
     if (pane != Grid.NoPane) {
       var window = grid.firstWindow(pane, Long.MinValue)
       while (window != null && grid.holds(window, pane)) {

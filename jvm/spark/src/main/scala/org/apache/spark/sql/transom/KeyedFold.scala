@@ -10,7 +10,7 @@ import transom.engine.keyed.WindowFold
 import transom.engine.log.Slice
 
 /** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
-  * buffer's row. Rows are records of the stage.
+  * buffer's row. What it adds are records of the stage or, where rows come folded, accumulators.
   */
 final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, InternalRow] {
   private val rows = new RowFold(stage, stage.record)
@@ -25,7 +25,8 @@ final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, Internal
   override def create(): InternalRow = rows.create()
 
   override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
-    rows.update(accumulator, row)
+    if (stage.packsPanes) parts.merge(accumulator, UnsafeRows.slice(row, slice))
+    else rows.update(accumulator, row)
     accumulator
   }
 

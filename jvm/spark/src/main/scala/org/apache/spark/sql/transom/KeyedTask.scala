@@ -21,9 +21,9 @@ final class KeyedTask(stage: WindowStage) {
     stage.settings.drain && plan.assigner.timeline != Timeline.Event
   private val isNatural = stage.settings.window.stagger == Stagger.Natural
   private val isOnClock = stage.settings.time.contains(ProcessingTime)
-  private val reader = new ChunkReader(stage)
+  private val arriving =
+    if (stage.packsPanes) new PaneReader(stage) else new ChunkReader(stage, rows)
   private val arrival = new Arrival
-  private val placing = new Placing(stage.settings.window)
   private lazy val refused = new RefusedOutput(stage)
   private def weightOf(row: UnsafeRow): Int = fold.weightOf(row)
   private val listener: KeyListener = key => {
@@ -92,7 +92,7 @@ final class KeyedTask(stage: WindowStage) {
         if (hasNext) results.take() else throw new NoSuchElementException("no further row")
 
       private def step(): Unit =
-        if (reader.next()) take()
+        if (arriving.next()) take()
         else if (packed.hasNext) open(packed.next())
         else if (moved.hasNext) moved.next()
         else {
@@ -113,7 +113,7 @@ final class KeyedTask(stage: WindowStage) {
           case Exchanged.Tick => hasTicked = true
           case _ =>
             arrival.watermark = row.getLong(Exchanged.JudgedBy)
-            reader.open(row.getBinary(Exchanged.Payload))
+            arriving.open(row)
         }
 
       private def take(): Unit = {
@@ -121,10 +121,10 @@ final class KeyedTask(stage: WindowStage) {
           isFirst = false
           store.saveFirstRow(nowMs * 1000L)
         }
-        arrival.time =
-          if (isOnClock) nowMs * 1000L - stage.timeShift else rows.timeOf(reader.record)
-        placing.read(reader.record, arrival)
-        group.process(reader.key, reader.record, arrival, weightOf(reader.record)) match {
+        import arriving.{key, record}
+        arriving.tell(arrival)
+        if (isOnClock) arrival.time = nowMs * 1000L - stage.timeShift
+        group.process(key, record, arrival, weightOf(record)) match {
           case Disposition.Taken =>
           case Disposition.NoWindow => counts.inGaps += 1
           case Disposition.Late =>
@@ -141,7 +141,7 @@ final class KeyedTask(stage: WindowStage) {
       private def handOn(isPartly: Boolean): Unit =
         results.add(
           refused.late(
-            reader.row,
+            arriving.row,
             arrival.time,
             arrival.watermark,
             operator.missedWindows,

@@ -54,5 +54,16 @@ object Layouts {
     case _ => false
   }
 
+  /** Whether the keyed layout can take rows of a pane as one, as long as they come in time. */
+  def takesPanes(spec: WindowSpec): Boolean = {
+    val isAligned =
+      spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned
+    val firesOnceInTime = spec.trigger match {
+      case AfterWatermark(None, None | Some(_: AfterCount)) => true
+      case _ => false
+    }
+    isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows
+  }
+
   private def nameOf(part: AnyRef): String = part.getClass.getSimpleName.stripSuffix("$")
 }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom
 
 import scala.collection.AbstractIterator
 
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -53,10 +54,8 @@ final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: L
   val judgedBy: Long =
     if (watermark == Long.MinValue) watermark else watermark - stage.watermarkShift
 
-  def pack(rows: Iterator[InternalRow]): Iterator[InternalRow] = stage.layout match {
-    case PaneLayout => new PackedPanes(this, rows)
-    case KeyedLayout => new PackedRows(this, rows)
-  }
+  def pack(rows: Iterator[InternalRow]): Iterator[InternalRow] =
+    if (stage.packsPanes) new PackedPanes(this, rows) else new PackedRows(this, rows)
 }
 
 /** The packing of one task. */
@@ -73,6 +72,8 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
 
   protected var out: Iterator[InternalRow] = Iterator.empty
   private var isOver = false
+  // Tasks follow each other as they do in Spark's own order of partitions.
+  private var place = TaskContext.getPartitionId().toLong << 40
 
   /** Takes a row.
     *
@@ -131,6 +132,12 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
       val record = DeadLetter.write(reason, time, toRow(row).getBytes)
       out = Iterator.single(sent(groupOfKey, Exchanged.Dead, 0L, record))
     }
+
+  /** Where what is handed on now stands in the order of arrival. */
+  protected final def nextPlace(): Long = {
+    place += 1
+    place
+  }
 
   protected final def groupOfKey: Int = KeyGroups.groupOf(LateRecord.hash(key), stage.keyGroups)
 

@@ -23,6 +23,7 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   private val tagsPartly = stage.lateRows == LateRows.Partly
   // A late row may still join an open session, which only its key group knows.
   private val keepsLate = tagsLate || isSession
+  private val isKeyed = stage.layout == KeyedLayout
 
   private val fold = new RowFold(stage, input)
   private val fresh =
@@ -41,13 +42,18 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   override protected def take(row: InternalRow, time: Long): Unit = {
     val pane = windows.paneOf(time)
     if (pane == Grid.NoPane) counts.inGaps += 1
-    else if (!windows.isLate(time, pane, judgedBy)) {
+    else if (isKeyed) {
+      // What becomes of a row when one of its windows has fired is for its key to say.
+      if (windows.isPartlyLate(pane, judgedBy))
+        out = Iterator.single(late(row, time, LateRecord.Late))
+      else add(row, time, pane)
+    } else if (!windows.isLate(time, pane, judgedBy)) {
       add(row, time, pane)
       if (tagsPartly && windows.isPartlyLate(pane, judgedBy)) {
         counts.latePartly += 1
-        out ++= Iterator.single(late(row, time, pane, LateRecord.Partly))
+        out ++= Iterator.single(late(row, time, LateRecord.Partly))
       }
-    } else if (keepsLate) out = Iterator.single(late(row, time, pane, LateRecord.Late))
+    } else if (keepsLate) out = Iterator.single(late(row, time, LateRecord.Late))
     else counts.late += 1
   }
 
@@ -78,11 +84,11 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     table
   }
 
-  private def late(row: InternalRow, time: Long, pane: Long, reason: Int): InternalRow = {
+  private def late(row: InternalRow, time: Long, reason: Int): InternalRow = {
     UnsafeRows.slice(toKey(row), key)
     val own = if (tagsLate) toRow(row).getBytes else Array.emptyByteArray
     val record = LateRecord.write(reason, time, key, fold.single(row), own)
-    sent(groupOfKey, Exchanged.Late, pane, record)
+    sent(groupOfKey, Exchanged.Late, nextPlace(), record)
   }
 
   override protected def drain(): Iterator[InternalRow] = {

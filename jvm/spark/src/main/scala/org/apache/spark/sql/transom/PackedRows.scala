@@ -1,11 +1,10 @@
 package org.apache.spark.sql.transom
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
 import transom.engine.log.Slice
-import transom.engine.spec.LateRows
+import transom.engine.spec.{EventTime, LateRows}
 
 /** Hands rows on as they are, many of a key group together, in the order in which they come. */
 private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
@@ -13,6 +12,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   import packing.{input, judgedBy, stage}
 
   private val tagsLate = stage.lateRows != LateRows.No
+  private val hasTime = stage.settings.time.exists(_.isInstanceOf[EventTime])
   private val placing = new Placing(stage.settings.window)
   private val toRecord = UnsafeProjection.create(stage.record, input)
   private val toOrder =
@@ -23,8 +23,6 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
 
   private val chunks = Array.fill[RowChunk](stage.keyGroups)(null)
   private var held = 0L
-  // Tasks follow each other as they do in Spark's own order of partitions.
-  private var place = TaskContext.getPartitionId().toLong << 40
 
   override protected def take(row: InternalRow, time: Long): Unit = {
     val known = toRecord(row)
@@ -32,7 +30,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
       case None => add(row, known, mayBeLate = time < judgedBy || placing.isListed)
       case Some(reason) =>
         counts.withBadWindows += 1
-        refuse(row, reason, Some(time + stage.timeShift))
+        refuse(row, reason, if (hasTime) Some(time + stage.timeShift) else None)
     }
   }
 
@@ -61,9 +59,8 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   }
 
   private def take(group: Int, order: InternalRow): InternalRow = {
-    place += 1
     val chunk = chunks(group)
     chunks(group) = null
-    sent(group, Exchanged.Rows, place, chunk.bytes, order)
+    sent(group, Exchanged.Rows, nextPlace(), chunk.bytes, order)
   }
 }

@@ -2,7 +2,6 @@ package org.apache.spark.sql.transom
 
 import java.util.Arrays
 
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.log.Slice
@@ -46,36 +45,4 @@ final class RowChunk {
 
 private object RowChunk {
   val HeaderSize = 16
-}
-
-/** Reads chunks. Points at a row of one until the next is asked for. */
-final class ChunkReader(stage: WindowStage) {
-  val key = new Slice
-  val record = new UnsafeRow(stage.record.length)
-  val row = new UnsafeRow(stage.row.length)
-  private var chunk = Array.emptyByteArray
-  private var position = 0
-
-  def open(chunk: Array[Byte]): Unit = {
-    this.chunk = chunk
-    position = 0
-  }
-
-  /** Steps to the next row; false if there is none. */
-  def next(): Boolean =
-    if (position == chunk.length) false
-    else {
-      val at = UnsafeRows.ArrayOffset + position
-      val keyLength = Platform.getInt(chunk, at)
-      val recordLength = Platform.getInt(chunk, at + 4)
-      val rowLength = Platform.getInt(chunk, at + 8)
-      position += RowChunk.HeaderSize
-      key.set(chunk, position, keyLength)
-      position += keyLength
-      record.pointTo(chunk, UnsafeRows.ArrayOffset + position, recordLength)
-      position += recordLength
-      row.pointTo(chunk, UnsafeRows.ArrayOffset + position, rowLength)
-      position += rowLength
-      true
-    }
 }

@@ -72,6 +72,21 @@ final case class WindowStage(
   /** The windows as the pane log has them. */
   lazy val windows: Windows = Windows.of(settings.window)
 
+  /** Whether rows that come in time cross the exchange folded by key and pane. In the keyed
+    * layout they do if no one can tell: windows of a grid that fire by the watermark, and
+    * aggregates that are the same in any order. Rows behind the watermark may each fire, so they
+    * go by themselves.
+    */
+  val packsPanes: Boolean = layout match {
+    case PaneLayout => true
+    case KeyedLayout =>
+      Layouts.takesPanes(settings) && order.isEmpty &&
+      accumulated.map(_.aggregateFunction).forall {
+        case _: Count | _: Sum | _: Average | _: Min | _: Max | _: CentralMomentAgg => true
+        case _ => false
+      }
+  }
+
   /** Short: it stands in each of the plans that Spark prints of a query. */
   override def toString: String = s"stage $name"
 

@@ -1,0 +1,110 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.unsafe.Platform
+
+import transom.engine.Grid
+import transom.engine.keyed.Arrival
+import transom.engine.log.{Cursor, LateRow, Slice}
+
+/** Reads what has come over the exchange for single keys. Points at a record of one key until the
+  * next is asked for.
+  */
+trait Arriving {
+  val key = new Slice
+
+  /** What the engine folds. */
+  def record: UnsafeRow
+
+  /** The row itself, if it may have to be handed on as late. */
+  def row: UnsafeRow
+
+  def open(exchanged: InternalRow): Unit
+
+  /** Steps to the next record; false if there is none. */
+  def next(): Boolean
+
+  /** Tells the engine where the record belongs. */
+  def tell(arrival: Arrival): Unit
+}
+
+/** Reads rows. */
+final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
+  override val record = new UnsafeRow(stage.record.length)
+  override val row = new UnsafeRow(stage.row.length)
+  private val placing = new Placing(stage.settings.window)
+  private var chunk = Array.emptyByteArray
+  private var position = 0
+
+  override def open(exchanged: InternalRow): Unit = {
+    chunk = exchanged.getBinary(Exchanged.Payload)
+    position = 0
+  }
+
+  override def next(): Boolean =
+    if (position == chunk.length) false
+    else {
+      val at = UnsafeRows.ArrayOffset + position
+      val keyLength = Platform.getInt(chunk, at)
+      val recordLength = Platform.getInt(chunk, at + 4)
+      val rowLength = Platform.getInt(chunk, at + 8)
+      position += RowChunk.HeaderSize
+      key.set(chunk, position, keyLength)
+      position += keyLength
+      record.pointTo(chunk, UnsafeRows.ArrayOffset + position, recordLength)
+      position += recordLength
+      row.pointTo(chunk, UnsafeRows.ArrayOffset + position, rowLength)
+      position += rowLength
+      true
+    }
+
+  override def tell(arrival: Arrival): Unit = {
+    arrival.time = rows.timeOf(record)
+    placing.read(record, arrival)
+  }
+}
+
+/** Reads accumulators: of the rows that a key has in a pane, or of one row that may be late. */
+final class PaneReader(stage: WindowStage) extends Arriving {
+  override val record = new UnsafeRow(stage.buffers.length)
+  override val row = new UnsafeRow(stage.row.length)
+  private var segment = new Cursor(Iterator.empty)
+  private var single: Option[LateRow] = None
+  private var pane = Grid.NoPane
+  private var time = Arrival.NoTime
+
+  override def open(exchanged: InternalRow): Unit = {
+    val payload = exchanged.getBinary(Exchanged.Payload)
+    if (exchanged.getInt(Exchanged.Kind) == Exchanged.Late) {
+      single = Some(LateRecord.read(payload))
+    } else {
+      segment = new Cursor(Iterator.single(payload))
+      pane = exchanged.getLong(Exchanged.Place)
+    }
+  }
+
+  override def next(): Boolean = single match {
+    case Some(late) =>
+      single = None
+      LateRecord.row(late, row)
+      pane = Grid.NoPane
+      time = late.time
+      point(late.key, late.accumulator)
+      true
+    case None =>
+      val isThere = segment.advance()
+      if (isThere) point(segment.key, segment.accumulator)
+      isThere
+  }
+
+  override def tell(arrival: Arrival): Unit = {
+    arrival.pane = pane
+    arrival.time = time
+  }
+
+  private def point(key: Slice, accumulator: Slice): Unit = {
+    this.key.set(key)
+    record.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
+  }
+}
