@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import transom
@@ -74,10 +75,12 @@ def hashed(result: DataFrame, work: Path) -> dict[str, object]:
     return {"rows": rows.num_rows, "sha256": digest.hexdigest()}
 
 
-def run(writer: DataStreamWriter, work: Path) -> None:
-    """Run a query over all files there are."""
-    query = writer.option("checkpointLocation", str(work / "checkpoint")).trigger(availableNow=True)
-    query.start().awaitTermination()
+def run(writer: DataStreamWriter, work: Path) -> StreamingQuery:
+    """Run a query over all files there are, to its end."""
+    checkpointed = writer.option("checkpointLocation", str(work / "checkpoint"))
+    query = checkpointed.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return query
 
 
 def main() -> None:
