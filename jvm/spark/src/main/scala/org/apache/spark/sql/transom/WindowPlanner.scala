@@ -132,12 +132,13 @@ object WindowPlanner {
   }
 
   private def register(session: SparkSession): Unit = session.experimental.synchronized {
-    if (!session.experimental.extraStrategies.contains(WindowStrategy))
+    if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
-    val registry = session.sessionState.functionRegistry
-    registry.createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
-    registry.createOrReplaceTempFunction(Parts.Name, Parts.of, "built-in")
-    registry.createOrReplaceTempFunction(Place.Name, Place.of, "built-in")
+      val registry = session.sessionState.functionRegistry
+      registry.createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
+      registry.createOrReplaceTempFunction(Parts.Name, Parts.of, "built-in")
+      registry.createOrReplaceTempFunction(Place.Name, Place.of, "built-in")
+    }
   }
 }
