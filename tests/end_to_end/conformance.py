@@ -3,9 +3,10 @@
 ``python -m tests.end_to_end.conformance --vectors DIR``: a vector's steps become micro-batches. The
 records between two watermarks are one, which also moves the watermark by a control row, and behind
 it comes one that fires by the new watermark. Where the vector restores a snapshot, the query is
-stopped and goes on from its checkpoint. What the pane log can run runs there, and with TRANSOM_LONG
-in the keyed layout too; the rest runs keyed. Sessions with records behind the watermark take one
-record a batch in the pane log, since within a batch its rows have no order.
+stopped and goes on from its checkpoint. Where windows go by the wall clock it is set by hand. What
+the pane log can run runs there, and with TRANSOM_LONG in the keyed layout too; the rest runs keyed.
+Sessions with records behind the watermark take one record a batch in the pane log, since within a
+batch its rows have no order.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import transom
-from tests.end_to_end import vectors
-from tests.end_to_end.queries import Outcome, run_stream
+from tests.end_to_end import clock_vectors, vectors
+from tests.end_to_end.clocked import START
+from tests.end_to_end.queries import Outcome, outcome_of, run_stream
 from tests.end_to_end.streams import LONG
 from tests.end_to_end.vectors import FAR_MS, LAST_MS, UnsupportedError, Vector
+from tests.end_to_end.wall_clock import run_on_clock
 from transom.spec import Layout
+from transom.time_policies import Time
 
 Batch = list[tuple[Any, ...]]
 
@@ -40,7 +44,7 @@ SCHEMA = (
 )
 EPOCH = datetime(1970, 1, 1)
 # A watermark of 0 means none, so a vector's times are moved up, by whole windows.
-BASE_MS = 1_000_000_000_000
+BASE_MS = (START - EPOCH) // timedelta(milliseconds=1)
 
 
 @dataclass
@@ -96,11 +100,11 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
 
     for step in vector["steps"]:
         if step["op"] == "element":
-            name, value, car = columns_of(step["value"])
+            name, value, car = vectors.columns_of(step["value"])
             time = None if step["ts"] is None else instant(base + step["ts"])
             gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
             listed = [(instant(base + a), instant(base + b)) for a, b in step.get("windows", [])]
-            records.append((False, key_of(step), name, value, time, gap, listed, car))
+            records.append((False, vectors.key_of(step), name, value, time, gap, listed, car))
             if one_by_one:
                 flush(None)
         elif step["op"] == "watermark" and not (ends and step["ts"] == LAST_MS):
@@ -111,14 +115,6 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
             runs.append(Run())
     flush(None)
     return runs
-
-
-def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | None]:
-    """A record's name, value and car, of which it has one or two."""
-    if isinstance(value, dict):
-        return None, None, (value["speed"], value["distance"], value["time"])
-    name, number = value if isinstance(value, list) else (None, value)
-    return name, number, None
 
 
 def ends_by_draining(vector: Vector) -> bool:
@@ -144,9 +140,9 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
         timed = rows.withWatermark("time", f"{FAR_MS} milliseconds")
         # It names the time, so that Spark leaves it above the watermark, which control rows move.
         records = timed.where("not (control and time is not null)")
-        time = "time" if vectors.has_time(vector) else None
-        stream = transom.stream(records, time=time).key_by("key")
-        windowed = stream.window(vectors.window_of(vector)).with_late_rows().options(layout=layout)
+        stream = transom.stream(records, time=time_of(vector)).key_by("key")
+        windowed = stream.window(vectors.window_of(vector)).with_late_rows()
+        windowed = windowed.options(layout=layout, clock="1 millisecond")
         if vectors.has_time(vector):
             windowed = windowed.trigger(vectors.trigger_of(vector["trigger"]))
         evictor = vectors.evictor_of(vector)
@@ -165,9 +161,11 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
     return pipeline
 
 
-def key_of(keyed: dict[str, Any]) -> str | None:
-    """A key as the query has it."""
-    return None if keyed["key"] is None else str(keyed["key"])
+def time_of(vector: Vector) -> Time | None:
+    """What the vector's windows and triggers go by."""
+    if vectors.is_on_clock(vector):
+        return transom.ProcessingTime()
+    return "time" if vectors.has_time(vector) else None
 
 
 def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
@@ -180,8 +178,10 @@ def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
         if step["op"] == "expect":
             for output in step["outputs"]:
                 window = output["window"] if has_bounds else None
-                results[shown(key_of(output), output["value"], window, output.get("kind"))] += 1
-            late.update(shown(key_of(o), o["value"], o["ts"]) for o in step.get("late", []))
+                results[
+                    shown(vectors.key_of(output), output["value"], window, output.get("kind"))
+                ] += 1
+            late.update(shown(vectors.key_of(o), o["value"], o["ts"]) for o in step.get("late", []))
     return results, late
 
 
@@ -210,11 +210,19 @@ def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
     """Run a vector; what differs, if anything does."""
     base = base_of(vector)
     one_by_one = layout == "panes" and has_records_behind(vector)
+    pipeline = query(vector, layout)
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = [
-            run_stream(spark, query(vector, layout), SCHEMA, run.batches, checkpoint=Path(folder))
-            for run in runs_of(vector, base, one_by_one=one_by_one)
-        ]
+        if vectors.is_on_clock(vector):
+            outcomes = [
+                outcome_of(dict(enumerate(given)))
+                for steps in clock_vectors.steps_of(vector, base - BASE_MS)
+                for given in [run_on_clock(spark, pipeline, SCHEMA, steps, folder=Path(folder))]
+            ]
+        else:
+            outcomes = [
+                run_stream(spark, pipeline, SCHEMA, run.batches, checkpoint=Path(folder))
+                for run in runs_of(vector, base, one_by_one=one_by_one)
+            ]
     want, want_late = expected(vector)
     have, have_late = got(vector, outcomes, base)
     if want != have:

@@ -138,7 +138,7 @@ def run_stream(
     finally:
         if checkpoint is None:
             shutil.rmtree(folder)
-    return _outcome(by_batch, progress)
+    return outcome_of(by_batch, progress)
 
 
 def state_rows(
@@ -196,11 +196,14 @@ def add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
     hidden.rename(path)
 
 
-def _outcome(by_batch: dict[int, list[Row]], progress: list[StreamingQueryProgress]) -> Outcome:
+def outcome_of(
+    by_batch: dict[int, list[Row]], progress: Sequence[StreamingQueryProgress] = ()
+) -> Outcome:
+    """What the rows of batches, plain or tagged, and the progress of a query tell."""
     rows = [row for _, batch in sorted(by_batch.items()) for row in batch]
     if rows and rows[0].__fields__[0] == "tag":
         results = [row["results"] for row in rows if row["tag"] == "results"]
         late = [row["late"] for row in rows if row["tag"] == "late"]
     else:
         results, late = rows, []
-    return Outcome(results, late, progress, by_batch)
+    return Outcome(results, late, list(progress), by_batch)

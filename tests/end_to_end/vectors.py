@@ -95,8 +95,8 @@ def check(vector: Vector) -> None:
     if vector["aggregate"] not in aggregates():
         raise UnsupportedError(f"the aggregate {vector['aggregate']}")
     for step in vector["steps"]:
-        if step["op"] == "processing_time":
-            raise UnsupportedError("processing time")
+        if is_on_clock(vector):
+            continue
         if step["op"] == "element" and step["ts"] is None and has_time(vector):
             raise UnsupportedError("records without a time")
         windows = step.get("windows", [[0, 1]])
@@ -117,6 +117,11 @@ def first_ms(vector: Vector) -> int:
     return first if FAR_MS < first < LAST_MS // 2 else 0
 
 
+def is_on_clock(vector: Vector) -> bool:
+    """Whether the windows go by the wall clock."""
+    return bool(vector["windows"].get("time") == "processing")
+
+
 def has_time(vector: Vector) -> bool:
     """Whether the windows or the trigger go by the time of records."""
     return not vector["windows"]["type"].startswith("count_")
@@ -134,8 +139,6 @@ def window_of(vector: Vector) -> transom.Window:
         return transom.Count(size=windows["size"], slide=windows["slide"])
     if kind == "explicit":
         return transom.Custom(windows="windows")
-    if windows.get("time") != "event":
-        raise UnsupportedError(f"{kind} windows without event time")
     if kind == "session":
         if windows.get("allow_zero_gap"):
             raise UnsupportedError("a gap of zero")
@@ -175,6 +178,10 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
         return transom.EndOfStream()
     if kind == "never":
         return transom.Never()
+    if kind == "processing_time":
+        return transom.AfterClock()
+    if kind == "continuous_processing_time":
+        return transom.Every(milliseconds(trigger["interval_ms"]), clock="processing")
     if kind == "delta":
         return transom.AfterDelta(_difference(trigger), threshold=trigger["threshold"])
     if kind == "fire_on_element":
@@ -204,6 +211,19 @@ def evictor_of(vector: Vector) -> transom.Evictor | None:
         threshold = evictor["threshold"]
         return transom.KeepNear(_difference(evictor), threshold=threshold, when=evictor["when"])
     raise UnsupportedError(f"the evictor {evictor['type']}")
+
+
+def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | None]:
+    """A record's name, value and car, of which it has one or two."""
+    if isinstance(value, dict):
+        return None, None, (value["speed"], value["distance"], value["time"])
+    name, number = value if isinstance(value, list) else (None, value)
+    return name, number, None
+
+
+def key_of(keyed: dict[str, Any]) -> str | None:
+    """A key as the query has it."""
+    return None if keyed["key"] is None else str(keyed["key"])
 
 
 def is_plain(vector: Vector) -> bool:
