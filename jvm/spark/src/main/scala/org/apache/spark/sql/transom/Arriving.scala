@@ -81,6 +81,7 @@ final class PaneReader(stage: WindowStage) extends Arriving {
     } else {
       segment = new Cursor(Iterator.single(payload))
       pane = exchanged.getLong(Exchanged.Place)
+      time = Arrival.NoTime
     }
   }
 
