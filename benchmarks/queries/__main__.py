@@ -12,10 +12,12 @@ BENCH_REPEATS
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -37,13 +39,32 @@ def one_run(name: str, side: str, folder: Path, *options: str) -> dict[str, Any]
     command = [sys.executable, "-m", "benchmarks.queries.once", name, side, *options]
     command += [str(folder), str(work)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        printed = printed_by(command, work)
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{error.stderr}\n{name}: the {side} query failed, see above") from None
     finally:
         shutil.rmtree(work)
-    if done.returncode != 0:
-        raise SystemExit(f"{done.stderr}\n{name}: the {side} query failed, see above")
-    outcome: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    outcome: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return outcome
+
+
+def printed_by(command: list[str], work: Path) -> str:
+    """Run a command to its end, and end with it whatever it started.
+
+    A JVM may hang as it exits, when a thread of RocksDB's wants to log through it just then. So its
+    output goes to files: a pipe would stay open.
+    """
+    printed, errors = work / "printed", work / "errors"
+    with printed.open("w") as out, errors.open("w") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
+    try:
+        code = process.wait()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if code != 0:
+        raise subprocess.CalledProcessError(code, command, stderr=errors.read_text())
+    return printed.read_text()
 
 
 def compare(name: str, rows: int, repeats: int) -> dict[str, Any]:
