@@ -36,6 +36,17 @@ def bounds(row: Row) -> tuple[float, float]:
     return seconds(row["window"]["start"]), seconds(row["window"]["end"])
 
 
+def at_rest(spark: SparkSession, steps: Sequence[Step]) -> DataFrame:
+    """The rows of the steps as a static DataFrame, in their order."""
+    rows = [
+        (key, instant(time), value, False)
+        for step in steps
+        if isinstance(step, Sequence)
+        for key, time, value in step
+    ]
+    return spark.createDataFrame(rows, SCHEMA).coalesce(1)
+
+
 def run_clocked(
     spark: SparkSession,
     pipeline: Callable[[transom.Stream], DataFrame],

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.clocked import SCHEMA, Step, bounds, instant, kept, run_clocked
+from tests.end_to_end.clocked import Step, at_rest, bounds, instant, kept, run_clocked
 from tests.end_to_end.queries import Outcome
 from transom.windowed import Windowed
 
@@ -89,13 +89,7 @@ def test_it_gets_the_rows_of_a_window_in_the_order_of_their_arrival(
 
 @pytest.mark.usefixtures("batch_size")
 def test_a_static_dataframe_gives_what_a_stream_gives(spark: SparkSession) -> None:
-    rows = [
-        (key, instant(time), value, False)
-        for step in STEPS
-        if isinstance(step, list)
-        for key, time, value in step
-    ]
-    stream = transom.stream(spark.createDataFrame(rows, SCHEMA).coalesce(1), time="time")
+    stream = transom.stream(at_rest(spark, STEPS), time="time")
     windows = stream.key_by("key").window(TEN).apply(listing(), "values array<int>").collect()
     assert {(key, end, tuple(values)) for key, end, values in shown(windows)} == FIRED
 

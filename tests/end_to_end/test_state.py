@@ -12,7 +12,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 import transom
-from tests.end_to_end.clocked import SCHEMA, Step, bounds, instant, run_clocked
+from tests.end_to_end.clocked import SCHEMA, Step, at_rest, bounds, instant, run_clocked
 from tests.end_to_end.queries import state_rows
 
 TEN = transom.Tumbling(size="10 seconds")
@@ -75,13 +75,7 @@ def test_it_is_there_in_later_calls_and_goes_with_its_window(
 
 
 def test_a_static_dataframe_gives_what_a_stream_gives(spark: SparkSession) -> None:
-    rows = [
-        (key, instant(time), value, False)
-        for step in STEPS
-        if isinstance(step, list)
-        for key, time, value in step
-    ]
-    stream = transom.stream(spark.createDataFrame(rows, SCHEMA).coalesce(1), time="time")
+    stream = transom.stream(at_rest(spark, STEPS), time="time")
     windowed = counted(stream.key_by("key").window(TEN))
     assert by_key(shown(windowed.collect())) == {
         "a": [(10, 2, 1, 1), (10, 4, 2, 2), (10, 5, 3, 3), (20, 1, 1, 4)],
