@@ -70,6 +70,7 @@ class Calls:
                     yield from self.results(calls, returned)
                     returned = Returned()
             yield from self.results(calls, returned)
+        check_whole(begun)
 
     def passing(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows that pass by the function, as they come out."""
@@ -210,6 +211,13 @@ def cut(calls: pa.RecordBatch, begun: list[pa.RecordBatch]) -> Iterator[tuple[in
         start = last + 1
     if start < calls.num_rows:
         begun.append(rows.slice(start))
+
+
+def check_whole(begun: list[pa.RecordBatch]) -> None:
+    """Fail rather than lose the rows of a call that has no end, a fault of the stage's."""
+    if begun:
+        rows = sum(batch.num_rows for batch in begun)
+        raise RuntimeError(f"the input is over after {rows} row(s) of a call, without its last one")
 
 
 def python_value(value: Any) -> Any:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import Row
 
-from transom._calls import MOST_ROWS, Calls, Returned, State, cut, python_value
+from transom._calls import MOST_ROWS, Calls, Returned, State, check_whole, cut, python_value
 from transom._columns import listed
 from transom._failing import mismatch
 from transom._returned import table_of
@@ -81,6 +81,7 @@ class StatefulCalls:
             if lasts:
                 yield self._packed(calls, lasts, at, packed)
                 at += len(lasts)
+        check_whole(begun)
 
     def _packed(
         self, calls: pa.RecordBatch, lasts: list[int], at: int, packed: list[dict[str, bytes]]

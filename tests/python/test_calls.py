@@ -93,6 +93,12 @@ def test_each_call_has_its_rows_wherever_batches_end(
     ]
 
 
+def test_a_call_without_end_is_not_lost_silently() -> None:
+    rows = [*of_call(0, [1]), *of_call(1, [2, 3])[:1]]
+    with pytest.raises(RuntimeError, match="after 1 row"):
+        list(calls(values).run(batches(rows, [])))
+
+
 def test_a_batch_of_results_has_many_calls() -> None:
     rows = [row for number in range(500) for row in of_call(number, [1, 2])]
     (out,) = calls(values).run(batches(rows, []))
