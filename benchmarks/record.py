@@ -1,0 +1,170 @@
+"""What a benchmark leaves behind: measurements, and under which conditions they were taken.
+
+One file for each time the benchmarks are run, ``benchmarks/results/<machine>/<taken>.json``, so
+that reports and comparisons read data and nothing is measured twice.
+"""
+
+import json
+import os
+import platform
+import re
+import subprocess
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+import pyspark
+
+import transom
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One timed run, in fresh processes.
+
+    Attributes
+    ----------
+    seconds : float
+        From the start of the query to its end.
+    peak_memory_bytes : int or None
+        The highest sum of the resident memory of all its processes.
+    state_bytes, checkpoint_bytes : int or None
+        What its state and all of its checkpoint took on disk at the end; none where it has none.
+    """
+
+    seconds: float
+    peak_memory_bytes: int | None = None
+    state_bytes: int | None = None
+    checkpoint_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One query, as one peer ran it.
+
+    Attributes
+    ----------
+    query, peer : str
+        Their names, as on the command line.
+    rows : int
+        Rows of input.
+    parameters : dict
+        What the query varies: ``keys``, ``overlap``, ``cores``, whatever plots need.
+    result_rows : int or None
+        Rows of result.
+    digest : str or None
+        Hash of the sorted result; measurements of one query and input must agree.
+    runs : tuple of Run
+        All that were timed, in their order.
+    figures : dict
+        What is not a time of a run: percentiles of a latency in milliseconds, a score of JMH's.
+    failed : str or None
+        Why there is no time, such as the limit that it ran into.
+    """
+
+    query: str
+    peer: str
+    rows: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+    result_rows: int | None = None
+    digest: str | None = None
+    runs: tuple[Run, ...] = ()
+    figures: dict[str, float] = field(default_factory=dict)
+    failed: str | None = None
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Read one back from JSON's values."""
+        return cls(**given | {"runs": tuple(Run(**run) for run in given["runs"])})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """All measurements of one time that benchmarks were run.
+
+    Attributes
+    ----------
+    taken : str
+        When it began, in ISO 8601, UTC.
+    commit : str
+        What was measured, with ``-dirty`` behind it where files had been changed.
+    machine, versions : dict
+        The conditions.
+    measurements : list of Measurement
+        Filled as they come.
+    """
+
+    taken: str
+    commit: str
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    measurements: list[Measurement] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, **versions: str) -> Self:
+        """Start a record of this machine and commit; more versions may be named."""
+        return cls(
+            taken=datetime.now(UTC).isoformat(timespec="seconds"),
+            commit=_printed("git", "describe", "--always", "--dirty", "--abbrev=12"),
+            machine=_machine(),
+            versions={
+                "python": platform.python_version(),
+                "java": _java(),
+                "spark": pyspark.__version__,
+                "transom": transom.__version__,
+                **versions,
+            },
+        )
+
+    @property
+    def path(self) -> Path:
+        """Where it is kept."""
+        machine: str = self.machine["name"]
+        return RESULTS / machine / f"{re.sub('[^0-9T]', '', self.taken[:19])}.json"
+
+    def save(self) -> Path:
+        """Write what there is so far, so that a run that is broken off keeps what it has."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        return self.path
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a record back."""
+        given = json.loads(path.read_text())
+        return cls(
+            **given | {"measurements": [Measurement.of(one) for one in given["measurements"]]}
+        )
+
+
+def _machine() -> dict[str, Any]:
+    cores = os.cpu_count() or 1
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    model = _cpu()
+    words = re.findall("[a-z0-9]+", re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", "", model.lower()))
+    return {
+        "name": "-".join([*words, f"{cores}-cores", f"{round(memory / 2**30)}-gib"]),
+        "cpu": model,
+        "cores": cores,
+        "memory_bytes": memory,
+        "system": f"{platform.system()} {platform.release()}",
+    }
+
+
+def _cpu() -> str:
+    described = Path("/proc/cpuinfo")
+    if described.exists() and (named := re.search("model name\\s*: (.*)", described.read_text())):
+        return named[1]
+    return platform.processor() or platform.machine()
+
+
+def _java() -> str:
+    printed = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True)
+    return printed.stderr.splitlines()[0]
+
+
+def _printed(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
