@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import statistics
 import subprocess
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -48,11 +49,15 @@ class Measurement:
     Attributes
     ----------
     query, peer : str
-        Their names, as on the command line.
+        Their names, as on the command line. Peers are ``transom``, ``native``, ``python``,
+        ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and the limits ``pass-through`` and
+        ``batch``.
     rows : int
         Rows of input.
     parameters : dict
-        What the query varies: ``keys``, ``overlap``, ``cores``, whatever plots need.
+        What the query varies: ``keys``, ``overlap``, ``cores``, whatever plots need. Queries that
+        are points of one line share their ``shape``, such as ``tumbling``, and differ in one
+        other parameter.
     result_rows : int or None
         Rows of result.
     digest : str or None
@@ -74,6 +79,17 @@ class Measurement:
     runs: tuple[Run, ...] = ()
     figures: dict[str, float] = field(default_factory=dict)
     failed: str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The median of its runs, of which there must be some."""
+        return statistics.median(run.seconds for run in self.runs)
+
+    @property
+    def noise(self) -> float:
+        """Half of the way from its fastest to its slowest run, as a share of the median."""
+        taken = [run.seconds for run in self.runs]
+        return (max(taken) - min(taken)) / 2 / self.seconds
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
@@ -119,6 +135,11 @@ class Record:
             },
         )
 
+    def find(self, query: str, peer: str) -> Measurement | None:
+        """What was measured last of a query and peer, if anything was."""
+        found = [one for one in self.measurements if (one.query, one.peer) == (query, peer)]
+        return found[-1] if found else None
+
     @property
     def path(self) -> Path:
         """Where it is kept."""
@@ -138,6 +159,12 @@ class Record:
         return cls(
             **given | {"measurements": [Measurement.of(one) for one in given["measurements"]]}
         )
+
+
+def records(machine: str, results: Path = RESULTS) -> list[Record]:
+    """All records of a machine, the oldest first."""
+    found = [Record.load(path) for path in (results / machine).glob("*.json")]
+    return sorted(found, key=lambda record: record.taken)
 
 
 def _machine() -> dict[str, Any]:
