@@ -40,7 +40,8 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench bench-engine docs pictures check check-long clean
+  spec-check conformance link-check demo bench bench-engine \
+  bench-compare bench-report docs pictures check check-long clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +94,12 @@ bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 
 bench-engine: ## Time the engine alone, window shape by window shape
 	./sbt benchmarks/Jmh/run
+
+bench-compare: $(READY) ## Tell whether transom became slower from one record to the next
+	$(BIN)/python -m benchmarks.compare
+
+bench-report: $(READY) ## Write docs/performance.md and its pictures from all records
+	$(BIN)/python -m benchmarks.report
 
 link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 	$(BIN)/pytest tests/link

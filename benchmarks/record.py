@@ -125,7 +125,7 @@ class Record:
         return cls(
             taken=datetime.now(UTC).isoformat(timespec="seconds"),
             commit=_printed("git", "describe", "--always", "--dirty", "--abbrev=12"),
-            machine=_machine(),
+            machine=machine(),
             versions={
                 "python": platform.python_version(),
                 "java": _java(),
@@ -149,8 +149,13 @@ class Record:
     def save(self) -> Path:
         """Write what there is so far, so that a run that is broken off keeps what it has."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        self.path.write_text(self.text)
         return self.path
+
+    @property
+    def text(self) -> str:
+        """What its file holds."""
+        return json.dumps(asdict(self), indent=1) + "\n"
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -167,7 +172,8 @@ def records(machine: str, results: Path = RESULTS) -> list[Record]:
     return sorted(found, key=lambda record: record.taken)
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
+    """What this machine is, and the name of the folder of its records."""
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     model = _cpu()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 CONDITIONS = ROOT / "jvm/spark/src/main/resources/transom/error-conditions.json"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-PICTURES = sorted(path.name for path in DOCS.rglob("*.svg"))
+PICTURES = sorted(path.name for path in (DOCS / "pictures").glob("*.svg"))
 
 
 def words(picture: Path) -> list[str]:

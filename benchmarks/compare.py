@@ -1,0 +1,129 @@
+"""Tells whether transom became slower: ``make bench-compare``.
+
+Seconds of two days cannot be compared: the same code takes 10 % more or less on a machine that
+others use too, or that is warmer. So transom's time is divided by that of a limit in the same
+record, which is code that no commit of ours changes, run in turn with ours on the same input:
+the pass-through and Spark's batch query, or Spark's own windows where no limit was measured. A
+slower machine moves both. It is compared for the last two records of this machine that have it.
+
+A change counts if it is over 4 % and over twice its noise, against each of the limits: what shows
+against one alone is that limit's. Noise of a median is half of the way from the fastest run to the
+slowest; the four of a change add up as independent errors do. Slower ends with exit code 1.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.reading import LIMITS, beside, case, is_timed, natural
+from benchmarks.record import Measurement, Record, machine, records
+
+LEAST = 0.04
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """How transom's time moved against a peer's, from one record to the next.
+
+    Attributes
+    ----------
+    query, peer : str
+        Of what.
+    commits : tuple of str
+        The commit before, and the one after.
+    share : float
+        By how much transom takes longer; below 0 if it takes less.
+    noise : float
+        How far that may be off.
+    """
+
+    query: str
+    peer: str
+    commits: tuple[str, str]
+    share: float
+    noise: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than noise."""
+        return abs(self.share) > max(LEAST, 2 * self.noise)
+
+    def __str__(self) -> str:
+        before, after = self.commits
+        moved = f"{self.share:+.1%}, noise {self.noise:.1%}"
+        return f"{self.query} against {self.peer}: {moved}, {before} to {after}"
+
+
+def changes(taken: Sequence[Record]) -> list[Change]:
+    """The changes of all queries that two records have."""
+    queries = {
+        case(one): one
+        for record in taken
+        for one in record.measurements
+        if one.peer == "transom" and is_timed(one)
+    }
+    found = []
+    for query in sorted(queries, key=natural):
+        limits = [_change(taken, queries[query], peer) for peer in LIMITS]
+        known = [change for change in limits if change]
+        native = None if known else _change(taken, queries[query], "native")
+        found += [*known, *([native] if native else [])]
+    return found
+
+
+def _change(taken: Sequence[Record], query: Measurement, peer: str) -> Change | None:
+    pairs = [
+        (ours, theirs, record.commit)
+        for record in taken
+        if (ours := beside(query, "transom", record)) and (theirs := beside(query, peer, record))
+    ]
+    if len(pairs) < 2:
+        return None
+    before, after = pairs[-2:]
+    if before[0].rows != after[0].rows or before[1].rows != after[1].rows:
+        return None
+    return Change(
+        query=case(query),
+        peer=peer,
+        commits=(before[2], after[2]),
+        share=(after[0].seconds / after[1].seconds) / (before[0].seconds / before[1].seconds) - 1,
+        noise=math.hypot(*(one.noise for one in (*before[:2], *after[:2]))),
+    )
+
+
+def slower(found: Sequence[Change]) -> list[str]:
+    """The queries that became slower against all that they are compared with."""
+    return [query for query in _names(found) if _all(found, query, sign=1)]
+
+
+def faster(found: Sequence[Change]) -> list[str]:
+    """The queries that became faster against all that they are compared with."""
+    return [query for query in _names(found) if _all(found, query, sign=-1)]
+
+
+def _names(found: Sequence[Change]) -> list[str]:
+    return list(dict.fromkeys(change.query for change in found))
+
+
+def _all(found: Sequence[Change], query: str, sign: int) -> bool:
+    return all(c.counts and c.share * sign > 0 for c in found if c.query == query)
+
+
+def main() -> None:
+    """Compare the last two records, of this machine or of the one that the command line names."""
+    name = sys.argv[1] if len(sys.argv) > 1 else machine()["name"]
+    found = changes(records(name))
+    for change in found:
+        print(change)
+    if not found:
+        print(f"{name}: there are no two records to compare")
+    for query in faster(found):
+        print(f"faster: {query}")
+    for query in slower(found):
+        print(f"slower: {query}")
+    sys.exit(1 if slower(found) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Draws the pictures of the page on performance."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from benchmarks.reading import LIMITS, Lines, Taken
+from benchmarks.record import Measurement
+
+COLORS = {
+    "transom": "#4269d0",
+    "native": "#ff725c",
+    "python": "#6cc5b0",
+    "flink-heap": "#efb118",
+    "flink-rocksdb": "#9c6b4e",
+    "pyflink": "#a463f2",
+    "pass-through": "#9aa5b1",
+    "batch": "#5c6670",
+}
+STYLE: dict[Any, Any] = {"svg.hashsalt": "transom", "svg.fonttype": "none", "font.size": 9}
+WIDTH = 8.5
+
+
+def save(figure: Figure, file: Path) -> None:
+    """Write a picture, the same bytes for the same figures."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(file, metadata={"Date": None, "Creator": None}, facecolor="white")
+
+
+def ratios(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
+    """How many times as long as transom each peer took, query by query."""
+    known = {
+        name: {
+            peer: ratio
+            for peer, taken in peers.items()
+            if peer != "transom" and (ratio := taken.ratio) is not None
+        }
+        for name, peers in found.items()
+    }
+    names = [name for name, peers in reversed(known.items()) if peers]
+    figure = _figure(max(2.0, 0.36 * len(names) + 1.1))
+    plot = figure.subplots()
+    for place, name in enumerate(names):
+        for peer, ratio in known[name].items():
+            plot.scatter(ratio, place, color=_color(peer), s=30, zorder=3)
+    plot.axvline(1, color=COLORS["transom"], linewidth=1.2)
+    plot.set_xscale("log")
+    _readable(plot.xaxis)
+    plot.set_yticks(range(len(names)), names)
+    plot.set_ylim(-0.6, len(names) - 0.4)
+    plot.grid(axis="x", linewidth=0.4)
+    plot.set_xlabel(
+        "time divided by transom's in the same record; left of 1 is faster than transom"
+    )
+    shown = {peer for peers in known.values() for peer in peers}
+    _legend(plot, [peer for peer in COLORS if peer in shown])
+    return figure
+
+
+def growth(line: Lines) -> Figure:
+    """Seconds for a million rows as a parameter grows, with a straight line."""
+    figure = _figure(3.4)
+    plot = figure.subplots()
+    for peer, points in line.points.items():
+        _line(plot, peer, [(value, _per_million(one)) for value, one in points.items()])
+    value, one = next(iter(line.points["transom"].items()))
+    # More cores take time away.
+    power = -1 if line.variable == "cores" else 1
+    values = sorted({value for points in line.points.values() for value in points})
+    straight = [(x, _per_million(one) * (x / value) ** power) for x in values]
+    _straight(plot, straight)
+    _logarithmic(plot, values)
+    plot.set_ylim(top=3 * max(_per_million(m) for p in line.points.values() for m in p.values()))
+    plot.set_xlabel(f"{line.variable}, {line.shape}")
+    plot.set_ylabel("seconds per million rows")
+    _legend(plot, list(line.points))
+    return figure
+
+
+def batches(points: Mapping[str, Mapping[int, float]], label: str) -> Figure:
+    """What a batch costs, peer by peer, as something grows, with a straight line."""
+    figure = _figure(3.2)
+    plot = figure.subplots()
+    for peer, line in points.items():
+        _line(plot, peer, list(line.items()))
+    values = sorted({value for line in points.values() for value in line})
+    first, cost = min(next(iter(points.values())).items())
+    _straight(plot, [(value, cost * value / first) for value in values])
+    _logarithmic(plot, values)
+    plot.set_ylim(top=3 * max(cost for line in points.values() for cost in line.values()))
+    plot.set_xlabel(label)
+    plot.set_ylabel("milliseconds a batch")
+    _legend(plot, list(points))
+    return figure
+
+
+def latencies(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
+    """The time from a window's end to its result: half of all results, and 99 in 100."""
+    measured = [
+        (f"{name.removeprefix('latency/')}, {peer}", peer, taken.measurement.figures)
+        for name, peers in found.items()
+        for peer, taken in peers.items()
+        if taken.measurement.figures
+    ]
+    figure = _figure(0.4 * len(measured) + 1.0)
+    plot = figure.subplots()
+    for place, (_, peer, figures) in enumerate(reversed(measured)):
+        color = _color(peer)
+        plot.plot([figures["p50_ms"], figures["p99_ms"]], [place, place], color=color, linewidth=2)
+        plot.scatter(figures["p50_ms"], place, color=color, s=30)
+        plot.scatter(figures["p99_ms"], place, color="white", edgecolor=color, s=30, zorder=3)
+    plot.set_yticks(range(len(measured)), [label for label, *_ in reversed(measured)])
+    plot.set_ylim(-0.6, len(measured) - 0.4)
+    plot.set_xlim(left=0)
+    plot.set_xlabel("milliseconds from a window's end to its result: p50 filled, p99 hollow")
+    return figure
+
+
+def _figure(height: float) -> Figure:
+    return Figure(figsize=(WIDTH, height), layout="constrained")
+
+
+def _per_million(measurement: Measurement) -> float:
+    return measurement.seconds * 1e6 / measurement.rows
+
+
+def _color(peer: str) -> str:
+    return COLORS.get(peer, "black")
+
+
+def _line(plot: Axes, peer: str, points: Sequence[tuple[int, float]]) -> None:
+    style = ":" if peer in LIMITS else "-"
+    plot.plot(*zip(*points, strict=True), style, marker="o", markersize=4, color=_color(peer))
+
+
+def _straight(plot: Axes, points: Sequence[tuple[int, float]]) -> None:
+    plot.plot(*zip(*points, strict=True), "--", color="black", linewidth=0.8)
+
+
+def _logarithmic(plot: Axes, values: Sequence[int]) -> None:
+    plot.set_xscale("log")
+    plot.set_yscale("log")
+    plot.set_xticks(values, [f"{value:,}" for value in values])
+    plot.minorticks_off()
+    _readable(plot.yaxis)
+
+
+def _readable(axis: Axis) -> None:
+    """Numbers as people write them."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _legend(plot: Axes, peers: Sequence[str]) -> None:
+    for peer in peers:
+        style = ":" if peer in LIMITS else "-"
+        plot.plot([], [], style, marker="o", markersize=4, color=_color(peer), label=peer)
+    if plot.lines and any(line.get_linestyle() == "--" for line in plot.lines):
+        plot.plot([], [], "--", color="black", linewidth=0.8, label="straight line")
+    plot.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)

@@ -1,0 +1,132 @@
+"""What reports show of all records: the newest of everything, and ratios within one record."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.record import Measurement, Record
+
+LIMITS = ("pass-through", "batch")
+PEERS = ("transom", "native", "python", "flink-heap", "flink-rocksdb", "pyflink", *LIMITS)
+# What has no runs to be timed, but figures.
+FIGURES = ("latency/", "jmh/", "open-keys/", "state-age/")
+VARIABLES = ("keys", "overlap", "cores")
+CORES = 2
+
+
+def case(measurement: Measurement) -> str:
+    """The query's name, with the cores behind it if they are not the usual two."""
+    cores = measurement.parameters.get("cores", CORES)
+    behind = "" if cores == CORES else f" on {cores} core" + "s" * (cores > 1)
+    return measurement.query + behind
+
+
+def is_timed(measurement: Measurement) -> bool:
+    """Whether whole runs of it are timed."""
+    return not measurement.query.startswith(FIGURES)
+
+
+def natural(name: str) -> list[Any]:
+    """To sort names by, numbers in them by what they are."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A measurement, and the record that it is from."""
+
+    measurement: Measurement
+    record: Record
+
+    @property
+    def ours(self) -> Measurement | None:
+        """What transom took for the same in the same record, if it is there with a time."""
+        return beside(self.measurement, "transom", self.record)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as long as transom it took for a row, in the same record.
+
+        None where either has no time, or where the results are not the same.
+        """
+        theirs, ours = self.measurement, self.ours
+        if ours is None or not theirs.runs or differ(theirs, ours):
+            return None
+        return theirs.seconds / ours.seconds * (ours.rows / theirs.rows)
+
+
+def beside(measurement: Measurement, peer: str, record: Record) -> Measurement | None:
+    """What another peer took for the same in a record, if it is there with a time."""
+    found = [
+        one
+        for one in record.measurements
+        if (case(one), one.peer) == (case(measurement), peer) and one.runs
+    ]
+    return found[-1] if found else None
+
+
+def differ(one: Measurement, other: Measurement) -> bool:
+    """Whether the same input gave results that are not the same."""
+    known = one.rows == other.rows and None not in (one.digest, other.digest)
+    return known and one.digest != other.digest
+
+
+def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
+    """By case and peer, in their order, the newest of all that was measured."""
+    found: dict[str, dict[str, Taken]] = {}
+    for record in records:
+        for one in record.measurements:
+            taken = Taken(measurement=one, record=record)
+            found.setdefault(case(one), {})[one.peer] = taken
+    return {
+        name: dict(sorted(found[name].items(), key=lambda of: _place(of[0])))
+        for name in sorted(found, key=natural)
+    }
+
+
+def _place(peer: str) -> tuple[int, str]:
+    return (PEERS.index(peer) if peer in PEERS else len(PEERS), peer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Queries of one shape that differ in one parameter, of one record.
+
+    Attributes
+    ----------
+    shape : str
+        What they have in common.
+    variable : str
+        The parameter.
+    points : dict
+        By peer, what was measured at each value, in their order.
+    """
+
+    shape: str
+    variable: str
+    record: Record
+    points: dict[str, dict[int, Measurement]]
+
+
+def lines(records: Sequence[Record], variable: str) -> list[Lines]:
+    """What grows with a parameter: of each shape the newest record with two values or more."""
+    found: dict[tuple[Any, ...], Lines] = {}
+    for record in records:
+        grouped: dict[tuple[Any, ...], dict[str, dict[int, Measurement]]] = {}
+        for one in record.measurements:
+            if one.runs and {"shape", variable} <= one.parameters.keys():
+                fixed = [one.parameters.get(name) for name in VARIABLES if name != variable]
+                peers = grouped.setdefault((one.parameters["shape"], *fixed), {})
+                peers.setdefault(one.peer, {})[one.parameters[variable]] = one
+        for shape, peers in grouped.items():
+            points = {
+                peer: dict(sorted(peers[peer].items()))
+                for peer in sorted(peers, key=_place)
+                if len(peers[peer]) > 1
+            }
+            if "transom" in points:
+                found[shape] = Lines(
+                    shape=shape[0], variable=variable, record=record, points=points
+                )
+    return [found[shape] for shape in sorted(found, key=str)]

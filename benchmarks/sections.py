@@ -1,0 +1,118 @@
+"""What the page on performance says of growth, small batches, latency and inner loops."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from benchmarks import plots, targets
+from benchmarks.markdown import table
+from benchmarks.reading import VARIABLES, Lines, Taken, lines
+from benchmarks.record import Measurement, Record
+
+# Writes a picture, by its name, and gives the text that shows it and says what it is.
+Drawn = Callable[[str, Figure, str], str]
+Found = Mapping[str, Mapping[str, Taken]]
+
+
+def growth(taken: Sequence[Record], drawn: Drawn) -> str:
+    """Queries that differ in one parameter."""
+    parts = [_grown(line, drawn) for variable in VARIABLES for line in lines(taken, variable)]
+    return "\n### How it grows\n" + "".join(parts) if parts else ""
+
+
+def _grown(line: Lines, drawn: Drawn) -> str:
+    fixed = next(iter(line.points["transom"].values())).parameters
+    others = [f"{v}-{fixed[v]}" for v in VARIABLES if v != line.variable and v in fixed]
+    name = "-".join([line.shape, line.variable, *others])
+    said = f"{line.shape} by {line.variable}"
+    values = sorted({value for points in line.points.values() for value in points})
+    rows = [
+        [peer, *(_seconds(points.get(value)) for value in values)]
+        for peer, points in line.points.items()
+    ]
+    costs = [
+        f"{targets.micros_per_row(one):.2f}" if (one := line.points["transom"].get(value)) else ""
+        for value in values
+    ]
+    rows += [["transom, µs a row of input or result", *costs]]
+    heads = [f"seconds, by {line.variable}", *(f"{value:,}" for value in values)]
+    title = f"\n#### {said}\n\n" + f"{', '.join(others)}; `{line.record.commit}`.\n".lstrip("; ")
+    return title + drawn(name, plots.growth(line), said) + "\n" + table(heads, rows)
+
+
+def _seconds(measurement: Measurement | None) -> str:
+    return "" if measurement is None else f"{measurement.seconds:.1f}"
+
+
+def batches(found: Found, drawn: Drawn) -> str:
+    """What small batches cost as more keys are open, and as their state ages."""
+    return _batches(
+        _starting(found, "open-keys/"), "Cost of a batch, by open keys", "open_keys", drawn
+    ) + _batches(
+        _starting(found, "state-age/"), "Cost of a batch, by age of the state", "batches", drawn
+    )
+
+
+def _starting(found: Found, prefix: str) -> Found:
+    return {name: peers for name, peers in found.items() if name.startswith(prefix)}
+
+
+def _batches(found: Found, title: str, variable: str, drawn: Drawn) -> str:
+    if not found:
+        return ""
+    # One record alone, so that all compare.
+    taken = [one for peers in found.values() for one in peers.values()]
+    last = max((one.record for one in taken), key=lambda record: record.taken)
+    points: dict[str, dict[int, float]] = {}
+    for one in (one.measurement for one in taken if one.record is last and one.measurement.figures):
+        points.setdefault(one.peer, {})[one.parameters[variable]] = one.figures["batch_ms"]
+    points = {peer: dict(sorted(line.items())) for peer, line in points.items()}
+    values = sorted({value for line in points.values() for value in line})
+    rows = [
+        [peer, *(f"{line[value]:,.0f}" if value in line else "" for value in values)]
+        for peer, line in points.items()
+    ]
+    label = variable.replace("_", " ")
+    picture = drawn(variable.replace("_", "-"), plots.batches(points, label), title.lower())
+    heads = [f"ms a batch, by {label}", *(f"{value:,}" for value in values)]
+    return f"\n### {title}\n\nFrom `{last.commit}`.\n{picture}\n" + table(heads, rows)
+
+
+def latency(found: Found, drawn: Drawn) -> str:
+    """From a window's end to its result."""
+    found = _starting(found, "latency/")
+    if not found:
+        return ""
+    rows = []
+    for name, peers in found.items():
+        for peer, taken in peers.items():
+            one = taken.measurement
+            said = [f"{one.figures[name]:,.0f}" for name in ("p50_ms", "p99_ms") if one.figures]
+            said = said or [one.failed or "", ""]
+            given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
+            rows += [
+                [name.removeprefix("latency/"), peer, *said, given, f"`{taken.record.commit}`"]
+            ]
+    heads = ["windows", "peer", "p50, ms", "p99, ms", "conditions", "commit"]
+    picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
+    title = "\n### From a window's end to its result\n\nUnder a steady input.\n"
+    return f"{title}{picture}\n" + table(heads, rows)
+
+
+def loops(found: Found) -> str:
+    """What JMH says of the engine."""
+    taken = [one for peers in _starting(found, "jmh/").values() for one in peers.values()]
+    if not taken:
+        return ""
+    rows = [
+        [
+            one.measurement.query.removeprefix("jmh/"),
+            "{score:,.4g} ± {error:.2g}".format_map(one.measurement.figures),
+            str(one.measurement.parameters["unit"]),
+            "{alloc_bytes_per_op:,.0f}".format_map(one.measurement.figures),
+            f"`{one.record.commit}`",
+        ]
+        for one in taken
+    ]
+    heads = ["loop", "score", "unit", "bytes allocated", "commit"]
+    return "\n### The engine's inner loops\n\n" + table(heads, rows)

@@ -1,0 +1,102 @@
+"""What transom is to reach, and whether it does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.reading import Lines, Taken, lines, newest
+from benchmarks.record import Measurement, Record
+
+# How many times as long as transom each peer is to take at least.
+PYTHON = {"python": 20.0}
+AT_LEAST: dict[str, dict[str, float]] = {
+    "tumbling-10k": {"native": 1.6, "flink-heap": 1.5, "flink-rocksdb": 1.5, **PYTHON},
+    "tumbling-1m": {"native": 5.0, "flink-heap": 2.0, "flink-rocksdb": 3.0, **PYTHON},
+    "hopping-60-6": {"native": 3.0, "flink-heap": 1.8, "flink-rocksdb": 2.0, **PYTHON},
+    "hopping-60-1": {"native": 10.0, "flink-heap": 6.0, "flink-rocksdb": 10.0, **PYTHON},
+    "session-10k": {"native": 2.0, "flink-heap": 3.0, "flink-rocksdb": 10.0, **PYTHON},
+    "session-1m": {"native": 4.0, "flink-heap": 2.0, "flink-rocksdb": 4.0, **PYTHON},
+}
+# How many times as long as Spark's batch query transom is to take at most.
+BATCH_AT_MOST = {"tumbling-10k": 2.0, "tumbling-1m": 1.5}
+COLUMNS = ("native", "flink-heap", "flink-rocksdb", "batch", "python")
+# By how much a row may cost more at the last value than at the first.
+GROWTH_AT_MOST = {"keys": (10_000, 10_000_000, 1.5), "overlap": (6, 600, 1.2)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One figure to reach.
+
+    Attributes
+    ----------
+    asked : str
+        Such as ``≥ 1.6``.
+    figure : float or None
+        What was measured.
+    reached : bool or None
+        None where nothing was measured that tells.
+    why : str
+        What there is instead of a figure.
+    """
+
+    asked: str
+    figure: float | None
+    reached: bool | None
+    why: str = "not measured"
+
+
+def table(records: Sequence[Record]) -> dict[str, dict[str, Cell]]:
+    """By query and peer, what is to be reached."""
+    found = newest(records)
+    cells: dict[str, dict[str, Cell]] = {}
+    for query, asked in AT_LEAST.items():
+        taken = found.get(query, {})
+        cells[query] = {peer: _at_least(taken.get(peer), ratio) for peer, ratio in asked.items()}
+        if query in BATCH_AT_MOST:
+            cells[query]["batch"] = _at_most(taken.get("batch"), BATCH_AT_MOST[query])
+    return cells
+
+
+def _at_least(taken: Taken | None, ratio: float) -> Cell:
+    figure = taken.ratio if taken else None
+    reached = None if figure is None else figure >= ratio
+    return Cell(asked=f"≥ {ratio:g}", figure=figure, reached=reached, why=_why(taken))
+
+
+def _at_most(taken: Taken | None, times: float) -> Cell:
+    ratio = taken.ratio if taken else None
+    figure = None if ratio is None else 1 / ratio
+    reached = None if figure is None else figure <= times
+    return Cell(asked=f"≤ {times:g} times", figure=figure, reached=reached, why=_why(taken))
+
+
+def _why(taken: Taken | None) -> str:
+    if taken is None:
+        return "not measured"
+    if taken.measurement.failed:
+        return "did not finish"
+    return "transom has no time or other results"
+
+
+def growth(records: Sequence[Record]) -> dict[str, Cell]:
+    """By parameter and shape, how the cost of a row is to grow."""
+    cells = {}
+    for variable, (first, last, times) in GROWTH_AT_MOST.items():
+        for line in lines(records, variable):
+            figure = _growth(line, first, last)
+            reached = None if figure is None else figure <= times
+            name = f"{line.shape}, {variable} from {first:,} to {last:,}"
+            cells[name] = Cell(asked=f"≤ {times:g} times", figure=figure, reached=reached)
+    return cells
+
+
+def _growth(line: Lines, first: int, last: int) -> float | None:
+    points = line.points["transom"]
+    if first not in points or last not in points:
+        return None
+    return micros_per_row(points[last]) / micros_per_row(points[first])
+
+
+def micros_per_row(measurement: Measurement) -> float:
+    """What a row took, those of the input and of the result counted alike."""
+    return measurement.seconds * 1e6 / (measurement.rows + (measurement.result_rows or 0))

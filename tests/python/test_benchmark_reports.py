@@ -1,0 +1,241 @@
+"""What reports and comparisons make of records, by records that are made up."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import compare, reading, report, targets
+from benchmarks.record import Measurement, Record, Run
+
+MACHINE = {"name": "made-up", "cpu": "Made up", "cores": 2, "memory_bytes": 2**33, "system": "L"}
+
+
+def measured(query: str, peer: str, *seconds: float, **more: Any) -> Measurement:
+    runs = tuple(Run(seconds=one) for one in seconds)
+    return Measurement(query=query, peer=peer, runs=runs, **{"rows": 1_000_000} | more)
+
+
+def record(day: int, *measurements: Measurement) -> Record:
+    return Record(
+        taken=f"2030-01-{day:02}T10:00:00+00:00",
+        commit=f"commit{day}",
+        machine=MACHINE,
+        versions={"spark": "4.2.0"},
+        measurements=list(measurements),
+    )
+
+
+def test_the_newest_of_each_query_and_peer_is_shown() -> None:
+    old = record(1, measured("q", "transom", 1), measured("q", "native", 2))
+    new = record(2, measured("q", "transom", 5))
+    found = reading.newest([old, new])["q"]
+    assert {peer: taken.record.commit for peer, taken in found.items()} == {
+        "transom": "commit2",
+        "native": "commit1",
+    }
+
+
+def test_a_ratio_is_of_one_record() -> None:
+    old = record(1, measured("q", "transom", 1), measured("q", "native", 2))
+    new = record(2, measured("q", "transom", 5), measured("p", "native", 5))
+    found = reading.newest([old, new])
+    assert found["q"]["native"].ratio == 2
+    assert found["p"]["native"].ratio is None
+
+
+def test_a_ratio_is_of_medians_and_by_row() -> None:
+    ours = measured("q", "transom", 1, 9, 2)
+    theirs = measured("q", "python", 8, rows=100_000)
+    assert reading.newest([record(1, ours, theirs)])["q"]["python"].ratio == 40
+
+
+def test_other_results_have_no_ratio() -> None:
+    ours, theirs = measured("q", "transom", 1, digest="a"), measured("q", "native", 2, digest="b")
+    assert reading.newest([record(1, ours, theirs)])["q"]["native"].ratio is None
+
+
+def test_a_query_on_one_core_is_another_case() -> None:
+    one = measured("q", "transom", 4, parameters={"cores": 1})
+    two = measured("q", "transom", 2, parameters={"cores": 2})
+    assert list(reading.newest([record(1, one, two)])) == ["q", "q on 1 core"]
+
+
+def test_cases_are_in_the_order_of_their_numbers() -> None:
+    taken = record(1, *(measured(f"overlap-{n}", "transom", 1) for n in (60, 600, 6)))
+    assert list(reading.newest([taken])) == ["overlap-6", "overlap-60", "overlap-600"]
+
+
+def at(shape: str, seconds: float, peer: str = "transom", **parameters: int) -> Measurement:
+    name = "-".join(map(str, (shape, *parameters.values())))
+    return measured(name, peer, seconds, parameters={"shape": shape, **parameters})
+
+
+def test_a_line_joins_what_differs_in_one_parameter() -> None:
+    taken = record(
+        1,
+        at("t", 1, keys=10, cores=2),
+        at("t", 3, keys=1_000, cores=2),
+        at("t", 2, keys=100, cores=2),
+        at("t", 9, keys=100, cores=1),
+        at("u", 9, keys=7, cores=2),
+        at("t", 8, "native", keys=10, cores=2),
+    )
+    (line,) = reading.lines([taken], "keys")
+    assert {k: one.seconds for k, one in line.points["transom"].items()} == {10: 1, 100: 2, 1000: 3}
+    assert list(line.points) == ["transom"]
+    (line,) = reading.lines([taken], "cores")
+    assert list(line.points["transom"]) == [1, 2]
+
+
+def test_a_line_is_of_one_record() -> None:
+    old = record(1, at("t", 1, keys=10), at("t", 2, keys=20))
+    new = record(2, at("t", 3, keys=10))
+    (line,) = reading.lines([old, new], "keys")
+    assert line.record is old
+
+
+@pytest.mark.parametrize(("seconds", "reached"), [(1.59, False), (1.6, True), (5.0, True)])
+def test_a_target_is_reached_at_its_figure(seconds: float, *, reached: bool) -> None:
+    query = "tumbling-10k"
+    taken = record(1, measured(query, "transom", 1), measured(query, "native", seconds))
+    assert targets.table([taken])[query]["native"].reached is reached
+
+
+@pytest.mark.parametrize(("seconds", "reached"), [(0.49, False), (0.5, True)])
+def test_a_limit_is_a_time_not_to_be_exceeded(seconds: float, *, reached: bool) -> None:
+    query = "tumbling-10k"
+    taken = record(1, measured(query, "transom", 1), measured(query, "batch", seconds))
+    assert targets.table([taken])[query]["batch"].reached is reached
+
+
+def test_without_figures_no_target_is_reached_or_missed() -> None:
+    taken = record(1, measured("tumbling-1m", "python", failed="over 600 s"))
+    cells = targets.table([taken])
+    assert {cell.reached for asked in cells.values() for cell in asked.values()} == {None}
+    assert cells["tumbling-1m"]["python"].why == "did not finish"
+    assert cells["tumbling-1m"]["native"].why == "not measured"
+
+
+def test_rows_of_the_result_count_in_what_a_row_costs() -> None:
+    few, many = at("t", 2, keys=10_000), at("t", 4, keys=10_000_000)
+    (cell,) = targets.growth([record(1, few, many)]).values()
+    assert (cell.figure, cell.reached) == (2, False)
+    (cell,) = targets.growth([record(1, few, replace(many, result_rows=1_000_000))]).values()
+    assert (cell.figure, cell.reached) == (1, True)
+
+
+def changes(before: dict[str, list[float]], after: dict[str, list[float]]) -> list[compare.Change]:
+    return compare.changes(
+        [
+            record(day, *(measured("q", peer, *seconds) for peer, seconds in times.items()))
+            for day, times in enumerate((before, after), 1)
+        ]
+    )
+
+
+def test_a_slower_machine_is_no_change() -> None:
+    found = changes({"transom": [10], "batch": [5]}, {"transom": [20], "batch": [10]})
+    assert [change.share for change in found] == [0]
+    assert compare.slower(found) == []
+
+
+@pytest.mark.parametrize(("after", "said"), [(10.39, []), (10.41, ["q"])])
+def test_over_four_percent_are_a_change(after: float, said: list[str]) -> None:
+    found = changes({"transom": [10], "batch": [5]}, {"transom": [after], "batch": [5]})
+    assert compare.slower(found) == said
+
+
+@pytest.mark.parametrize(("spread", "said"), [(0.5, ["q"]), (1.5, [])])
+def test_a_change_within_twice_the_noise_is_none(spread: float, said: list[str]) -> None:
+    noisy = [12 - spread, 12, 12 + spread]
+    found = changes({"transom": [10, 10], "batch": [5]}, {"transom": noisy, "batch": [5]})
+    assert compare.slower(found) == said
+
+
+def test_what_shows_against_one_limit_alone_is_that_limits() -> None:
+    limits: dict[str, list[float]] = {"pass-through": [2], "batch": [5]}
+    found = changes({"transom": [10], **limits}, {"transom": [10], **limits, "batch": [4]})
+    assert [change.counts for change in found] == [False, True]
+    assert compare.slower(found) == []
+
+
+def test_faster_is_said_and_no_regression() -> None:
+    found = changes({"transom": [10], "batch": [5]}, {"transom": [8], "batch": [5]})
+    assert (compare.slower(found), compare.faster(found)) == ([], ["q"])
+
+
+def test_without_a_limit_native_windows_are_compared_with() -> None:
+    found = changes({"transom": [10], "native": [5]}, {"transom": [11], "native": [5]})
+    assert [(change.peer, change.counts) for change in found] == [("native", True)]
+
+
+def test_other_inputs_are_not_compared() -> None:
+    taken = [
+        record(day, *(measured("q", peer, 1.0, rows=rows) for peer in ("transom", "batch")))
+        for day, rows in ((1, 1_000), (2, 2_000))
+    ]
+    assert compare.changes(taken) == []
+
+
+def test_the_last_two_that_have_a_query_are_compared() -> None:
+    taken = [
+        record(1, measured("q", "transom", 99), measured("q", "batch", 1)),
+        record(2, measured("q", "transom", 2), measured("q", "batch", 1)),
+        record(3, measured("q", "transom", 3), measured("q", "batch", 1)),
+        record(4, measured("p", "transom", 3), measured("p", "batch", 1)),
+    ]
+    (change,) = compare.changes(taken)
+    assert (change.commits, change.share) == (("commit2", "commit3"), 0.5)
+
+
+ALL = record(
+    1,
+    *(measured("tumbling-10k", peer, 2, 3, 4) for peer in reading.PEERS if peer != "python"),
+    measured("tumbling-10k", "python", failed="over 600 s"),
+    measured("tumbling-1m", "transom", 9),
+    measured("tumbling-1m", "native", 6),
+    *(at("hopping", seconds, overlap=n) for n, seconds in ((1, 2.0), (6, 3.0), (600, 3.0))),
+    *(
+        Measurement(
+            query=f"{name}/{n}", peer=peer, rows=1, parameters={of: n}, figures={"batch_ms": n / 10}
+        )
+        for name, of in (("open-keys", "open_keys"), ("state-age", "batches"))
+        for peer in ("transom", "native")
+        for n in (10, 100)
+    ),
+    measured("latency/tumbling", "transom", figures={"p50_ms": 300.0, "p99_ms": 900.0}),
+    measured("latency/tumbling", "flink-heap", failed="no rows"),
+    measured(
+        "jmh/PaneLog.minute",
+        "transom",
+        parameters={"unit": "ms/op"},
+        figures={"score": 1.25, "error": 0.01, "alloc_bytes_per_op": 4096.0},
+    ),
+)
+
+
+def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "made-up"
+    folder.mkdir(parents=True)
+    newer = record(2, measured("tumbling-10k", "transom", 2), measured("tumbling-10k", "batch", 1))
+    for number, one in enumerate((ALL, newer)):
+        (folder / f"{number}.json").write_text(one.text)
+    page = report.page(tmp_path, tmp_path / "results")
+    assert "| tumbling-1m | native | rows a second | 111,111 | 166,667 |" in page
+    assert "≤ 2 times: 2.00, reached" in page
+    assert "≥ 5: 0.67, **not reached**" in page
+    assert "| ≥ 20: did not finish |" in page
+    assert "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 333,333 |" in page
+    assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
+    assert "| tumbling | transom | 300 | 900 |" in page
+    pictures = re.findall(r"!\[.*\]\((.*)\)", page)
+    assert len(pictures) == len(set(pictures)) == 5
+    assert all((tmp_path / picture).exists() for picture in pictures)
+
+
+def test_the_documentation_shows_the_records_that_are_kept(tmp_path: Path) -> None:
+    written = (report.DOCS / "performance.md").read_text(encoding="utf-8")
+    assert written == report.page(tmp_path), "make bench-report was not run"
