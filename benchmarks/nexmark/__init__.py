@@ -1,0 +1,1 @@
+"""Nexmark: queries over an online auction, by its specification, for transom and its peers."""
