@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.queries import run_stream
+from tests.end_to_end.queries import Writer, run_stream
 from transom.stream import Stream
 from transom.windowed import Windowed
 
@@ -49,9 +49,11 @@ class Query:
         windowed = self.keys(transom.stream(rows, time=clock)).window(self.window)
         return self.steps(windowed).agg(self.aggregate())
 
-    def run(self, spark: SparkSession, folder: Path, *seconds: int) -> list[Row]:
+    def run(
+        self, spark: SparkSession, folder: Path, *seconds: int, writer: Writer | None = None
+    ) -> list[Row]:
         batches = [[("a", at(second), second)] for second in seconds]
-        return run_stream(spark, self, SCHEMA, batches, checkpoint=folder).results
+        return run_stream(spark, self, SCHEMA, batches, checkpoint=folder, writer=writer).results
 
     def explained(self, spark: SparkSession) -> str:
         return transom.explain(self(spark.createDataFrame([], SCHEMA)), mode="json")
@@ -108,9 +110,12 @@ CHANGES = {
 def test_a_changed_spec_is_refused_and_the_field_named(
     field: str, begun: Path, spark: SparkSession, tmp_path: Path
 ) -> None:
+    def refuse(_: DataFrame, batch_id: int) -> None:
+        raise AssertionError(f"batch {batch_id} has been handed on")
+
     folder = copy_of(begun, tmp_path)
     with pytest.raises(StreamingQueryException, match=f"TRANSOM_SPEC_CHANGED.* with {field} now"):
-        CHANGES[field].run(spark, folder, 60)
+        CHANGES[field].run(spark, folder, 60, writer=refuse)
     # Nothing is lost by it.
     assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
 
@@ -138,6 +143,22 @@ def test_a_spec_that_failed_from_the_start_may_be_corrected(
     with pytest.raises(StreamingQueryException, match="no such value"):
         Query(aggregate=failing).run(spark, tmp_path, 1)
     assert [row["best"] for row in Query().run(spark, tmp_path, 60)] == ["a"]
+
+
+def test_a_store_other_than_rocksdb_is_refused_for_good(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    setting = "spark.sql.streaming.stateStore.providerClass"
+    provider = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    other = spark.newSession()
+    other.conf.set(setting, provider)
+    # A checkpoint keeps its store, so the session's own does not help.
+    for session in (other, spark):
+        with pytest.raises(
+            StreamingQueryException, match=f"TRANSOM_STATE_STORE.* is {provider}.* set {setting} to"
+        ):
+            Query().run(session, tmp_path, 1)
+    assert not (tmp_path / "checkpoint" / "commits" / "0").exists()
 
 
 def test_a_static_stage_inside_a_query_leaves_the_checkpoint_alone(

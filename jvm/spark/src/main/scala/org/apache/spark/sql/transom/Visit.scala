@@ -5,6 +5,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{InputRDDCodegen, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
+import org.apache.spark.sql.internal.SQLConf
+
+import transom.spark.TransomException
 
 /** What a key group yields when it is visited: a row of counts, or null, for whoever observes the
   * stage, and the rows that go on. As one row of a stateful operator it spares the others what
@@ -25,6 +29,7 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
   override def producedAttributes: AttributeSet = outputSet
 
   override protected def doExecute(): RDD[InternalRow] = {
+    refuseOtherStores()
     val counters = RowCounts.names.map(longMetric)
     child.execute().map { wrapped =>
       val visit = wrapped.get(0, RowObject.dataType).asInstanceOf[Visit]
@@ -34,6 +39,21 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
       }
       visit
     }
+  }
+
+  /** Spark's operator below would refuse them too. Until a batch runs, the setting may change: a
+    * checkpoint puts its own in place.
+    */
+  private def refuseOtherStores(): Unit = {
+    val rocksDb = classOf[RocksDBStateStoreProvider].getName
+    val provider = conf.stateStoreProviderClass
+    if (provider != rocksDb)
+      throw new TransomException(
+        "TRANSOM_STATE_STORE",
+        Map(
+          "provider" -> provider,
+          "setting" -> SQLConf.STATE_STORE_PROVIDER_CLASS.key,
+          "rocksdb" -> rocksDb))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): VisitsExec =
