@@ -3,7 +3,7 @@
 from datetime import datetime
 
 import pytest
-from pyspark.errors import IllegalArgumentException, PySparkTypeError
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -72,6 +72,16 @@ def test_a_stream_needs_one_watermark(streaming: DataFrame) -> None:
     with raises("TWO_WATERMARKS", "time"):
         transom.stream(marked, time=transom.EventTime("timestamp", delay="1 second"))
     transom.stream(marked, time="timestamp")
+
+
+def test_of_stages_side_by_side_but_one_needs_a_name(streaming: DataFrame) -> None:
+    windowed = transom.stream(streaming, time=transom.EventTime("timestamp", delay="1 second"))
+    count = F.count("*").alias("rows")
+    hours = windowed.window(HOUR).agg(count)
+    # Spark finds it, where the two are united.
+    with pytest.raises(AnalysisException, match="metric name is not unique: window"):
+        hours.union(windowed.window(HOUR).agg(count))
+    hours.union(windowed.window(HOUR).options(name="others").agg(count))
 
 
 def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
