@@ -21,8 +21,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   private val whole = new Slice
   private val noRow = new Slice
 
-  private val chunks = Array.fill[RowChunk](stage.keyGroups)(null)
-  private var held = 0L
+  private val chunks = Array.fill(stage.keyGroups)(new RowChunk)
 
   override protected def take(row: InternalRow, time: Long): Unit = {
     val known = toRecord(row)
@@ -40,27 +39,17 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
     // The whole row is needed only if it may turn out to be late.
     val own = if (tagsLate && mayBeLate) UnsafeRows.slice(toRow(row), whole) else noRow
     val group = groupOfKey
-    if (chunks(group) == null) chunks(group) = new RowChunk
-    val before = chunks(group).size
     chunks(group).add(key, record, own)
-    held += chunks(group).size - before
     toOrder match {
-      case Some(order) =>
-        // Rows that are sorted one by one cross the exchange one by one.
-        out = Iterator.single(take(group, order(row)))
-        held = 0L
-      case None => if (held > Packed.MaxHeld) out = drain()
+      // Rows that are sorted one by one cross the exchange one by one.
+      case Some(order) => out = Iterator.single(take(group, order(row)))
+      case None => if (chunks(group).isFull) out = Iterator.single(take(group, Packed.noOrder))
     }
   }
 
-  override protected def drain(): Iterator[InternalRow] = {
-    held = 0L
-    chunks.indices.iterator.filter(chunks(_) != null).map(take(_, Packed.noOrder))
-  }
+  override protected def drain(): Iterator[InternalRow] =
+    chunks.indices.iterator.filterNot(chunks(_).isEmpty).map(take(_, Packed.noOrder))
 
-  private def take(group: Int, order: InternalRow): InternalRow = {
-    val chunk = chunks(group)
-    chunks(group) = null
-    sent(group, Exchanged.Rows, nextPlace(), chunk.bytes, order)
-  }
+  private def take(group: Int, order: InternalRow): InternalRow =
+    sent(group, Exchanged.Rows, nextPlace(), chunks(group).take(), order)
 }

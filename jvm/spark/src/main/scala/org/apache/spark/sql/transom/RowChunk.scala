@@ -16,15 +16,19 @@ import transom.engine.log.Slice
   * have to be handed on as late. Lengths are multiples of 8.
   */
 final class RowChunk {
-  private var held = new Array[Byte](1 << 10)
+  private var held = Array.emptyByteArray
   private var position = 0
 
-  def size: Int = held.length
+  def isEmpty: Boolean = position == 0
+
+  def isFull: Boolean = position >= RowChunk.Full
 
   def add(key: Slice, record: Slice, row: Slice): Unit = {
     val needed = RowChunk.HeaderSize + key.length + record.length + row.length
     if (needed > held.length - position)
-      held = Arrays.copyOf(held, math.max(2 * held.length, Math.addExact(position, needed)))
+      held = Arrays.copyOf(
+        held,
+        math.max(RowChunk.Least, math.max(2 * held.length, Math.addExact(position, needed))))
     val at = UnsafeRows.ArrayOffset + position
     Platform.putInt(held, at, key.length)
     Platform.putInt(held, at + 4, record.length)
@@ -40,9 +44,24 @@ final class RowChunk {
     position += part.length
   }
 
-  def bytes: Array[Byte] = Arrays.copyOf(held, position)
+  /** All rows; what is added next begins anew, where these were. */
+  def take(): Array[Byte] = {
+    val bytes = Arrays.copyOf(held, position)
+    position = 0
+    // One large row must not hold its room for good.
+    if (held.length > RowChunk.Most) held = Array.emptyByteArray
+    bytes
+  }
 }
 
 private object RowChunk {
   val HeaderSize = 16
+
+  private val Least = 1 << 10
+
+  /** A task holds as many chunks as there are key groups, and they are copied and sorted whole:
+    * so they are small, and yet take some hundred rows across at once.
+    */
+  private val Full = 48 << 10
+  private val Most = 2 * Full
 }
