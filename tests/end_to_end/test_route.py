@@ -60,11 +60,26 @@ class Written:
         self.rows += collected
 
 
+def late_by_the_plan(spark: SparkSession) -> int:
+    """What Spark's own pages show for the batch that is running."""
+    (query,) = spark.streams.active
+    plan = query._jsq.streamingQuery().lastExecution().executedPlan()
+    while plan.nodeName() != "Visits":
+        plan = plan.children().head()
+    return int(plan.metrics().apply("rows_late").value())
+
+
 def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     results, late = Written(), Written(fails_at=3)
-    to_writers = transom.route(results=results, late=late)
+    late_by_batch: dict[int, int] = {}
+
+    def save_late(rows: DataFrame, batch_id: int) -> None:
+        late(rows, batch_id)
+        late_by_batch[batch_id] = late_by_the_plan(spark)
+
+    to_writers = transom.route(results=results, late=save_late)
     with pytest.raises(StreamingQueryException, match="the disk is full"):
         run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=tmp_path, writer=to_writers)
     outcome = run_stream(spark, counts, SCHEMA, [], checkpoint=tmp_path, writer=to_writers)
@@ -90,6 +105,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     # The second run begins with the batch that failed; writers read it twice each.
     assert outcome.observed()["transom_rows_in"] == 4
     assert outcome.observed()["transom_rows_late"] == 3
+    assert late_by_batch == {0: 0, 1: 0, 2: 0, 3: 3, 4: 0}
 
 
 def test_rows_that_are_not_tagged_are_refused(spark: SparkSession) -> None:
