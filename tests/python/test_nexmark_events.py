@@ -137,6 +137,9 @@ def test_files_hold_the_events_in_their_order(tmp_path: Path) -> None:
     folder = Input(events=1_000).make(tmp_path)
     files = sorted((folder / "bids").iterdir(), key=lambda file: file.stat().st_mtime)
     times = [numbers(pq.read_table(file)["date_time"]) for file in files]
-    assert (np.diff(np.concatenate(times)) >= 0).all()
-    assert [len(part) for part in times] == [184] * 5
+    assert [len(part) for part in times] == [92] * 8 + [93, 92]
+    for side_by_side in (times[::2], times[1::2]):
+        assert (np.diff(np.concatenate(side_by_side)) >= 0).all()
+    # The closing one.
+    assert np.max(times[8]) - np.max(times[9]) == 60_000_000
     assert Input(events=1_000).make(tmp_path) == folder
