@@ -40,8 +40,8 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench bench-engine \
-  bench-compare bench-report docs pictures check check-long clean
+  spec-check conformance link-check demo bench bench-engine bench-open-keys \
+  bench-latency bench-compare bench-report docs pictures check check-long clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,8 +92,16 @@ demo: $(READY) $(JAR) ## Replay a year of flights through windows
 bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 	$(BIN)/python -m benchmarks.queries $(QUERY)
 
-bench-engine: ## Time the engine alone, window shape by window shape
-	./sbt benchmarks/Jmh/run
+bench-engine: $(READY) ## Time the engine alone, window shape by window shape [LOOPS=pattern]
+	@mkdir -p build
+	./sbt "benchmarks/Jmh/run -prof gc -rf json -rff $(abspath build/jmh.json) $(LOOPS)"
+	$(BIN)/python -m benchmarks.engine build/jmh.json
+
+bench-open-keys: $(READY) $(JAR) ## Time small batches over many open keys, and over old state
+	$(BIN)/python -m benchmarks.open_keys
+
+bench-latency: $(READY) $(JAR) ## Time from a window's end to its result
+	$(BIN)/python -m benchmarks.latency
 
 bench-compare: $(READY) ## Tell whether transom became slower from one record to the next
 	$(BIN)/python -m benchmarks.compare

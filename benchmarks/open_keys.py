@@ -1,37 +1,45 @@
-"""Times small batches over many keys that have open windows, in the keyed layout.
+"""Times small batches over many keys that have open windows: ``make bench-open-keys``.
 
-``python -m benchmarks.open_keys``. The first batch opens a window for each key; then batches come
-that touch 1,000 keys each. What one of those takes should not depend on how many keys are open.
+The first batch opens a window for each key; then batches come that touch 1,000 keys each. What one
+of those takes should depend neither on how many keys are open nor on how many batches came before.
+All runs share a JVM, in turn, so that none is compiled more than another. ``transom-keyed`` is
+transom with the keyed layout forced.
 """
 
+import argparse
 import os
 import shutil
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
 from benchmarks.queries.data import FIRST_EVENT_MICROS, SEED
 from benchmarks.queries.once import run, session, source
+from benchmarks.record import Measurement, Record
 
 TOUCHED = 1_000
 BATCHES = 15
 # Not counted: state that was written at once is still being put in order behind them.
 FIRST_BATCHES = 5
+# Of a long run, its age when so many batches have come.
+AGES = (25, 50, 100, 200)
+AGED_KEYS = 100_000
 SECOND = 1_000_000
 
 
-def make(folder: Path, keys: int) -> None:
+def make(folder: Path, keys: int, batches: int) -> None:
     """Write a file of a row for each key, then files of a row for each of 1,000 keys."""
     folder.mkdir()
     random = np.random.default_rng(SEED)
-    touched = [random.choice(keys, TOUCHED, replace=False) for _ in range(BATCHES)]
+    touched = [random.choice(keys, TOUCHED, replace=False) for _ in range(batches)]
     for number, chosen in enumerate([np.arange(keys), *touched]):
         times = np.full(len(chosen), FIRST_EVENT_MICROS + number * SECOND)
         table = pa.table(
@@ -47,31 +55,87 @@ def make(folder: Path, keys: int) -> None:
         os.utime(file, (1_700_000_000 + number,) * 2)
 
 
-def batches_ms(spark: SparkSession, keys: int) -> list[int]:
-    """Run all batches; the times of those that touch 1,000 keys."""
+PEERS = ("transom", "transom-keyed", "native")
+
+
+def windows(rows: DataFrame, peer: str) -> DataFrame:
+    """Counts and sums in windows of a peer's."""
+    totals = F.count("*").alias("n"), F.sum("v").alias("s")
+    if peer == "native":
+        return rows.groupBy("k", F.window("ts", "7 days")).agg(*totals)
+    windowed = transom.stream(rows, time="ts").key_by("k").window(transom.Tumbling(size="7 days"))
+    return windowed.options(layout="keyed" if peer == "transom-keyed" else "auto").agg(*totals)
+
+
+def batches_ms(spark: SparkSession, peer: str, keys: int, batches: int = BATCHES) -> list[int]:
+    """Run all batches; the times of those that touch 1,000 keys, in their order."""
     work = Path(tempfile.mkdtemp(prefix="open-keys-"))
     try:
-        make(work / "input", keys)
-        days = transom.stream(source(spark, work / "input"), time="ts").key_by("k")
-        windowed = days.window(transom.Tumbling(size="7 days")).options(layout="keyed")
-        counts = windowed.agg(F.count("*").alias("n"), F.sum("v").alias("s"))
-        query = run(counts.writeStream.outputMode("append").format("noop"), work)
-        small = [p for p in query.recentProgress if p.numInputRows == TOUCHED][FIRST_BATCHES:]
-        return [p.durationMs["triggerExecution"] for p in small]
+        make(work / "input", keys, batches)
+        windowed = windows(source(spark, work / "input"), peer)
+        query = run(windowed.writeStream.outputMode("append").format("noop"), work)
+        taken = [p.durationMs["triggerExecution"] for p in query.recentProgress if p.numInputRows]
+        return taken[1:]
     finally:
         shutil.rmtree(work)
 
 
+def by_keys(spark: SparkSession, counts: Sequence[int], rounds: int) -> list[Measurement]:
+    """What a batch takes with each count of keys open."""
+    taken: dict[tuple[int, str], list[int]] = {}
+    for _ in range(rounds):
+        for keys in counts:
+            for peer in PEERS:
+                found = batches_ms(spark, peer, keys)[FIRST_BATCHES:]
+                taken.setdefault((keys, peer), []).extend(found)
+    return [
+        Measurement(
+            query=f"open-keys/{keys}",
+            peer=peer,
+            rows=TOUCHED,
+            parameters={"open_keys": keys, "batches": len(found)},
+            figures={"batch_ms": statistics.median(found)},
+        )
+        for (keys, peer), found in taken.items()
+    ]
+
+
+def by_age(spark: SparkSession, ages: Sequence[int]) -> list[Measurement]:
+    """What a batch takes after so many have come: the median of those since the age before."""
+    taken = {peer: batches_ms(spark, peer, AGED_KEYS, ages[-1]) for peer in PEERS}
+    return [
+        Measurement(
+            query=f"state-age/{age}",
+            peer=peer,
+            rows=TOUCHED,
+            parameters={"open_keys": AGED_KEYS, "batches": age},
+            figures={"batch_ms": statistics.median(found[since:age])},
+        )
+        for peer, found in taken.items()
+        for since, age in zip([FIRST_BATCHES, *ages], ages, strict=False)
+    ]
+
+
 def main() -> None:
-    """Compare few open keys with many."""
+    """Compare few open keys with many, and young state with old."""
+    parser = argparse.ArgumentParser(prog="benchmarks.open_keys", description=__doc__)
+    parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--ages", type=int, nargs="+", default=AGES)
+    parser.add_argument("--rounds", type=int, default=2)
+    arguments = parser.parse_args()
+    record = Record.begin()
     spark = session()
+    spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", max(arguments.ages) + BATCHES)
     # For the JVM to compile the code.
-    batches_ms(spark, 5_000)
-    # Few keys before and after, since the JVM goes on compiling.
-    before, between, after = (batches_ms(spark, keys) for keys in (10_000, 1_000_000, 10_000))
-    few, many = statistics.median(before + after), statistics.median(between)
-    print(f"open keys: 10,000 {few:.0f} ms a batch, 1,000,000 {many:.0f} ms: {many / few:.2f}")
+    for peer in PEERS:
+        batches_ms(spark, peer, 5_000)
+    record.measurements.extend(by_keys(spark, arguments.keys, arguments.rounds))
+    record.save()
+    record.measurements.extend(by_age(spark, arguments.ages))
     spark.stop()
+    for one in record.measurements:
+        print(f"{one.query} {one.peer}: {one.figures['batch_ms']:.0f} ms a batch")
+    print(record.save())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+package transom.benchmarks
+
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+import transom.engine.log.{Cursor, FoldedRuns}
+
+/** Sorted runs with the same keys walked as one and folded, which every firing does. */
+@State(Scope.Thread)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@Fork(1)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+class MergeBenchmark {
+
+  @Param(Array("1", "2", "8", "60"))
+  var runs: Int = _
+
+  private val segment =
+    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.slice(1L)))
+
+  /** All records of all runs, 2,000 in each. */
+  @Benchmark
+  def fold(): Long = {
+    val keys = new FoldedRuns(Seq.fill(runs)(new Cursor(Iterator.single(segment))), new SumFold)
+    var found = 0L
+    while (keys.next()) found += 1
+    found
+  }
+}

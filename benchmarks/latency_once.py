@@ -1,0 +1,53 @@
+"""A peer of ``benchmarks.latency`` that is Spark: its own windows, or transom.
+
+``python -m benchmarks.latency_once transom FOLDER``. Ends only when it is killed.
+"""
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import transom
+from benchmarks.queries.once import session
+
+
+def windows(rows: DataFrame, peer: str) -> DataFrame:
+    """Counts by key in windows of a second."""
+    count = F.count("*").alias("n")
+    if peer == "native":
+        return rows.groupBy("k", F.window("ts", "1 second")).agg(count)
+    windowed = transom.stream(rows, time="ts").key_by("k").window(transom.Tumbling(size="1 second"))
+    return windowed.agg(count)
+
+
+def tell(results: DataFrame, _: int) -> None:
+    """Print the windows that a batch fired."""
+    found = results.select(F.unix_micros("window.end").alias("end"), "n").collect()
+    counted: dict[int, int] = {}
+    for row in found:
+        counted[row["end"]] = counted.get(row["end"], 0) + row["n"]
+    for end, count in counted.items():
+        print(end, count, flush=True)
+
+
+def main() -> None:
+    """Read the folder until the end."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("peer", choices=["transom", "native"])
+    parser.add_argument("folder", type=Path)
+    arguments = parser.parse_args()
+    spark = session()
+    rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
+    results = windows(rows.withWatermark("ts", "0 seconds"), arguments.peer)
+    with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:
+        writer = results.writeStream.foreachBatch(tell).option("checkpointLocation", checkpoint)
+        query = writer.start()
+        print("ready", flush=True)
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main()

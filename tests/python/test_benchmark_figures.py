@@ -1,0 +1,36 @@
+"""Figures that are no times of runs: what a latency is, and what is kept of JMH's."""
+
+import pytest
+
+from benchmarks import engine, latency
+
+SECOND = 1_000_000
+
+
+def test_a_result_is_there_with_its_last_line() -> None:
+    arrivals = [
+        (1 * SECOND, 60, 1_300_000),
+        (2 * SECOND, 100, 2_100_000),
+        (1 * SECOND, 40, 1_500_000),
+        (3 * SECOND, 7, 3_100_000),
+    ]
+    assert latency.latencies(arrivals, [1 * SECOND, 2 * SECOND], rows=100) == [500, 100]
+
+
+@pytest.mark.parametrize("counted", [0, 99, 101])
+def test_a_window_that_counts_other_rows_has_no_latency(counted: int) -> None:
+    with pytest.raises(ValueError, match=f"1 windows counted {counted} rows or more, not 100"):
+        latency.latencies([(SECOND, counted, 2 * SECOND)], [SECOND], rows=100)
+
+
+def test_a_benchmark_of_jmhs_is_named_by_its_loop_and_parameters() -> None:
+    given = {
+        "benchmark": "transom.benchmarks.PaneLogBenchmark.minute",
+        "params": {"shape": "hopping-60-1"},
+        "primaryMetric": {"score": 2.5, "scoreError": "NaN", "scoreUnit": "ms/op"},
+        "secondaryMetrics": {"gc.alloc.rate.norm": {"score": 4096.5}},
+    }
+    kept = engine.measurement(given)
+    assert kept.query == "jmh/PaneLog.minute(hopping-60-1)"
+    assert kept.parameters["unit"] == "ms/op"
+    assert (kept.figures["score"], kept.figures["alloc_bytes_per_op"]) == (2.5, 4096.5)
