@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.reading import LIMITS, beside, case, is_timed, natural
-from benchmarks.record import Measurement, Record, machine, records
+from benchmarks.reading import LIMITS, is_timed, natural, timed
+from benchmarks.record import Record, machine, records
 
 LEAST = 0.04
 
@@ -58,25 +58,25 @@ class Change:
 def changes(taken: Sequence[Record]) -> list[Change]:
     """The changes of all queries that two records have."""
     queries = {
-        case(one): one
+        one.query
         for record in taken
         for one in record.measurements
         if one.peer == "transom" and is_timed(one)
     }
     found = []
     for query in sorted(queries, key=natural):
-        limits = [_change(taken, queries[query], peer) for peer in LIMITS]
+        limits = [_change(taken, query, peer) for peer in LIMITS]
         known = [change for change in limits if change]
-        native = None if known else _change(taken, queries[query], "native")
+        native = None if known else _change(taken, query, "native")
         found += [*known, *([native] if native else [])]
     return found
 
 
-def _change(taken: Sequence[Record], query: Measurement, peer: str) -> Change | None:
+def _change(taken: Sequence[Record], query: str, peer: str) -> Change | None:
     pairs = [
         (ours, theirs, record.commit)
         for record in taken
-        if (ours := beside(query, "transom", record)) and (theirs := beside(query, peer, record))
+        if (ours := timed(query, "transom", record)) and (theirs := timed(query, peer, record))
     ]
     if len(pairs) < 2:
         return None
@@ -84,7 +84,7 @@ def _change(taken: Sequence[Record], query: Measurement, peer: str) -> Change | 
     if before[0].rows != after[0].rows or before[1].rows != after[1].rows:
         return None
     return Change(
-        query=case(query),
+        query=query,
         peer=peer,
         commits=(before[2], after[2]),
         share=(after[0].seconds / after[1].seconds) / (before[0].seconds / before[1].seconds) - 1,

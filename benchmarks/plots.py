@@ -14,7 +14,9 @@ from benchmarks.record import Measurement
 
 COLORS = {
     "transom": "#4269d0",
+    "transom-keyed": "#97bbf5",
     "native": "#ff725c",
+    "applyInPandas": "#ff8ab7",
     "python": "#6cc5b0",
     "flink-heap": "#efb118",
     "flink-rocksdb": "#9c6b4e",
@@ -76,7 +78,7 @@ def growth(line: Lines) -> Figure:
     _straight(plot, straight)
     _logarithmic(plot, values)
     plot.set_ylim(top=3 * max(_per_million(m) for p in line.points.values() for m in p.values()))
-    plot.set_xlabel(f"{line.variable}, {line.shape}")
+    plot.set_xlabel(line.name)
     plot.set_ylabel("seconds per million rows")
     _legend(plot, list(line.points))
     return figure

@@ -8,18 +8,13 @@ from typing import Any
 from benchmarks.record import Measurement, Record
 
 LIMITS = ("pass-through", "batch")
-PEERS = ("transom", "native", "python", "flink-heap", "flink-rocksdb", "pyflink", *LIMITS)
+PEERS = (
+    *("transom", "native", "applyInPandas", "python", "flink-heap", "flink-rocksdb", "pyflink"),
+    *LIMITS,
+)
 # What has no runs to be timed, but figures.
 FIGURES = ("latency/", "jmh/", "open-keys/", "state-age/")
-VARIABLES = ("keys", "overlap", "cores")
-CORES = 2
-
-
-def case(measurement: Measurement) -> str:
-    """The query's name, with the cores behind it if they are not the usual two."""
-    cores = measurement.parameters.get("cores", CORES)
-    behind = "" if cores == CORES else f" on {cores} core" + "s" * (cores > 1)
-    return measurement.query + behind
+VARIABLES = ("keys", "overlap", "gap_ms", "cores")
 
 
 def is_timed(measurement: Measurement) -> bool:
@@ -42,7 +37,7 @@ class Taken:
     @property
     def ours(self) -> Measurement | None:
         """What transom took for the same in the same record, if it is there with a time."""
-        return beside(self.measurement, "transom", self.record)
+        return timed(self.measurement.query, "transom", self.record)
 
     @property
     def ratio(self) -> float | None:
@@ -56,14 +51,10 @@ class Taken:
         return theirs.seconds / ours.seconds * (ours.rows / theirs.rows)
 
 
-def beside(measurement: Measurement, peer: str, record: Record) -> Measurement | None:
-    """What another peer took for the same in a record, if it is there with a time."""
-    found = [
-        one
-        for one in record.measurements
-        if (case(one), one.peer) == (case(measurement), peer) and one.runs
-    ]
-    return found[-1] if found else None
+def timed(query: str, peer: str, record: Record) -> Measurement | None:
+    """What a peer took for a query, if it is there with a time."""
+    found = record.find(query, peer)
+    return found if found and found.runs else None
 
 
 def differ(one: Measurement, other: Measurement) -> bool:
@@ -73,12 +64,12 @@ def differ(one: Measurement, other: Measurement) -> bool:
 
 
 def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
-    """By case and peer, in their order, the newest of all that was measured."""
+    """By query and peer, in their order, the newest of all that was measured."""
     found: dict[str, dict[str, Taken]] = {}
     for record in records:
         for one in record.measurements:
             taken = Taken(measurement=one, record=record)
-            found.setdefault(case(one), {})[one.peer] = taken
+            found.setdefault(one.query, {})[one.peer] = taken
     return {
         name: dict(sorted(found[name].items(), key=lambda of: _place(of[0])))
         for name in sorted(found, key=natural)
@@ -107,6 +98,17 @@ class Lines:
     variable: str
     record: Record
     points: dict[str, dict[int, Measurement]]
+
+    @property
+    def name(self) -> str:
+        """Of which shape, by what, and what the queries have in common besides."""
+        parameters = next(iter(self.points["transom"].values())).parameters
+        fixed = [
+            f"{name.replace('_', ' ')} {parameters[name]:,}"
+            for name in VARIABLES
+            if name != self.variable and name in parameters
+        ]
+        return ", ".join([f"{self.shape} by {self.variable.replace('_', ' ')}", *fixed])
 
 
 def lines(records: Sequence[Record], variable: str) -> list[Lines]:

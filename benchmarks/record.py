@@ -50,9 +50,9 @@ class Measurement:
     Attributes
     ----------
     query, peer : str
-        Their names, as on the command line. Peers are ``transom``, ``native``, ``python``,
-        ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and the limits ``pass-through`` and
-        ``batch``.
+        Their names, as on the command line; a record has both together once. Peers are
+        ``transom``, ``native``, ``python``, ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and
+        the limits ``pass-through`` and ``batch``.
     rows : int
         Rows of input.
     parameters : dict

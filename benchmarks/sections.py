@@ -1,5 +1,6 @@
 """What the page on performance says of growth, small batches, latency and inner loops."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
@@ -21,10 +22,6 @@ def growth(taken: Sequence[Record], drawn: Drawn) -> str:
 
 
 def _grown(line: Lines, drawn: Drawn) -> str:
-    fixed = next(iter(line.points["transom"].values())).parameters
-    others = [f"{v}-{fixed[v]}" for v in VARIABLES if v != line.variable and v in fixed]
-    name = "-".join([line.shape, line.variable, *others])
-    said = f"{line.shape} by {line.variable}"
     values = sorted({value for points in line.points.values() for value in points})
     rows = [
         [peer, *(_seconds(points.get(value)) for value in values)]
@@ -36,8 +33,9 @@ def _grown(line: Lines, drawn: Drawn) -> str:
     ]
     rows += [["transom, µs a row of input or result", *costs]]
     heads = [f"seconds, by {line.variable}", *(f"{value:,}" for value in values)]
-    title = f"\n#### {said}\n\n" + f"{', '.join(others)}; `{line.record.commit}`.\n".lstrip("; ")
-    return title + drawn(name, plots.growth(line), said) + "\n" + table(heads, rows)
+    title = f"\n#### {line.name}\n\nFrom `{line.record.commit}`.\n"
+    file = re.sub("[^a-z0-9]+", "-", line.name.lower())
+    return title + drawn(file, plots.growth(line), line.name) + "\n" + table(heads, rows)
 
 
 def _seconds(measurement: Measurement | None) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.reading import Lines, Taken, lines, newest
+from benchmarks.reading import Taken, lines, newest
 from benchmarks.record import Measurement, Record
 
 # How many times as long as transom each peer is to take at least.
@@ -79,22 +79,18 @@ def _why(taken: Taken | None) -> str:
 
 
 def growth(records: Sequence[Record]) -> dict[str, Cell]:
-    """By parameter and shape, how the cost of a row is to grow."""
+    """By parameter and shape, how the cost of a row is to grow, of lines that go far enough."""
     cells = {}
     for variable, (first, last, times) in GROWTH_AT_MOST.items():
         for line in lines(records, variable):
-            figure = _growth(line, first, last)
-            reached = None if figure is None else figure <= times
-            name = f"{line.shape}, {variable} from {first:,} to {last:,}"
-            cells[name] = Cell(asked=f"≤ {times:g} times", figure=figure, reached=reached)
+            points = line.points["transom"]
+            if first in points and last in points:
+                figure = micros_per_row(points[last]) / micros_per_row(points[first])
+                name = f"{line.name}, from {first:,} to {last:,}"
+                cells[name] = Cell(
+                    asked=f"≤ {times:g} times", figure=figure, reached=figure <= times
+                )
     return cells
-
-
-def _growth(line: Lines, first: int, last: int) -> float | None:
-    points = line.points["transom"]
-    if first not in points or last not in points:
-        return None
-    return micros_per_row(points[last]) / micros_per_row(points[first])
 
 
 def micros_per_row(measurement: Measurement) -> float:

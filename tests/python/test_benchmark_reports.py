@@ -57,13 +57,7 @@ def test_other_results_have_no_ratio() -> None:
     assert reading.newest([record(1, ours, theirs)])["q"]["native"].ratio is None
 
 
-def test_a_query_on_one_core_is_another_case() -> None:
-    one = measured("q", "transom", 4, parameters={"cores": 1})
-    two = measured("q", "transom", 2, parameters={"cores": 2})
-    assert list(reading.newest([record(1, one, two)])) == ["q", "q on 1 core"]
-
-
-def test_cases_are_in_the_order_of_their_numbers() -> None:
+def test_queries_are_in_the_order_of_their_numbers() -> None:
     taken = record(1, *(measured(f"overlap-{n}", "transom", 1) for n in (60, 600, 6)))
     assert list(reading.newest([taken])) == ["overlap-6", "overlap-60", "overlap-600"]
 
@@ -125,6 +119,10 @@ def test_rows_of_the_result_count_in_what_a_row_costs() -> None:
     assert (cell.figure, cell.reached) == (2, False)
     (cell,) = targets.growth([record(1, few, replace(many, result_rows=1_000_000))]).values()
     assert (cell.figure, cell.reached) == (1, True)
+
+
+def test_a_line_that_does_not_go_far_enough_tells_nothing() -> None:
+    assert targets.growth([record(1, at("t", 2, keys=10_000), at("t", 4, keys=1_000_000))]) == {}
 
 
 def changes(before: dict[str, list[float]], after: dict[str, list[float]]) -> list[compare.Change]:
@@ -189,6 +187,22 @@ def test_the_last_two_that_have_a_query_are_compared() -> None:
     ]
     (change,) = compare.changes(taken)
     assert (change.commits, change.share) == (("commit2", "commit3"), 0.5)
+
+
+@pytest.mark.parametrize(("after", "code"), [(10.0, 0), (11.0, 1), (9.0, 0)])
+def test_slower_ends_with_an_exit_code(
+    after: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = [
+        record(day, measured("q", "transom", seconds), measured("q", "batch", 5))
+        for day, seconds in ((1, 10.0), (2, after))
+    ]
+    monkeypatch.setattr(compare, "records", lambda _: taken)
+    monkeypatch.setattr("sys.argv", ["compare", "made-up"])
+    with pytest.raises(SystemExit) as ended:
+        compare.main()
+    assert ended.value.code == code
+    assert ("slower: q" in capsys.readouterr().out) == (code == 1)
 
 
 ALL = record(
