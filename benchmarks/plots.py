@@ -44,23 +44,35 @@ def ratios(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
         }
         for name, peers in found.items()
     }
-    names = [name for name, peers in reversed(known.items()) if peers]
-    figure = _figure(max(2.0, 0.36 * len(names) + 1.1))
+    figure = _by_query(known, 1)
+    figure.axes[0].set_xscale("log")
+    _readable(figure.axes[0].xaxis)
+    figure.axes[0].set_xlabel("time divided by transom's in the same record: left of 1 is faster")
+    return figure
+
+
+def cores(speedups: Mapping[str, Mapping[str, float]], most: int) -> Figure:
+    """How many times as fast each peer is on more cores, query by query."""
+    figure = _by_query(speedups, most)
+    figure.axes[0].set_xlabel(f"time on 1 core divided by that on {most}; the line is at {most}")
+    return figure
+
+
+def _by_query(values: Mapping[str, Mapping[str, float]], line: float) -> Figure:
+    """A row for each query with a dot for each peer, and one line through all."""
+    names = [name for name, peers in values.items() if peers][::-1]
+    shown = {peer for name in names for peer in values[name]}
+    figure = _figure(max(2.2, 0.24 * len(names) + 0.9))
     plot = figure.subplots()
-    for place, name in enumerate(names):
-        for peer, ratio in known[name].items():
-            plot.scatter(ratio, place, color=_color(peer), s=30, zorder=3)
-    plot.axvline(1, color=COLORS["transom"], linewidth=1.2)
-    plot.set_xscale("log")
-    _readable(plot.xaxis)
+    peers = [peer for peer in COLORS if peer in shown]
+    for peer in peers:
+        dots = [(values[name][peer], at) for at, name in enumerate(names) if peer in values[name]]
+        plot.plot(*zip(*dots, strict=True), "o", color=_color(peer), markersize=5)
+    plot.axvline(line, color=COLORS["transom"], linewidth=1.2)
     plot.set_yticks(range(len(names)), names)
     plot.set_ylim(-0.6, len(names) - 0.4)
     plot.grid(axis="x", linewidth=0.4)
-    plot.set_xlabel(
-        "time divided by transom's in the same record; left of 1 is faster than transom"
-    )
-    shown = {peer for peers in known.values() for peer in peers}
-    _legend(plot, [peer for peer in COLORS if peer in shown])
+    _legend(plot, peers)
     return figure
 
 
@@ -71,11 +83,8 @@ def growth(line: Lines) -> Figure:
     for peer, points in line.points.items():
         _line(plot, peer, [(value, _per_million(one)) for value, one in points.items()])
     value, one = next(iter(line.points["transom"].items()))
-    # More cores take time away.
-    power = -1 if line.variable == "cores" else 1
     values = sorted({value for points in line.points.values() for value in points})
-    straight = [(x, _per_million(one) * (x / value) ** power) for x in values]
-    _straight(plot, straight)
+    _straight(plot, [(x, _per_million(one) * x / value) for x in values])
     _logarithmic(plot, values)
     plot.set_ylim(top=3 * max(_per_million(m) for p in line.points.values() for m in p.values()))
     plot.set_xlabel(line.name)
@@ -163,6 +172,6 @@ def _legend(plot: Axes, peers: Sequence[str]) -> None:
     for peer in peers:
         style = ":" if peer in LIMITS else "-"
         plot.plot([], [], style, marker="o", markersize=4, color=_color(peer), label=peer)
-    if plot.lines and any(line.get_linestyle() == "--" for line in plot.lines):
+    if any(line.get_linestyle() == "--" for line in plot.lines):
         plot.plot([], [], "--", color="black", linewidth=0.8, label="straight line")
     plot.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)

@@ -117,18 +117,21 @@ def lines(records: Sequence[Record], variable: str) -> list[Lines]:
     for record in records:
         grouped: dict[tuple[Any, ...], dict[str, dict[int, Measurement]]] = {}
         for one in record.measurements:
-            if one.runs and {"shape", variable} <= one.parameters.keys():
+            if one.runs and variable in one.parameters:
+                # A query on other than the usual cores has them in its name.
+                alone = one.query.removesuffix(f"-{one.parameters.get('cores')}-core")
+                shape = one.parameters.get("shape", alone)
                 fixed = [one.parameters.get(name) for name in VARIABLES if name != variable]
-                peers = grouped.setdefault((one.parameters["shape"], *fixed), {})
+                peers = grouped.setdefault((shape, *fixed), {})
                 peers.setdefault(one.peer, {})[one.parameters[variable]] = one
-        for shape, peers in grouped.items():
+        for about, peers in grouped.items():
             points = {
                 peer: dict(sorted(peers[peer].items()))
                 for peer in sorted(peers, key=_place)
                 if len(peers[peer]) > 1
             }
             if "transom" in points:
-                found[shape] = Lines(
-                    shape=shape[0], variable=variable, record=record, points=points
+                found[about] = Lines(
+                    shape=about[0], variable=variable, record=record, points=points
                 )
-    return [found[shape] for shape in sorted(found, key=str)]
+    return [found[about] for about in sorted(found, key=str)]

@@ -76,7 +76,7 @@ def _conditions(taken: Sequence[Record], found: Found) -> str:
             record.taken[:16].replace("T", " "),
             f"`{record.commit}`",
             ", ".join(f"{name} {version}" for name, version in record.versions.items()),
-            ", ".join(sorted({one.query.split("/")[0] for one in record.measurements})),
+            str(len(record.measurements)),
         ]
         for record in reversed(taken)
         if id(record) in shown
@@ -84,7 +84,7 @@ def _conditions(taken: Sequence[Record], found: Found) -> str:
     return (
         f"\n## {machine['cpu']}, {machine['cores']} cores\n\n"
         f"{memory:.1f} GiB of memory, {machine['system']}. The records that figures are from:\n\n"
-        + table(["taken (UTC)", "commit", "versions", "queries"], rows)
+        + table(["taken (UTC)", "commit", "versions", "measurements"], rows)
     )
 
 
@@ -124,32 +124,44 @@ def _cell(cell: Cell | None) -> str:
 
 
 def _losses(timed: Found) -> str:
-    rows = []
+    slower, larger = [], []
     for name, peers in timed.items():
         for peer, taken in peers.items():
             if peer == "transom" and taken.measurement.failed:
-                rows += [[name, "", f"does not run: {taken.measurement.failed}", "", ""]]
+                slower += [[name, "", f"does not run: {taken.measurement.failed}", "", ""]]
             elif peer not in ("transom", *LIMITS):
-                rows += [[name, peer, *lost] for lost in _lost(taken)]
-    said = table(["query", "against", "in", "transom", "peer"], rows) if rows else "In none.\n"
-    return f"\n### Where transom loses\n\nIn time, memory or disk, however little:\n\n{said}"
+                slower += [[name, peer, *lost] for lost in _slower(taken)]
+                larger += [[name, peer, *lost] for lost in _larger(taken)]
+    return (
+        "\n### Where transom loses\n\nSlower than a peer, however little:\n\n"
+        + _lost("rows a second, transom", "rows a second, peer", "ratio", slower)
+        + "\nMore memory or disk than a peer, however little:\n\n"
+        + _lost("of", "transom", "peer", larger)
+    )
 
 
-def _lost(taken: Taken) -> list[list[str]]:
-    """What a peer did better: in what, transom's figure, the peer's."""
-    theirs, ours, ratio = taken.measurement, taken.ours, taken.ratio
-    if ours is None or ratio is None:
+def _lost(one: str, two: str, three: str, rows: list[list[str]]) -> str:
+    return table(["query", "against", one, two, three], rows) if rows else "None.\n"
+
+
+def _slower(taken: Taken) -> list[list[str]]:
+    ours, ratio = taken.ours, taken.ratio
+    if ours is None or ratio is None or ratio >= 1:
         return []
-    lost = []
-    if ratio < 1:
-        lost += [["rows a second", f"{_speed(ours):,.0f}", f"{_speed(theirs):,.0f}"]]
+    return [[f"{_speed(ours):,.0f}", f"{_speed(taken.measurement):,.0f}", f"{ratio:.2f}"]]
+
+
+def _larger(taken: Taken) -> list[list[str]]:
+    theirs, ours = taken.measurement, taken.ours
     # On fewer rows less is kept, which says nothing.
-    if theirs.rows == ours.rows:
-        for name, said in SIZES.items():
-            mine, other = largest(ours, name), largest(theirs, name)
-            if mine is not None and other is not None and mine > other:
-                lost += [[said, megabytes(mine), megabytes(other)]]
-    return lost
+    if ours is None or taken.ratio is None or theirs.rows != ours.rows:
+        return []
+    sizes = [(said, largest(ours, name), largest(theirs, name)) for name, said in SIZES.items()]
+    return [
+        [said, megabytes(mine), megabytes(other)]
+        for said, mine, other in sizes
+        if mine is not None and other is not None and mine > other
+    ]
 
 
 SIZES = {

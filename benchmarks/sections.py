@@ -7,18 +7,45 @@ from matplotlib.figure import Figure
 
 from benchmarks import plots, targets
 from benchmarks.markdown import table
-from benchmarks.reading import VARIABLES, Lines, Taken, lines
+from benchmarks.reading import Lines, Taken, lines, natural
 from benchmarks.record import Measurement, Record
 
 # Writes a picture, by its name, and gives the text that shows it and says what it is.
 Drawn = Callable[[str, Figure, str], str]
 Found = Mapping[str, Mapping[str, Taken]]
+GROWING = ("keys", "overlap", "gap_ms")
 
 
 def growth(taken: Sequence[Record], drawn: Drawn) -> str:
     """Queries that differ in one parameter."""
-    parts = [_grown(line, drawn) for variable in VARIABLES for line in lines(taken, variable)]
-    return "\n### How it grows\n" + "".join(parts) if parts else ""
+    parts = [_grown(line, drawn) for name in GROWING for line in lines(taken, name)]
+    parts += [_cores(lines(taken, "cores"), drawn)]
+    return "\n### How it grows\n" + "".join(parts) if any(parts) else ""
+
+
+def _cores(found: Sequence[Lines], drawn: Drawn) -> str:
+    """How many times as fast each query is on the most cores as on one."""
+    if not found:
+        return ""
+    most = max(value for line in found for value in line.points["transom"])
+    speedups = {
+        line.points["transom"][most].query: {
+            peer: points[1].seconds / points[most].seconds
+            for peer, points in line.points.items()
+            if {1, most} <= points.keys()
+        }
+        for line in found
+        if most in line.points["transom"]
+    }
+    peers = list(dict.fromkeys(peer for each in speedups.values() for peer in each))
+    rows = [
+        [query, *(f"{each[peer]:.2f}" if peer in each else "" for peer in peers)]
+        for query, each in sorted(speedups.items(), key=lambda of: natural(of[0]))
+    ]
+    commits = ", ".join(dict.fromkeys(f"`{line.record.commit}`" for line in found))
+    title = f"\n#### By cores\n\nTime on 1 core divided by that on {most}. From {commits}.\n"
+    picture = drawn("cores", plots.cores(speedups, most), "how much faster it is on more cores")
+    return f"{title}{picture}\n" + table(["query", *peers], rows)
 
 
 def _grown(line: Lines, drawn: Drawn) -> str:

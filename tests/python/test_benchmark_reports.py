@@ -84,6 +84,16 @@ def test_a_line_joins_what_differs_in_one_parameter() -> None:
     assert list(line.points["transom"]) == [1, 2]
 
 
+def test_a_query_without_a_shape_is_a_line_by_cores() -> None:
+    taken = record(
+        1,
+        measured("q-1-core", "transom", 4, parameters={"cores": 1}),
+        measured("q", "transom", 2, parameters={"cores": 2}),
+    )
+    (line,) = reading.lines([taken], "cores")
+    assert (line.shape, list(line.points["transom"])) == ("q", [1, 2])
+
+
 def test_a_line_is_of_one_record() -> None:
     old = record(1, at("t", 1, keys=10), at("t", 2, keys=20))
     new = record(2, at("t", 3, keys=10))
@@ -211,6 +221,8 @@ ALL = record(
     measured("tumbling-10k", "python", failed="over 600 s"),
     measured("tumbling-1m", "transom", 9),
     measured("tumbling-1m", "native", 6),
+    measured("tumbling-1m-1-core", "transom", 12, parameters={"cores": 1}),
+    measured("tumbling-1m-2-core", "transom", 8, parameters={"cores": 2}),
     *(at("hopping", seconds, overlap=n) for n, seconds in ((1, 2.0), (6, 3.0), (600, 3.0))),
     *(
         Measurement(
@@ -238,16 +250,33 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
     for number, one in enumerate((ALL, newer)):
         (folder / f"{number}.json").write_text(one.text)
     page = report.page(tmp_path, tmp_path / "results")
-    assert "| tumbling-1m | native | rows a second | 111,111 | 166,667 |" in page
+    assert "| tumbling-1m | native | 111,111 | 166,667 | 0.67 |" in page
     assert "≤ 2 times: 2.00, reached" in page
     assert "≥ 5: 0.67, **not reached**" in page
     assert "| ≥ 20: did not finish |" in page
     assert "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 333,333 |" in page
     assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
     assert "| tumbling | transom | 300 | 900 |" in page
+    assert "| tumbling-1m-2-core | 1.50 |" in page
     pictures = re.findall(r"!\[.*\]\((.*)\)", page)
-    assert len(pictures) == len(set(pictures)) == 5
+    assert len(pictures) == len(set(pictures)) == 6
     assert all((tmp_path / picture).exists() for picture in pictures)
+
+
+def test_what_a_peer_needs_less_of_is_said(tmp_path: Path) -> None:
+    def sized(peer: str, megabytes: int, rows: int) -> Measurement:
+        runs = (Run(seconds=1, state_bytes=megabytes * 1_000_000),)
+        return Measurement(query="q", peer=peer, rows=rows, runs=runs)
+
+    folder = tmp_path / "results" / "made-up"
+    folder.mkdir(parents=True)
+    peers = {"transom": (5, 100), "native": (4, 100), "flink-heap": (6, 100), "python": (1, 10)}
+    taken = record(1, *(sized(peer, *size) for peer, size in peers.items()))
+    (folder / "1.json").write_text(taken.text)
+    page = report.page(tmp_path, tmp_path / "results")
+    assert re.findall("^.* state .*MB.*$", page, re.MULTILINE) == [
+        "| q | native | state | 5.0 MB | 4.0 MB |"
+    ]
 
 
 def test_the_documentation_shows_the_records_that_are_kept(tmp_path: Path) -> None:
