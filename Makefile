@@ -23,6 +23,12 @@ WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
 JVM_SOURCES := build.sbt LICENSE $(wildcard project/*.*) $(shell find jvm/*/src/main)
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
 
+# Flink has an environment of its own: it needs libraries in versions that PySpark does not take.
+FLINK_VERSION := 2.3.0
+FLINK_VENV := .venv-flink
+FLINK_READY := $(FLINK_VENV)/.ready-$(FLINK_VERSION)
+CORES ?= 2
+
 VECTORS ?= tests/conformance
 LEVEL ?= all
 
@@ -40,7 +46,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench bench-engine bench-open-keys \
+  spec-check conformance link-check demo bench bench-peers bench-engine bench-open-keys \
   bench-latency bench-compare bench-report docs pictures check check-long clean
 
 help: ## Show this list
@@ -92,6 +98,9 @@ demo: $(READY) $(JAR) ## Replay a year of flights through windows
 bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 	$(BIN)/python -m benchmarks.queries $(QUERY)
 
+bench-peers: $(READY) $(JAR) $(FLINK_READY) ## Time us and all peers, Flink too [QUERY=a,b] [PEER=x,y] [CORES=1,2]
+	$(BIN)/python -m benchmarks.peers --query "$(QUERY)" --peer "$(PEER)" --cores "$(CORES)"
+
 bench-engine: $(READY) ## Time the engine alone, window shape by window shape [LOOPS=pattern]
 	@mkdir -p build
 	./sbt "benchmarks/Jmh/run -prof gc -rf json -rff $(abspath build/jmh.json) $(LOOPS)"
@@ -134,6 +143,18 @@ $(READY): pyproject.toml python/transom/_version.py
 	[ -x $(BIN)/pip ] || "$$python" -m venv --clear $(VENV) || \
 	  { echo "$$python cannot make virtual environments (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	$(BIN)/pip install --quiet --editable '.[dev]' 'pyspark==$(PYSPARK_$(SPARK))'
+	@touch $@
+
+# Flink's Parquet reader needs a jar of its own, and Hadoop's, which PySpark has.
+$(FLINK_READY): $(READY)
+	@$(FIND_PYTHON); \
+	[ -x $(FLINK_VENV)/bin/pip ] || "$$python" -m venv --clear $(FLINK_VENV)
+	$(FLINK_VENV)/bin/pip install --quiet 'apache-flink==$(FLINK_VERSION)'
+	lib="$$($(FLINK_VENV)/bin/python -c 'import pyflink; print(pyflink.__path__[0])')/lib"; \
+	hadoop="$$($(BIN)/python -c 'import pyspark; print(pyspark.__path__[0])')/jars"; \
+	cp "$$hadoop"/hadoop-client-*.jar "$$lib" && \
+	mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+	  -Dartifact="org.apache.flink:flink-sql-parquet:$(FLINK_VERSION)" -DoutputDirectory="$$lib"
 	@touch $@
 
 $(VENV)/.docs-ready: pyproject.toml $(READY)

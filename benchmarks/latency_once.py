@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import transom
-from benchmarks.queries.once import session
+from benchmarks.peers.spark_once import session
 
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:

@@ -21,8 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from benchmarks.peers.spark_once import run, session, source
 from benchmarks.queries.data import FIRST_EVENT_MICROS, SEED
-from benchmarks.queries.once import run, session, source
 from benchmarks.record import Measurement, Record
 
 TOUCHED = 1_000
@@ -72,7 +72,7 @@ def batches_ms(spark: SparkSession, peer: str, keys: int, batches: int = BATCHES
     work = Path(tempfile.mkdtemp(prefix="open-keys-"))
     try:
         make(work / "input", keys, batches)
-        windowed = windows(source(spark, work / "input"), peer)
+        windowed = windows(source(spark, work / "input", files=1), peer)
         query = run(windowed.writeStream.outputMode("append").format("noop"), work)
         taken = [p.durationMs["triggerExecution"] for p in query.recentProgress if p.numInputRows]
         return taken[1:]

@@ -147,6 +147,13 @@ class Record:
         machine: str = self.machine["name"]
         return RESULTS / machine / f"{re.sub('[^0-9T]', '', self.taken[:19])}.json"
 
+    def put(self, measurement: Measurement) -> None:
+        """Keep a measurement in place of what there was of it, and save."""
+        about = (measurement.query, measurement.peer)
+        others = [one for one in self.measurements if (one.query, one.peer) != about]
+        self.measurements[:] = [*others, measurement]
+        self.save()
+
     def save(self) -> Path:
         """Write what there is so far, so that a run that is broken off keeps what it has."""
         self.path.parent.mkdir(parents=True, exist_ok=True)

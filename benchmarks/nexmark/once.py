@@ -15,7 +15,7 @@ import transom
 from benchmarks.nexmark import kafka, sources
 from benchmarks.nexmark.data import rows
 from benchmarks.nexmark.queries import QUERIES
-from benchmarks.queries.once import SETTINGS, run
+from benchmarks.peers.spark_once import SETTINGS, run
 
 
 def session(cores: int = 2, jars: list[Path] | None = None) -> SparkSession:

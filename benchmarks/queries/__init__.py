@@ -1,1 +1,1 @@
-"""Whole queries, timed through Spark's own windows and through transom."""
+"""Whole queries and their input, described once, whoever runs them."""

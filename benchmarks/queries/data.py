@@ -2,19 +2,35 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 SEED = 20_240_229
-FILES = 5
+BATCHES = 5
+# A batch is two files, a row to each in turn: as a log of two partitions would hold them.
+FILES_PER_BATCH = 2
 MICROS_PER_EVENT = 50  # 20,000 events a second
+# Flink's event time has milliseconds, so the events have no more.
+RESOLUTION_MICROS = 1_000
 MEAN_LATENESS_MICROS = 500_000
 MAX_LATENESS_MICROS = 5_000_000
 FIRST_EVENT_MICROS = 1_700_000_000_000_000
+HOUR_MICROS = 3_600_000_000
+
+# The last row of all, so late that it closes every window; its own windows are no result.
+CLOSING_KEY = -1
+CLOSES_AFTER_MICROS = 24 * HOUR_MICROS
+
+SMALL_BATCHES = 50
+SMALL_BATCH_ROWS = 1_000
+
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,43 +40,99 @@ class Input:
     Attributes
     ----------
     rows : int
-        Rows in all files together.
+        Rows in all files together, without the one that closes all windows.
     keys : int
         Keys, all equally frequent.
+    long_keys : bool
+        Keys are texts of 64 characters instead of numbers.
+    skewed : bool
+        Every other row has the same key.
+    late : bool
+        One row in a hundred is an hour late, from the third batch on.
+    small_batches : bool
+        The first batch has a row for each key, the others have 1,000 rows each; `rows` is not used.
     """
 
     rows: int
     keys: int
+    long_keys: bool = False
+    skewed: bool = False
+    late: bool = False
+    small_batches: bool = False
+
+    @property
+    def size(self) -> int:
+        """Rows in all files together."""
+        if self.small_batches:
+            return self.keys + SMALL_BATCHES * SMALL_BATCH_ROWS
+        return self.rows
 
     def make(self, parent: Path) -> Path:
         """Write the files, unless they are there, and return their folder."""
-        folder = parent / f"{self.rows}-rows-{self.keys}-keys-seed-{SEED}"
+        kinds = [
+            kind for kind in ("long_keys", "skewed", "late", "small_batches") if getattr(self, kind)
+        ]
+        rows = f"{self.size}-rows-in-pairs"
+        name = "-".join([rows, f"{self.keys}-keys", *kinds, f"seed-{SEED}"])
+        folder = parent / name
         if folder.exists():
             return folder
         unfinished = folder.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
-        table = self._table()
-        bounds = np.linspace(0, self.rows, FILES + 1).astype(int)
-        for number in range(FILES):
-            part = table.slice(bounds[number], bounds[number + 1] - bounds[number])
-            file = unfinished / f"part-{number}.parquet"
-            pq.write_table(part, file)
-            # The file source takes files in the order of their times.
-            os.utime(file, (1_700_000_000 + number,) * 2)
+        number = 0
+        for batch in self._batches():
+            for first in range(FILES_PER_BATCH):
+                file = unfinished / f"part-{number:03}.parquet"
+                pq.write_table(batch.take(np.arange(first, len(batch), FILES_PER_BATCH)), file)
+                # The file source takes files in the order of their times.
+                os.utime(file, (1_700_000_000 + number,) * 2)
+                number += 1
         return unfinished.rename(folder)
 
-    def _table(self) -> pa.Table:
+    def _batches(self) -> Iterator[pa.Table]:
         random = np.random.default_rng(SEED)
-        happened = FIRST_EVENT_MICROS + MICROS_PER_EVENT * np.arange(self.rows, dtype=np.int64)
+        keys, times = self._small(random) if self.small_batches else self._arriving(random)
+        batches = np.array_split(np.arange(self.size), BATCHES)
+        if self.small_batches:
+            batches = np.split(np.arange(self.size), range(self.keys, self.size, SMALL_BATCH_ROWS))
+        if self.late:
+            late = random.random(self.size) < 0.01
+            late[: batches[2][0]] = False
+            times[late] -= HOUR_MICROS
+        # Whole numbers: their sums do not depend on the order of addition.
+        values = random.integers(0, 1_000, self.size).astype(np.float64)
+        closing = self._table([CLOSING_KEY], [int(times.max()) + CLOSES_AFTER_MICROS], [0.0])
+        for batch in batches:
+            table = self._table(keys[batch], times[batch], values[batch])
+            yield pa.concat_tables([table, closing]) if batch is batches[-1] else table
+
+    def _arriving(self, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+        happened = MICROS_PER_EVENT * np.arange(self.rows, dtype=np.int64)
+        happened += FIRST_EVENT_MICROS - happened % RESOLUTION_MICROS
         lateness = random.exponential(MEAN_LATENESS_MICROS, self.rows)
         arrived = happened + np.minimum(lateness, MAX_LATENESS_MICROS).astype(np.int64)
-        order = np.argsort(arrived, kind="stable")
+        keys = random.integers(0, self.keys, self.rows, dtype=np.int64)
+        if self.skewed:
+            keys[::2] = 0
+        return keys, happened[np.argsort(arrived, kind="stable")]
+
+    def _small(self, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+        """A second between batches."""
+        touched = [
+            random.choice(self.keys, SMALL_BATCH_ROWS, replace=False) for _ in range(SMALL_BATCHES)
+        ]
+        keys = np.concatenate([np.arange(self.keys), *touched]).astype(np.int64)
+        seconds = np.zeros(self.keys, dtype=np.int64), np.arange(SMALL_BATCHES) + 1
+        times = np.concatenate([seconds[0], np.repeat(seconds[1], SMALL_BATCH_ROWS)])
+        return keys, FIRST_EVENT_MICROS + 1_000_000 * times
+
+    def _table(self, keys: object, times: object, values: object) -> pa.Table:
+        numbers = pa.array(keys, pa.int64())
         return pa.table(
             {
-                "k": random.integers(0, self.keys, self.rows, dtype=np.int64),
-                "ts": pa.array(happened[order], pa.timestamp("us", tz="UTC")),
-                # Whole numbers: their sums do not depend on the order of addition.
-                "v": random.integers(0, 1_000, self.rows).astype(np.float64),
+                "k": [f"{key:064}" for key in numbers.to_pylist()] if self.long_keys else numbers,
+                "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+                "v": pa.array(values, pa.float64()),
             }
         )

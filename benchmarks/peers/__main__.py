@@ -1,0 +1,77 @@
+"""Measures queries with transom and with what users would pick instead, in turn.
+
+``python -m benchmarks.peers [--query a,b] [--peer x,y] [--cores 1,2]``. What came of it is kept
+after each run, see `benchmarks.record`.
+
+Environment
+-----------
+BENCH_ROWS
+    Rows of input, 10,000,000 unless set.
+BENCH_REPEATS
+    Timed runs of each peer, 3 unless set.
+BENCH_LIMIT
+    Seconds after which a run is given up, 900 unless set.
+"""
+
+import argparse
+import os
+import statistics
+from collections.abc import Iterable
+
+from benchmarks.peers.compare import CORES, Settings, clear, compare
+from benchmarks.peers.table import PEERS
+from benchmarks.queries.catalogue import QUERIES
+from benchmarks.record import Measurement, Record
+
+
+def settings(cores: int = CORES) -> Settings:
+    """What the environment says."""
+    return Settings(
+        rows=int(os.environ.get("BENCH_ROWS", "10_000_000")),
+        repeats=int(os.environ.get("BENCH_REPEATS", "3")),
+        limit=float(os.environ.get("BENCH_LIMIT", "900")),
+        cores=cores,
+    )
+
+
+def line(measurement: Measurement) -> str:
+    """A measurement in words."""
+    name = f"{measurement.query}: {measurement.peer}"
+    if measurement.failed is not None:
+        return f"{name} failed, {measurement.failed}"
+    seconds = [run.seconds for run in measurement.runs]
+    if not seconds:
+        return f"{name} not timed, {measurement.result_rows} results"
+    median = statistics.median(seconds)
+    spread = f"{min(seconds):.1f} to {max(seconds):.1f}"
+    memory = max(run.peak_memory_bytes or 0 for run in measurement.runs) / 2**20
+    speed = measurement.rows / median
+    return f"{name} {median:.1f} s ({spread}), {speed:,.0f} rows/s, {memory:,.0f} MiB"
+
+
+def _chosen(given: str, known: Iterable[str]) -> list[str]:
+    names = [name for name in given.split(",") if name]
+    if unknown := [name for name in names if name not in known]:
+        raise SystemExit(f"there is no {', '.join(unknown)}, but {', '.join(known)}")
+    return names or list(known)
+
+
+def main() -> None:
+    """Measure what the command line names, or all."""
+    parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
+    parser.add_argument("--query", default="", help=", ".join(QUERIES))
+    parser.add_argument("--peer", default="", help=", ".join(PEERS))
+    parser.add_argument("--cores", default=str(CORES), help="cores that each may use; 1,2 for both")
+    given = parser.parse_args()
+    queries, peers = _chosen(given.query, QUERIES), _chosen(given.peer, PEERS)
+    record = Record.begin()
+    clear()
+    for cores in map(int, given.cores.split(",")):
+        for name in queries:
+            for measurement in compare(name, peers, settings(cores), record.put).values():
+                print(line(measurement), flush=True)
+    print(record.save())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Flink as the benchmarks set it up, their input and where results go; runs where PyFlink is."""
+
+from pathlib import Path
+from typing import Any
+
+from pyflink.common import Configuration, WatermarkStrategy
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import FileEnumeratorProvider, FileSource
+from pyflink.datastream.connectors.hybrid_source import HybridSource
+from pyflink.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from pyflink.table import DataTypes
+
+CHECKPOINT_SECONDS = 10
+MANAGED_MEMORY = "1600m"
+
+
+def environment(job: dict[str, Any]) -> StreamExecutionEnvironment:
+    """Flink in one JVM, with a slot for each core, and checkpoints."""
+    work = Path(job["work"])
+    config = Configuration()
+    for name, value in {
+        "parallelism.default": str(job["cores"]),
+        "taskmanager.numberOfTaskSlots": str(job["cores"]),
+        "taskmanager.memory.managed.size": MANAGED_MEMORY,
+        "state.backend.type": job["backend"],
+        "state.backend.rocksdb.localdir": str(work / "state"),
+        "execution.checkpointing.interval": f"{CHECKPOINT_SECONDS} s",
+        "execution.checkpointing.incremental": "true",
+        "execution.checkpointing.dir": (work / "checkpoint").as_uri(),
+        "table.local-time-zone": "UTC",
+    }.items():
+        config.set_string(name, value)
+    return StreamExecutionEnvironment.get_execution_environment(config)
+
+
+def events(env: StreamExecutionEnvironment, job: dict[str, Any]) -> DataStream:
+    """The rows of all files, in the order of the files.
+
+    Flink takes files in any order, and with two readers two at once, which would make rows late.
+    The files of a batch hold its rows in turn, so they are read side by side, each by a reader of
+    its own; the next ones come when both have ended. Where there is but one reader, each file of a
+    batch has a source of its own.
+    """
+    files = sorted(str(file) for file in Path(job["input"]).glob("*.parquet"))
+    each = job["files_per_batch"]
+    batches = [files[first : first + each] for first in range(0, len(files), each)]
+    if job["cores"] >= each:
+        return _one_after_another(env, job["key"], batches)
+    logs = [
+        _one_after_another(env, job["key"], [[batch[number]] for batch in batches])
+        for number in range(each)
+    ]
+    return logs[0].union(*logs[1:])
+
+
+def sink(job: dict[str, Any]) -> str:
+    """Where results go, for CREATE TABLE: into files, or nowhere."""
+    if not job["write"]:
+        return "WITH ('connector' = 'blackhole')"
+    rows = (Path(job["work"]) / "rows").as_uri()
+    return f"WITH ('connector' = 'filesystem', 'format' = 'parquet', 'path' = '{rows}')"
+
+
+def _one_after_another(
+    env: StreamExecutionEnvironment, key: str, batches: list[list[str]]
+) -> DataStream:
+    row = DataTypes.ROW(
+        [
+            DataTypes.FIELD("k", DataTypes.STRING() if key == "STRING" else DataTypes.BIGINT()),
+            DataTypes.FIELD("ts", DataTypes.BIGINT()),
+            DataTypes.FIELD("v", DataTypes.DOUBLE()),
+        ]
+    )
+    parquet = ParquetColumnarRowInputFormat(row, is_utc_timestamp=True)
+    # The default cuts files every 32 MiB.
+    whole = FileEnumeratorProvider.default_non_splittable_file_enumerator()
+    first, *rest = (
+        FileSource.for_bulk_file_format(parquet, *batch).set_file_enumerator(whole).build()
+        for batch in batches
+    )
+    builder = HybridSource.builder(first)
+    for source in rest:
+        builder = builder.add_source(source)
+    # Not by from_source, which takes no type of Flink's own; and a hybrid source knows none.
+    rows = env._j_stream_execution_environment.fromSource(
+        builder.build().get_java_function(),
+        WatermarkStrategy.no_watermarks()._j_watermark_strategy,
+        "files",
+        parquet._j_bulk_format.getProducedType(),
+    )
+    return DataStream(j_data_stream=rows)

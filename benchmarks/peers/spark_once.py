@@ -1,0 +1,124 @@
+"""Runs one query of a peer on Spark once, in a process of its own, and prints its time as JSON.
+
+``python -m benchmarks.peers.spark_once tumbling-10k native INPUT WORK``, with ``--write`` to write
+the results into ``WORK/rows`` instead of nowhere.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+import transom
+from benchmarks.peers import by_hand, spark_queries
+from benchmarks.queries.catalogue import QUERIES, Query
+from benchmarks.queries.data import FILES_PER_BATCH, SMALL_BATCH_ROWS
+
+WATERMARK_DELAY = "5 seconds"
+SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+PEERS = {
+    "transom": spark_queries.with_transom,
+    "native": spark_queries.native,
+    "python": by_hand.with_state,
+    "applyInPandas": by_hand.in_pandas,
+    "pass-through": spark_queries.pass_through,
+    "batch": spark_queries.native,
+}
+
+
+def session(cores: int = 2) -> SparkSession:
+    """Start Spark, with the same settings for all."""
+    builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    builder = builder.config("spark.sql.shuffle.partitions", cores)
+    return transom.configure(builder).getOrCreate()
+
+
+def source(
+    spark: SparkSession, folder: Path, files: int = FILES_PER_BATCH, key: str = "long"
+) -> DataFrame:
+    """Read the files as a stream, so many a batch."""
+    rows = (
+        spark.readStream.schema(f"k {key}, ts timestamp, v double")
+        .option("maxFilesPerTrigger", files)
+        .parquet(str(folder))
+    )
+    return rows.withWatermark("ts", WATERMARK_DELAY)
+
+
+def run(writer: DataStreamWriter, work: Path) -> StreamingQuery:
+    """Run a query over all files there are, to its end."""
+    checkpointed = writer.option("checkpointLocation", str(work / "checkpoint"))
+    query = checkpointed.trigger(availableNow=True).start()
+    query.awaitTermination()
+    return query
+
+
+def flat(result: DataFrame, query: Query, peer: str) -> DataFrame:
+    """The columns that all peers write."""
+    if query.late_rows and peer == "transom":
+        result = transom.untag(result, "results")
+    return result.selectExpr("k", "window.start", "window.end", *query.aggregates)
+
+
+def streamed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
+    """Run a query as a stream; what small batches took, if there are any."""
+    writer = result.writeStream.outputMode("append")
+    to = writer.format("noop") if write is None else writer.format("parquet")
+    query = run(to if write is None else to.option("path", str(write)), work)
+    small = [p for p in query.recentProgress if p.numInputRows == SMALL_BATCH_ROWS]
+    taken = sorted(p.durationMs["triggerExecution"] for p in small)
+    if len(taken) < 2:
+        return {}
+    centiles = statistics.quantiles(taken, n=100, method="inclusive")
+    return {"batch_ms_p50": centiles[49], "batch_ms_p99": centiles[98]}
+
+
+def main() -> None:
+    """Run the query that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", choices=QUERIES)
+    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("input", type=Path)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    spark = session(given.cores)
+    query = QUERIES[given.name]
+    key = "string" if query.long_keys else "long"
+    if given.peer == "batch":
+        rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(given.input))
+    else:
+        rows = source(spark, given.input, key=key)
+    result = PEERS[given.peer](rows, query)
+    write = given.work / "rows" if given.write else None
+    if write is not None:
+        result = flat(result, query, given.peer)
+    started = time.perf_counter()
+    figures = {}
+    if given.peer != "batch":
+        figures = streamed(result, given.work, write=write)
+    elif write is None:
+        result.write.format("noop").mode("overwrite").save()
+    else:
+        result.write.parquet(str(write))
+    print(json.dumps({"seconds": time.perf_counter() - started, "figures": figures}))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

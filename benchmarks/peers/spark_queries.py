@@ -1,0 +1,55 @@
+"""The queries as they are written in PySpark: with transom, and with what users have instead."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+import transom
+from benchmarks.queries.catalogue import Query, micros
+
+
+def with_transom(rows: DataFrame, query: Query) -> DataFrame:
+    """A window of ours."""
+    windowed = transom.stream(rows, time="ts").key_by("k").window(query.window)
+    windowed = windowed.options(layout=query.layout)
+    if query.trigger is not None:
+        windowed = windowed.trigger(query.trigger)
+    if query.late_rows:
+        windowed = windowed.with_late_rows()
+    return (
+        windowed.apply(_totals, "n long, s double")
+        if query.function
+        else windowed.agg(*_aggregates(query))
+    )
+
+
+def native(rows: DataFrame, query: Query) -> DataFrame:
+    """A window of Spark's."""
+    return rows.groupBy("k", _window(query).alias("window")).agg(*_aggregates(query))
+
+
+def pass_through(rows: DataFrame, _: Query) -> DataFrame:
+    """Rows that only go where their keys' windows would be."""
+    return rows.repartition("k")
+
+
+def _aggregates(query: Query) -> list[Column]:
+    return [F.expr(sql).alias(name) for name, sql in query.aggregates.items()]
+
+
+def _window(query: Query) -> Column:
+    window: Any = query.window  # of several kinds, with lengths of their own
+    if isinstance(query.window, transom.Session):
+        return F.session_window("ts", _text(window.gap))
+    return F.window("ts", _text(window.size), _text(getattr(window, "slide", window.size)))
+
+
+def _text(length: Any) -> str:
+    return f"{micros(length)} microseconds"
+
+
+def _totals(window: pa.Table) -> pa.Table:
+    return pa.table({"n": [window.num_rows], "s": [pc.sum(window["v"]).as_py()]})

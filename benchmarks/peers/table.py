@@ -1,0 +1,137 @@
+"""The peers, by name: what they are asked, and how each is started."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import transom
+from benchmarks.peers import flink_sql
+from benchmarks.queries.catalogue import QUERIES, TOTALS, Query
+from benchmarks.queries.data import FILES_PER_BATCH
+
+# PyFlink needs libraries in versions that PySpark does not take.
+FLINK_PYTHON = Path(".venv-flink/bin/python")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One query for one peer.
+
+    Attributes
+    ----------
+    name : str
+        Of the query.
+    input, work : Path
+        Where its rows are, and where it may leave what it likes.
+    cores : int
+        Cores it may use.
+    write : bool
+        Results go to ``work/rows``, as Parquet, instead of nowhere.
+    """
+
+    name: str
+    input: Path
+    work: Path
+    cores: int
+    write: bool
+
+    @property
+    def query(self) -> Query:
+        """What is asked."""
+        return QUERIES[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """One way to run a query.
+
+    Attributes
+    ----------
+    takes : callable
+        Whether a query can be asked of it.
+    command : callable
+        What runs a job and prints JSON: ``seconds``, and ``figures`` by name.
+    share : int
+        It gets one row in so many, and rows a second are compared.
+    state : str or None
+        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+    has_results : bool
+        Whether it computes what was asked.
+    """
+
+    takes: Callable[[Query], bool]
+    command: Callable[[Job], list[str]]
+    share: int = 1
+    state: str | None = "checkpoint/state"
+    has_results: bool = True
+
+
+def _spark(
+    peer: str, takes: Callable[[Query], bool], *, share: int = 1, has_results: bool = True
+) -> Peer:
+    def command(job: Job) -> list[str]:
+        module = [sys.executable, "-m", "benchmarks.peers.spark_once", job.name, peer]
+        options = ["--cores", str(job.cores), *(["--write"] if job.write else [])]
+        return [*module, str(job.input), str(job.work), *options]
+
+    return Peer(takes=takes, command=command, share=share, has_results=has_results)
+
+
+def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
+    def command(job: Job) -> list[str]:
+        told = {
+            "input": str(job.input),
+            "work": str(job.work),
+            "cores": job.cores,
+            "files_per_batch": FILES_PER_BATCH,
+            "write": job.write,
+            "backend": backend,
+            "key": flink_sql.key_type(job.query),
+            "columns": flink_sql.columns(job.query),
+            "select": flink_sql.select(job.query),
+            "window": job.query.parameters,
+        }
+        python = [str(FLINK_PYTHON), "-m", f"benchmarks.peers.{module}"]
+        return ["env", "JVM_ARGS=-Xmx4g", *python, json.dumps(told)]
+
+    takes = _in_flink if module == "flink_once" else _in_pyflink
+    return Peer(takes=takes, command=command, share=share, state="state")
+
+
+def _plain(query: Query) -> bool:
+    return query.plain
+
+
+def _by_hand(query: Query) -> bool:
+    return not query.function and not query.late_rows and query.aggregates == TOTALS
+
+
+def _on_static_rows(query: Query) -> bool:
+    return query.plain and not query.late_rows and not query.small_batches
+
+
+def _in_flink(query: Query) -> bool:
+    return query.plain and not query.small_batches
+
+
+def _in_pyflink(query: Query) -> bool:
+    return _in_flink(query) and _by_hand(query)
+
+
+def _is_function(query: Query) -> bool:
+    return query.function and isinstance(query.window, transom.Session)
+
+
+PEERS = {
+    "transom": _spark("transom", lambda _: True),
+    "native": _spark("native", _plain),
+    "python": _spark("python", _by_hand, share=10),
+    "applyInPandas": _spark("applyInPandas", _is_function, share=10),
+    "flink-heap": _flink("hashmap"),
+    "flink-rocksdb": _flink("rocksdb"),
+    "pyflink": _flink("rocksdb", "pyflink_once", share=10),
+    "pass-through": _spark("pass-through", _plain, has_results=False),
+    "batch": _spark("batch", _on_static_rows),
+}

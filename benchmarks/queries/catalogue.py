@@ -1,0 +1,132 @@
+"""The queries, described once, as data; each peer renders them in its own words."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+import transom
+from benchmarks.queries.data import Input
+
+TOTALS = {"n": "count(*)", "s": "sum(v)"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One question to one input, by key and window.
+
+    Attributes
+    ----------
+    window : transom.Window
+        What rows are grouped by, besides their key ``k``.
+    keys : int
+        Keys of the input.
+    aggregates : dict
+        SQL that every peer understands, by the name of its column.
+    trigger : transom.Trigger or None
+        When there are results, if not once, when the watermark passes the end of the window.
+    function : bool
+        The aggregates are computed by a function in Python that gets all rows of a window.
+    layout : {"auto", "keyed"}
+        The layout of transom's state.
+    long_keys, skewed, late_rows, small_batches : bool
+        What is special about the input, see `Input`. Late rows are asked for too.
+    shape : str or None
+        What it shares with the queries that it makes a line with, in plots.
+    bench : str or None
+        The peer that ``make bench`` compares transom with; none where it leaves the query out.
+    """
+
+    window: transom.Window
+    keys: int = 10_000
+    aggregates: dict[str, str] = field(default_factory=lambda: TOTALS)
+    trigger: transom.Trigger | None = None
+    function: bool = False
+    layout: Literal["auto", "keyed"] = "auto"
+    long_keys: bool = False
+    skewed: bool = False
+    late_rows: bool = False
+    small_batches: bool = False
+    shape: str | None = None
+    bench: str | None = None
+
+    def input(self, rows: int) -> Input:
+        """The input that it is put to, of so many rows."""
+        return Input(
+            rows=rows,
+            keys=self.keys,
+            long_keys=self.long_keys,
+            skewed=self.skewed,
+            late=self.late_rows,
+            small_batches=self.small_batches,
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether Spark and Flink have this window, and results when it ends."""
+        has_window = isinstance(self.window, transom.Tumbling | transom.Hopping | transom.Session)
+        return has_window and self.trigger is None and not self.function
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What plots and reports may want to know; lengths in milliseconds."""
+        lengths = {
+            f"{name}_ms": micros(length) // 1000
+            for name in ("size", "slide", "gap")
+            if (length := getattr(self.window, name, None)) is not None
+        }
+        slide = lengths.get("slide_ms")
+        overlap = {"overlap": lengths["size_ms"] // slide} if slide else {}
+        kind = type(self.window).__name__.lower()
+        shape = {"shape": self.shape} if self.shape else {}
+        return {"window": kind, "keys": self.keys, **shape, **lengths, **overlap}
+
+
+def micros(length: Any) -> int:
+    """The length of a window of the catalogue, which is held as a timedelta."""
+    whole: int = length // timedelta(microseconds=1)
+    return whole
+
+
+def _tumbling(**special: Any) -> Query:
+    return Query(window=transom.Tumbling(size="10 seconds"), **special)
+
+
+def _hopping(slide: str, **special: Any) -> Query:
+    return Query(window=transom.Hopping(size="60 seconds", slide=slide), **special)
+
+
+def _session(gap: str = "2 seconds", **special: Any) -> Query:
+    return Query(window=transom.Session(gap=gap), **special)
+
+
+QUERIES = {
+    "tumbling-10k": _tumbling(bench="native", shape="tumbling"),
+    "tumbling-1m": _tumbling(keys=1_000_000, bench="native", shape="tumbling"),
+    "hopping-60-6": _hopping("6 seconds", bench="native"),
+    "hopping-60-1": _hopping("1 second", bench="native"),
+    "session-10k": _session(bench="native", shape="session"),
+    "session-1m": _session(keys=1_000_000, bench="native", shape="session"),
+    "tumbling-keyed": _tumbling(layout="keyed", bench="native"),
+    "session-early": _session(trigger=transom.Every("1 second"), bench="python"),
+    "count-100": Query(window=transom.Global(), trigger=transom.AfterCount(100), bench="python"),
+    "session-function": _session(function=True, bench="applyInPandas"),
+    "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
+    "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),
+    "tumbling-10m": _tumbling(keys=10_000_000, shape="tumbling"),
+    # With fewer keys, as there are ten results a second for each.
+    "overlap-1": _hopping("60 seconds", keys=1_000, shape="overlap"),
+    "overlap-6": _hopping("10 seconds", keys=1_000, shape="overlap"),
+    "overlap-60": _hopping("1 second", keys=1_000, shape="overlap"),
+    "overlap-600": _hopping("100 milliseconds", keys=1_000, shape="overlap"),
+    "session-short": _session("500 milliseconds", shape="gap"),
+    "session-long": _session("5 seconds", shape="gap"),
+    "small-batches": Query(
+        window=transom.Tumbling(size="1 hour"), keys=1_000_000, small_batches=True
+    ),
+    "late-rows": _tumbling(late_rows=True),
+    "several-aggregates": _tumbling(
+        aggregates=TOTALS | {"least": "min(v)", "most": "max(v)", "mean": "avg(v)"}
+    ),
+    "long-keys": _tumbling(long_keys=True),
+    "skewed-key": _tumbling(skewed=True),
+}

@@ -1,0 +1,130 @@
+"""The benchmarks' descriptions: what they say of a query, and how peers render it."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.peers import flink_sql
+from benchmarks.peers.digest import digest
+from benchmarks.peers.table import PEERS
+from benchmarks.queries.catalogue import QUERIES
+from benchmarks.queries.data import CLOSES_AFTER_MICROS, CLOSING_KEY, SMALL_BATCH_ROWS, Input
+from benchmarks.record import Measurement, Record
+
+
+def test_a_tumbling_window_reads_in_flink_as_its_length() -> None:
+    assert flink_sql.select(QUERIES["tumbling-10k"]) == (
+        "SELECT k, window_start, window_end, count(*) AS n, sum(v) AS s FROM TABLE("
+        "TUMBLE(TABLE events, DESCRIPTOR(`at`), INTERVAL '10.000' SECOND(4, 3))) "
+        "GROUP BY k, window_start, window_end"
+    )
+
+
+def test_flink_takes_the_slide_before_the_size() -> None:
+    assert "INTERVAL '0.100' SECOND(4, 3), INTERVAL '60.000'" in flink_sql.select(
+        QUERIES["overlap-600"]
+    )
+
+
+def test_sessions_are_by_key_in_flink() -> None:
+    assert "SESSION(TABLE events PARTITION BY k," in flink_sql.select(QUERIES["session-10k"])
+
+
+def test_columns_of_results_follow_the_aggregates() -> None:
+    assert flink_sql.columns(QUERIES["long-keys"]) == (
+        "k STRING, `start` TIMESTAMP(3), `end` TIMESTAMP(3), n BIGINT, s DOUBLE"
+    )
+    assert flink_sql.columns(QUERIES["several-aggregates"]).endswith(
+        "least DOUBLE, most DOUBLE, mean DOUBLE"
+    )
+
+
+def test_parameters_say_what_a_query_varies() -> None:
+    assert QUERIES["overlap-600"].parameters == {
+        "window": "hopping",
+        "keys": 1_000,
+        "shape": "overlap",
+        "size_ms": 60_000,
+        "slide_ms": 100,
+        "overlap": 600,
+    }
+    assert QUERIES["session-1m"].parameters["gap_ms"] == 2_000
+
+
+@pytest.mark.parametrize("name", [name for name, query in QUERIES.items() if query.bench])
+def test_what_transom_is_compared_with_takes_the_query(name: str) -> None:
+    peer = QUERIES[name].bench
+    assert peer is not None
+    assert PEERS[peer].takes(QUERIES[name])
+
+
+def test_peers_are_not_asked_for_what_they_cannot_do() -> None:
+    def takes(name: str) -> set[str]:
+        return {peer for peer in PEERS if PEERS[peer].takes(QUERIES[name])}
+
+    assert takes("tumbling-10k") == set(PEERS) - {"applyInPandas"}
+    assert takes("session-early") == {"transom", "python"}
+    assert takes("session-function") == {"transom", "applyInPandas"}
+    assert "batch" not in takes("late-rows")
+
+
+def _read(folder: Path) -> list[pa.Table]:
+    return [pq.read_table(file) for file in sorted(folder.glob("*.parquet"))]
+
+
+def test_files_of_a_batch_hold_its_rows_in_turn_and_the_last_row_closes_all(
+    tmp_path: Path,
+) -> None:
+    parts = _read(Input(rows=1_000, keys=10).make(tmp_path))
+    assert [len(part) for part in parts] == [100] * 8 + [101, 100]
+    times = np.concatenate([part["ts"].cast(pa.int64()).to_numpy() for part in parts])
+    keys = np.concatenate([part["k"].to_numpy() for part in parts])
+    assert times.max() - np.sort(times)[-2] == CLOSES_AFTER_MICROS
+    assert keys[times.argmax()] == CLOSING_KEY
+    assert np.all(times % 1_000 == 0)
+
+
+def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
+    late = pa.concat_tables(_read(Input(rows=10_000, keys=10, late=True).make(tmp_path)))
+    times = late["ts"].cast(pa.int64()).to_numpy()
+    assert 0 < np.count_nonzero(times < np.median(times) - 1_000_000) < 100
+    skewed = pa.concat_tables(_read(Input(rows=1_000, keys=10, skewed=True).make(tmp_path)))
+    assert np.count_nonzero(skewed["k"].to_numpy() == 0) > 500
+    long_keys = _read(Input(rows=10, keys=10, long_keys=True).make(tmp_path))
+    assert {len(key.as_py()) for part in long_keys for key in part["k"]} == {64}
+    small = _read(Input(rows=1, keys=5_000, small_batches=True).make(tmp_path))
+    assert [len(part) for part in small[:4]] == [2_500, 2_500, *[SMALL_BATCH_ROWS // 2] * 2]
+
+
+def test_results_hash_alike_whatever_their_order_files_and_type_of_time(tmp_path: Path) -> None:
+    def results(keys: list[int], unit: str) -> pa.Table:
+        start = pa.array(keys, pa.int64()).cast(pa.timestamp("s")).cast(pa.timestamp(unit))
+        return pa.table(
+            {"k": keys, "start": start, "end": start, "n": keys, "s": [0.0] * len(keys)}
+        )
+
+    for name, parts in {"one": [[1, 2, 3]], "two": [[3, CLOSING_KEY], [2, 1]]}.items():
+        (tmp_path / name).mkdir()
+        for number, keys in enumerate(parts):
+            unit = "us" if name == "one" else "ms"
+            pq.write_table(results(keys, unit), tmp_path / name / f"part-{number}")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert digest(tmp_path / "one")[0] == 3
+
+
+def test_a_measurement_takes_the_place_of_its_earlier_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.record.RESULTS", tmp_path)
+    record = Record(taken="2026-01-01T00:00:00", commit="c", machine={"name": "m"}, versions={})
+    record.put(Measurement(query="q", peer="native", rows=1))
+    record.put(Measurement(query="q", peer="transom", rows=1))
+    record.put(Measurement(query="q", peer="native", rows=1, failed="took too long"))
+    kept = Record.load(record.path).measurements
+    assert [(one.peer, one.failed) for one in kept] == [
+        ("transom", None),
+        ("native", "took too long"),
+    ]
