@@ -11,7 +11,6 @@ from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
 from transom._calls import Calls
-from transom._durations import micros
 from transom._errors import type_error, value_error
 from transom._stateful import (
     PACKED,
@@ -167,25 +166,23 @@ def called(
 
 def _keeping_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: Apply) -> DataFrame:
     """What a function that keeps state has returned, packed."""
-    has_end = not isinstance(spec.window, Global | Count)
-    # Windows that include their end are over one microsecond after it.
-    is_right = getattr(spec.window, "closed", "left") == "right"
     stateful = StatefulCalls(
         calls=run,
         window_state=None if function.window_state is None else _in_arrow(function.window_state),
         key_state=None if function.key_state is None else _in_arrow(function.key_state),
-        kept_us=micros(spec.allowed_lateness) + is_right if has_end else None,
-        is_once=isinstance(spec.window, Count) and not spec.window.partial,
+        has_bounds=not isinstance(spec.window, Global | Count),
     )
     names = group_columns(len(run.keys))
-    kinds = [field.dataType for field in calls.schema.fields[: len(run.keys)]] or [IntegerType()]
-    groups = [StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    groups = [
+        StructField(name, calls.schema[name].dataType if run.keys else IntegerType())
+        for name in names
+    ]
     packed_schema = DataType.fromDDL(PACKED)
     assert isinstance(packed_schema, StructType)
     packed = calls.mapInArrow(stateful.pack, StructType([*groups, *packed_schema.fields]))
     grouped = packed.groupBy(*names)
     if calls.isStreaming:
-        return grouped.transformWithState(Processor(stateful), RESULT, "Append", "EventTime")
+        return grouped.transformWithState(Processor(stateful), RESULT, "Append", "None")
 
     # PySpark counts the arguments of a method with self.
     def run_static(table: pa.Table) -> pa.Table:

@@ -88,7 +88,6 @@ _TEXTS = {
         "{argument} has no tag column beside struct columns, but {columns}. Only stages with "
         "with_late_rows() give tagged rows; use others as they are."
     ),
-    "NOT_YET": "{argument} cannot be used: this version does not have it yet. Leave it out.",
     "NO_AGGREGATE": (
         "agg() has no aggregate, so a window would have no value. Give at least one, as in "
         "agg(F.count('*'))."

@@ -18,7 +18,7 @@ from transom._failing import mismatch
 from transom._returned import table_of
 
 # A call, after the columns of its key: the number that puts calls in order, what stands in front of
-# its results, and its rows; or, in place of a call, what passes by it.
+# its results, and its rows; without these, that its window is over; or what passes by it.
 PACKED = "at long, front binary, rows binary, result binary"
 RESULT = "result binary"
 # A batch of calls leaves when it holds more.
@@ -31,8 +31,8 @@ class Kept(Protocol):
     def read(self, window: str | None) -> bytes | None:
         """Of a window, by its name, or of the key itself."""
 
-    def write(self, window: str | None, value: bytes | None, until_ms: int | None) -> None:
-        """Replaces it; that of a window may go when the watermark has come there."""
+    def write(self, window: str | None, value: bytes | None) -> None:
+        """Replaces it, or forgets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,14 @@ class StatefulCalls:
         What they do without state.
     window_state, key_state : pa.Schema or None
         Of what the function keeps.
-    kept_us : int or None
-        How long the state of a window is kept after its end; None for windows without end.
-    is_once : bool
-        Whether each window is handed out once, so that nothing need be kept of it.
+    has_bounds : bool
+        Whether windows are known by their bounds; if not, a key has one at a time.
     """
 
     calls: Calls
     window_state: pa.Schema | None
     key_state: pa.Schema | None
-    kept_us: int | None
-    is_once: bool
+    has_bounds: bool
 
     def pack(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A row for each call."""
@@ -66,15 +63,19 @@ class StatefulCalls:
                 yield self._packed(batch.slice(0, 1), [0], at, [{"result": _written([passing])}])
                 at += 1
             calls = self.calls.without_passing(batch)
-            fronts = calls.drop_columns(["row", "is_last"])
+            own = {"row", "is_last", "is_over", *group_columns(len(self.calls.keys))}
+            fronts = calls.select([name for name in calls.schema.names if name not in own])
+            overs = calls.column("is_over") if self.window_state is not None else None
             lasts: list[int] = []
             packed: list[dict[str, bytes]] = []
             size = 0
             for last, rows in cut(calls, begun):
-                front = _written([fronts.slice(last, 1)])
-                packed.append({"front": front, "rows": _written(rows.to_batches(), rows.schema)})
+                one = {"front": _written([fronts.slice(last, 1)])}
+                if overs is None or not overs[last].as_py():
+                    one["rows"] = _written(rows.to_batches(), rows.schema)
+                packed.append(one)
                 lasts.append(last)
-                size += len(packed[-1]["rows"])
+                size += sum(len(part) for part in one.values())
                 if size > _MOST_BYTES:
                     yield self._packed(calls, lasts, at, packed)
                     at, lasts, packed, size = at + len(lasts), [], [], 0
@@ -87,13 +88,14 @@ class StatefulCalls:
         self, calls: pa.RecordBatch, lasts: list[int], at: int, packed: list[dict[str, bytes]]
     ) -> pa.RecordBatch:
         ended = pa.array(lasts, pa.int32())
-        keys = [calls.column(i).take(ended) for i in range(len(self.calls.keys))]
+        names = group_columns(len(self.calls.keys))
+        groups = [calls.column(name).take(ended) for name in names if self.calls.keys]
         numbers = pa.array(range(at, at + len(lasts)), pa.int64())
-        names = ("front", "rows", "result")
-        columns = [pa.array([one.get(name) for one in packed], pa.binary()) for name in names]
+        parts = ("front", "rows", "result")
+        columns = [pa.array([one.get(part) for one in packed], pa.binary()) for part in parts]
         return pa.RecordBatch.from_arrays(
-            [*(keys or [pa.nulls(len(lasts), pa.int32())]), numbers, *columns],
-            [*group_columns(len(keys)), "at", *names],
+            [*(groups or [pa.nulls(len(lasts), pa.int32())]), numbers, *columns],
+            [*names, "at", *parts],
         )
 
     def called(self, rows: list[Mapping[str, Any]], kept: Kept) -> Iterator[bytes]:
@@ -101,8 +103,11 @@ class StatefulCalls:
         for row in sorted(rows, key=lambda row: int(row["at"])):
             if row["result"] is not None:
                 yield bytes(row["result"])
+                continue
+            (front,) = _read(row["front"])
+            if row["rows"] is None:
+                kept.write(self._window(front), None)
             else:
-                (front,) = _read(row["front"])
                 table = pa.ipc.open_stream(row["rows"]).read_all()
                 results = self._call(front, table, kept)
                 if results:
@@ -114,30 +119,26 @@ class StatefulCalls:
         return pa.table({"result": pa.array(results, pa.binary())})
 
     def _call(self, front: pa.RecordBatch, rows: pa.Table, kept: Kept) -> list[pa.RecordBatch]:
-        window, until_ms = self._window(front)
-        keeps_window = self.window_state is not None and not self.is_once
-        of_window = kept.read(window) if keeps_window else None
+        window = self._window(front)
+        of_window = kept.read(window) if self.window_state is not None else None
         of_key = kept.read(None) if self.key_state is not None else None
         state = State(_values(of_window, self.window_state), _values(of_key, self.key_state))
         returned = Returned()
         self.calls.call(front, 0, rows, returned, state)
         written = self._bytes(front, "window_state", state.of_window, self.window_state)
-        if keeps_window and written != of_window:
-            kept.write(window, written, until_ms)
+        if written != of_window:
+            kept.write(window, written)
         written = self._bytes(front, "key_state", state.of_key, self.key_state)
         if written != of_key:
-            kept.write(None, written, None)
+            kept.write(None, written)
         return list(self.calls.results(front, returned))
 
-    def _window(self, front: pa.RecordBatch) -> tuple[str, int | None]:
-        """The name of a window, and when the watermark has it end for good."""
-        if self.kept_us is None:
-            return "", None
+    def _window(self, front: pa.RecordBatch) -> str:
+        """The name of a window among those of its key."""
+        if not self.has_bounds:
+            return ""
         bounds = front.column("window")[0]
-        end = bounds["end"].value
-        # No earlier than the stage, which counts in microseconds.
-        until_ms = -((end + self.kept_us) // -1000)
-        return f"{until_ms} {bounds['start'].value} {end}", until_ms
+        return f"{bounds['start'].value} {bounds['end'].value}"
 
     def _bytes(
         self, front: pa.RecordBatch, name: str, state: dict[str, Any], schema: pa.Schema | None
@@ -168,7 +169,6 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the state."""
-        self._handle = handle
         if self._calls.key_state is not None:
             self._of_key = handle.getValueState("key_state", "value binary")
         if self._calls.window_state is not None:
@@ -185,25 +185,12 @@ class Processor(StatefulProcessor):
         for result in self._calls.called([row.asDict() for row in rows], self):
             yield Row(result=result)
 
-    def handleExpiredTimer(  # noqa: N802
-        self,
-        key: Any,  # noqa: ARG002
-        timerValues: Any,  # noqa: ARG002, N803
-        expiredTimerInfo: Any,  # noqa: N803
-    ) -> Iterator[Row]:
-        """Forget windows that are over."""
-        expired = expiredTimerInfo.getExpiryTimeInMs()
-        for (window,) in list(self._of_windows.keys()):
-            if int(window.split()[0]) <= expired:
-                self._of_windows.removeKey((window,))
-        return iter(())
-
     def read(self, window: str | None) -> bytes | None:
         """As `Kept`."""
         found = self._of_key.get() if window is None else self._of_windows.getValue((window,))
         return None if found is None else bytes(found[0])
 
-    def write(self, window: str | None, value: bytes | None, until_ms: int | None) -> None:
+    def write(self, window: str | None, value: bytes | None) -> None:
         """As `Kept`."""
         if window is None:
             if value is None:
@@ -214,8 +201,6 @@ class Processor(StatefulProcessor):
             self._of_windows.removeKey((window,))
         else:
             self._of_windows.updateValue((window,), (value,))
-            if until_ms is not None:
-                self._handle.registerTimer(until_ms)
 
 
 class InMemory:
@@ -228,7 +213,7 @@ class InMemory:
         """As `Kept`."""
         return self._values.get(window)
 
-    def write(self, window: str | None, value: bytes | None, until_ms: int | None) -> None:  # noqa: ARG002
+    def write(self, window: str | None, value: bytes | None) -> None:
         """As `Kept`."""
         self._values[window] = value
 
@@ -248,7 +233,7 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def group_columns(keys: int) -> list[str]:
     """The columns by which calls are grouped; without keys there is one of nulls."""
-    return [f"key_{i}" for i in range(keys)] or ["key_0"]
+    return [f"group_{i}" for i in range(keys)] or ["group_0"]
 
 
 def _written(batches: list[pa.RecordBatch], schema: pa.Schema | None = None) -> bytes:

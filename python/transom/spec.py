@@ -143,8 +143,6 @@ def _check_together(spec: WindowSpec) -> None:
     if keeps_by_window and is_merging(spec.window):
         window = type(spec.window).__name__
         raise value_error("STATE_WITH_MERGING", argument="window_state", window=window)
-    if keeps_by_window and isinstance(spec.time, ProcessingTime):
-        raise value_error("NOT_YET", argument="window_state with ProcessingTime()")
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

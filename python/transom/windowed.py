@@ -123,8 +123,8 @@ class Windowed(Steps):
         PySparkValueError
             ``TRANSOM_BAD_FUNCTION``, ``TRANSOM_BAD_SCHEMA``, ``TRANSOM_RESERVED_NAME``,
             ``TRANSOM_CONFLICT`` with `retract`, ``TRANSOM_STATE_WITH_MERGING`` for ``window_state``
-            of windows that merge, ``TRANSOM_NOT_YET``, ``TRANSOM_NEEDS_TRIGGER``,
-            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_COLUMN``.
+            of windows that merge, ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_BAD_CHOICE``,
+            ``TRANSOM_UNKNOWN_COLUMN``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError

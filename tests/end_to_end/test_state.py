@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end import wall_clock as clock
 from tests.end_to_end.clocked import SCHEMA, Step, at_rest, bounds, instant, run_clocked
 from tests.end_to_end.queries import state_rows
+from tests.end_to_end.test_udaf import listed
 
 TEN = transom.Tumbling(size="10 seconds")
 EARLY = transom.AfterWatermark(early=transom.AfterCount(2))
@@ -26,8 +30,10 @@ STEPS: list[Step] = [
 END: list[Step] = [40, 90]
 
 
-def counted(windowed: transom.Windowed) -> DataFrame:
+def counted(windowed: transom.Windowed, agg: Sequence[Column] = ()) -> DataFrame:
     """How many rows there are, in the how manieth call of the window and of the key, and since."""
+    # Columns cannot go to a worker.
+    is_aggregated = len(agg) > 0
 
     def count(rows: pa.Table, context: transom.Context) -> pa.Table:
         of_window, of_key = context.window_state, context.key_state
@@ -35,12 +41,14 @@ def counted(windowed: transom.Windowed) -> DataFrame:
         of_key["calls"] = (of_key["calls"] or 0) + 1
         of_key["since"] = of_key["since"] or datetime(2024, 1, 1, tzinfo=UTC)
         assert of_key["since"] == datetime(2024, 1, 1, tzinfo=UTC)
-        values = {"n": rows.num_rows, "in_window": of_window["calls"], "of_key": of_key["calls"]}
+        n = rows["n"][0].as_py() if is_aggregated else rows.num_rows
+        values = {"n": n, "in_window": of_window["calls"], "of_key": of_key["calls"]}
         return pa.Table.from_pylist([values])
 
     return windowed.trigger(EARLY).apply(
         count,
         "n long, in_window long, of_key long",
+        agg=agg,
         window_state="calls int",
         key_state="calls int, since timestamp",
     )
@@ -74,14 +82,45 @@ def test_it_is_there_in_later_calls_and_goes_with_its_window(
     assert len(state_rows(spark, tmp_path, "key_state")) == 3
 
 
+def test_by_the_wall_clock_it_goes_with_its_window_too(spark: SparkSession, tmp_path: Path) -> None:
+    def numbered(rows: pa.Table, context: transom.Context) -> pa.Table:
+        context.window_state["calls"] = (context.window_state["calls"] or 0) + 1
+        return pa.table({"calls": [context.window_state["calls"]], "n": [rows.num_rows]})
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        # When such a window is over it has no rows left that would tell the key.
+        by_name = transom.stream(rows, time=transom.ProcessingTime()).key_by(
+            F.collate("name", "UTF8_LCASE").alias("name")
+        )
+        trigger = transom.Purging(transom.AfterCount(1))
+        windowed = by_name.window(TEN).trigger(trigger)
+        return windowed.apply(numbered, "calls int, n int", window_state="calls int")
+
+    def run(steps: list[clock.Step]) -> list[tuple[str, int, int]]:
+        given = clock.run_on_clock(spark, pipeline, "name string", steps, folder=tmp_path)
+        return [(row["name"], row["calls"], row["n"]) for rows in given for row in rows]
+
+    assert run([3, [("a",), ("b",)], 9, [("A",)]]) == [("a", 1, 1), ("b", 1, 1), ("A", 2, 1)]
+    assert len(state_rows(spark, tmp_path, "window_state")) == 2
+    assert run([9.5, [("a",)], 11, [("a",), ("A",)]]) == [("a", 3, 1), ("a", 1, 1), ("A", 2, 1)]
+    assert len(state_rows(spark, tmp_path, "window_state")) == 1
+    assert run([21]) == []
+    assert state_rows(spark, tmp_path, "window_state") == []
+    assert state_rows(spark, tmp_path, "keys", operator=1) == []
+
+
 def test_a_static_dataframe_gives_what_a_stream_gives(spark: SparkSession) -> None:
     stream = transom.stream(at_rest(spark, STEPS), time="time")
-    windowed = counted(stream.key_by("key").window(TEN))
-    assert by_key(shown(windowed.collect())) == {
-        "a": [(10, 2, 1, 1), (10, 4, 2, 2), (10, 5, 3, 3), (20, 1, 1, 4)],
-        "b": [(20, 2, 1, 1), (10, 1, 1, 2), (20, 2, 2, 3)],
-        None: [(10, 1, 1, 1)],
-    }
+    count = F.count("*")
+    # Of no rows the quotient would be an error.
+    aggregates = [count.alias("n"), (F.count("value") / count).alias("one"), listed().alias("u")]
+    for agg in ([], aggregates):
+        windowed = counted(stream.key_by("key").window(TEN), agg)
+        assert by_key(shown(windowed.collect())) == {
+            "a": [(10, 2, 1, 1), (10, 4, 2, 2), (10, 5, 3, 3), (20, 1, 1, 4)],
+            "b": [(20, 2, 1, 1), (10, 1, 1, 2), (20, 2, 2, 3)],
+            None: [(10, 1, 1, 1)],
+        }
 
 
 def test_windows_without_keys_and_without_end_keep_theirs(

@@ -9,7 +9,7 @@ from pyspark.sql.types import CalendarIntervalType, LongType, StructField, Struc
 
 import transom
 from tests.python.conditions import raises
-from tests.python.unbound import HOURS, NUMBER, ON_THE_CLOCK, windowed
+from tests.python.unbound import HOURS, NUMBER, windowed
 from transom._applying import check_function, schema_of
 
 
@@ -88,8 +88,6 @@ def test_state_has_a_schema_and_is_of_windows_that_do_not_merge() -> None:
         HOURS.apply(whole, NUMBER, window_state=StructType())
     with raises("BAD_TYPE", "key_state"):
         HOURS.apply(whole, NUMBER, key_state=3)  # type: ignore[arg-type]
-    with raises("NOT_YET", "window_state with ProcessingTime()"):
-        ON_THE_CLOCK.apply(whole, NUMBER, window_state=NUMBER)
     for window in (
         transom.Session(gap="1 minute"),
         transom.Custom(windows="spans", merging=True),

@@ -58,6 +58,11 @@ private[keyed] final class Firing[R, A <: AnyRef](
     }
   }
 
+  /** Tells that a window gives nothing more. */
+  def end(window: WindowState[A], occasion: Occasion): Unit =
+    if (plan.tellsEnds)
+      results.over(fired(window, paneOf(window, occasion), occasion.watermark, boundsOf(window)))
+
   /** Evicts, hands out, evicts again; what is then left are the contents (flink.md 7.2). */
   private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val all = contents.allRows(window)

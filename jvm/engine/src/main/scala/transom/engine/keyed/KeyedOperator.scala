@@ -184,6 +184,7 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   private def forget(state: KeyState[A], window: WindowState[A]): Unit = {
+    firing.end(window, occasion)
     contents.clear(window)
     trigger.clear(context.pointAt(window))
     state.remove(window)
@@ -193,6 +194,7 @@ final class KeyedOperator[R, A <: AnyRef](
   private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
     if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {
       context.open(state, watermark, clock)
+      occasion.set(Cause.Drain, watermark, clock)
       while (!state.windows.isEmpty) forget(state, state.windows.firstEntry.getValue)
       state.rowCount = 0L
       state.rebound(Timeline.Event)

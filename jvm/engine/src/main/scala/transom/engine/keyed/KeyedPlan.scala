@@ -14,6 +14,8 @@ import transom.engine.spec._
   *   whether results that have changed are taken back
   * @param countsPanes
   *   whether results say how many came before
+  * @param tellsEnds
+  *   whether `Results` is told of windows that are forgotten
   */
 final case class KeyedPlan[R, A <: AnyRef](
     assigner: Assigner,
@@ -25,6 +27,7 @@ final case class KeyedPlan[R, A <: AnyRef](
     handsOutRows: Boolean = false,
     retracts: Boolean = false,
     countsPanes: Boolean = false,
+    tellsEnds: Boolean = false,
     boundsFromRows: Boolean = false) {
 
   if (assigner.isMerging && !trigger.canMerge)

@@ -11,6 +11,9 @@ trait Results[R, A] {
 
   /** A window of which changes are asked. */
   def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit
+
+  /** A window that is forgotten, after all of its results; only if the plan asks for it. */
+  def over(window: FiredWindow): Unit
 }
 
 /** How a result stands to those before it. */

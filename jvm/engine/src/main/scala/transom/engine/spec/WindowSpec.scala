@@ -92,13 +92,9 @@ final case class WindowSpec(
       !retract || !trigger.parts.exists(_.isInstanceOf[Purging]),
       "cannot be used with the trigger Purging")
     Check.that("retract", !retract || !function.isCalled, "cannot be used with apply")
-    val keepsByWindow = function match {
-      case apply: ApplyFunction => apply.windowState.isDefined
-      case _ => false
-    }
     Check.that(
       "window_state",
-      !keepsByWindow || !window.isMerging,
+      !function.keepsByWindow || !window.isMerging,
       "cannot be used with windows that merge")
   }
 }
@@ -124,10 +120,18 @@ sealed trait Function {
 
   /** Whether it needs the rows themselves. */
   def takesRows: Boolean = isCalled && aggregateColumns.isEmpty
+
+  /** Whether it keeps something for each window. */
+  def keepsByWindow: Boolean
+
+  /** Whether it keeps something for each window or each key. */
+  def keepsState: Boolean
 }
 
 final case class AggFunction(aggregateColumns: Seq[Int]) extends Function {
   override def isCalled: Boolean = false
+  override def keepsByWindow: Boolean = false
+  override def keepsState: Boolean = false
 }
 
 /** A function that is called with the rows of a window or, if there are aggregates, with their
@@ -153,6 +157,8 @@ final case class ApplyFunction(
     outputs: Option[String] = None)
     extends Function {
   override def isCalled: Boolean = true
+  override def keepsByWindow: Boolean = windowState.isDefined
+  override def keepsState: Boolean = keepsByWindow || keyState.isDefined
 }
 
 /** What rows are handed to a function as. */

@@ -20,6 +20,7 @@ final class KeyedRunner(
 
   private val keys = mutable.LinkedHashMap.empty[Any, OneKey]
   private val fired = ArrayBuffer.empty[Fired]
+  private val ended = ArrayBuffer.empty[TimeWindow]
   private var watermark = Long.MinValue
   private var clock = Long.MinValue
 
@@ -71,6 +72,13 @@ final class KeyedRunner(
     taken
   }
 
+  /** Windows that were forgotten since last asked, where the plan tells of them. */
+  def takeEnded(): Seq[TimeWindow] = {
+    val taken = ended.toVector
+    ended.clear()
+    taken
+  }
+
   override def nextDue: Long = keys.values.map(_.nextDue).minOption.getOrElse(Long.MaxValue)
 
   override def isEmpty: Boolean = keys.values.forall(_.isEmpty)
@@ -115,6 +123,9 @@ final class KeyedRunner(
       val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)
       note(window, Nil, Some(change), Some(reported))
     }
+
+    override def over(window: FiredWindow): Unit =
+      ended += TimeWindow(window.start, window.end)
 
     private def note(
         window: FiredWindow,

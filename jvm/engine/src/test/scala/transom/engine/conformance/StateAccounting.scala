@@ -157,5 +157,6 @@ object StateAccounting {
     }
 
     override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    override def over(window: FiredWindow): Unit = ()
   }
 }

@@ -115,6 +115,7 @@ object KeyGroupPropertiesSuite {
       override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit =
         fired(window, rows.map(_.value).toVector)
       override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+      override def over(window: FiredWindow): Unit = ()
     }
   }
 

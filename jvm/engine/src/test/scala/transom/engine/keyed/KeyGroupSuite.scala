@@ -35,6 +35,7 @@ class KeyGroupSuite extends FunSuite {
           results += ((key, window.end, values.map(_.long)))
         override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()
         override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+        override def over(window: FiredWindow): Unit = ()
       })
     private val codec = new StateCodec(fold)
 

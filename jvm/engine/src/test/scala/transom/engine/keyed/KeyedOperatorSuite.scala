@@ -132,6 +132,31 @@ class KeyedOperatorSuite extends FunSuite {
     assertEquals((1L to 6L).flatMap(i => take(stage, i, i)), Seq(3L, 9L, 15L))
   }
 
+  test("windows are told to be over once, when nothing more can come of them") {
+    val late = runner(Tumbling(10), Purging(AfterWatermark()))(
+      _.copy(allowedLateness = 5, tellsEnds = true))
+    take(late, 0, 1)
+    assertEquals(late.fire(10).size, 1)
+    assertEquals(late.takeEnded(), Seq.empty)
+    take(late, 1, 2, watermark = 10)
+    assertEquals(late.fire(15).size, 0)
+    assertEquals(late.takeEnded(), Seq(TimeWindow(0, 10)))
+
+    val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(tellsEnds = true))
+    take(ended, 3, 1, clock = 3)
+    ended.tick(10)
+    assertEquals((ended.takeFired(), ended.takeEnded()), (Seq.empty, Seq(TimeWindow(0, 10))))
+
+    val full = runner(Count(size = 2))(_.copy(tellsEnds = true))
+    (1L to 5L).foreach(i => take(full, i, i))
+    assertEquals(full.takeEnded(), Seq(TimeWindow(1, 2), TimeWindow(3, 4)))
+
+    // That a window without end is empty does not end it.
+    val purged = runner(Global, Purging(AfterCount(1)))(_.copy(tellsEnds = true))
+    assertEquals(take(purged, 0, 1), Seq(1L))
+    assertEquals(purged.takeEnded(), Seq.empty)
+  }
+
   test("full count windows side by side leave no state") {
     val stage = runner(Count(size = 2))()
     assertEquals((1L to 4L).flatMap(i => take(stage, i, i)), Seq(3L, 7L))

@@ -13,14 +13,23 @@ import transom.engine.GlobalGrid
   *   the columns of a row
   * @param takesRows
   *   whether the function is called with rows; if not, with the results of aggregates
+  * @param tellsEnds
+  *   whether windows that are over are told of, each by a row that is no call
   */
-private final class CallColumns(contents: Seq[Attribute], takesRows: Boolean) {
+private final class CallColumns(
+    contents: Seq[Attribute],
+    takesRows: Boolean,
+    tellsEnds: Boolean) {
   private val watermark = AttributeReference("watermark", LongType, nullable = false)()
   private val isLast = AttributeReference("is_last", BooleanType, nullable = false)()
   // Null in the one row of a call without rows.
   private val row = AttributeReference("row", DataTypeUtils.fromAttributes(contents))()
 
-  def yielded: Seq[Attribute] = watermark +: (if (takesRows) Seq(isLast, row) else Nil)
+  private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
+  private val ends = if (tellsEnds) Seq(isOver) else Nil
+
+  def yielded: Seq[Attribute] =
+    (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
 
   /** The columns of calls.
     *
@@ -34,11 +43,15 @@ private final class CallColumns(contents: Seq[Attribute], takesRows: Boolean) {
          Seq(
            Alias(Literal(true), isLast.name)(),
            Alias(
-             CreateNamedStruct(values.flatMap {
+             unlessOver(CreateNamedStruct(values.flatMap {
                case Alias(value, name) => Seq(Literal(name), value)
                case value => Seq(Literal(value.name), value)
-             }),
-             row.name)()))
+             })),
+             row.name)())) ++ ends
+
+  // Of nothing, what is computed of aggregates may be an error.
+  private def unlessOver(value: Expression): Expression =
+    if (tellsEnds) If(isOver, Literal(null, value.dataType), value) else value
 
   /** There is none before the first, none of a static DataFrame, and none when time has ended. */
   private def known: Expression =

@@ -24,12 +24,16 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
   private val changeAt = if (pane) 1 else 0
   // Behind the pane: what is called takes nothing back.
   private val callAt = changeAt
-  private val isCalled = stage.settings.function.isCalled
+  private val function = stage.settings.function
+  private val isOverAt = callAt + (if (function.takesRows) 3 else 1)
   private lazy val toContents = UnsafeProjection.create(stage.contents, stage.record)
+  private val noValues = new GenericInternalRow(stage.aggregates.length)
   private val front = new JoinedRow(key, bounds)
   private val back = new JoinedRow
   private val whole = new JoinedRow
   private val toRow = UnsafeProjection.create(stage.fired.toArray)
+
+  if (function.keepsByWindow) asked.update(isOverAt, false)
 
   private def keysAndValues: Int = stage.keys.length + 2 + stage.aggregates.length
 
@@ -65,6 +69,14 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
       }
     }
 
+  /** A row that is no call. */
+  override def over(window: FiredWindow): Unit = {
+    asked.update(isOverAt, true)
+    if (function.takesRows) add(window, noValues, null, isLast = true)
+    else add(window, noValues)
+    asked.update(isOverAt, false)
+  }
+
   private def add(
       window: FiredWindow,
       values: InternalRow,
@@ -79,7 +91,7 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
     set(0, window.start)
     set(1, window.end)
     if (pane) asked.update(paneAt, KeyedResults.row(window.pane))
-    if (isCalled) asked.update(callAt, window.watermark + stage.watermarkShift)
+    if (function.isCalled) asked.update(callAt, window.watermark + stage.watermarkShift)
     ready += toRow(whole(front, back(values, asked))).copy()
   }
 

@@ -198,6 +198,7 @@ object KeyedPlans {
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,
         handsOutRows = settings.function.takesRows,
-        countsPanes = settings.pane)
+        countsPanes = settings.pane,
+        tellsEnds = settings.function.keepsByWindow)
   }
 }

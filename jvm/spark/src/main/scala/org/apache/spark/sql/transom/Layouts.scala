@@ -37,6 +37,7 @@ object Layouts {
       .orElse(reason(spec.retract, "retract()"))
       .orElse(reason(spec.pane, "with_pane()"))
       .orElse(reason(spec.function.takesRows, "apply() without agg="))
+      .orElse(reason(spec.function.keepsByWindow, "window_state"))
   }
 
   private def beyondPanes(window: Window): Option[String] = window match {

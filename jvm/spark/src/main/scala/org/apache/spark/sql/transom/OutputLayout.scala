@@ -33,7 +33,9 @@ final class OutputLayout(
       df.queryExecution.analyzed.output.filterNot(StageSpec.isHidden)
     else Nil
   private val call =
-    if (spec.function.isCalled) Some(new CallColumns(contents, spec.function.takesRows)) else None
+    if (spec.function.isCalled)
+      Some(new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow))
+    else None
 
   // The times of a count window's rows, which may have none.
   private val isCount = spec.window.isInstanceOf[Count]
@@ -51,9 +53,10 @@ final class OutputLayout(
       pane ++ change ++ call.toSeq.flatMap(_.yielded)
 
   /** What tasks yield: windows or, if refused rows are handed on, either a window or such a row.
+    * A row that tells the end of a window has no results.
     */
   val yielded: Seq[Attribute] =
-    if (handedOn.isEmpty) fired.map(_.newInstance())
+    if (handedOn.isEmpty && !spec.function.keepsByWindow) fired.map(_.newInstance())
     else fired.map(_.newInstance().withNullability(true)) ++ handedOn
 
   private val values = AttributeMap(fired.zip(yielded).map { case (column, value) =>
@@ -119,7 +122,10 @@ final class OutputLayout(
         Some(column.metadata))
     val (keys, others) = results.splitAt(aggregation.keyResults.length)
     val (front, values) = others.splitAt(1 + pane.size)
+    // A key as it came is known of rows alone, not of a window that has none left.
+    val groups = if (spec.function.keepsState) aggregation.groups else Nil
     keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
+      groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
       (front ++ call.columns(values)).map(column => ofCall(column, column.name)) ++ asideColumns
   }
 
