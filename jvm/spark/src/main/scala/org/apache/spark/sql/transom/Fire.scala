@@ -32,6 +32,7 @@ final class WindowProcessor(stage: WindowStage)
       rows: Iterator[InternalRow],
       timerValues: TimerValues): Iterator[InternalRow] = {
     lazy val log = new KeyGroupLog(stage, fold, store)
+    val nowMs = timerValues.getCurrentProcessingTimeInMs()
     var touched = false
     var judgedBy = Long.MinValue
     val late = ArrayBuffer.empty[Array[Byte]]
@@ -53,15 +54,14 @@ final class WindowProcessor(stage: WindowStage)
           counts.add(payload)
       }
     }
-    var handedOn = dead.iterator.map(refused.dead(_, timerValues.getCurrentProcessingTimeInMs()))
+    var handedOn = dead.iterator.map(refused.dead(_, nowMs))
     if (late.nonEmpty) {
       touched = true
       val missed = log.join(late.map(LateRecord.read).toSeq, judgedBy)
       isCounted = true
       counts.late += missed.count(!LateRecord.isPartly(_))
       if (stage.lateRows != LateRows.No) {
-        val now = timerValues.getCurrentProcessingTimeInMs()
-        handedOn ++= missed.iterator.map(handOn(_, judgedBy, now))
+        handedOn ++= missed.iterator.map(handOn(_, judgedBy, nowMs))
       }
     }
     val yielded =
