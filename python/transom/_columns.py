@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.internal import InternalFunction
 from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
 
 from transom._errors import type_error, value_error
@@ -33,6 +34,11 @@ def check_column(argument: str, value: object) -> None:
     """A column or its name."""
     if not isinstance(value, str | Column):
         raise type_error(argument, value, "a Column or the name of one")
+
+
+def internal(name: str, *columns: Column) -> Column:
+    """A call of a function of the jar's, which SQL does not know."""
+    return InternalFunction._invoke_internal_function_over_columns(name, *columns)
 
 
 class Sql(str):

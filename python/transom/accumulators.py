@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, StructType
 
 from transom._accumulating import Accumulation
 from transom._applying import check_arguments, schema_of, type_of
-from transom._columns import Col, check_column, column, text_of
+from transom._columns import Col, check_column, column, internal, text_of
 from transom._errors import type_error
 
 A = TypeVar("A")
@@ -151,8 +151,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         return run.results(collected)
 
     rows = F.struct(*(column(named) for named in cols))
-    made = _over_arrays(parts, state)(F.call_function(_PLACE), rows)
-    whole = _over_arrays(results, result)(F.call_function(_PARTS, made, rows))
+    made = _over_arrays(parts, state)(internal(_PLACE), rows)
+    whole = _over_arrays(results, result)(internal(_PARTS, made, rows))
     return whole.alias(f"{name}({', '.join(text_of(named) for named in cols)})")
 
 

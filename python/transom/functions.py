@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
-from transom._columns import Col, check_binary, check_column, column
+from transom._columns import Col, check_binary, check_column, column, internal
 from transom._errors import type_error
 
 # The jar's name for it, see Reduce.scala.
@@ -128,4 +128,4 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
 
     # Spark tells variables of a function the types of the arrays that it goes through.
     values = F.array(column(col))
-    return F.call_function(_REDUCE, F.zip_with(values, values, merged))
+    return internal(_REDUCE, F.zip_with(values, values, merged))

@@ -3,6 +3,9 @@ package org.apache.spark.sql.transom
 import java.util.UUID
 
 import org.apache.spark.sql.{Column, DataFrame, Encoders, Row}
+import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
+import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
 import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
@@ -17,6 +20,10 @@ import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
 /** Builds the plan of a window stage from its spec and the columns that came with it. */
 object WindowPlanner {
   private val Counts = "counts"
+
+  /** What the Python package calls by name. */
+  private val functions: Seq[(String, FunctionBuilder)] =
+    Seq(Reduce.Name -> Reduce.of, Parts.Name -> Parts.of, Place.Name -> Place.of)
 
   def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
@@ -135,10 +142,13 @@ object WindowPlanner {
     if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
-      val registry = session.sessionState.functionRegistry
-      registry.createOrReplaceTempFunction(Reduce.Name, Reduce.of, "built-in")
-      registry.createOrReplaceTempFunction(Parts.Name, Parts.of, "built-in")
-      registry.createOrReplaceTempFunction(Place.Name, Place.of, "built-in")
+      // Columns find them there; SQL does not, and no list of functions shows them.
+      val registry = FunctionRegistry.internal
+      functions.foreach { case (name, builder) =>
+        // It is one for all sessions, and warns of what is replaced.
+        if (!registry.lookupFunctionBuilder(FunctionIdentifier(name)).contains(builder))
+          registry.createOrReplaceTempFunction(name, builder, "built-in")
+      }
     }
   }
 }
