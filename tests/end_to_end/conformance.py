@@ -3,8 +3,8 @@
 ``python -m tests.end_to_end.conformance --vectors DIR``: a vector's steps become micro-batches. The
 records between two watermarks are one, which also moves the watermark by a control row, and behind
 it comes one that fires by the new watermark. Where the vector restores a snapshot, the query is
-stopped and goes on from its checkpoint. Where windows go by the wall clock it is set by hand. What
-the pane log can run runs there, and with TRANSOM_LONG in the keyed layout too; the rest runs keyed.
+stopped and goes on from its checkpoint. Where the wall clock counts it is set by hand. What the
+pane log can run runs there, and with TRANSOM_LONG in the keyed layout too; the rest runs keyed.
 Sessions with records behind the watermark take one record a batch in the pane log, since within a
 batch its rows have no order.
 """
@@ -13,124 +13,32 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import transom
-from tests.end_to_end import clock_vectors, vectors
-from tests.end_to_end.clocked import START
+from tests.end_to_end import vectors
 from tests.end_to_end.queries import Outcome, outcome_of, run_stream
 from tests.end_to_end.streams import LONG
-from tests.end_to_end.vectors import FAR_MS, LAST_MS, UnsupportedError, Vector
+from tests.end_to_end.vector_steps import (
+    SCHEMA,
+    base_of,
+    ends_by_draining,
+    has_records_behind,
+    millis,
+    on_clock,
+    runs_of,
+)
+from tests.end_to_end.vectors import FAR_MS, UnsupportedError, Vector
 from tests.end_to_end.wall_clock import run_on_clock
 from transom.spec import Layout
 from transom.time_policies import Time
-
-Batch = list[tuple[Any, ...]]
-
-SCHEMA = (
-    "control boolean, key string, name string, value long, time timestamp, "
-    "gap interval day to second, windows array<struct<start timestamp, end timestamp>>, "
-    "car struct<speed long, distance double, time long>"
-)
-EPOCH = datetime(1970, 1, 1)
-# A watermark of 0 means none, so a vector's times are moved up, by whole windows.
-BASE_MS = (START - EPOCH) // timedelta(milliseconds=1)
-
-
-@dataclass
-class Run:
-    """The batches between two restarts."""
-
-    batches: list[Batch] = field(default_factory=list)
-
-
-def base_of(vector: Vector) -> int:
-    """By how much the vector's times are moved: whole windows, and intervals, of every length."""
-    trigger = vector["trigger"].get("nested", vector["trigger"])
-    lengths = [
-        settings[name]
-        for settings in (vector["windows"], trigger)
-        for name in ("size_ms", "slide_ms", "max_size_ms", "interval_ms")
-        if name in settings
-    ]
-    period = math.lcm(*lengths)
-    return (-(-BASE_MS // period) - vectors.first_ms(vector) // period) * period
-
-
-def instant(ms: int) -> datetime:
-    """Milliseconds as the session's own time, which is UTC."""
-    return EPOCH + timedelta(milliseconds=ms)
-
-
-def millis(time: datetime) -> int:
-    """The other way round."""
-    return (time - EPOCH) // timedelta(milliseconds=1)
-
-
-def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[Run]:
-    """The vector's steps as batches."""
-    runs = [Run()]
-    records: Batch = []
-    reached = 0
-    ends = ends_by_draining(vector)
-
-    def control(ms: int) -> tuple[Any, ...]:
-        return (True, None, None, None, instant(ms + FAR_MS), None, None, None)
-
-    def flush(watermark: int | None) -> None:
-        nonlocal reached
-        moved = [] if watermark is None else [control(watermark)]
-        if records or moved:
-            runs[-1].batches.append([*records, *moved])
-            records.clear()
-        if watermark is not None:
-            reached = watermark
-            # Its rows move nothing, but it fires by the watermark that has just been reached.
-            runs[-1].batches.append([control(reached)])
-
-    for step in vector["steps"]:
-        if step["op"] == "element":
-            name, value, car = vectors.columns_of(step["value"])
-            time = None if step["ts"] is None else instant(base + step["ts"])
-            gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
-            listed = [(instant(base + a), instant(base + b)) for a, b in step.get("windows", [])]
-            records.append((False, vectors.key_of(step), name, value, time, gap, listed, car))
-            if one_by_one:
-                flush(None)
-        elif step["op"] == "watermark" and not (ends and step["ts"] == LAST_MS):
-            # Flink's says that nothing at it will come, Spark's that nothing before it will.
-            flush(base + min(step["ts"], FAR_MS) + 1)
-        elif step["op"] == "snapshot_restore":
-            flush(None)
-            runs.append(Run())
-    flush(None)
-    return runs
-
-
-def ends_by_draining(vector: Vector) -> bool:
-    """Whether the query has to end for the vector's last results to come."""
-    return bool(vector["trigger"]["type"] == "end_of_stream")
-
-
-def has_records_behind(vector: Vector) -> bool:
-    """Whether sessions get a record at or behind the watermark, so that its place counts."""
-    watermark = -LAST_MS
-    for step in vector["steps"]:
-        if step["op"] == "watermark":
-            watermark = step["ts"]
-        elif step["op"] == "element" and (step["ts"] or 0) <= watermark:
-            return bool(vector["windows"]["type"] == "session")
-    return False
 
 
 def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
@@ -212,16 +120,16 @@ def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
     one_by_one = layout == "panes" and has_records_behind(vector)
     pipeline = query(vector, layout)
     with tempfile.TemporaryDirectory() as folder:
-        if vectors.is_on_clock(vector):
+        if vectors.needs_clock(vector):
             outcomes = [
                 outcome_of(dict(enumerate(given)))
-                for steps in clock_vectors.steps_of(vector, base - BASE_MS)
+                for steps in on_clock(vector, base)
                 for given in [run_on_clock(spark, pipeline, SCHEMA, steps, folder=Path(folder))]
             ]
         else:
             outcomes = [
-                run_stream(spark, pipeline, SCHEMA, run.batches, checkpoint=Path(folder))
-                for run in runs_of(vector, base, one_by_one=one_by_one)
+                run_stream(spark, pipeline, SCHEMA, batches, checkpoint=Path(folder))
+                for batches in runs_of(vector, base, one_by_one=one_by_one)
             ]
     want, want_late = expected(vector)
     have, have_late = got(vector, outcomes, base)

@@ -122,6 +122,11 @@ def is_on_clock(vector: Vector) -> bool:
     return bool(vector["windows"].get("time") == "processing")
 
 
+def needs_clock(vector: Vector) -> bool:
+    """Whether the windows go by the wall clock, or what fires them does."""
+    return is_on_clock(vector) or vector["trigger"]["type"] == "early_late"
+
+
 def has_time(vector: Vector) -> bool:
     """Whether the windows or the trigger go by the time of records."""
     return not vector["windows"]["type"].startswith("count_")
@@ -182,6 +187,12 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
         return transom.AfterClock()
     if kind == "continuous_processing_time":
         return transom.Every(milliseconds(trigger["interval_ms"]), clock="processing")
+    if kind == "early_late":
+        early = transom.Every(
+            milliseconds(trigger["early_every_ms"]), clock="processing", aligned=False
+        )
+        late = transom.AfterCount(1) if trigger["late"] == "every_element" else None
+        return transom.AfterWatermark(early=early, late=late)
     if kind == "delta":
         return transom.AfterDelta(_difference(trigger), threshold=trigger["threshold"])
     if kind == "fire_on_element":
