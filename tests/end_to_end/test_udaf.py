@@ -132,6 +132,15 @@ def test_over_a_static_dataframe_accumulators_are_made_before_rows_move(
     assert max(row["u"]["adds"] for row in results) <= 8 < max(len(row["all"]) for row in results)
 
 
+def test_of_all_rows_each_task_makes_a_part(spark: SparkSession) -> None:
+    rows = spark.range(0, 600, 1, 3).select(
+        F.timestamp_seconds(F.col("id") % 7).alias("at"), F.col("id").cast("int").alias("value")
+    )
+    (row,) = transom.stream(rows, time="at").window_all(TEN).agg(listed().alias("u")).collect()
+    assert row["u"]["held"] == list(range(600))
+    assert row["u"]["adds"] == 3
+
+
 def test_one_that_raises_ends_the_query_and_is_named(spark: SparkSession) -> None:
     class Failing(type(listing())):  # type: ignore[misc]
         def add(self, *_: Any) -> Any:
