@@ -2,7 +2,6 @@ package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.unsafe.Platform
 
 import transom.engine.Grid
 import transom.engine.keyed.Arrival
@@ -27,42 +26,6 @@ trait Arriving {
 
   /** Tells the engine where the record belongs. */
   def tell(arrival: Arrival): Unit
-}
-
-/** Reads rows. */
-final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
-  override val record = new UnsafeRow(stage.record.length)
-  override val row = new UnsafeRow(stage.row.length)
-  private val placing = new Placing(stage.settings.window)
-  private var chunk = Array.emptyByteArray
-  private var position = 0
-
-  override def open(exchanged: InternalRow): Unit = {
-    chunk = exchanged.getBinary(Exchanged.Payload)
-    position = 0
-  }
-
-  override def next(): Boolean =
-    if (position == chunk.length) false
-    else {
-      val at = UnsafeRows.ArrayOffset + position
-      val keyLength = Platform.getInt(chunk, at)
-      val recordLength = Platform.getInt(chunk, at + 4)
-      val rowLength = Platform.getInt(chunk, at + 8)
-      position += RowChunk.HeaderSize
-      key.set(chunk, position, keyLength)
-      position += keyLength
-      record.pointTo(chunk, UnsafeRows.ArrayOffset + position, recordLength)
-      position += recordLength
-      row.pointTo(chunk, UnsafeRows.ArrayOffset + position, rowLength)
-      position += rowLength
-      true
-    }
-
-  override def tell(arrival: Arrival): Unit = {
-    arrival.time = rows.timeOf(record)
-    placing.read(record, arrival)
-  }
 }
 
 /** Reads accumulators: of the rows that a key has in a pane, or of one row that may be late. */

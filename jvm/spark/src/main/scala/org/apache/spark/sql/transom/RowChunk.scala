@@ -2,8 +2,11 @@ package org.apache.spark.sql.transom
 
 import java.util.Arrays
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
+import transom.engine.keyed.Arrival
 import transom.engine.log.Slice
 
 /** Rows of a key group on their way through the exchange, in the order in which they came.
@@ -51,6 +54,42 @@ final class RowChunk {
     // One large row must not hold its room for good.
     if (held.length > RowChunk.Most) held = Array.emptyByteArray
     bytes
+  }
+}
+
+/** Reads rows from their chunks. */
+final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
+  override val record = new UnsafeRow(stage.record.length)
+  override val row = new UnsafeRow(stage.row.length)
+  private val placing = new Placing(stage.settings.window)
+  private var chunk = Array.emptyByteArray
+  private var position = 0
+
+  override def open(exchanged: InternalRow): Unit = {
+    chunk = exchanged.getBinary(Exchanged.Payload)
+    position = 0
+  }
+
+  override def next(): Boolean =
+    if (position == chunk.length) false
+    else {
+      val at = UnsafeRows.ArrayOffset + position
+      val keyLength = Platform.getInt(chunk, at)
+      val recordLength = Platform.getInt(chunk, at + 4)
+      val rowLength = Platform.getInt(chunk, at + 8)
+      position += RowChunk.HeaderSize
+      key.set(chunk, position, keyLength)
+      position += keyLength
+      record.pointTo(chunk, UnsafeRows.ArrayOffset + position, recordLength)
+      position += recordLength
+      row.pointTo(chunk, UnsafeRows.ArrayOffset + position, rowLength)
+      position += rowLength
+      true
+    }
+
+  override def tell(arrival: Arrival): Unit = {
+    arrival.time = rows.timeOf(record)
+    placing.read(record, arrival)
   }
 }
 
