@@ -58,9 +58,9 @@ def results(outcome: Outcome) -> Counter[str]:
 
 
 def late(outcome: Outcome) -> Counter[str]:
+    names = ("row", "reason", "time", "watermark")
     return Counter(
-        repr((row["row"], row["reason"], sorted(row["missed_windows"]), row["watermark"]))
-        for row in outcome.late
+        repr(([row[name] for name in names], sorted(row["missed_windows"]))) for row in outcome.late
     )
 
 
