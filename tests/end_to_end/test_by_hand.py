@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.queries.shapes import SHAPES, Query
+from benchmarks.peers import by_hand, spark_queries
+from benchmarks.queries.catalogue import QUERIES, Query
 from tests.end_to_end.clocked import START
 from tests.end_to_end.queries import Batch, run_stream
 from tests.end_to_end.streams import LONG
@@ -26,15 +28,14 @@ def test_sessions_with_early_results_are_those_of_a_processor(spark: SparkSessio
     ]
     batches: list[Batch] = [rows[n : n + 250] for n in range(0, len(rows), 250)]
 
-    def results(query: Query) -> Counter[tuple[Any, ...]]:
+    def results(render: Callable[[DataFrame, Query], DataFrame]) -> Counter[tuple[Any, ...]]:
         def pipeline(rows: DataFrame) -> DataFrame:
-            result = query(rows.withWatermark("ts", "3 seconds"))
+            result = render(rows.withWatermark("ts", "3 seconds"), QUERIES["session-early"])
             return result.select("k", "window.start", "window.end", "n", "s")
 
         outcome = run_stream(spark, pipeline, "k long, ts timestamp, v double", batches)
         return Counter(tuple(row) for row in outcome.results)
 
-    shape = SHAPES["session-early"]
-    ours = results(shape.ours)
-    assert ours == results(shape.theirs)
+    ours = results(spark_queries.with_transom)
+    assert ours == results(by_hand.with_state)
     assert ours.total() > 100
