@@ -28,6 +28,8 @@ FLINK_VERSION := 2.3.0
 FLINK_VENV := .venv-flink
 FLINK_READY := $(FLINK_VENV)/.ready-$(FLINK_VERSION)
 CORES ?= 2
+# What Nexmark's events are read from: parquet or kafka.
+SOURCE ?= parquet
 
 VECTORS ?= tests/conformance
 LEVEL ?= all
@@ -46,7 +48,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
-  spec-check conformance link-check demo bench bench-peers bench-engine bench-open-keys \
+  spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine bench-open-keys \
   bench-latency bench-compare bench-report docs pictures check check-long clean
 
 help: ## Show this list
@@ -100,6 +102,9 @@ bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 
 bench-peers: $(READY) $(JAR) $(FLINK_READY) ## Time us and all peers, Flink too [QUERY=a,b] [PEER=x,y] [CORES=1,2]
 	$(BIN)/python -m benchmarks.peers --query "$(QUERY)" --peer "$(PEER)" --cores "$(CORES)"
+
+bench-nexmark: $(READY) $(JAR) $(FLINK_READY) ## Time Nexmark's queries [QUERY=q5,q7] [SOURCE=parquet|kafka] [PEER=x,y]
+	$(BIN)/python -m benchmarks.nexmark --query "$(QUERY)" --source "$(SOURCE)" --peer "$(PEER)"
 
 bench-engine: $(READY) ## Time the engine alone, window shape by window shape [LOOPS=pattern]
 	@mkdir -p build

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 
 from benchmarks.nexmark import kafka
 from benchmarks.nexmark.data import FILES_PER_BATCH, KINDS
-from benchmarks.nexmark.once import session
 from benchmarks.nexmark.sources import as_json, topic
+from benchmarks.peers.spark_once import session
 
 
 def make_topics(spark: SparkSession, brokers: str) -> None:

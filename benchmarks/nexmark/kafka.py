@@ -36,6 +36,11 @@ def connector_jars() -> list[Path]:
     return _jars("connector")
 
 
+def flink_jars() -> list[Path]:
+    """What Flink needs to read its topics."""
+    return _jars("flink")
+
+
 def _jars(name: str) -> list[Path]:
     folder = JARS / name
     if not folder.exists():

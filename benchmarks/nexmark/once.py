@@ -9,24 +9,10 @@ import json
 import time
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
-import transom
 from benchmarks.nexmark import kafka, sources
 from benchmarks.nexmark.data import rows
 from benchmarks.nexmark.queries import QUERIES
-from benchmarks.peers.spark_once import SETTINGS, run
-
-
-def session(cores: int = 2, jars: list[Path] | None = None) -> SparkSession:
-    """Start Spark, with the settings that all benchmarks have, and more jars."""
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("transom Nexmark")
-    for name, value in SETTINGS.items():
-        builder = builder.config(name, value)
-    builder = builder.config("spark.sql.shuffle.partitions", cores)
-    if jars:
-        builder = builder.config("spark.jars", ",".join(map(str, jars)))
-    return transom.configure(builder).getOrCreate()
+from benchmarks.peers.spark_once import run, session
 
 
 def main() -> None:
@@ -37,15 +23,14 @@ def main() -> None:
     parser.add_argument("input", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--brokers")
-    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     query = QUERIES[given.name]
     if given.brokers is None:
-        spark = session(given.cores)
+        spark = session()
         streams = [sources.from_files(spark, given.input, kind) for kind in query.kinds]
     else:
-        spark = session(given.cores, kafka.connector_jars())
+        spark = session(jars=kafka.connector_jars())
         streams = [
             sources.from_kafka(spark, given.brokers, kind, rows(given.input, kind))
             for kind in query.kinds

@@ -49,7 +49,8 @@ def line(measurement: Measurement) -> str:
     return f"{name} {median:.1f} s ({spread}), {speed:,.0f} rows/s, {memory:,.0f} MiB"
 
 
-def _chosen(given: str, known: Iterable[str]) -> list[str]:
+def chosen(given: str, known: Iterable[str]) -> list[str]:
+    """What the command line names, or all."""
     names = [name for name in given.split(",") if name]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"there is no {', '.join(unknown)}, but {', '.join(known)}")
@@ -63,7 +64,7 @@ def main() -> None:
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
     parser.add_argument("--cores", default=str(CORES), help="cores that each may use; 1,2 for both")
     given = parser.parse_args()
-    queries, peers = _chosen(given.query, QUERIES), _chosen(given.peer, PEERS)
+    queries, peers = chosen(given.query, QUERIES), chosen(given.peer, PEERS)
     record = Record.begin()
     clear()
     for cores in map(int, given.cores.split(",")):

@@ -24,7 +24,7 @@ def main() -> None:
     tables = StreamTableEnvironment.create(env)
     schema = (
         Schema.new_builder()
-        .column("k", job["key"])
+        .column("k", job["reads"]["k"])
         .column("ts", "BIGINT")
         .column("v", "DOUBLE")
         .column_by_expression("at", "TO_TIMESTAMP_LTZ(ts / 1000, 3)")

@@ -12,6 +12,7 @@ from pyflink.table import DataTypes
 
 CHECKPOINT_SECONDS = 10
 MANAGED_MEMORY = "1600m"
+TYPES = {"BIGINT": DataTypes.BIGINT, "DOUBLE": DataTypes.DOUBLE, "STRING": DataTypes.STRING}
 
 
 def environment(job: dict[str, Any]) -> StreamExecutionEnvironment:
@@ -45,9 +46,9 @@ def events(env: StreamExecutionEnvironment, job: dict[str, Any]) -> DataStream:
     each = job["files_per_batch"]
     batches = [files[first : first + each] for first in range(0, len(files), each)]
     if job["cores"] >= each:
-        return _one_after_another(env, job["key"], batches)
+        return _one_after_another(env, job["reads"], batches)
     logs = [
-        _one_after_another(env, job["key"], [[batch[number]] for batch in batches])
+        _one_after_another(env, job["reads"], [[batch[number]] for batch in batches])
         for number in range(each)
     ]
     return logs[0].union(*logs[1:])
@@ -62,15 +63,9 @@ def sink(job: dict[str, Any]) -> str:
 
 
 def _one_after_another(
-    env: StreamExecutionEnvironment, key: str, batches: list[list[str]]
+    env: StreamExecutionEnvironment, reads: dict[str, str], batches: list[list[str]]
 ) -> DataStream:
-    row = DataTypes.ROW(
-        [
-            DataTypes.FIELD("k", DataTypes.STRING() if key == "STRING" else DataTypes.BIGINT()),
-            DataTypes.FIELD("ts", DataTypes.BIGINT()),
-            DataTypes.FIELD("v", DataTypes.DOUBLE()),
-        ]
-    )
+    row = DataTypes.ROW([DataTypes.FIELD(name, TYPES[type_]()) for name, type_ in reads.items()])
     parquet = ParquetColumnarRowInputFormat(row, is_utc_timestamp=True)
     # The default cuts files every 32 MiB.
     whole = FileEnumeratorProvider.default_non_splittable_file_enumerator()

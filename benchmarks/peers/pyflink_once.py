@@ -79,7 +79,7 @@ def main() -> None:
     job: dict[str, Any] = json.loads(sys.argv[1])
     env = environment(job)
     tables = StreamTableEnvironment.create(env)
-    key = Types.STRING() if job["key"] == "STRING" else Types.LONG()
+    key = Types.STRING() if job["reads"]["k"] == "STRING" else Types.LONG()
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(WATERMARK_DELAY)
     # Python gets its rows from a table: it cannot read Flink's own.
     rows = tables.to_data_stream(tables.from_data_stream(events(env, job)))
@@ -97,7 +97,9 @@ def main() -> None:
             ),
         )
     )
-    tables.execute_sql(f"CREATE TABLE results ({COLUMNS.format(key=job['key'])}) {sink(job)}")
+    tables.execute_sql(
+        f"CREATE TABLE results ({COLUMNS.format(key=job['reads']['k'])}) {sink(job)}"
+    )
     started = time.perf_counter()
     tables.from_data_stream(results).execute_insert("results").wait()
     print(json.dumps({"seconds": time.perf_counter() - started, "figures": {}}))

@@ -8,6 +8,7 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -38,12 +39,14 @@ PEERS = {
 }
 
 
-def session(cores: int = 2) -> SparkSession:
-    """Start Spark, with the same settings for all."""
+def session(cores: int = 2, jars: Sequence[Path] = ()) -> SparkSession:
+    """Start Spark, with the same settings for all, and more jars."""
     builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.shuffle.partitions", cores)
+    if jars:
+        builder = builder.config("spark.jars", ",".join(map(str, jars)))
     return transom.configure(builder).getOrCreate()
 
 

@@ -88,7 +88,7 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "files_per_batch": FILES_PER_BATCH,
             "write": job.write,
             "backend": backend,
-            "key": flink_sql.key_type(job.query),
+            "reads": {"k": flink_sql.key_type(job.query), "ts": "BIGINT", "v": "DOUBLE"},
             "columns": flink_sql.columns(job.query),
             "select": flink_sql.select(job.query),
             "window": job.query.parameters,

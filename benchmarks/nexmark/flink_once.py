@@ -1,0 +1,85 @@
+"""Runs one query of Nexmark in Flink SQL once, in a process of its own; prints its time as JSON.
+
+``.venv-flink/bin/python -m benchmarks.nexmark.flink_once JOB``, where the job is JSON, made by
+`benchmarks.nexmark.peers`. It runs where PyFlink is and PySpark is not.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.table import Schema, StreamTableEnvironment
+
+from benchmarks.peers.flink_source import environment, events, sink
+
+# Flink's watermark W says that nothing at or before W is to come, Spark's that nothing before it.
+WATERMARK = "`at` - INTERVAL '4.001' SECOND(1, 3)"
+
+
+def from_files(
+    env: StreamExecutionEnvironment,
+    tables: StreamTableEnvironment,
+    job: dict[str, Any],
+    kind: str,
+    columns: dict[str, str],
+) -> None:
+    """Make a table of a kind of events, whose times are microseconds."""
+    schema = Schema.new_builder()
+    for name, type_ in columns.items():
+        schema = schema.column(name, type_)
+    schema = (
+        schema.column_by_expression("at", "TO_TIMESTAMP_LTZ(date_time / 1000, 3)")
+        .column_by_expression("clock", "PROCTIME()")
+        .watermark("at", WATERMARK)
+    )
+    read = job | {"input": str(Path(job["input"]) / kind), "reads": columns}
+    tables.create_temporary_view(kind, events(env, read), schema.build())
+
+
+def from_kafka(
+    tables: StreamTableEnvironment, job: dict[str, Any], kind: str, columns: dict[str, str]
+) -> None:
+    """Make a table of a topic, whose times are milliseconds; it ends where the topic ends now."""
+    named = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    options = {
+        "connector": "kafka",
+        "topic": job["topics"][kind],
+        "properties.bootstrap.servers": job["brokers"],
+        "scan.startup.mode": "earliest-offset",
+        "scan.bounded.mode": "latest-offset",
+        "format": "json",
+    }
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in options.items())
+    tables.execute_sql(
+        f"CREATE TABLE {kind} ({named}, `at` AS TO_TIMESTAMP_LTZ(date_time, 3), "
+        f"clock AS PROCTIME(), WATERMARK FOR `at` AS {WATERMARK}) WITH ({told})"
+    )
+
+
+def main() -> None:
+    """Run the job that the command line holds."""
+    job: dict[str, Any] = json.loads(sys.argv[1])
+    env = environment(job)
+    env.add_jars(*(Path(jar).as_uri() for jar in job["jars"]))
+    tables = StreamTableEnvironment.create(env)
+    for kind, columns in job["reads"].items():
+        if job["brokers"] is None:
+            from_files(env, tables, job, kind, columns)
+        else:
+            from_kafka(tables, job, kind, columns)
+    tables.execute_sql(f"CREATE TABLE results ({job['columns']}) {sink(job)}")
+    started = time.perf_counter()
+    running = tables.execute_sql(f"INSERT INTO results {job['select']}")
+    running.wait()
+    seconds = time.perf_counter() - started
+    client = running.get_job_client()
+    assert client is not None
+    alone = client.get_job_execution_result().result().get_net_runtime() / 1000
+    print(json.dumps({"seconds": seconds, "figures": {"job_seconds": alone}}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The peers that answer Nexmark's queries, and how each is started."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.nexmark import kafka
+from benchmarks.nexmark.data import FILES_PER_BATCH, KINDS
+from benchmarks.nexmark.flink_sql import STATEMENTS
+from benchmarks.nexmark.sources import topic
+from benchmarks.peers.compare import CORES
+from benchmarks.peers.table import FLINK_PYTHON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One query for one peer.
+
+    Attributes
+    ----------
+    name : str
+        Of the query.
+    input, work : Path
+        Where the events are, and where it may leave what it likes.
+    brokers : str or None
+        Where topics with the same events are, which are then read instead of the files.
+    write : bool
+        Results go to ``work/rows``, as Parquet, instead of nowhere.
+    """
+
+    name: str
+    input: Path
+    work: Path
+    brokers: str | None
+    write: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """One way to answer.
+
+    Attributes
+    ----------
+    command : callable
+        What runs a job and prints JSON: ``seconds``, and ``figures`` by name.
+    state : str
+        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+    cannot : dict
+        Why it does not answer a query, by the query's name.
+    """
+
+    command: Callable[[Job], list[str]]
+    state: str
+    cannot: dict[str, str]
+
+
+def _spark(peer: str, cannot: dict[str, str] | None = None) -> Peer:
+    def command(job: Job) -> list[str]:
+        module = [sys.executable, "-m", "benchmarks.nexmark.once", job.name, peer]
+        brokers = [] if job.brokers is None else ["--brokers", job.brokers]
+        write = ["--write"] if job.write else []
+        return [*module, str(job.input), str(job.work), *brokers, *write]
+
+    return Peer(command=command, state="checkpoint/state", cannot=cannot or {})
+
+
+def _flink(backend: str) -> Peer:
+    def command(job: Job) -> list[str]:
+        statement = STATEMENTS[job.name]
+        told = {
+            "input": str(job.input),
+            "work": str(job.work),
+            "brokers": job.brokers,
+            "topics": {kind: topic(kind) for kind in KINDS},
+            "jars": [] if job.brokers is None else [str(jar) for jar in kafka.flink_jars()],
+            "cores": CORES,
+            "files_per_batch": FILES_PER_BATCH,
+            "write": job.write,
+            "backend": backend,
+            "reads": statement.reads,
+            "columns": statement.columns,
+            "select": statement.select,
+        }
+        module = [str(FLINK_PYTHON), "-m", "benchmarks.nexmark.flink_once"]
+        return ["env", "JVM_ARGS=-Xmx4g", *module, json.dumps(told)]
+
+    return Peer(command=command, state="state", cannot={"q12": NO_END})
+
+
+NO_CLOCK = (
+    "Spark has no windows in processing time: those over current_timestamp() close only when rows "
+    "come after their end"
+)
+NO_END = "Flink fires no windows in processing time when its input ends: the last ones are lost"
+PEERS = {
+    "transom": _spark("transom"),
+    "native": _spark("native", cannot={"q12": NO_CLOCK}),
+    "flink-heap": _flink("hashmap"),
+    "flink-rocksdb": _flink("rocksdb"),
+}
