@@ -13,6 +13,7 @@ from benchmarks.nexmark.data import rows
 from benchmarks.nexmark.digest import digest
 from benchmarks.nexmark.peers import PEERS, Job
 from benchmarks.nexmark.queries import QUERIES
+from benchmarks.peers.compare import CORES
 from benchmarks.peers.processes import FailedError, Watched, run
 from benchmarks.record import Measurement, Run
 
@@ -74,7 +75,10 @@ def _checked(name: str, peer: str, settings: Settings) -> Measurement:
         query=name if settings.brokers is None else f"{name}-kafka",
         peer=peer,
         rows=sum(rows(settings.input, kind) for kind in query.kinds),
-        parameters={"source": "parquet" if settings.brokers is None else "kafka"},
+        parameters={
+            "source": "parquet" if settings.brokers is None else "kafka",
+            "cores": CORES,
+        },
     )
     if name in PEERS[peer].cannot:
         return replace(measurement, failed=PEERS[peer].cannot[name])
