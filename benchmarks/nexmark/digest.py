@@ -17,7 +17,7 @@ def digest(folder: Path, query: Query) -> tuple[int, str]:
     Rows and columns are taken in order. Times are instants, to the microsecond, whatever type they
     were written in. Of windows by the clock only the totals of each key count.
     """
-    files = [f for f in folder.iterdir() if f.is_file() and not f.name.startswith((".", "_"))]
+    files = [f for f in folder.glob("*") if f.is_file() and not f.name.startswith((".", "_"))]
     if not files:
         return 0, ""
     rows = pa.concat_tables(_instants(pq.ParquetFile(file).read()) for file in files)

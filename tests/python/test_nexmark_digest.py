@@ -53,6 +53,7 @@ def test_of_windows_by_the_clock_the_totals_count(tmp_path: Path) -> None:
 
 def test_no_results_are_none(tmp_path: Path) -> None:
     assert digested(tmp_path / "a", "q11") == (0, "")
+    assert digest(tmp_path / "never-written", QUERIES["q11"]) == (0, "")
 
 
 @pytest.mark.parametrize("name", QUERIES)
