@@ -133,7 +133,8 @@ def _timed(name: str, measurement: Measurement, settings: Settings) -> Measureme
     return replace(
         measurement,
         runs=(*measurement.runs, timed),
-        figures=measurement.figures | printed.get("figures", {}),
+        # Of its last run.
+        figures=printed["figures"],
     )
 
 

@@ -1,6 +1,7 @@
 """The peers, by name: what they are asked, and how each is started."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from benchmarks.queries.data import FILES_PER_BATCH
 
 # PyFlink needs libraries in versions that PySpark does not take.
 FLINK_PYTHON = Path(".venv-flink/bin/python")
+# Spark's heap; and Python's workers in processes of their own, not all in the one that waits.
+ENVIRONMENT = ("env", "JVM_ARGS=-Xmx4g", "_python_worker_execution_mode=process")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,13 @@ class Peer:
     has_results: bool = True
 
 
+def flink_version() -> str:
+    """The version of Flink that the peers have."""
+    asked = "from importlib.metadata import version; print(version('apache-flink'))"
+    command = [str(FLINK_PYTHON), "-c", asked]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def _spark(
     peer: str, takes: Callable[[Query], bool], *, share: int = 1, has_results: bool = True
 ) -> Peer:
@@ -94,7 +104,7 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "window": job.query.parameters,
         }
         python = [str(FLINK_PYTHON), "-m", f"benchmarks.peers.{module}"]
-        return ["env", "JVM_ARGS=-Xmx4g", *python, json.dumps(told)]
+        return [*ENVIRONMENT, *python, json.dumps(told)]
 
     takes = _in_flink if module == "flink_once" else _in_pyflink
     return Peer(takes=takes, command=command, share=share, state="state")
