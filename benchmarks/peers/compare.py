@@ -57,7 +57,11 @@ def compare(
 
     One that fails, or whose results are not those of transom, gets no times; the others go on.
     """
-    taking = [peer for peer in peers if PEERS[peer].takes(QUERIES[name])]
+    taking = [
+        peer
+        for peer in peers
+        if PEERS[peer].takes(QUERIES[name]) and settings.cores >= PEERS[peer].least_cores
+    ]
     expected: dict[int, tuple[int, str]] = {}
     measured = {}
     for peer in taking:

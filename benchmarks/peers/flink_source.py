@@ -39,19 +39,13 @@ def events(env: StreamExecutionEnvironment, job: dict[str, Any]) -> DataStream:
 
     Flink takes files in any order, and with two readers two at once, which would make rows late.
     The files of a batch hold its rows in turn, so they are read side by side, each by a reader of
-    its own; the next ones come when both have ended. Where there is but one reader, each file of a
-    batch has a source of its own.
+    its own; the next ones come when both have ended. With fewer readers than files a batch, rows
+    would be late: one log would be read before the other.
     """
     files = sorted(str(file) for file in Path(job["input"]).glob("*.parquet"))
     each = job["files_per_batch"]
     batches = [files[first : first + each] for first in range(0, len(files), each)]
-    if job["cores"] >= each:
-        return _one_after_another(env, job["reads"], batches)
-    logs = [
-        _one_after_another(env, job["reads"], [[batch[number]] for batch in batches])
-        for number in range(each)
-    ]
-    return logs[0].union(*logs[1:])
+    return _one_after_another(env, job["reads"], batches)
 
 
 def sink(job: dict[str, Any]) -> str:

@@ -60,6 +60,8 @@ class Peer:
         It gets one row in so many, and rows a second are compared.
     state : str or None
         Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+    least_cores : int
+        With fewer it cannot run.
     has_results : bool
         Whether it computes what was asked.
     """
@@ -68,6 +70,7 @@ class Peer:
     command: Callable[[Job], list[str]]
     share: int = 1
     state: str | None = "checkpoint/state"
+    least_cores: int = 1
     has_results: bool = True
 
 
@@ -107,7 +110,9 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
         return [*ENVIRONMENT, *python, json.dumps(told)]
 
     takes = _in_flink if module == "flink_once" else _in_pyflink
-    return Peer(takes=takes, command=command, share=share, state="state")
+    return Peer(
+        takes=takes, command=command, share=share, state="state", least_cores=FILES_PER_BATCH
+    )
 
 
 def _plain(query: Query) -> bool:
