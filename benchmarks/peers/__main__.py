@@ -24,13 +24,14 @@ from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
 
 
-def settings(cores: int = CORES) -> Settings:
+def settings(cores: int = CORES, files_per_batch: int = 2) -> Settings:
     """What the environment says."""
     return Settings(
         rows=int(os.environ.get("BENCH_ROWS", "10_000_000")),
         repeats=int(os.environ.get("BENCH_REPEATS", "3")),
         limit=float(os.environ.get("BENCH_LIMIT", "900")),
         cores=cores,
+        files_per_batch=files_per_batch,
     )
 
 

@@ -36,12 +36,15 @@ class Settings:
         Seconds after which a run is given up.
     cores : int
         Cores that each peer may use.
+    files_per_batch : int
+        In how many files a batch of rows is.
     """
 
     rows: int
     repeats: int
     limit: float
     cores: int
+    files_per_batch: int
 
 
 def clear() -> None:
@@ -84,7 +87,7 @@ def _checked(
     measurement = Measurement(
         query=name if settings.cores == CORES else f"{name}-{settings.cores}-core",
         peer=peer,
-        rows=query.input(rows).size,
+        rows=query.input(rows, settings.files_per_batch).size,
         parameters=query.parameters | {"cores": settings.cores},
     )
     if not PEERS[peer].has_results:
@@ -152,8 +155,16 @@ def _run(
     *,
     write: bool,
 ) -> dict[str, Any]:
-    folder = QUERIES[name].input(rows).make(BUILD).absolute()
-    job = Job(name=name, input=folder, work=work, cores=settings.cores, write=write)
+    files = settings.files_per_batch
+    folder = QUERIES[name].input(rows, files).make(BUILD).absolute()
+    job = Job(
+        name=name,
+        input=folder,
+        work=work,
+        files_per_batch=files,
+        cores=settings.cores,
+        write=write,
+    )
     printed = run(PEERS[peer].command(job), settings.limit, work, watched)
     outcome: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return outcome

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 import transom
 from benchmarks.peers import by_hand, spark_queries
 from benchmarks.queries.catalogue import QUERIES, Query
-from benchmarks.queries.data import FILES_PER_BATCH, SMALL_BATCH_ROWS
+from benchmarks.queries.data import SMALL_BATCH_ROWS
 
 WATERMARK_DELAY = "5 seconds"
 SETTINGS = {
@@ -50,9 +50,7 @@ def session(cores: int = 2, jars: Sequence[Path] = ()) -> SparkSession:
     return transom.configure(builder).getOrCreate()
 
 
-def source(
-    spark: SparkSession, folder: Path, files: int = FILES_PER_BATCH, key: str = "long"
-) -> DataFrame:
+def source(spark: SparkSession, folder: Path, files: int, key: str = "long") -> DataFrame:
     """Read the files as a stream, so many a batch."""
     rows = (
         spark.readStream.schema(f"k {key}, ts timestamp, v double")
@@ -97,6 +95,7 @@ def main() -> None:
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("input", type=Path)
     parser.add_argument("work", type=Path)
+    parser.add_argument("--files", type=int, required=True, help="files of a batch")
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
@@ -106,7 +105,7 @@ def main() -> None:
     if given.peer == "batch":
         rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(given.input))
     else:
-        rows = source(spark, given.input, key=key)
+        rows = source(spark, given.input, given.files, key)
     result = PEERS[given.peer](rows, query)
     write = given.work / "rows" if given.write else None
     if write is not None:

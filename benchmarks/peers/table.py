@@ -10,7 +10,6 @@ from pathlib import Path
 import transom
 from benchmarks.peers import flink_sql
 from benchmarks.queries.catalogue import QUERIES, TOTALS, Query
-from benchmarks.queries.data import FILES_PER_BATCH
 
 # PyFlink needs libraries in versions that PySpark does not take.
 FLINK_PYTHON = Path(".venv-flink/bin/python")
@@ -28,6 +27,8 @@ class Job:
         Of the query.
     input, work : Path
         Where its rows are, and where it may leave what it likes.
+    files_per_batch : int
+        In how many of the files each batch of rows is.
     cores : int
         Cores it may use.
     write : bool
@@ -37,6 +38,7 @@ class Job:
     name: str
     input: Path
     work: Path
+    files_per_batch: int
     cores: int
     write: bool
 
@@ -86,7 +88,8 @@ def _spark(
 ) -> Peer:
     def command(job: Job) -> list[str]:
         module = [sys.executable, "-m", "benchmarks.peers.spark_once", job.name, peer]
-        options = ["--cores", str(job.cores), *(["--write"] if job.write else [])]
+        options = ["--files", str(job.files_per_batch), "--cores", str(job.cores)]
+        options += ["--write"] if job.write else []
         return [*module, str(job.input), str(job.work), *options]
 
     return Peer(takes=takes, command=command, share=share, has_results=has_results)
@@ -98,7 +101,7 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "input": str(job.input),
             "work": str(job.work),
             "cores": job.cores,
-            "files_per_batch": FILES_PER_BATCH,
+            "files_per_batch": job.files_per_batch,
             "write": job.write,
             "backend": backend,
             "reads": {"k": flink_sql.key_type(job.query), "ts": "BIGINT", "v": "DOUBLE"},
@@ -110,9 +113,8 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
         return [*ENVIRONMENT, *python, json.dumps(told)]
 
     takes = _in_flink if module == "flink_once" else _in_pyflink
-    return Peer(
-        takes=takes, command=command, share=share, state="state", least_cores=FILES_PER_BATCH
-    )
+    # One for each file of a batch: its readers keep the order of rows, see flink_source.
+    return Peer(takes=takes, command=command, share=share, state="state", least_cores=2)
 
 
 def _plain(query: Query) -> bool:

@@ -41,7 +41,9 @@ def main() -> None:
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
     for name in names:
-        sides = compare(name, [compared[name], "transom"], settings(), lambda _: None)
+        sides = compare(
+            name, [compared[name], "transom"], settings(files_per_batch=1), lambda _: None
+        )
         for measurement in sides.values():
             if measurement.failed is not None:
                 raise SystemExit(f"{name}: {measurement.peer} failed, {measurement.failed}")

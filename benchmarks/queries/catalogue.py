@@ -49,7 +49,7 @@ class Query:
     shape: str | None = None
     bench: str | None = None
 
-    def input(self, rows: int) -> Input:
+    def input(self, rows: int, files_per_batch: int) -> Input:
         """The input that it is put to, of so many rows."""
         return Input(
             rows=rows,
@@ -58,6 +58,7 @@ class Query:
             skewed=self.skewed,
             late=self.late_rows,
             small_batches=self.small_batches,
+            files_per_batch=files_per_batch,
         )
 
     @property

@@ -13,8 +13,6 @@ import pyarrow.parquet as pq
 
 SEED = 20_240_229
 BATCHES = 5
-# A batch is two files, a row to each in turn: as a log of two partitions would hold them.
-FILES_PER_BATCH = 2
 MICROS_PER_EVENT = 50  # 20,000 events a second
 # Flink's event time has milliseconds, so the events have no more.
 RESOLUTION_MICROS = 1_000
@@ -51,6 +49,8 @@ class Input:
         One row in a hundred is an hour late, from the third batch on.
     small_batches : bool
         The first batch has a row for each key, the others have 1,000 rows each; `rows` is not used.
+    files_per_batch : int
+        The files of a batch have its rows in turn, as a log of so many partitions would.
     """
 
     rows: int
@@ -59,6 +59,7 @@ class Input:
     skewed: bool = False
     late: bool = False
     small_batches: bool = False
+    files_per_batch: int = 1
 
     @property
     def size(self) -> int:
@@ -72,8 +73,8 @@ class Input:
         kinds = [
             kind for kind in ("long_keys", "skewed", "late", "small_batches") if getattr(self, kind)
         ]
-        rows = f"{self.size}-rows-in-pairs"
-        name = "-".join([rows, f"{self.keys}-keys", *kinds, f"seed-{SEED}"])
+        sizes = [f"{self.size}-rows", f"{self.files_per_batch}-files-a-batch", f"{self.keys}-keys"]
+        name = "-".join([*sizes, *kinds, f"seed-{SEED}"])
         folder = parent / name
         if folder.exists():
             return folder
@@ -82,9 +83,9 @@ class Input:
         unfinished.mkdir(parents=True)
         number = 0
         for batch in self._batches():
-            for first in range(FILES_PER_BATCH):
+            for first in range(self.files_per_batch):
                 file = unfinished / f"part-{number:03}.parquet"
-                pq.write_table(batch.take(np.arange(first, len(batch), FILES_PER_BATCH)), file)
+                pq.write_table(batch.take(np.arange(first, len(batch), self.files_per_batch)), file)
                 # The file source takes files in the order of their times.
                 os.utime(file, (1_700_000_000 + number,) * 2)
                 number += 1

@@ -78,7 +78,7 @@ def _read(folder: Path) -> list[pa.Table]:
 def test_files_of_a_batch_hold_its_rows_in_turn_and_the_last_row_closes_all(
     tmp_path: Path,
 ) -> None:
-    parts = _read(Input(rows=1_000, keys=10).make(tmp_path))
+    parts = _read(Input(files_per_batch=2, rows=1_000, keys=10).make(tmp_path))
     assert [len(part) for part in parts] == [100] * 8 + [101, 100]
     times = np.concatenate([part["ts"].cast(pa.int64()).to_numpy() for part in parts])
     keys = np.concatenate([part["k"].to_numpy() for part in parts])
@@ -88,14 +88,18 @@ def test_files_of_a_batch_hold_its_rows_in_turn_and_the_last_row_closes_all(
 
 
 def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
-    late = pa.concat_tables(_read(Input(rows=10_000, keys=10, late=True).make(tmp_path)))
+    late = pa.concat_tables(
+        _read(Input(files_per_batch=2, rows=10_000, keys=10, late=True).make(tmp_path))
+    )
     times = late["ts"].cast(pa.int64()).to_numpy()
     assert 0 < np.count_nonzero(times < np.median(times) - 1_000_000) < 100
-    skewed = pa.concat_tables(_read(Input(rows=1_000, keys=10, skewed=True).make(tmp_path)))
+    skewed = pa.concat_tables(
+        _read(Input(files_per_batch=2, rows=1_000, keys=10, skewed=True).make(tmp_path))
+    )
     assert np.count_nonzero(skewed["k"].to_numpy() == 0) > 500
-    long_keys = _read(Input(rows=10, keys=10, long_keys=True).make(tmp_path))
+    long_keys = _read(Input(files_per_batch=2, rows=10, keys=10, long_keys=True).make(tmp_path))
     assert {len(key.as_py()) for part in long_keys for key in part["k"]} == {64}
-    small = _read(Input(rows=1, keys=5_000, small_batches=True).make(tmp_path))
+    small = _read(Input(files_per_batch=2, rows=1, keys=5_000, small_batches=True).make(tmp_path))
     assert [len(part) for part in small[:4]] == [2_500, 2_500, *[SMALL_BATCH_ROWS // 2] * 2]
 
 
