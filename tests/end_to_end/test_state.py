@@ -109,6 +109,23 @@ def test_by_the_wall_clock_it_goes_with_its_window_too(spark: SparkSession, tmp_
     assert state_rows(spark, tmp_path, "keys", operator=1) == []
 
 
+def test_a_stage_behind_it_closes_by_the_same_watermark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def count(rows: pa.Table, context: transom.Context) -> pa.Table:
+        context.window_state["calls"] = (context.window_state["calls"] or 0) + 1
+        return pa.table({"n": [rows.num_rows], "calls": [context.window_state["calls"]]})
+
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        counts = stream.window(TEN).apply(count, "n int, calls int", window_state="calls int")
+        minutes = transom.stream(counts, time="window").window(transom.Tumbling(size="1 minute"))
+        return minutes.agg(F.sum("n").alias("n"), F.max("calls").alias("calls"))
+
+    steps: list[Step] = [[("a", 1, 1), ("b", 2, 2), ("a", 11, 3), ("a", 61, 4)], 70, 71]
+    outcome = run_clocked(spark, pipeline, steps, checkpoint=tmp_path)
+    assert [(bounds(row), row["n"], row["calls"]) for row in outcome.results] == [((0, 60), 3, 1)]
+
+
 def test_a_static_dataframe_gives_what_a_stream_gives(spark: SparkSession) -> None:
     stream = transom.stream(at_rest(spark, STEPS), time="time")
     count = F.count("*")
