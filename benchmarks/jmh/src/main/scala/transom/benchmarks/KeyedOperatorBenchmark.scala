@@ -95,4 +95,5 @@ private object Discarded extends Results[java.lang.Long, LongSum] {
   override def fired(window: FiredWindow, sum: LongSum): Unit = ()
   override def firedRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
   override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+  override def over(window: FiredWindow): Unit = ()
 }
