@@ -1,6 +1,7 @@
 """The hash of a result, which must be the same whoever computed it."""
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,23 +19,34 @@ def digest(folder: Path) -> tuple[int, str]:
     The rows are taken in order of key, window and count. Bounds of windows are instants, to the
     microsecond, whatever type they were written in.
     """
-    files = [f for f in folder.iterdir() if f.is_file() and not f.name.startswith((".", "_"))]
-    if not files:
+    tables = [_instants(table) for table in written(folder)]
+    if not tables:
         return 0, ""
-    rows = pa.concat_tables(_instants(pq.ParquetFile(file).read()) for file in files)
+    rows = pa.concat_tables(tables)
     key = rows.schema.field("k").type
     closing = pa.scalar(CLOSING_KEY if pa.types.is_integer(key) else f"{CLOSING_KEY:064}", key)
     rows = rows.filter(pc.not_equal(rows["k"], closing))
-    rows = rows.sort_by([(name, "ascending") for name in ORDER])
-    hashed = hashlib.sha256()
+    return rows.num_rows, hashed(rows.sort_by([(name, "ascending") for name in ORDER]))
+
+
+def written(folder: Path) -> Iterator[pa.Table]:
+    """The Parquet files of a folder."""
+    for file in folder.glob("*"):
+        if file.is_file() and not file.name.startswith((".", "_")):
+            yield pq.ParquetFile(file).read()
+
+
+def hashed(rows: pa.Table) -> str:
+    """A hash of all columns, in the order of the rows."""
+    digest = hashlib.sha256()
     for name in rows.column_names:
         column = rows[name].combine_chunks()
-        hashed.update(f"{name} {pc.count(column, mode='only_null')}".encode())
+        digest.update(f"{name} {column.type} {column.null_count}".encode())
         if pa.types.is_string(column.type):
-            hashed.update("\n".join(column.to_pylist()).encode())
+            digest.update("\n".join(column.to_pylist()).encode())
         else:
-            hashed.update(column.to_numpy(zero_copy_only=False).tobytes())
-    return rows.num_rows, hashed.hexdigest()
+            digest.update(column.to_numpy(zero_copy_only=False).tobytes())
+    return digest.hexdigest()
 
 
 def _instants(rows: pa.Table) -> pa.Table:
