@@ -34,7 +34,7 @@ class Run:
     peak_memory_bytes : int or None
         The highest sum of the resident memory of all its processes.
     state_bytes, checkpoint_bytes : int or None
-        What its state and all of its checkpoint took on disk at the end; none where it has none.
+        The most that its state and all of its checkpoint took on disk; none where it has none.
     """
 
     seconds: float

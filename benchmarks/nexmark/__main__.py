@@ -27,6 +27,8 @@ from benchmarks.nexmark.data import Input
 from benchmarks.nexmark.peers import PEERS
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.peers.__main__ import chosen, line
+from benchmarks.peers.processes import end_on_signal
+from benchmarks.peers.table import flink_version
 from benchmarks.record import Record
 
 BUILD = Path("build/bench/nexmark")
@@ -41,11 +43,12 @@ def main() -> None:
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
     given = parser.parse_args()
     queries, peers = chosen(given.query, QUERIES), chosen(given.peer, PEERS)
+    end_on_signal()
     # What a run that was killed left behind.
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     folder = Input(events=int(os.environ.get("BENCH_ROWS", "10_000_000"))).make(BUILD).absolute()
-    record = Record.begin()
+    record = Record.begin(**flink_version(peers))
     with contextlib.ExitStack() as stack:
         brokers = None
         if given.source == "kafka":
@@ -60,7 +63,7 @@ def main() -> None:
             limit=float(os.environ.get("BENCH_LIMIT", "900")),
         )
         for name in queries:
-            for measurement in compare(name, peers, settings, record.put):
+            for measurement in compare(name, peers, settings, record.put).values():
                 print(line(measurement), flush=True)
     shutil.rmtree(WORK)
     print(record.save())

@@ -6,14 +6,13 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.table import Schema, StreamTableEnvironment
 
-from benchmarks.peers.flink_source import environment, events, sink
+from benchmarks.peers.flink_source import answer, environment, events
 
 # Flink's watermark W says that nothing at or before W is to come, Spark's that nothing before it.
 WATERMARK = "`at` - INTERVAL '4.001' SECOND(1, 3)"
@@ -70,15 +69,7 @@ def main() -> None:
             from_files(env, tables, job, kind, columns)
         else:
             from_kafka(tables, job, kind, columns)
-    tables.execute_sql(f"CREATE TABLE results ({job['columns']}) {sink(job)}")
-    started = time.perf_counter()
-    running = tables.execute_sql(f"INSERT INTO results {job['select']}")
-    running.wait()
-    seconds = time.perf_counter() - started
-    client = running.get_job_client()
-    assert client is not None
-    alone = client.get_job_execution_result().result().get_net_runtime() / 1000
-    print(json.dumps({"seconds": seconds, "figures": {"job_seconds": alone}}))
+    print(json.dumps(answer(tables, job)))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import statistics
 from collections.abc import Iterable
 
 from benchmarks.peers.compare import CORES, Settings, clear, compare
+from benchmarks.peers.processes import end_on_signal
 from benchmarks.peers.table import PEERS, flink_version
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
@@ -66,8 +67,8 @@ def main() -> None:
     parser.add_argument("--cores", default=str(CORES), help="cores that each may use; 1,2 for both")
     given = parser.parse_args()
     queries, peers = chosen(given.query, QUERIES), chosen(given.peer, PEERS)
-    with_flink = any("flink" in peer for peer in peers)
-    record = Record.begin(**({"flink": flink_version()} if with_flink else {}))
+    record = Record.begin(**flink_version(peers))
+    end_on_signal()
     clear()
     for cores in map(int, given.cores.split(",")):
         for name in queries:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,11 @@ class Watched:
         for name, folder in self.folders.items() if folders else ():
             if folder.exists():
                 self.disk_bytes[name] = max(self.disk_bytes.get(name, 0), bytes_in(folder))
+
+
+def end_on_signal() -> None:
+    """Let whoever stops this process with SIGTERM stop what it runs too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,11 +76,14 @@ class Peer:
     has_results: bool = True
 
 
-def flink_version() -> str:
-    """The version of Flink that the peers have."""
+def flink_version(peers: Iterable[str]) -> dict[str, str]:
+    """The version of Flink, for a record, if any of the peers needs it."""
+    if not any("flink" in peer for peer in peers):
+        return {}
     asked = "from importlib.metadata import version; print(version('apache-flink'))"
     command = [str(FLINK_PYTHON), "-c", asked]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {"flink": printed.strip()}
 
 
 def _spark(

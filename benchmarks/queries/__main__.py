@@ -12,6 +12,7 @@ from dataclasses import asdict
 
 from benchmarks.peers.__main__ import settings
 from benchmarks.peers.compare import BUILD, clear, compare
+from benchmarks.peers.processes import end_on_signal
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement
 
@@ -37,6 +38,7 @@ def main() -> None:
     names = parser.parse_args().names or list(compared)
     if unknown := [name for name in names if name not in compared]:
         parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(compared)}")
+    end_on_signal()
     clear()
     results = BUILD / "results"
     results.mkdir(exist_ok=True)

@@ -1,0 +1,146 @@
+"""Runs several peers: first what each computes, then, in turn, how fast."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.peers.processes import FailedError, Watched, run
+from benchmarks.record import Measurement, Run
+
+# Whose results the others' must equal.
+REFERENCE = "transom"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
+    """One peer with one query.
+
+    Attributes
+    ----------
+    blank : Measurement
+        What is to be measured; with a reason in it where that cannot be.
+    command : callable
+        From a folder of its own to what runs the query and prints JSON: ``seconds``, and
+        ``figures`` by name where it has any. With ``write=True`` results go to ``rows`` there.
+    digest : callable or None
+        From the folder of its results to how many there are and their hash; none where it
+        computes nothing.
+    state : str or None
+        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+    """
+
+    blank: Measurement
+    command: Callable[..., list[str]]
+    digest: Callable[[Path], tuple[int, str]] | None
+    state: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """How to run them.
+
+    Attributes
+    ----------
+    repeats : int
+        Timed runs of each.
+    limit : float
+        Seconds after which a run is given up.
+    work : Path
+        Where runs may leave what they like; all of it is removed.
+    keep : callable
+        Gets each state of a measurement.
+    """
+
+    repeats: int
+    limit: float
+    work: Path
+    keep: Callable[[Measurement], None]
+
+    def take(
+        self, entrants: Sequence[Entrant], references: Mapping[int, Entrant]
+    ) -> dict[str, Measurement]:
+        """Measure one query with all entrants, by the names of their peers.
+
+        One that fails, or whose results are not those of the reference for as many rows of input,
+        gets no times; the others go on.
+        """
+        expected: dict[int, tuple[int, str]] = {}
+        measured = {}
+        for entrant in entrants:
+            measured[entrant.blank.peer] = self._checked(entrant, references, expected)
+            self.keep(measured[entrant.blank.peer])
+        for _ in range(self.repeats):
+            for entrant in entrants:
+                so_far = measured[entrant.blank.peer]
+                if so_far.failed is None:
+                    measured[entrant.blank.peer] = self._timed(entrant, so_far)
+                    self.keep(measured[entrant.blank.peer])
+        return measured
+
+    def _checked(
+        self,
+        entrant: Entrant,
+        references: Mapping[int, Entrant],
+        expected: dict[int, tuple[int, str]],
+    ) -> Measurement:
+        """A measurement without times yet: whether the results are right."""
+        blank, rows = entrant.blank, entrant.blank.rows
+        if blank.failed is not None or entrant.digest is None:
+            return blank
+        try:
+            if rows not in expected:
+                expected[rows] = self._results(references[rows])
+            found = expected[rows] if blank.peer == REFERENCE else self._results(entrant)
+        except FailedError as error:
+            return replace(blank, failed=str(error))
+        differs = f"its {found[0]} results differ from {REFERENCE}'s {expected[rows][0]}"
+        return replace(
+            blank,
+            result_rows=found[0],
+            digest=found[1],
+            failed=None if found == expected[rows] else differs,
+        )
+
+    def _results(self, entrant: Entrant) -> tuple[int, str]:
+        assert entrant.digest is not None
+        with self._folder(entrant) as work:
+            self._run(entrant, work, Watched({}), write=True)
+            return entrant.digest(work / "rows")
+
+    def _timed(self, entrant: Entrant, so_far: Measurement) -> Measurement:
+        with self._folder(entrant) as work:
+            state = {"state": work / entrant.state} if entrant.state else {}
+            watched = Watched({"checkpoint": work / "checkpoint"} | state)
+            try:
+                printed = self._run(entrant, work, watched, write=False)
+            except FailedError as error:
+                return replace(so_far, runs=(), failed=str(error))
+        timed = Run(
+            seconds=printed["seconds"],
+            peak_memory_bytes=watched.memory_bytes,
+            state_bytes=watched.disk_bytes.get("state"),
+            checkpoint_bytes=watched.disk_bytes.get("checkpoint"),
+        )
+        # Figures are those of the last run.
+        return replace(so_far, runs=(*so_far.runs, timed), figures=printed.get("figures", {}))
+
+    def _run(
+        self, entrant: Entrant, work: Path, watched: Watched, *, write: bool
+    ) -> dict[str, Any]:
+        printed = run(entrant.command(work, write=write), self.limit, work, watched)
+        outcome: dict[str, Any] = json.loads(printed.splitlines()[-1])
+        return outcome
+
+    @contextmanager
+    def _folder(self, entrant: Entrant) -> Iterator[Path]:
+        about = f"{entrant.blank.query}-{entrant.blank.peer}-"
+        work = Path(tempfile.mkdtemp(prefix=about, dir=self.work)).absolute()
+        try:
+            yield work
+        finally:
+            shutil.rmtree(work)

@@ -1,0 +1,96 @@
+"""How peers are run: who gets a time, in which order, against what."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.peers.turns import Entrant, Turns
+from benchmarks.record import Measurement
+
+SECONDS = json.dumps({"seconds": 1.5, "figures": {"job_seconds": 1.0}})
+
+
+def entrant(
+    peer: str,
+    *,
+    result: str = "same",
+    rows: int = 10,
+    fails: bool = False,
+    cannot: str | None = None,
+    computes: bool = True,
+) -> Entrant:
+    """One that notes in `turns` beside its folder that it ran, and writes one result."""
+
+    def command(work: Path, *, write: bool) -> list[str]:
+        noted = f"open({str(work.parent / 'turns')!r}, 'a').write('{peer} {rows} {write},')"
+        written = f"open({str(work / 'rows')!r}, 'w').write({result!r})"
+        end = "raise SystemExit('it broke')" if fails else f"print({SECONDS!r})"
+        return [sys.executable, "-c", f"{noted}; {written}; {end}"]
+
+    return Entrant(
+        blank=Measurement(query="q", peer=peer, rows=rows, failed=cannot),
+        command=command,
+        digest=(lambda written: (1, written.read_text())) if computes else None,
+        state=None,
+    )
+
+
+def take(
+    folder: Path, *entrants: Entrant, repeats: int = 2
+) -> tuple[dict[str, Measurement], list[str]]:
+    """What was measured, and who ran when."""
+    kept: list[Measurement] = []
+    turns = Turns(repeats=repeats, limit=60, work=folder, keep=kept.append)
+    references = {one.blank.rows: entrant("transom", rows=one.blank.rows) for one in entrants}
+    measured = turns.take(entrants, references)
+    # What is kept last of each peer is what was measured.
+    assert {one.peer: one for one in kept} == measured
+    return measured, (folder / "turns").read_text().split(",")[:-1]
+
+
+def test_each_writes_its_results_once_and_then_all_run_in_turn(tmp_path: Path) -> None:
+    measured, turns = take(tmp_path, entrant("transom"), entrant("native"))
+    assert turns == [
+        "transom 10 True",
+        "native 10 True",
+        *["transom 10 False", "native 10 False"] * 2,
+    ]
+    assert [run.seconds for run in measured["native"].runs] == [1.5, 1.5]
+    assert measured["native"].figures == {"job_seconds": 1.0}
+    assert (measured["native"].result_rows, measured["native"].digest) == (1, "same")
+
+
+def test_other_results_than_transoms_get_no_time(tmp_path: Path) -> None:
+    measured, turns = take(tmp_path, entrant("native", result="other"), entrant("batch"))
+    assert measured["native"].failed == "its 1 results differ from transom's 1"
+    assert measured["native"].runs == ()
+    assert len(measured["batch"].runs) == 2
+    assert "native 10 False" not in turns
+
+
+@pytest.mark.parametrize("also", ["transom", "native"])
+def test_who_fails_gets_no_time_and_the_others_go_on(tmp_path: Path, also: str) -> None:
+    measured, _ = take(tmp_path, entrant("python", fails=True), entrant(also))
+    assert "it broke" in str(measured["python"].failed)
+    assert len(measured[also].runs) == 2
+
+
+def test_a_share_of_the_rows_is_compared_with_transoms_results_for_as_many(tmp_path: Path) -> None:
+    measured, turns = take(tmp_path, entrant("transom"), entrant("python", rows=1), repeats=1)
+    assert "transom 1 True" in turns
+    assert "transom 1 False" not in turns
+    assert measured["python"].failed is None
+
+
+def test_what_cannot_be_asked_does_not_run(tmp_path: Path) -> None:
+    measured, turns = take(tmp_path, entrant("native", cannot="no clock"), entrant("transom"))
+    assert measured["native"].failed == "no clock"
+    assert not any(turn.startswith("native") for turn in turns)
+
+
+def test_a_limit_is_only_timed(tmp_path: Path) -> None:
+    measured, turns = take(tmp_path, entrant("pass-through", computes=False), repeats=1)
+    assert turns == ["pass-through 10 False"]
+    assert measured["pass-through"].digest is None
