@@ -5,12 +5,17 @@ package transom.engine.log
   * @param isWhole
   *   whether these are all runs of the pane. If not, whether a record began another session is
   *   not known: a key then comes more than once, in the order in which its records were written
+  * @param only
+  *   hashes, in order, of the keys that are asked for; all if none are given
   */
 private[log] final class FoldedSessions[T](
     runs: Seq[Cursor],
     gap: Long,
     wanted: Option[Fold[T]],
-    isWhole: Boolean = true) {
+    isWhole: Boolean = true,
+    only: Option[Array[Long]] = None) {
+  private val hashes = only.orNull
+  private var nextHash = 0
   private val merge = new Merge(runs)
   private val folding = wanted.orNull
   private val more = new SessionBounds
@@ -21,6 +26,7 @@ private[log] final class FoldedSessions[T](
   val bounds = new SessionBounds
 
   def next(): Boolean = {
+    if (hashes != null) skipOthers()
     val first = merge.head
     if (first == null) {
       atEnd = true
@@ -46,6 +52,19 @@ private[log] final class FoldedSessions[T](
   def seek(toHash: Long, toKey: Slice): Boolean = {
     while (!atEnd && (hash < toHash || hash == toHash && key.compareTo(toKey) < 0)) next()
     !atEnd && hash == toHash && key.contentEquals(toKey)
+  }
+
+  private def skipOthers(): Unit = {
+    var head = merge.head
+    while (head != null && !isAskedFor(head.hash)) {
+      merge.advance()
+      head = merge.head
+    }
+  }
+
+  private def isAskedFor(hash: Long): Boolean = {
+    while (nextHash < hashes.length && hashes(nextHash) < hash) nextHash += 1
+    nextHash < hashes.length && hashes(nextHash) == hash
   }
 
   /** Whether the record was taken in. */

@@ -7,10 +7,23 @@ import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-/** Segments `first` until `first + segments` of a pane, which continue each other in sorted
-  * order.
+/** Segments of a pane from `first` on, which continue each other in sorted order. Where each lies
+  * among the hashes, and when it is due, is known only where sessions are looked up by key.
   */
-final case class Run(first: Int, segments: Int, bytes: Long)
+final case class Run(first: Int, segments: Int, bytes: Long, parts: Vector[Part] = Vector.empty)
+
+/** A segment with sessions: its first and last hash, and the earliest last time of those sessions
+  * that may still close.
+  */
+final class Part(val from: Long, val to: Long, var due: Long) {
+
+  /** Whether one of the hashes, which are in order, may be in it. */
+  def mayHold(hashes: Array[Long]): Boolean = {
+    val found = util.Arrays.binarySearch(hashes, from)
+    val next = if (found < 0) -found - 1 else found
+    next < hashes.length && hashes(next) <= to
+  }
+}
 
 /** What the directory knows of one live pane, or of one block of panes.
   *
@@ -20,8 +33,12 @@ final case class Run(first: Int, segments: Int, bytes: Long)
 final class Pane(val start: Long, val level: Int = 0) {
   val runs: ArrayBuffer[Run] = ArrayBuffer.empty
 
-  /** The earliest last time of its sessions, see [[SessionLog]]; fixed windows do not use it. */
-  var due: Long = Long.MaxValue
+  /** The earliest last time of its sessions, see [[SessionLog]]; `Long.MaxValue` if none may
+    * close any more.
+    */
+  def due: Long = parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.due))
+
+  def parts: Iterator[Part] = runs.iterator.flatMap(_.parts)
 
   def bytes: Long = runs.iterator.map(_.bytes).sum
 
@@ -71,6 +88,22 @@ final class Panes(store: Store) {
   private def cursor(pane: Pane, run: Run): Cursor =
     new Cursor(Iterator.range(run.first, run.first + run.segments).map(store.get(pane.start, _)))
 
+  /** What a pane has of some hashes, which are in order, and of those near them: the segments
+    * alone that may hold one.
+    */
+  def cursors(pane: Pane, hashes: Array[Long]): Seq[Cursor] = pane.runs.toSeq.flatMap { run =>
+    val held = run.parts.indices.filter(run.parts(_).mayHold(hashes))
+    if (held.isEmpty) None
+    else Some(new Cursor(held.iterator.map(i => store.get(pane.start, run.first + i))))
+  }
+
+  /** The segments with sessions that may be due by their last times, each with its part. */
+  def due(pane: Pane, last: Long): Iterator[(Part, Cursor)] = for {
+    run <- pane.runs.iterator
+    (part, i) <- run.parts.iterator.zipWithIndex
+    if part.due <= last
+  } yield (part, new Cursor(Iterator.single(store.get(pane.start, run.first + i))))
+
   /** A pane that may be new. */
   def open(start: Long): Pane = live.computeIfAbsent(start, new Pane(_))
 
@@ -90,11 +123,17 @@ final class Panes(store: Store) {
       blocks.remove(at)
     }
 
-  /** Adds a segment to a pane or block, a run of its own. */
+  /** Adds a segment to a pane or block, a run of its own unless it continues the last one. */
   def append(pane: Pane, segment: Array[Byte]): Unit = {
     val sequence = pane.nextSequence
     store.put(pane.start, sequence, segment)
-    pane.runs += Run(sequence, 1, segment.length.toLong)
+    val run = Run(sequence, 1, segment.length.toLong, Panes.part(segment).toVector)
+    pane.runs.lastOption.filter(Panes.continues(_, run)) match {
+      case None => pane.runs += run
+      case Some(last) =>
+        pane.runs(pane.runs.length - 1) =
+          Run(last.first, last.segments + 1, last.bytes + run.bytes, last.parts ++ run.parts)
+    }
   }
 
   /** A run that is about to be written to a pane or block, segment by segment. */
@@ -144,25 +183,41 @@ final class Panes(store: Store) {
 }
 
 object Panes {
-  private val Version: Byte = 1
+  private val Version: Byte = 2
   private val NoTimer = Long.MinValue
   private val HeaderSize = 21
-  private val PaneSize = 21
-  private val RunSize = 16
+  private val PaneSize = 13
+  private val RunSize = 20
+  private val PartSize = 24
 
   /** Runs a pane may have before some are merged. */
   val MaxRuns = 8
 
+  /** What the directory is to know of a segment, if it has sessions. */
+  private[log] def part(segment: Array[Byte]): Option[Part] = {
+    val due = Segment.due(segment)
+    val (from, to) = Segment.hashes(segment)
+    if (due == Long.MaxValue) None else Some(new Part(from, to, due))
+  }
+
+  /** Whether a run's records all come behind those of another. */
+  private def continues(run: Run, next: Run): Boolean =
+    (run.parts.lastOption zip next.parts.headOption).exists { case (a, b) => a.to < b.from }
+
   private def write(panes: Panes): Array[Byte] = {
-    val held = panes.all ++ panes.blocks.valuesIterator
-    val count = panes.live.size + panes.blocks.size
-    val runs = (panes.all ++ panes.blocks.valuesIterator).map(_.runs.length).sum
-    val out = ByteBuffer.allocate(HeaderSize + PaneSize * count + RunSize * runs)
+    val held = (panes.all ++ panes.blocks.valuesIterator).toVector
+    val runs = held.iterator.map(_.runs.length).sum
+    val parts = held.iterator.map(_.parts.length).sum
+    val size = HeaderSize + PaneSize * held.length + RunSize * runs + PartSize * parts
+    val out = ByteBuffer.allocate(size)
     out.put(Version).putLong(panes.firedUpTo).putLong(panes.timer.getOrElse(NoTimer))
-    out.putInt(count)
+    out.putInt(held.length)
     held.foreach { pane =>
-      out.putLong(pane.start).put(pane.level.toByte).putLong(pane.due).putInt(pane.runs.length)
-      pane.runs.foreach(run => out.putInt(run.first).putInt(run.segments).putLong(run.bytes))
+      out.putLong(pane.start).put(pane.level.toByte).putInt(pane.runs.length)
+      pane.runs.foreach { run =>
+        out.putInt(run.first).putInt(run.segments).putLong(run.bytes).putInt(run.parts.length)
+        run.parts.foreach(part => out.putLong(part.from).putLong(part.to).putLong(part.due))
+      }
     }
     out.array
   }
@@ -177,9 +232,14 @@ object Panes {
       val start = in.getLong()
       val level = in.get().toInt
       val pane = if (level == 0) panes.open(start) else panes.openBlock(start, level)
-      pane.due = in.getLong()
-      (0 until in.getInt()).foreach(_ => pane.runs += Run(in.getInt(), in.getInt(), in.getLong()))
+      pane.runs ++= Vector.fill(in.getInt())(readRun(in))
     }
+  }
+
+  private def readRun(in: ByteBuffer): Run = {
+    val (first, segments, bytes) = (in.getInt(), in.getInt(), in.getLong())
+    val parts = Vector.fill(in.getInt())(new Part(in.getLong(), in.getLong(), in.getLong()))
+    Run(first, segments, bytes, parts)
   }
 }
 
@@ -188,6 +248,7 @@ object Panes {
   */
 final class RunWriter(store: Store, pane: Pane, first: Int) {
   private val writer = new SegmentWriter
+  private val parts = Vector.newBuilder[Part]
   private var segments = 0
   private var bytes = 0L
 
@@ -198,19 +259,19 @@ final class RunWriter(store: Store, pane: Pane, first: Int) {
 
   def append(hash: Long, key: Slice, bounds: SessionBounds, accumulator: Slice): Unit = {
     writer.append(hash, key, bounds, accumulator)
-    pane.due = math.min(pane.due, bounds.last)
     if (writer.isFull) flush()
   }
 
   /** Enters the run in the directory, unless it is empty. */
   def close(): Unit = {
     if (!writer.isEmpty) flush()
-    if (segments > 0) pane.runs += Run(first, segments, bytes)
+    if (segments > 0) pane.runs += Run(first, segments, bytes, parts.result())
   }
 
   private def flush(): Unit = {
     val segment = writer.take()
     store.put(pane.start, first + segments, segment)
+    parts ++= Panes.part(segment)
     segments += 1
     bytes += segment.length
   }

@@ -7,16 +7,16 @@ import java.util.Arrays
   * exchange.
   *
   * {{{
-  * header   version int, records int, due long
+  * header   version int, records int, due long, last hash long
   * record   hash long, key length int, accumulator length int, key, accumulator
   * }}}
   *
   * All numbers are little endian; lengths are multiples of 8, so records stay aligned. `due` is
-  * the earliest instant at which one of its sessions may close; fixed windows do not use it.
+  * the earliest of its sessions' last times; fixed windows have none, `Long.MaxValue`.
   */
 object Segment {
-  val Version = 1
-  val HeaderSize = 16
+  val Version = 2
+  val HeaderSize = 24
   val RecordHeaderSize = 16
 
   /** A segment is cut at this size: small enough for the state store's block cache, large enough
@@ -24,9 +24,16 @@ object Segment {
     */
   val TargetSize: Int = 1 << 18
 
+  /** Of segments with sessions, which are looked up key by key as each falls due. */
+  val SessionTargetSize: Int = 1 << 15
+
   def due(segment: Array[Byte]): Long = view(segment).getLong(8)
 
   def count(segment: Array[Byte]): Int = view(segment).getInt(4)
+
+  /** The first and the last hash, which bound all others. */
+  def hashes(segment: Array[Byte]): (Long, Long) =
+    (view(segment).getLong(HeaderSize), view(segment).getLong(16))
 
   private[log] def view(bytes: Array[Byte]): ByteBuffer =
     ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
@@ -39,10 +46,14 @@ final class SegmentWriter {
   private var position = Segment.HeaderSize
   private var records = 0
   private var due = Long.MaxValue
+  private var lastHash = 0L
 
   def isEmpty: Boolean = records == 0
 
-  def isFull: Boolean = position >= Segment.TargetSize
+  def isFull: Boolean = {
+    val target = if (due == Long.MaxValue) Segment.TargetSize else Segment.SessionTargetSize
+    position >= target
+  }
 
   def size: Int = position
 
@@ -65,6 +76,7 @@ final class SegmentWriter {
     buffer.putInt(0, Segment.Version)
     buffer.putInt(4, records)
     buffer.putLong(8, due)
+    buffer.putLong(16, lastHash)
     val segment = Arrays.copyOf(bytes, position)
     position = Segment.HeaderSize
     records = 0
@@ -76,6 +88,7 @@ final class SegmentWriter {
   private def record(hash: Long, key: Slice, accumulatorLength: Int): Int = {
     val size = Segment.RecordHeaderSize + key.length + accumulatorLength
     if (size > bytes.length - position) grow(size)
+    lastHash = hash
     buffer.putLong(position, hash)
     buffer.putInt(position + 8, key.length)
     buffer.putInt(position + 12, accumulatorLength)

@@ -28,6 +28,9 @@ final class SessionBounds {
 
 object SessionBounds {
   val Size = 24
+
+  /** The last time of a session, of its record. */
+  def last(record: Cursor): Long = record.long(8)
 }
 
 /** A row whose own session had ended by the watermark; it counts only if it joins one still open.
@@ -37,7 +40,8 @@ final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumula
 /** The sessions of one key group. A pane is as wide as the gap, so rows of a key in one pane
   * belong to one session, and what continues it lies in the same pane or the next. When a pane's
   * sessions are due, those with a continuation move on into the next pane, the others close: a
-  * session costs as many moves as it has panes with rows, nothing while it is merely open.
+  * session costs as many moves as it has panes with rows, nothing while it is merely open: which
+  * keys are due is found in the segments that hold such records, and they alone are looked up.
   *
   * @param gap
   *   quiet time that ends a session, microseconds
@@ -50,7 +54,6 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
     val pane = panes.open(start)
     panes.append(pane, segment)
-    pane.due = math.min(pane.due, Segment.due(segment))
     compact(pane)
   }
 
@@ -107,9 +110,7 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     private var pane: Option[Pane] = None
     private var sessions: FoldedSessions[T] = _
     private var nextPane: FoldedSessions[T] = _
-    private var carried: Seq[Array[Byte]] = Nil
-    private var moved: MovedSessions = _
-    private var stillDue = Long.MaxValue
+    private var moved: Option[RunWriter] = None
     private var ready = false
     open(panes.first)
 
@@ -133,19 +134,37 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
 
     private def open(from: Option[Pane]): Unit = {
       pane = from
-      while (pane.exists(p => p.due == Long.MaxValue || p.due + gap > watermark))
-        pane = pane.flatMap(p => panes.after(p.start))
+      while (pane.exists(!isDue(_))) pane = pane.flatMap(p => panes.after(p.start))
       pane match {
         case None => panes.firedUpTo = math.max(panes.firedUpTo, watermark)
         case Some(p) =>
-          val runs = panes.cursors(p) ++ carried.headOption.map(_ => new Cursor(carried.iterator))
-          sessions = new FoldedSessions(runs, gap, Some(folding))
-          nextPane =
-            new FoldedSessions(panes.get(p.start + gap).toSeq.flatMap(panes.cursors), gap, None)
+          val later = panes.get(p.start + gap)
+          val only = if (isWhollyDue(p)) None else Some(dueHashes(p))
+          def cursors(pane: Pane) = only.fold(panes.cursors(pane))(panes.cursors(pane, _))
+          sessions = new FoldedSessions(cursors(p), gap, Some(folding), only = only)
+          nextPane = new FoldedSessions(later.toSeq.flatMap(cursors), gap, None, only = only)
           nextPane.next()
-          moved = new MovedSessions(panes, p.start + gap)
-          stillDue = Long.MaxValue
       }
+    }
+
+    private def isDue(pane: Pane): Boolean =
+      pane.due != Long.MaxValue && pane.due + gap <= watermark
+
+    /** Whether no session can still wait. */
+    private def isWhollyDue(pane: Pane): Boolean = pane.start + gap - 1 <= watermark - gap
+
+    /** Of the keys whose sessions may be due. What these records leave open is due later. */
+    private def dueHashes(pane: Pane): Array[Long] = {
+      val found = Array.newBuilder[Long]
+      panes.due(pane, watermark - gap).foreach { case (part, records) =>
+        part.due = Long.MaxValue
+        while (records.advance()) {
+          val last = SessionBounds.last(records)
+          if (last + gap > watermark) part.due = math.min(part.due, last)
+          else if (last + gap > firedUpTo) found += records.hash
+        }
+      }
+      found.result().sorted.distinct
     }
 
     /** Whether the session at hand closes now, rather than having done so, waiting or moving on.
@@ -153,14 +172,11 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     private def closes(): Boolean = {
       val bounds = sessions.bounds
       val end = bounds.last + gap
-      if (end <= firedUpTo) false
-      else if (end > watermark) {
-        stillDue = math.min(stillDue, bounds.last)
-        false
-      } else if (nextPane
+      if (end <= firedUpTo || end > watermark) false
+      else if (nextPane
           .seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
         bounds.last = nextPane.bounds.last
-        moved.append(sessions.hash, sessions.key, bounds, folding.folded)
+        moveOn()
         false
       } else true
     }
@@ -168,14 +184,17 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     private def continues(session: SessionBounds, later: SessionBounds): Boolean =
       later.last + gap > firedUpTo && reaches(session.last, later.first)
 
+    private def moveOn(): Unit = {
+      if (moved.isEmpty) moved = pane.flatMap(p => panes.get(p.start + gap)).map(panes.newRun)
+      moved.foreach(_.append(sessions.hash, sessions.key, sessions.bounds, folding.folded))
+    }
+
     private def close(): Unit = pane.foreach { p =>
-      if (stillDue == Long.MaxValue) panes.remove(p)
-      else {
-        carried.foreach(panes.append(p, _))
-        p.due = stillDue
-      }
-      carried = moved.close(watermark - gap)
-      if (carried.isEmpty) panes.get(moved.to).foreach(compact)
+      if (isWhollyDue(p) || p.due == Long.MaxValue) panes.remove(p)
+      moved.foreach(_.close())
+      // One that is due too is read at once.
+      if (moved.isDefined) panes.get(p.start + gap).filterNot(isDue).foreach(compact)
+      moved = None
     }
   }
 
@@ -191,8 +210,10 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     val keys = late.sorted(SessionLog.KeyOrder)
     val found = collection.mutable.TreeMap.empty[Slice, OpenSession](SessionLog.SliceOrder)
     // A late row ends by the watermark, so a session it touches began by then, less than a pane ago.
+    val hashes = late.map(_.hash).distinct.sorted.toArray
     panes.between(panes.firedUpTo - 2 * gap, panes.firedUpTo + 1).foreach { pane =>
-      val sessions = new FoldedSessions(panes.cursors(pane), gap, None)
+      val sessions =
+        new FoldedSessions(panes.cursors(pane, hashes), gap, None, only = Some(hashes))
       sessions.next()
       keys.foreach { row =>
         if (sessions.seek(row.hash, row.key) && isOpen(sessions.bounds)) {

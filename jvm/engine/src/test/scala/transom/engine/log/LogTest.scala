@@ -6,27 +6,27 @@ import org.scalacheck.Gen
 import transom.engine.{TimeWindow, Ticks}
 import transom.engine.conformance.{Fired, Json, Operator, Row}
 
+/** The contents of windows, kept window by window. */
+trait Model {
+  def process(rows: Seq[Row], watermark: Long): Seq[Row]
+  def fire(watermark: Long): Seq[Fired]
+  def nextDue: Long
+}
+
 /** What happens to a window operator, and what the definition of windows makes of it. */
 trait LogTest extends ScalaCheckSuite {
 
   import LogTest._
 
   /** Rows within `reach` of a time, and watermarks that move past them. */
-  def steps(from: Long, reach: Long): Gen[List[Step]] = {
+  def steps(from: Long, reach: Long, keys: Seq[String] = Seq("a", "b", "c")): Gen[List[Step]] = {
     val time = Gen.frequency(
       4 -> Gen.choose(from - reach, from + reach),
       1 -> Gen.choose(from - 2, from + 2))
-    val row = Gen.zip(Gen.oneOf("a", "b", "c"), time)
+    val row = Gen.zip(Gen.oneOf(keys), time)
     val batch = Gen.choose(1, 6).flatMap(Gen.listOfN(_, row)).map(Batch)
     val watermark = Gen.oneOf(Gen.choose(0L, 3L), Gen.choose(0L, reach / 2)).map(Watermark)
     Gen.choose(1, 40).flatMap(Gen.listOfN(_, Gen.frequency(3 -> batch, 1 -> watermark)))
-  }
-
-  /** The contents of windows, kept window by window. */
-  trait Model {
-    def process(rows: Seq[Row], watermark: Long): Seq[Row]
-    def fire(watermark: Long): Seq[Fired]
-    def nextDue: Long
   }
 
   /** Plays the steps to both, then lets time end. */
@@ -71,4 +71,21 @@ object LogTest {
   final case class Watermark(advance: Long) extends Step
 
   def json(text: String): Json = Json.parse(ujson.write(text))
+}
+
+/** Counts the segments that are read. */
+final class CountingStore(behind: Store) extends Store {
+  var reads = 0
+
+  override def directory: Array[Byte] = behind.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
+  override def removeDirectory(): Unit = behind.removeDirectory()
+
+  override def get(pane: Long, sequence: Int): Array[Byte] = {
+    reads += 1
+    behind.get(pane, sequence)
+  }
+  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
+    behind.put(pane, sequence, segment)
+  override def remove(pane: Long, sequence: Int): Unit = behind.remove(pane, sequence)
 }

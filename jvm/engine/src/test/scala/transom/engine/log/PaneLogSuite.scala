@@ -130,20 +130,3 @@ class PaneLogSuite extends LogTest {
     assert(operator.isEmpty)
   }
 }
-
-/** Counts the segments that are read. */
-private final class CountingStore(behind: Store) extends Store {
-  var reads = 0
-
-  override def directory: Array[Byte] = behind.directory
-  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
-  override def removeDirectory(): Unit = behind.removeDirectory()
-
-  override def get(pane: Long, sequence: Int): Array[Byte] = {
-    reads += 1
-    behind.get(pane, sequence)
-  }
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    behind.put(pane, sequence, segment)
-  override def remove(pane: Long, sequence: Int): Unit = behind.remove(pane, sequence)
-}

@@ -1,0 +1,66 @@
+package transom.engine.log
+
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
+
+/** Panes of sessions that take many segments, of which few are looked at. */
+class SessionSegmentsSuite extends LogTest {
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(150))
+
+  property("sessions close alike where each record fills a segment of its own") {
+    val keys = "abcdefgh".map(_.toString * (Segment.SessionTargetSize + 1))
+    forAllNoShrink(Gen.choose(1L, 60L), steps(0L, 60L, keys)) { (gap, steps) =>
+      compare(steps, 0L, new SessionOperator(gap), new SessionContents(gap, inclusive = true))
+    }
+  }
+
+  test("what a small batch reads follows the sessions that close, not those that are open") {
+    def readsWithOpen(sessions: Int): Double = {
+      val gap = 100000L
+      val memory = new MemoryStore
+      val store = new CountingStore(memory)
+      def visit[A](body: SessionLog[Fired] => A): A = {
+        val panes = new Panes(store)
+        val answer = body(new SessionLog(gap, true, panes, new RowList))
+        panes.save()
+        answer
+      }
+      def append(times: Iterable[(Int, Long)]): Unit = {
+        val rows = times.map { case (key, time) =>
+          Row(LogTest.json(s"key $key"), LogTest.json("x" * 100), Some(time), time)
+        }.toSeq
+        rows.groupBy(row => SessionLog.paneOf(row.time.get, gap)).foreach { case (pane, held) =>
+          val writer = new SegmentWriter
+          held.sortBy(_.hash).foreach { row =>
+            val bounds = new SessionBounds().set(row.time.get, row.time.get, Long.MinValue)
+            writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
+            if (writer.isFull) visit(_.append(pane, writer.take(), Long.MinValue))
+          }
+          if (!writer.isEmpty) visit(_.append(pane, writer.take(), Long.MinValue))
+        }
+      }
+      // As many close in each step, whatever the number that is open: the others end later.
+      val closing = 400
+      append((0 until closing).map(key => (key, key * 10L)))
+      append((closing until sessions).map(key => (key, gap - 1)))
+      store.reads = 0
+      val fired = (0 until closing / 4).map { step =>
+        val watermark = gap + step * 40L + 30
+        // One of those that are open goes on.
+        append(Seq((closing + step, watermark)))
+        visit(_.fire(watermark).toVector)
+      }
+      assertEquals(fired.map(_.length), Vector.fill(closing / 4)(4))
+      store.reads.toDouble / fired.length
+    }
+    val few = readsWithOpen(2000)
+    val many = readsWithOpen(40000)
+    assert(many <= 1.5 * few + 8, (few, many))
+  }
+}
