@@ -114,7 +114,7 @@ bench-engine: $(READY) ## Time the engine alone, window shape by window shape [L
 bench-open-keys: $(READY) $(JAR) ## Time small batches over many open keys, and over old state
 	$(BIN)/python -m benchmarks.open_keys
 
-bench-latency: $(READY) $(JAR) ## Time from a window's end to its result
+bench-latency: $(READY) $(JAR) $(FLINK_READY) ## Time from a window's end to its result
 	$(BIN)/python -m benchmarks.latency
 
 bench-compare: $(READY) ## Tell whether transom became slower from one record to the next

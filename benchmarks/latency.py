@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -39,9 +40,18 @@ BEHIND = 5
 # For results that are on their way when the input ends: those of a peer that falls behind.
 PATIENCE = 60
 
-SPARK = (sys.executable, "-m", "benchmarks.latency_once")
+# As Spark's peer prints it, and as Flink's print sink does.
+LINE = re.compile(r"(?:\d+> )?(?:\+I\[)?(\d+),? (\d+)\]?")
+
 # The command of each peer, to which the folder is added.
-PEERS = {"transom": (*SPARK, "transom"), "native": (*SPARK, "native")}
+SPARK = (sys.executable, "-m", "benchmarks.latency_once")
+FLINK = (".venv-flink/bin/python", "-m", "benchmarks.latency_flink")
+PEERS = {
+    "transom": (*SPARK, "transom"),
+    "native": (*SPARK, "native"),
+    "flink-heap": (*FLINK, "hashmap"),
+    "flink-rocksdb": (*FLINK, "rocksdb"),
+}
 
 # The end of a window and a number of its rows, and when we were told; times in microseconds.
 Arrival = tuple[int, int, int]
@@ -103,8 +113,8 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
 
     def listen() -> None:
         for line in lines:
-            end, count = line.split()
-            found.append((int(end), int(count), time.time_ns() // 1_000))
+            if told := LINE.fullmatch(line.strip()):
+                found.append((int(told[1]), int(told[2]), time.time_ns() // 1_000))
 
     try:
         if lines.readline() != "ready\n":

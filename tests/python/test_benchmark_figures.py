@@ -23,6 +23,13 @@ def test_a_window_that_counts_other_rows_has_no_latency(counted: int) -> None:
         latency.latencies([(SECOND, counted, 2 * SECOND)], [SECOND], rows=100)
 
 
+@pytest.mark.parametrize("line", ["5000000 20", "+I[5000000, 20]", "2> +I[5000000, 20]"])
+def test_a_line_says_a_window_and_its_rows(line: str) -> None:
+    told = latency.LINE.fullmatch(line)
+    assert told is not None
+    assert told.groups() == ("5000000", "20")
+
+
 def test_a_benchmark_of_jmhs_is_named_by_its_loop_and_parameters() -> None:
     given = {
         "benchmark": "transom.benchmarks.PaneLogBenchmark.minute",
