@@ -14,9 +14,9 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
 
   /** Whether a window is worth it: most of it is also in the next ones, and it holds many panes.
     */
-  def serve(window: TimeWindow, held: Seq[Pane]): Boolean = grid.isOverlapping && {
+  def serve(window: TimeWindow, held: Int): Boolean = {
     val next = grid.nextWindow(window)
-    next != null && held.length >= Blocks.LeastPanes &&
+    next != null && held >= Blocks.LeastPanes &&
     (window.end - window.start) / (next.start - window.start) >= Blocks.LeastOverlap
   }
 

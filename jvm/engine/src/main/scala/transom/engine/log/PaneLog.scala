@@ -50,6 +50,7 @@ final class PaneLog[T](
     */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private val stacks = new TwoStacks(panes, folding)
+    private val inside = new SlidingPanes(panes)
     private var window: TimeWindow = _
     private var sibling: TimeWindow = _
     private var keys: FoldedRuns[T] = _
@@ -80,17 +81,25 @@ final class PaneLog[T](
       window = Option(sibling).orElse(nextWindow().filter(isDue)).orNull
       if (window == null) panes.firedUpTo = math.max(panes.firedUpTo, watermark)
       else {
-        val held = panes.between(window.start, window.end)
-        val cursors =
-          if (shares(held)) stacks.cursors(window)
-          else if (blocks.serve(window, held)) blocks.cursors(window)
-          else held.flatMap(panes.cursors)
         keys = new FoldedRuns(cursors, folding)
-        total =
-          if (!grid.isCumulative || held.map(_.runs.length).sum < 2 || isLastOf(window)) None
-          else Some((panes.newRun(panes.open(window.start)), held))
+        total = if (grid.isCumulative && !isLastOf(window)) totalOf(held) else None
       }
     }
+
+    private def held: Seq[Pane] = panes.between(window.start, window.end)
+
+    private def cursors: Seq[Cursor] =
+      if (!grid.isOverlapping) held.flatMap(panes.cursors)
+      else {
+        inside.moveTo(window)
+        if (shares) stacks.cursors(window)
+        else if (blocks.serve(window, inside.length)) blocks.cursors(window)
+        else held.flatMap(panes.cursors)
+      }
+
+    private def totalOf(held: Seq[Pane]): Option[(RunWriter, Seq[Pane])] =
+      if (held.map(_.runs.length).sum < 2) None
+      else Some((panes.newRun(panes.open(window.start)), held))
 
     /** Drops what no later window needs; of cumulated panes their total stays, in the first of
       * them.
@@ -117,10 +126,9 @@ final class PaneLog[T](
       grid.lastDue(window.start) <= grid.due(window)
 
     /** Windows that fire in a row share their merges in memory, without blocks in the state. */
-    private def shares(held: Seq[Pane]): Boolean =
-      grid.isOverlapping && held.length > 2 &&
-        (stacks.isStarted || isSecondNextDue(window)) &&
-        held.iterator.map(_.bytes).sum <= sharedBytes
+    private def shares: Boolean =
+      inside.length > 2 && inside.bytes <= sharedBytes &&
+        (stacks.isStarted || isSecondNextDue(window))
 
     private def isSecondNextDue(window: TimeWindow): Boolean =
       Option(grid.nextWindow(window)).flatMap(next => Option(grid.nextWindow(next))).exists(isDue)
@@ -131,55 +139,4 @@ final class PaneLog[T](
 
 object PaneLog {
   val SharedBytes: Long = 32L << 20
-}
-
-/** A sliding fold over panes that neither subtracts nor starts over (two stacks): the front
-  * holds, for each of its panes, the fold from that pane to the end of the front, the back one
-  * fold of all panes that came since. A window is the top of the front and the back: about three
-  * merges a result, however many panes a window has.
-  */
-private[log] final class TwoStacks[T](panes: Panes, folding: Fold[T]) {
-  private val writer = new SegmentWriter
-  private var front: List[(Long, Seq[Array[Byte]])] = Nil
-  private var back: Vector[Pane] = Vector.empty
-  private var backFold: Seq[Array[Byte]] = Nil
-  private var pushedUntil = Long.MinValue
-
-  def isStarted: Boolean = pushedUntil != Long.MinValue
-
-  /** The runs whose merge is the window; windows must come in order. */
-  def cursors(window: TimeWindow): Seq[Cursor] = {
-    front = front.dropWhile(_._1 < window.start)
-    val arrived = panes.between(math.max(pushedUntil, window.start), window.end)
-    pushedUntil = window.end
-    if (front.isEmpty) {
-      flip(back.filter(_.start >= window.start) ++ arrived)
-    } else {
-      arrived.foreach(pane => backFold = merge(run(backFold) +: panes.cursors(pane)))
-      back ++= arrived
-    }
-    front.headOption.map(top => run(top._2)).toSeq :+ run(backFold)
-  }
-
-  private def flip(held: Vector[Pane]): Unit = {
-    held.reverseIterator.foreach { pane =>
-      val newer = front.headOption.map(top => run(top._2)).toSeq
-      front = (pane.start, merge(panes.cursors(pane) ++ newer)) :: front
-    }
-    back = Vector.empty
-    backFold = Nil
-  }
-
-  private def run(segments: Seq[Array[Byte]]): Cursor = new Cursor(segments.iterator)
-
-  private def merge(cursors: Seq[Cursor]): Seq[Array[Byte]] = {
-    val segments = Vector.newBuilder[Array[Byte]]
-    val keys = new FoldedRuns(cursors, folding)
-    while (keys.next()) {
-      writer.append(keys.hash, keys.key, folding.folded)
-      if (writer.isFull) segments += writer.take()
-    }
-    if (!writer.isEmpty) segments += writer.take()
-    segments.result()
-  }
 }
