@@ -10,12 +10,18 @@ final class Merge(runs: Seq[Cursor]) {
   private val ranks = new Array[Int](runs.length)
   private var size = 0
 
-  runs.zipWithIndex.foreach { case (cursor, rank) =>
-    if (cursor.advance()) {
-      heap(size) = cursor
-      ranks(size) = rank
-      size += 1
-      siftUp(size - 1)
+  enter(runs.iterator)
+
+  private def enter(cursors: Iterator[Cursor]): Unit = {
+    var rank = 0
+    cursors.foreach { cursor =>
+      if (cursor.advance()) {
+        heap(size) = cursor
+        ranks(size) = rank
+        size += 1
+        siftUp(size - 1)
+      }
+      rank += 1
     }
   }
 

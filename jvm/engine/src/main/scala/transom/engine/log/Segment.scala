@@ -179,7 +179,7 @@ final class Cursor(segments: Iterator[Array[Byte]]) {
 }
 
 /** The state was written by another version of the library. */
-final class UnknownSegmentVersion(val version: Int)
+final class UnknownSegmentVersion(val version: Int, reads: Int = Segment.Version)
     extends IllegalStateException(
-      s"the state holds segments of format $version, this version reads ${Segment.Version}: " +
+      s"the state holds segments of format $version, this version reads $reads: " +
         "continue with the version that wrote the checkpoint, or start with a new checkpoint")

@@ -60,26 +60,30 @@ final class GridOperator(grid: Grid) extends Operator {
       .map(row => (row, grid.paneOf(row.time.getOrElse(0))))
       .filter { case (row, pane) => pane != Grid.NoPane || row.time.exists(_ < watermark) }
       .partition { case (_, pane) => pane == Grid.NoPane || grid.lastDue(pane) <= watermark }
-    val panes = new Panes(store)
-    val log = new PaneLog(grid, panes, new RowList)
-    taken.groupMap(_._2)(_._1).foreach { case (pane, held) =>
-      val segment = Operator.segment(held) { (writer, row) =>
-        writer.append(row.hash, row.keyBytes, row.accumulator)
+    visit { log =>
+      taken.groupMap(_._2)(_._1).foreach { case (pane, held) =>
+        val segment = Operator.segment(held) { (writer, row) =>
+          writer.append(row.hash, row.keyBytes, row.accumulator)
+        }
+        log.append(pane, segment, watermark)
       }
-      log.append(pane, segment, watermark)
     }
-    panes.save()
     late.map(_._1)
   }
 
-  override def fire(watermark: Long): Seq[Fired] = {
-    val panes = new Panes(store)
-    val fired = new PaneLog(grid, panes, new RowList).fire(watermark).toVector
-    panes.save()
-    fired
-  }
+  override def fire(watermark: Long): Seq[Fired] = visit(_.fire(watermark).toVector)
 
-  override def nextDue: Long = new PaneLog(grid, new Panes(store), new RowList).nextDue
+  override def nextDue: Long = visit(_.nextDue)
+
+  private def visit[A](body: PaneLog[Fired] => A): A = {
+    // So small that a test's segments are bundled in different ways.
+    val buffered = new BufferedStore(new BundledStore(store, targetSize = 400))
+    val panes = new Panes(buffered)
+    val answer = body(new PaneLog(grid, panes, new RowList))
+    buffered.flush()
+    panes.save()
+    answer
+  }
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

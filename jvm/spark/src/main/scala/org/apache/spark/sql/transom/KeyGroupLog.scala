@@ -6,7 +6,11 @@ import transom.engine.log._
 final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
   private val shift = stage.watermarkShift
 
-  private val buffered = new BufferedStore(store)
+  // Sessions are looked up segment by segment, windows are read whole.
+  private val buffered = new BufferedStore(stage.windows match {
+    case _: GridWindows => new BundledStore(store)
+    case _: SessionWindows => store
+  })
 
   val panes = new Panes(buffered)
 
