@@ -49,7 +49,7 @@ object Operator {
 }
 
 /** Windows on a grid, in the pane log. */
-final class GridOperator(grid: Grid) extends Operator {
+final class GridOperator(grid: Grid, sharedBytes: Long = PaneLog.SharedBytes) extends Operator {
 
   private val store = new MemoryStore
 
@@ -79,7 +79,7 @@ final class GridOperator(grid: Grid) extends Operator {
     // So small that a test's segments are bundled in different ways.
     val buffered = new BufferedStore(new BundledStore(store, targetSize = 400))
     val panes = new Panes(buffered)
-    val answer = body(new PaneLog(grid, panes, new RowList))
+    val answer = body(new PaneLog(grid, panes, new RowList, sharedBytes))
     buffered.flush()
     panes.save()
     answer
