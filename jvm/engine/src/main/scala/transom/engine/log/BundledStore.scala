@@ -53,20 +53,20 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
     behind.put(pane, sequence, segment)
 
   override def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit = {
-    val (small, large) = segments.partition(_._2.length <= targetSize / LeastSegments)
-    behind.putAll(large)
     // Panes that follow each other are read together, and go together.
-    val sorted = small.toVector.sortBy(_._1.pane)
+    val sorted = segments.toVector.sortBy(_._1.pane)
+    val (small, large) = sorted.partition(_._2.length <= targetSize / LeastSegments)
+    behind.putAll(large)
     var from = 0
-    while (from < sorted.length) {
+    while (from < small.length) {
       var until = from
       var size = 0
-      while (until < sorted.length && size + sorted(until)._2.length <= targetSize) {
-        size += sorted(until)._2.length
+      while (until < small.length && size + small(until)._2.length <= targetSize) {
+        size += small(until)._2.length
         until += 1
       }
-      if (until - from == 1) behind.putAll(sorted.slice(from, until))
-      else bundle(sorted.slice(from, until), size)
+      if (until - from == 1) behind.putAll(small.slice(from, until))
+      else bundle(small.slice(from, until), size)
       from = until
     }
   }
