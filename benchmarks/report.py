@@ -61,7 +61,7 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
 
     parts = [_conditions(taken, found)]
     if timed:
-        parts += [_inputs(timed), _targets(taken), _losses(timed), _queries(timed, drawn)]
+        parts += [_inputs(timed), _targets(taken), _losses(found, timed), _queries(timed, drawn)]
     parts += [sections.growth(taken, drawn), sections.batches(found, drawn)]
     parts += [sections.latency(found, drawn), sections.loops(found)]
     return "".join(parts)
@@ -123,7 +123,7 @@ def _cell(cell: Cell | None) -> str:
     return f"{cell.asked}: {cell.figure:.2f}, " + ("reached" if cell.reached else "**not reached**")
 
 
-def _losses(timed: Found) -> str:
+def _losses(found: Found, timed: Found) -> str:
     slower, larger = [], []
     for name, peers in timed.items():
         for peer, taken in peers.items():
@@ -135,6 +135,8 @@ def _losses(timed: Found) -> str:
     return (
         "\n### Where transom loses\n\nSlower than a peer, however little:\n\n"
         + _lost("rows a second, transom", "rows a second, peer", "ratio", slower)
+        + "\nLater after the end of a window than a peer, however little:\n\n"
+        + _lost("of", "transom", "peer", _later(found))
         + "\nMore memory or disk than a peer, however little:\n\n"
         + _lost("of", "transom", "peer", larger)
     )
@@ -149,6 +151,22 @@ def _slower(taken: Taken) -> list[list[str]]:
     if ours is None or ratio is None or ratio >= 1:
         return []
     return [[f"{_speed(ours):,.0f}", f"{_speed(taken.measurement):,.0f}", f"{ratio:.2f}"]]
+
+
+def _later(found: Found) -> list[list[str]]:
+    rows = []
+    for name, peers in found.items():
+        ours = peers.get("transom")
+        if ours is None or not name.startswith("latency/"):
+            continue
+        for peer, taken in peers.items():
+            theirs = taken.measurement.figures if taken.record is ours.record else {}
+            for centile in ("p50_ms", "p99_ms"):
+                mine, other = ours.measurement.figures.get(centile), theirs.get(centile)
+                if mine is not None and other is not None and mine > other:
+                    said = centile.removesuffix("_ms")
+                    rows += [[name, peer, said, f"{mine:,.0f} ms", f"{other:,.0f} ms"]]
+    return rows
 
 
 def _larger(taken: Taken) -> list[list[str]]:

@@ -233,6 +233,7 @@ ALL = record(
         for n in (10, 100)
     ),
     measured("latency/tumbling", "transom", figures={"p50_ms": 300.0, "p99_ms": 900.0}),
+    measured("latency/tumbling", "native", figures={"p50_ms": 299.0, "p99_ms": 901.0}),
     measured("latency/tumbling", "flink-heap", failed="no rows"),
     measured(
         "jmh/PaneLog.minute",
@@ -257,6 +258,8 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
     assert "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 333,333 |" in page
     assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
     assert "| tumbling | transom | 300 | 900 |" in page
+    assert "| latency/tumbling | native | p50 | 300 ms | 299 ms |" in page
+    assert "| latency/tumbling | native | p99 |" not in page
     assert "| tumbling-1m-2-core | 1.50 |" in page
     pictures = re.findall(r"!\[.*\]\((.*)\)", page)
     assert len(pictures) == len(set(pictures)) == 6
