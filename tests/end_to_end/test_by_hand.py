@@ -8,17 +8,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.peers import by_hand, spark_queries
 from benchmarks.queries.catalogue import QUERIES, Query
 from tests.end_to_end.clocked import START
 from tests.end_to_end.queries import Batch, run_stream
-from tests.end_to_end.streams import LONG
 
 
-@pytest.mark.skipif(not LONG, reason="make check-long runs it")
 def test_sessions_with_early_results_are_those_of_a_processor(spark: SparkSession) -> None:
     drawn = random.Random(1)
     # With pauses, in which sessions close.
