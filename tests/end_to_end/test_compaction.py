@@ -77,3 +77,20 @@ def test_the_segments_of_an_open_window_stay_few(
     assert {of_window[key]["window"]["end"] for key in range(4)} == {at(end)}
     # What is left is the window of the last row.
     assert len(state_rows(spark, tmp_path)) == 1
+
+
+def test_small_segments_share_an_entry_of_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        return counted(transom.Hopping(size="1 hour", slide="1 minute"), rows)
+
+    batch: Batch = [(0, at(minute), 1) for minute in range(60)]
+    before = run_stream(spark, pipeline, SCHEMA, [batch], checkpoint=tmp_path)
+    assert before.results == []
+    # One key, so one key group, with a pane for each minute.
+    assert len(state_rows(spark, tmp_path)) == 1
+
+    # Restarted, each is found in it: an hour's windows begin before a row and an hour after.
+    later: list[Batch] = [[(0, at(300), 1)], [(0, at(301), 1)]]
+    last = run_stream(spark, pipeline, SCHEMA, later, checkpoint=tmp_path)
+    rows_of = {row["window"]["start"]: row["rows"] for row in last.results}
+    assert rows_of == {at(start): 60 - abs(start) for start in range(-59, 60)}
