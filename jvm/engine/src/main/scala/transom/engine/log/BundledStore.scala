@@ -5,6 +5,8 @@ import java.util.Arrays
 
 import scala.collection.mutable
 
+import transom.engine.Grid
+
 /** Writes small segments many to an entry of the store behind, a bundle: what an entry costs
   * there hardly depends on its size, and of windows that overlap a lot a key group's panes hold a
   * few records each. Where each segment lies stands in front of the directory. A bundle goes with
@@ -76,7 +78,8 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
       case None => behind.remove(pane, sequence)
       case Some(place) =>
         place.isLive = false
-        if (!place.bundle.places.exists(_.isLive)) {
+        // Panes go in order, so one that is live is found at the end at once.
+        if (!place.bundle.places.reverseIterator.exists(_.isLive)) {
           behind.remove(BundlesPane, place.bundle.id)
           bundles.remove(place.bundle.id)
           read.remove(place.bundle.id)
@@ -131,8 +134,7 @@ object BundledStore {
   private val LeastSegments = 4
   // Of those read last, so many are held.
   private val MostRead = 64
-  // No pane has this name, see Grid.NoPane.
-  private val BundlesPane = Long.MinValue
+  private val BundlesPane = Grid.NoPane
   // Directories without bundles had 1 and 2.
   private val Version: Byte = 3
   private val HeaderSize = 5
