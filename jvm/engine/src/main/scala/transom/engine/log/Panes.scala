@@ -225,7 +225,7 @@ object Panes {
   private def read(bytes: Array[Byte], panes: Panes): Unit = {
     val in = ByteBuffer.wrap(bytes)
     val version = in.get()
-    if (version != Version) throw new UnknownSegmentVersion(version.toInt)
+    if (version != Version) throw new UnknownSegmentVersion(version.toInt, Version.toInt)
     panes.firedUpTo = in.getLong()
     panes.timer = Some(in.getLong()).filter(_ != NoTimer)
     (0 until in.getInt()).foreach { _ =>

@@ -172,14 +172,14 @@ final class Cursor(segments: Iterator[Array[Byte]]) {
   private def open(segment: Array[Byte]): Unit = {
     buffer = Segment.view(segment)
     val version = buffer.getInt(0)
-    if (version != Segment.Version) throw new UnknownSegmentVersion(version)
+    if (version != Segment.Version) throw new UnknownSegmentVersion(version, Segment.Version)
     left = buffer.getInt(4)
     next = Segment.HeaderSize
   }
 }
 
 /** The state was written by another version of the library. */
-final class UnknownSegmentVersion(val version: Int, reads: Int = Segment.Version)
+final class UnknownSegmentVersion(val version: Int, reads: Int)
     extends IllegalStateException(
       s"the state holds segments of format $version, this version reads $reads: " +
         "continue with the version that wrote the checkpoint, or start with a new checkpoint")
