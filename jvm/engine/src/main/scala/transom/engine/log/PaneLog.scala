@@ -92,7 +92,7 @@ final class PaneLog[T](
       if (!grid.isOverlapping) held.flatMap(panes.cursors)
       else {
         inside.moveTo(window)
-        if (shares) stacks.cursors(window)
+        if (shares) stacks.cursors(window, inside)
         else if (blocks.serve(window, inside.length)) blocks.cursors(window)
         else held.flatMap(panes.cursors)
       }

@@ -40,7 +40,7 @@ final class Pane(val start: Long, val level: Int = 0) {
 
   def parts: Iterator[Part] = runs.iterator.flatMap(_.parts)
 
-  def bytes: Long = runs.iterator.map(_.bytes).sum
+  def bytes: Long = runs.foldLeft(0L)((sum, run) => sum + run.bytes)
 
   // Each level has numbers of its own, so that a block and a pane may start at the same time.
   def nextSequence: Int =

@@ -18,10 +18,10 @@ private[log] final class TwoStacks[T](panes: Panes, folding: Fold[T]) {
 
   def isStarted: Boolean = pushedUntil != Long.MinValue
 
-  /** The runs whose merge is the window; windows must come in order. */
-  def cursors(window: TimeWindow): Seq[Cursor] = {
+  /** The runs whose merge is the window, which has these panes; windows must come in order. */
+  def cursors(window: TimeWindow, inside: SlidingPanes): Seq[Cursor] = {
     front = front.dropWhile(_._1 < window.start)
-    val arrived = panes.between(math.max(pushedUntil, window.start), window.end)
+    val arrived = inside.from(pushedUntil)
     pushedUntil = window.end
     if (front.isEmpty) {
       flip(back.filter(_.start >= window.start) ++ arrived)
@@ -66,6 +66,10 @@ private[log] final class SlidingPanes(panes: Panes) {
   def length: Int = held.length
 
   def bytes: Long = sum
+
+  /** Those that start at or after an instant, in order. */
+  def from(start: Long): Seq[Pane] =
+    held.reverseIterator.takeWhile(_.start >= start).toSeq.reverse
 
   def moveTo(window: TimeWindow): Unit = {
     while (held.nonEmpty && held.front.start < window.start) sum -= held.dequeue().bytes

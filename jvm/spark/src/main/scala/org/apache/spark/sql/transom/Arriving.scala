@@ -32,6 +32,7 @@ trait Arriving {
 final class PaneReader(stage: WindowStage) extends Arriving {
   override val record = new UnsafeRow(stage.buffers.length)
   override val row = new UnsafeRow(stage.row.length)
+  private var parcel = Iterator.empty[(Long, Array[Byte])]
   private var segment = new Cursor(Iterator.empty)
   private var single: Option[LateRow] = None
   private var pane = Grid.NoPane
@@ -42,8 +43,7 @@ final class PaneReader(stage: WindowStage) extends Arriving {
     if (exchanged.getInt(Exchanged.Kind) == Exchanged.Late) {
       single = Some(LateRecord.read(payload))
     } else {
-      segment = new Cursor(Iterator.single(payload))
-      pane = exchanged.getLong(Exchanged.Place)
+      parcel = Parcel.read(payload)
       time = Arrival.NoTime
     }
   }
@@ -57,7 +57,13 @@ final class PaneReader(stage: WindowStage) extends Arriving {
       point(late.key, late.accumulator)
       true
     case None =>
-      val isThere = segment.advance()
+      var isThere = segment.advance()
+      while (!isThere && parcel.hasNext) {
+        val (start, records) = parcel.next()
+        pane = start
+        segment = new Cursor(Iterator.single(records))
+        isThere = segment.advance()
+      }
       if (isThere) point(segment.key, segment.accumulator)
       isThere
   }

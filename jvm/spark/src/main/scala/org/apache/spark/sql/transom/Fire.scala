@@ -42,9 +42,9 @@ final class WindowProcessor(stage: WindowStage)
     rows.foreach { row =>
       val payload = row.getBinary(Exchanged.Payload)
       row.getInt(Exchanged.Kind) match {
-        case Exchanged.Segment =>
+        case Exchanged.Segments =>
           touched = true
-          log.append(row.getLong(Exchanged.Place), payload, row.getLong(Exchanged.JudgedBy))
+          log.append(payload, row.getLong(Exchanged.JudgedBy))
         case Exchanged.Late =>
           judgedBy = row.getLong(Exchanged.JudgedBy)
           late += payload

@@ -55,11 +55,7 @@ private object FireAllExec {
           val dead = ArrayBuffer.empty[InternalRow]
           rows.foreach { row =>
             if (row.getInt(Exchanged.Kind) == Exchanged.Dead) dead += row.copy()
-            else
-              log.append(
-                row.getLong(Exchanged.Place),
-                row.getBinary(Exchanged.Payload),
-                Long.MinValue)
+            else log.append(row.getBinary(Exchanged.Payload), Long.MinValue)
           }
           dead.iterator.map(refused.dead(_, nowMs)) ++
             log.fire(Long.MaxValue)

@@ -19,8 +19,11 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
     case SessionWindows(gap, inclusive) => Right(new SessionLog(gap, inclusive, panes, fold))
   }
 
-  def append(pane: Long, segment: Array[Byte], judgedBy: Long): Unit =
-    log.fold(_.append(pane, segment, judgedBy), _.append(pane, segment, judgedBy))
+  /** Takes a parcel of segments. */
+  def append(parcel: Array[Byte], judgedBy: Long): Unit =
+    Parcel.read(parcel).foreach { case (pane, segment) =>
+      log.fold(_.append(pane, segment, judgedBy), _.append(pane, segment, judgedBy))
+    }
 
   /** Rows that are late by themselves; answers those that no open session took. */
   def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] =

@@ -10,8 +10,8 @@ import transom.engine.Grid
 import transom.engine.log.{PaneTable, SessionBounds}
 import transom.engine.spec.LateRows
 
-/** Takes rows into panes: tells late ones apart, folds the others by key and hands each pane on
-  * as sorted segments, one or more for each key group.
+/** Takes rows into panes: tells late ones apart, folds the others by key and hands the panes on as
+  * sorted segments, those of a key group together.
   */
 private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     extends Packed(packing, rows) {
@@ -92,13 +92,18 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   }
 
   override protected def drain(): Iterator[InternalRow] = {
-    val segments = for {
+    val parcels = Array.fill(stage.keyGroups)(new Parcel)
+    def parcel(group: Int): InternalRow =
+      sent(group, Exchanged.Segments, nextPlace(), parcels(group).take())
+    val full = for {
       (pane, table) <- panes.toSeq.sortBy(_._1).iterator
       (group, segment) <- table.segments(stage.keyGroups, isSession)(fold.written)
-    } yield sent(group, Exchanged.Segment, pane, segment)
+      _ = parcels(group).add(pane, segment)
+      if parcels(group).isFull
+    } yield parcel(group)
     panes.clear()
     lastPane = Grid.NoPane
     held = 0L
-    segments
+    full ++ parcels.indices.iterator.filterNot(parcels(_).isEmpty).map(parcel)
   }
 }

@@ -191,7 +191,7 @@ object Exchanged {
   val JudgedBy = 3
   val Payload = 4
 
-  val Segment = 0
+  val Segments = 0
   val Late = 1
   val Counts = 2
   val Rows = 3

@@ -1,0 +1,59 @@
+package org.apache.spark.sql.transom
+
+import java.nio.ByteBuffer
+import java.util.Arrays
+
+import scala.collection.AbstractIterator
+import scala.collection.mutable.ArrayBuffer
+
+/** Segments of one key group on their way through the exchange, each with its pane. Where panes
+  * are many they hold a few records each, and what a row costs there hardly depends on its size.
+  *
+  * {{{
+  * pane long, length long, segment
+  * }}}
+  */
+private final class Parcel {
+  private val held = ArrayBuffer.empty[(Long, Array[Byte])]
+  private var size = 0
+
+  def isEmpty: Boolean = held.isEmpty
+
+  def isFull: Boolean = size >= Parcel.Full
+
+  def add(pane: Long, segment: Array[Byte]): Unit = {
+    held += ((pane, segment))
+    size += Parcel.HeaderSize + segment.length
+  }
+
+  /** All segments; what is added next begins anew. */
+  def take(): Array[Byte] = {
+    val out = ByteBuffer.allocate(size)
+    held.foreach { case (pane, segment) =>
+      out.putLong(pane).putLong(segment.length.toLong).put(segment)
+    }
+    held.clear()
+    size = 0
+    out.array
+  }
+}
+
+private object Parcel {
+  private val HeaderSize = 16
+
+  /** A task holds as many parcels as there are key groups, so they are small. */
+  private val Full = 48 << 10
+
+  def read(parcel: Array[Byte]): Iterator[(Long, Array[Byte])] =
+    new AbstractIterator[(Long, Array[Byte])] {
+      private val in = ByteBuffer.wrap(parcel)
+      override def hasNext: Boolean = in.hasRemaining
+      override def next(): (Long, Array[Byte]) = {
+        val pane = in.getLong()
+        val length = in.getLong().toInt
+        val from = in.position()
+        in.position(from + length)
+        (pane, Arrays.copyOfRange(parcel, from, from + length))
+      }
+    }
+}
