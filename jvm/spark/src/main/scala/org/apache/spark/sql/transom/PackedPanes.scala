@@ -10,8 +10,8 @@ import transom.engine.Grid
 import transom.engine.log.{PaneTable, SessionBounds}
 import transom.engine.spec.LateRows
 
-/** Takes rows into panes: tells late ones apart, folds the others by key and hands the panes on as
-  * sorted segments, those of a key group together.
+/** Takes rows into panes: tells late ones apart, folds the others by key and hands the panes on
+  * as sorted segments, those of a key group together.
   */
 private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     extends Packed(packing, rows) {

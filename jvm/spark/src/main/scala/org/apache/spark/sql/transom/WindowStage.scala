@@ -177,9 +177,9 @@ object Windows {
   * {{{
   * group      id of the key group, see KeyGroups.idOf
   * kind       what the payload is
-  * place      the pane of a segment, or where rows stand in the order of their arrival
+  * place      where it stands in the order of arrival
   * judged_by  the watermark that the rows met
-  * payload    a segment, a late row, counts, rows, a dead letter, or nothing with a tick of the clock
+  * payload    a parcel of segments, a late row, counts, rows, a dead letter, or nothing with a tick of the clock
   * }}}
   *
   * Behind them stand the columns of a row that tell the order of arrival, if there are any.
