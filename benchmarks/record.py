@@ -69,6 +69,8 @@ class Measurement:
         What is not a time of a run: percentiles of a latency in milliseconds, a score of JMH's.
     failed : str or None
         Why there is no time, such as the limit that it ran into.
+    given_up_after : float or None
+        That limit, in seconds; starting the processes is in it.
     """
 
     query: str
@@ -80,6 +82,7 @@ class Measurement:
     runs: tuple[Run, ...] = ()
     figures: dict[str, float] = field(default_factory=dict)
     failed: str | None = None
+    given_up_after: float | None = None
 
     @property
     def seconds(self) -> float:

@@ -74,8 +74,16 @@ def _why(taken: Taken | None) -> str:
     if taken is None:
         return "not measured"
     if taken.measurement.failed:
-        return "did not finish"
+        return _failed(taken)
     return "transom has no time or other results"
+
+
+def _failed(taken: Taken) -> str:
+    limit, ours = taken.measurement.given_up_after, taken.ours
+    if limit is None or ours is None:
+        return "did not finish"
+    times = limit / ours.seconds * (ours.rows / taken.measurement.rows)
+    return f"given up after {limit:.0f} s, {times:.1f} times transom's"
 
 
 def growth(records: Sequence[Record]) -> dict[str, Cell]:

@@ -16,7 +16,17 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class FailedError(Exception):
-    """A command that did not end well, or not in time; says why."""
+    """A command that did not end well, or not in time; says why.
+
+    Attributes
+    ----------
+    limit : float or None
+        The seconds after which it was given up, if that is why.
+    """
+
+    def __init__(self, why: str, limit: float | None = None) -> None:
+        super().__init__(why)
+        self.limit = limit
 
 
 @dataclass(slots=True)
@@ -72,7 +82,7 @@ def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:
     try:
         code = process.wait(limit)
     except subprocess.TimeoutExpired:
-        raise FailedError(f"took longer than {limit:.0f} s") from None
+        raise FailedError(f"took longer than {limit:.0f} s", limit) from None
     finally:
         over.set()
         watching.join()

@@ -97,7 +97,7 @@ class Turns:
                 expected[rows] = self._results(references[rows])
             found = expected[rows] if blank.peer == REFERENCE else self._results(entrant)
         except FailedError as error:
-            return replace(blank, failed=str(error))
+            return replace(blank, failed=str(error), given_up_after=error.limit)
         differs = f"its {found[0]} results differ from {REFERENCE}'s {expected[rows][0]}"
         return replace(
             blank,
@@ -119,7 +119,7 @@ class Turns:
             try:
                 printed = self._run(entrant, work, watched, write=False)
             except FailedError as error:
-                return replace(so_far, runs=(), failed=str(error))
+                return replace(so_far, runs=(), failed=str(error), given_up_after=error.limit)
         timed = Run(
             seconds=printed["seconds"],
             peak_memory_bytes=watched.memory_bytes,

@@ -123,6 +123,13 @@ def test_without_figures_no_target_is_reached_or_missed() -> None:
     assert cells["tumbling-1m"]["native"].why == "not measured"
 
 
+def test_who_was_given_up_is_said_to_have_taken_so_much_longer() -> None:
+    query = "tumbling-1m"
+    slow = measured(query, "python", failed="over 600 s", given_up_after=600, rows=100_000)
+    cell = targets.table([record(1, measured(query, "transom", 20), slow)])[query]["python"]
+    assert (cell.reached, cell.why) == (None, "given up after 600 s, 300.0 times transom's")
+
+
 def test_rows_of_the_result_count_in_what_a_row_costs() -> None:
     few, many = at("t", 2, keys=10_000), at("t", 4, keys=10_000_000)
     (cell,) = targets.growth([record(1, few, many)]).values()

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,11 +39,11 @@ def entrant(
 
 
 def take(
-    folder: Path, *entrants: Entrant, repeats: int = 2
+    folder: Path, *entrants: Entrant, repeats: int = 2, limit: float = 60
 ) -> tuple[dict[str, Measurement], list[str]]:
     """What was measured, and who ran when."""
     kept: list[Measurement] = []
-    turns = Turns(repeats=repeats, limit=60, work=folder, keep=kept.append)
+    turns = Turns(repeats=repeats, limit=limit, work=folder, keep=kept.append)
     references = {one.blank.rows: entrant("transom", rows=one.blank.rows) for one in entrants}
     measured = turns.take(entrants, references)
     # What is kept last of each peer is what was measured.
@@ -75,6 +76,17 @@ def test_who_fails_gets_no_time_and_the_others_go_on(tmp_path: Path, also: str) 
     measured, _ = take(tmp_path, entrant("python", fails=True), entrant(also))
     assert "it broke" in str(measured["python"].failed)
     assert len(measured[also].runs) == 2
+
+
+def test_who_takes_too_long_is_given_up_after_the_limit(tmp_path: Path) -> None:
+    waits = [sys.executable, "-c", "import signal; signal.pause()"]
+    slow = replace(entrant("python"), command=lambda _, **__: waits)
+    measured, _ = take(tmp_path, entrant("transom"), slow, limit=3)
+    assert (measured["python"].failed, measured["python"].given_up_after) == (
+        "took longer than 3 s",
+        3,
+    )
+    assert measured["transom"].given_up_after is None
 
 
 def test_a_share_of_the_rows_is_compared_with_transoms_results_for_as_many(tmp_path: Path) -> None:
