@@ -21,7 +21,7 @@ class SessionLogBenchmark {
   var gap: Int = _
 
   private val segments = (0L until 60L).map { at =>
-    val bounds = new SessionBounds().set(at * second, at * second, Long.MinValue)
+    val bounds = new SessionBounds().set(at * second, at * second)
     Segments.of((writer, hash, key) => writer.append(hash, key, bounds, Segments.slice(1L)))
   }
 
@@ -29,9 +29,7 @@ class SessionLogBenchmark {
   def minute(): Long = {
     val width = gap * second / 2
     val log = new SessionLog(width, true, new Panes(new MemoryStore), new SumFold)
-    segments.zipWithIndex.foreach { case (segment, at) =>
-      log.append(Math.floorDiv(at * second, width) * width, segment, Long.MinValue)
-    }
+    segments.foreach(log.append(_, Long.MinValue))
     log.fire(Long.MaxValue).sum
   }
 }

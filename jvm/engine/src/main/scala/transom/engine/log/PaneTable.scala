@@ -114,7 +114,7 @@ final class PaneTable {
     val from = key.offset + key.length
     val length = in.getInt(offset + 12)
     if (withBounds) {
-      bounds.set(in.getLong(from), in.getLong(from + 8), in.getLong(from + 16))
+      bounds.set(in.getLong(from), in.getLong(from + 8))
       accumulator.set(in.array, from + SessionBounds.Size, length - SessionBounds.Size)
       writer.append(hash, key, bounds, written(accumulator))
     } else writer.append(hash, key, written(accumulator.set(in.array, from, length)))

@@ -74,9 +74,6 @@ final class Panes(store: Store) {
 
   def get(start: Long): Option[Pane] = Option(live.get(start))
 
-  /** The first live pane that starts after `start`. */
-  def after(start: Long): Option[Pane] = Option(live.higherEntry(start)).map(_.getValue)
-
   def all: Iterator[Pane] = live.values.iterator.asScala
 
   /** The live panes that start in `[from, until)`, in order. */
@@ -123,17 +120,11 @@ final class Panes(store: Store) {
       blocks.remove(at)
     }
 
-  /** Adds a segment to a pane or block, a run of its own unless it continues the last one. */
+  /** Adds a segment of windows to a pane or block, a run of its own. */
   def append(pane: Pane, segment: Array[Byte]): Unit = {
     val sequence = pane.nextSequence
     store.put(pane.start, sequence, segment)
-    val run = Run(sequence, 1, segment.length.toLong, Panes.part(segment).toVector)
-    pane.runs.lastOption.filter(Panes.continues(_, run)) match {
-      case None => pane.runs += run
-      case Some(last) =>
-        pane.runs(pane.runs.length - 1) =
-          Run(last.first, last.segments + 1, last.bytes + run.bytes, last.parts ++ run.parts)
-    }
+    pane.runs += Run(sequence, 1, segment.length.toLong)
   }
 
   /** A run that is about to be written to a pane or block, segment by segment. */
@@ -199,10 +190,6 @@ object Panes {
     val (from, to) = Segment.hashes(segment)
     if (due == Long.MaxValue) None else Some(new Part(from, to, due))
   }
-
-  /** Whether a run's records all come behind those of another. */
-  private def continues(run: Run, next: Run): Boolean =
-    (run.parts.lastOption zip next.parts.headOption).exists { case (a, b) => a.to < b.from }
 
   private def write(panes: Panes): Array[Byte] = {
     val held = (panes.all ++ panes.blocks.valuesIterator).toVector

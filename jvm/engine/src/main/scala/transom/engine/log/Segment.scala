@@ -15,7 +15,7 @@ import java.util.Arrays
   * the earliest of its sessions' last times; fixed windows have none, `Long.MaxValue`.
   */
 object Segment {
-  val Version = 2
+  val Version = 3
   val HeaderSize = 24
   val RecordHeaderSize = 16
 

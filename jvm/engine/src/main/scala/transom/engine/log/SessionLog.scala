@@ -1,72 +1,76 @@
 package transom.engine.log
 
-import java.nio.ByteBuffer
-
 import scala.collection.AbstractIterator
-
-/** The bounds of a session's record, in front of its accumulator: the times of its first and last
-  * row and the watermark by which its first row was judged. Sessions that had ended by that
-  * watermark when the row was written had fired: the row began another one.
-  */
-final class SessionBounds {
-  var first: Long = 0L
-  var last: Long = 0L
-  var judgedBy: Long = 0L
-
-  def set(first: Long, last: Long, judgedBy: Long): this.type = {
-    this.first = first
-    this.last = last
-    this.judgedBy = judgedBy
-    this
-  }
-
-  def read(record: Cursor): Unit = set(record.long(0), record.long(8), record.long(16))
-
-  def write(out: ByteBuffer, at: Int): Unit =
-    out.putLong(at, first).putLong(at + 8, last).putLong(at + 16, judgedBy)
-}
-
-object SessionBounds {
-  val Size = 24
-
-  /** The last time of a session, of its record. */
-  def last(record: Cursor): Long = record.long(8)
-}
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
 
 /** A row whose own session had ended by the watermark; it counts only if it joins one still open.
   */
 final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumulator: Slice)
 
-/** The sessions of one key group. A pane is as wide as the gap, so rows of a key in one pane
-  * belong to one session, and what continues it lies in the same pane or the next. When a pane's
-  * sessions are due, those with a continuation move on into the next pane, the others close: a
-  * session costs as many moves as it has panes with rows, nothing while it is merely open: which
-  * keys are due is found in the segments that hold such records, and they alone are looked up.
+/** The sessions of one key group. What comes together is chained at once, so a record may be a
+  * whole session, or a part of one, of any length. A record lies in a pane as wide as the gap:
+  * that of its first row, or one that the watermark had reached when it was written. So all that
+  * can touch what is due at a watermark lies in panes that begin by then.
+  *
+  * What is due closes, or moves on if the session goes on. A session costs nothing while it is
+  * merely open: which keys are due is found in the segments that hold such records, and they
+  * alone are looked up. A record whose end the watermark has passed has closed or moved on.
   *
   * @param gap
   *   quiet time that ends a session, microseconds
   * @param inclusive
   *   whether rows exactly `gap` apart share a session (flink.md 6.1)
+  * @param inMemory
+  *   bytes that are in memory at a time of what has come, and of what is merged as time moves
   */
-final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: Fold[T]) {
+final class SessionLog[T](
+    gap: Long,
+    inclusive: Boolean,
+    panes: Panes,
+    folding: Fold[T],
+    inMemory: Long = SessionLog.InMemory) {
+  private val arrived = ArrayBuffer.empty[Array[Byte]]
+  private var arrivedBytes = 0L
 
-  def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
+  /** Takes a segment.
+    *
+    * @param judgedBy
+    *   the watermark by which late rows were told apart: what was due by then has fired
+    */
+  def append(segment: Array[Byte], judgedBy: Long): Unit = {
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
-    val pane = panes.open(start)
-    panes.append(pane, segment)
-    compact(pane)
+    arrived += segment
+    arrivedBytes += segment.length
+    if (arrivedBytes > inMemory) settle()
   }
 
+  /** Lays what has come down in panes. */
+  def settle(): Unit = if (arrived.nonEmpty) {
+    val sessions =
+      chains(arrived.toSeq.map(segment => new Cursor(Iterator.single(segment))), Long.MinValue)
+    arrived.clear()
+    arrivedBytes = 0L
+    val writers = mutable.LongMap.empty[RunWriter]
+    while (sessions.next()) {
+      val start = SessionLog.paneOf(sessions.first, gap)
+      sessions.write(Long.MaxValue) {
+        writers.getOrElseUpdate(start, panes.newRun(panes.open(start)))
+      }
+    }
+    writers.foreachValue(_.close())
+    writers.keysIterator.foreach(compact)
+  }
+
+  private def chains(runs: Seq[Cursor], firedUpTo: Long, only: Option[Array[Long]] = None) =
+    new Chains(runs, gap, inclusive, firedUpTo, folding, only)
+
   /** Merges runs of a pane that has got too many. */
-  private def compact(pane: Pane): Unit = {
+  private def compact(start: Long): Unit = panes.get(start).foreach { pane =>
     val runs = panes.crowded(pane)
-    // What older runs hold may keep a session open that seems closed by the newer ones alone.
-    val isWhole = runs.length == pane.runs.length
     if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
-      val keys = new FoldedSessions(cursors, gap, Some(folding), isWhole)
-      while (keys.next())
-        if (!isWhole || isOpen(keys.bounds))
-          writer.append(keys.hash, keys.key, keys.bounds, folding.folded)
+      val sessions = chains(cursors, panes.firedUpTo)
+      while (sessions.next()) sessions.write(Long.MaxValue)(writer)
     }
   }
 
@@ -75,52 +79,69 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     * joined none.
     */
   def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = {
+    settle()
     panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
     val open = firstOpenSessions(late)
     val joined = late.sortBy(-_.time).filter { row =>
       open.get(row.key).exists { session =>
-        val touches = reaches(row.time, session.first)
+        val touches =
+          if (inclusive) session.first <= row.time + gap else session.first < row.time + gap
         if (touches) session.first = math.min(session.first, row.time)
         touches
       }
     }
-    joined.groupBy(row => open(row.key).pane).foreach { case (pane, rows) =>
-      val writer = panes.newRun(panes.open(pane))
+    if (joined.nonEmpty) {
+      val pane = panes.open(SessionLog.paneOf(panes.firedUpTo, gap))
+      val writer = panes.newRun(pane)
       val bounds = new SessionBounds
-      rows.sorted(SessionLog.KeyOrder).foreach { row =>
+      joined.sorted(SessionLog.KeyOrder).foreach { row =>
         // As long as the session it joins: on its own it would count as closed.
-        bounds.set(row.time, open(row.key).last, panes.firedUpTo)
+        bounds.set(row.time, open(row.key).last)
         writer.append(row.hash, row.key, bounds, row.accumulator)
       }
       writer.close()
-      panes.get(pane).foreach(compact)
+      compact(pane.start)
     }
     late.filterNot(joined.toSet)
   }
 
+  /** The earliest open session of each late row's key. */
+  private def firstOpenSessions(
+      late: Seq[LateRow]): collection.Map[Slice, SessionLog.OpenSession] = {
+    val found = mutable.TreeMap.empty[Slice, SessionLog.OpenSession](SessionLog.SliceOrder)
+    val hashes = late.map(_.hash).distinct.sorted.toArray
+    // A late row ends by the watermark, so what it touches begins by then.
+    val runs = begun(panes.firedUpTo).flatMap(panes.cursors(_, hashes))
+    val sessions = chains(runs, panes.firedUpTo, Some(hashes))
+    while (sessions.next())
+      found.getOrElseUpdate(
+        new Slice().set(sessions.key),
+        new SessionLog.OpenSession(sessions.first, sessions.last))
+    found
+  }
+
+  /** The panes that begin by a watermark. */
+  private def begun(watermark: Long): Vector[Pane] =
+    panes.all.takeWhile(_.start <= watermark).toVector
+
   /** When the next session may be due; `Long.MaxValue` if none is open. */
   def nextDue: Long = {
+    settle()
     val earliest = panes.all.map(_.due).minOption.getOrElse(Long.MaxValue)
     if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
   }
 
   /** Closes the sessions due at `watermark`. The state follows as the results are taken. */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
-    private val firedUpTo = panes.firedUpTo
-    private var pane: Option[Pane] = None
-    private var sessions: FoldedSessions[T] = _
-    private var nextPane: FoldedSessions[T] = _
-    private var moved: Option[RunWriter] = None
+    private var step = nextStep()
     private var ready = false
-    open(panes.first)
 
     override def hasNext: Boolean = {
-      while (!ready && pane.isDefined) {
-        if (sessions.next()) ready = closes()
-        else {
-          val done = pane
-          close()
-          open(done.flatMap(p => panes.after(p.start)))
+      while (!ready && step.isDefined) {
+        ready = step.exists(_.next())
+        if (!ready) {
+          step.foreach(_.close())
+          step = nextStep()
         }
       }
       ready
@@ -129,109 +150,108 @@ final class SessionLog[T](gap: Long, inclusive: Boolean, panes: Panes, folding: 
     override def next(): T = {
       if (!hasNext) throw new NoSuchElementException("no further result")
       ready = false
-      folding.result(sessions.key, sessions.bounds.first, sessions.bounds.last + gap)
+      step.get.result()
     }
 
-    private def open(from: Option[Pane]): Unit = {
-      pane = from
-      while (pane.exists(!isDue(_))) pane = pane.flatMap(p => panes.after(p.start))
-      pane match {
-        case None => panes.firedUpTo = math.max(panes.firedUpTo, watermark)
-        case Some(p) =>
-          val later = panes.get(p.start + gap)
-          val only = if (isWhollyDue(p)) None else Some(dueHashes(p))
-          def cursors(pane: Pane) = only.fold(panes.cursors(pane))(panes.cursors(pane, _))
-          sessions = new FoldedSessions(cursors(p), gap, Some(folding), only = only)
-          nextPane = new FoldedSessions(later.toSeq.flatMap(cursors), gap, None, only = only)
-          nextPane.next()
+    /** Time may have to move in steps, since of each run that is read a segment is in memory. */
+    private def nextStep(): Option[Step] = {
+      val due = nextDue
+      if (due != Long.MaxValue && due <= watermark)
+        Some(new Step(math.min(watermark, within(due + gap))))
+      else {
+        panes.firedUpTo = math.max(panes.firedUpTo, watermark)
+        None
       }
     }
+  }
 
-    private def isDue(pane: Pane): Boolean =
-      pane.due != Long.MaxValue && pane.due + gap <= watermark
+  /** How far time can move at once, but at least until `atLeast`: there may be no more runs in
+    * the panes that begin by then than memory has room for segments.
+    */
+  private def within(atLeast: Long): Long = {
+    var room = inMemory
+    panes.all
+      .find { pane =>
+        room -= pane.runs.iterator.map(run => math.min(run.bytes, Segment.SessionTargetSize)).sum
+        room < 0 && pane.start > atLeast
+      }
+      .fold(Long.MaxValue)(_.start - 1)
+  }
 
-    /** Whether no session can still wait. */
-    private def isWhollyDue(pane: Pane): Boolean = pane.start + gap - 1 <= watermark - gap
+  /** The firing at one watermark, at which something is due. */
+  private final class Step(watermark: Long) {
+    private val dueBy = watermark - gap
+    private val read = begun(watermark)
+    private val rewrites = mostlyOver
+    private val old = read.map(pane => (pane, pane.runs.toVector))
+    private val sessions = {
+      val only = if (rewrites) None else Some(dueHashes)
+      val runs = read.flatMap(pane => only.fold(panes.cursors(pane))(panes.cursors(pane, _)))
+      chains(runs, panes.firedUpTo, only)
+    }
+    private lazy val moved = panes.newRun(panes.open(SessionLog.paneOf(watermark, gap)))
+    private var hasMoved = false
+
+    /** Moves to the next session that closes; the others move on, as far as they have to. */
+    def next(): Boolean = {
+      var closes = false
+      while (!closes && sessions.next()) {
+        closes = sessions.last <= dueBy
+        if (!closes) sessions.write(if (rewrites) Long.MaxValue else dueBy) {
+          hasMoved = true
+          moved
+        }
+      }
+      closes
+    }
+
+    def result(): T = {
+      sessions.fold()
+      folding.result(sessions.key, sessions.first, sessions.last + gap)
+    }
+
+    def close(): Unit = {
+      if (hasMoved) moved.close()
+      old.foreach { case (pane, runs) =>
+        val over = if (rewrites) runs else runs.filter(_.parts.forall(_.due == Long.MaxValue))
+        panes.removeRuns(pane, over)
+      }
+      panes.firedUpTo = math.max(panes.firedUpTo, watermark)
+      compact(SessionLog.paneOf(watermark, gap))
+    }
+
+    /** Whether most segments lie in panes that are over: then it is less to read and write all of
+      * them than to look up what is due.
+      */
+    private def mostlyOver: Boolean = {
+      val over = read.iterator.filter(_.start + gap - 1 <= dueBy)
+      2 * over.flatMap(_.parts).count(_.due <= dueBy) >= read.iterator.flatMap(_.parts).length
+    }
 
     /** Of the keys whose sessions may be due. What these records leave open is due later. */
-    private def dueHashes(pane: Pane): Array[Long] = {
+    private def dueHashes: Array[Long] = {
       val found = Array.newBuilder[Long]
-      panes.due(pane, watermark - gap).foreach { case (part, records) =>
+      for (pane <- read; (part, records) <- panes.due(pane, dueBy)) {
         part.due = Long.MaxValue
         while (records.advance()) {
           val last = SessionBounds.last(records)
-          if (last + gap > watermark) part.due = math.min(part.due, last)
-          else if (last + gap > firedUpTo) found += records.hash
+          if (last > dueBy) part.due = math.min(part.due, last)
+          else if (last + gap > panes.firedUpTo) found += records.hash
         }
       }
       found.result().sorted.distinct
     }
-
-    /** Whether the session at hand closes now, rather than having done so, waiting or moving on.
-      */
-    private def closes(): Boolean = {
-      val bounds = sessions.bounds
-      val end = bounds.last + gap
-      if (end <= firedUpTo || end > watermark) false
-      else if (nextPane
-          .seek(sessions.hash, sessions.key) && continues(bounds, nextPane.bounds)) {
-        bounds.last = nextPane.bounds.last
-        moveOn()
-        false
-      } else true
-    }
-
-    private def continues(session: SessionBounds, later: SessionBounds): Boolean =
-      later.last + gap > firedUpTo && reaches(session.last, later.first)
-
-    private def moveOn(): Unit = {
-      if (moved.isEmpty) moved = pane.flatMap(p => panes.get(p.start + gap)).map(panes.newRun)
-      moved.foreach(_.append(sessions.hash, sessions.key, sessions.bounds, folding.folded))
-    }
-
-    private def close(): Unit = pane.foreach { p =>
-      if (isWhollyDue(p) || p.due == Long.MaxValue) panes.remove(p)
-      moved.foreach(_.close())
-      // One that is due too is read at once.
-      if (moved.isDefined) panes.get(p.start + gap).filterNot(isDue).foreach(compact)
-      moved = None
-    }
-  }
-
-  private def reaches(from: Long, to: Long): Boolean =
-    if (inclusive) to <= from + gap else to < from + gap
-
-  private def isOpen(bounds: SessionBounds): Boolean = bounds.last + gap > panes.firedUpTo
-
-  private final class OpenSession(val pane: Long, var first: Long, val last: Long)
-
-  /** The earliest open session of each late row's key, if it began by the watermark. */
-  private def firstOpenSessions(late: Seq[LateRow]): collection.Map[Slice, OpenSession] = {
-    val keys = late.sorted(SessionLog.KeyOrder)
-    val found = collection.mutable.TreeMap.empty[Slice, OpenSession](SessionLog.SliceOrder)
-    // A late row ends by the watermark, so a session it touches began by then, less than a pane ago.
-    val hashes = late.map(_.hash).distinct.sorted.toArray
-    panes.between(panes.firedUpTo - 2 * gap, panes.firedUpTo + 1).foreach { pane =>
-      val sessions =
-        new FoldedSessions(panes.cursors(pane, hashes), gap, None, only = Some(hashes))
-      sessions.next()
-      keys.foreach { row =>
-        if (sessions.seek(row.hash, row.key) && isOpen(sessions.bounds)) {
-          val known = found.get(row.key)
-          if (!known.exists(_.first <= sessions.bounds.first))
-            found(row.key) =
-              new OpenSession(pane.start, sessions.bounds.first, sessions.bounds.last)
-        }
-      }
-    }
-    found
   }
 }
 
 object SessionLog {
 
+  val InMemory: Long = 32L << 20
+
   /** The pane that holds an instant. */
   def paneOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
+
+  private final class OpenSession(var first: Long, val last: Long)
 
   private val SliceOrder: Ordering[Slice] = (a, b) => a.compareTo(b)
   private val KeyOrder: Ordering[LateRow] = (a, b) => {

@@ -89,38 +89,46 @@ final class GridOperator(grid: Grid, sharedBytes: Long = PaneLog.SharedBytes) ex
 }
 
 /** Sessions, in the pane log. */
-final class SessionOperator(gap: Long, inclusive: Boolean = true) extends Operator {
+final class SessionOperator(
+    gap: Long,
+    inclusive: Boolean = true,
+    inMemory: Long = SessionLog.InMemory)
+    extends Operator {
 
   private val store = new MemoryStore
 
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     val (late, open) = rows.partition(row => Sessions.windowOf(time(row), gap).end <= watermark)
     val panes = new Panes(store)
-    val log = new SessionLog(gap, inclusive, panes, new RowList)
-    open.groupBy(row => SessionLog.paneOf(time(row), gap)).foreach { case (pane, held) =>
+    val log = logOf(panes)
+    open.groupBy(row => SessionLog.paneOf(time(row), gap)).foreachEntry { (_, held) =>
       val segment = Operator.segment(held) { (writer, row) =>
-        val bounds = new SessionBounds().set(time(row), time(row), watermark)
+        val bounds = new SessionBounds().set(time(row), time(row))
         writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
       }
-      log.append(pane, segment, watermark)
+      log.append(segment, watermark)
     }
+    log.settle()
     val asked = late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
     val alone = if (asked.isEmpty) Nil else log.join(asked, watermark)
     panes.save()
     late.zip(asked).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
   }
 
+  private def logOf(panes: Panes) =
+    new SessionLog(gap, inclusive, panes, new RowList, inMemory)
+
   private def time(row: Row): Long = row.time.get
 
   override def fire(watermark: Long): Seq[Fired] = {
     val panes = new Panes(store)
-    val fired = new SessionLog(gap, inclusive, panes, new RowList).fire(watermark).toVector
+    val fired = logOf(panes).fire(watermark).toVector
     panes.save()
     fired
   }
 
   override def nextDue: Long =
-    new SessionLog(gap, inclusive, new Panes(store), new RowList).nextDue
+    logOf(new Panes(store)).nextDue
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

@@ -17,10 +17,11 @@ class SessionLogSuite extends LogTest {
       gap <- Gen.oneOf(Gen.choose(1L, 12L), Gen.choose(1L, 500L))
       inclusive <- Gen.oneOf(true, false)
       from <- Gen.oneOf(Gen.const(0L), Gen.choose(-1000000L, 1000000L))
-    } yield (gap, inclusive, from)
-    forAllNoShrink(settings) { case (gap, inclusive, from) =>
+      inMemory <- Gen.oneOf(Gen.const(SessionLog.InMemory), Gen.choose(1L, 500L))
+    } yield (gap, inclusive, from, inMemory)
+    forAllNoShrink(settings) { case (gap, inclusive, from, inMemory) =>
       forAll(steps(from, 60L)) { steps =>
-        val operator = new SessionOperator(gap, inclusive)
+        val operator = new SessionOperator(gap, inclusive, inMemory)
         compare(steps, from, operator, new SessionContents(gap, inclusive))
       }
     }

@@ -27,7 +27,9 @@ class SessionSegmentsSuite extends LogTest {
       val store = new CountingStore(memory)
       def visit[A](body: SessionLog[Fired] => A): A = {
         val panes = new Panes(store)
-        val answer = body(new SessionLog(gap, true, panes, new RowList))
+        val log = new SessionLog(gap, true, panes, new RowList)
+        val answer = body(log)
+        log.settle()
         panes.save()
         answer
       }
@@ -35,14 +37,14 @@ class SessionSegmentsSuite extends LogTest {
         val rows = times.map { case (key, time) =>
           Row(LogTest.json(s"key $key"), LogTest.json("x" * 100), Some(time), time)
         }.toSeq
-        rows.groupBy(row => SessionLog.paneOf(row.time.get, gap)).foreach { case (pane, held) =>
+        rows.groupBy(row => SessionLog.paneOf(row.time.get, gap)).foreachEntry { (_, held) =>
           val writer = new SegmentWriter
           held.sortBy(_.hash).foreach { row =>
-            val bounds = new SessionBounds().set(row.time.get, row.time.get, Long.MinValue)
+            val bounds = new SessionBounds().set(row.time.get, row.time.get)
             writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
-            if (writer.isFull) visit(_.append(pane, writer.take(), Long.MinValue))
+            if (writer.isFull) visit(_.append(writer.take(), Long.MinValue))
           }
-          if (!writer.isEmpty) visit(_.append(pane, writer.take(), Long.MinValue))
+          if (!writer.isEmpty) visit(_.append(writer.take(), Long.MinValue))
         }
       }
       // As many close in each step, whatever the number that is open: the others end later.

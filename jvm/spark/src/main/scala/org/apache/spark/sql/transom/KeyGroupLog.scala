@@ -22,7 +22,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
   /** Takes a parcel of segments. */
   def append(parcel: Array[Byte], judgedBy: Long): Unit =
     Parcel.read(parcel).foreach { case (pane, segment) =>
-      log.fold(_.append(pane, segment, judgedBy), _.append(pane, segment, judgedBy))
+      log.fold(_.append(pane, segment, judgedBy), _.append(segment, judgedBy))
     }
 
   /** Rows that are late by themselves; answers those that no open session took. */

@@ -65,7 +65,7 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     UnsafeRows.slice(toKey(row), key)
     val before = table.size
     if (isSession) {
-      freshBounds.set(time, time, judgedBy).write(freshView, 0)
+      freshBounds.set(time, time).write(freshView, 0)
       val at = table.locate(key, fresh)
       table.extend(at, time)
       fold.update(table.array, at + SessionBounds.Size, row)

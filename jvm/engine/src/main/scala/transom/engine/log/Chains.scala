@@ -1,0 +1,187 @@
+package transom.engine.log
+
+import java.nio.ByteBuffer
+import java.util.Arrays
+
+/** The bounds of a session's record, in front of its accumulator: the times of its first and last
+  * row.
+  */
+final class SessionBounds {
+  var first: Long = 0L
+  var last: Long = 0L
+
+  def set(first: Long, last: Long): this.type = {
+    this.first = first
+    this.last = last
+    this
+  }
+
+  def write(out: ByteBuffer, at: Int): Unit = out.putLong(at, first).putLong(at + 8, last)
+}
+
+object SessionBounds {
+  val Size = 16
+
+  def first(record: Cursor): Long = record.long(0)
+  def last(record: Cursor): Long = record.long(8)
+}
+
+/** The sessions in some runs: records of a key that lie no gap apart are one. They come in order
+  * of (hash, key), and those of a key in the order of time.
+  *
+  * @param firedUpTo
+  *   sessions that had ended by this watermark are passed over
+  * @param only
+  *   hashes, in order, of the keys that are asked for; all if none are given
+  */
+private[log] final class Chains[T](
+    runs: Seq[Cursor],
+    gap: Long,
+    inclusive: Boolean,
+    firedUpTo: Long,
+    folding: Fold[T],
+    only: Option[Array[Long]] = None) {
+  import Chains.Record
+
+  private val hashes = only.orNull
+  private var nextHash = 0
+  private val merge = new Merge(runs)
+  private val bounds = new SessionBounds
+
+  // Those of the key at hand, by their first times; those of the session are [from, until).
+  private var records = Array.fill(4)(new Record)
+  private var count = 0
+  private var from = 0
+  private var until = 0
+
+  var hash: Long = 0L
+  val key = new Slice
+
+  /** The times of the session's first and last row. */
+  var first: Long = 0L
+  var last: Long = 0L
+
+  /** Moves to the next session; false if there is none. */
+  def next(): Boolean = {
+    while (until == count && readKey()) {}
+    val isThere = until < count
+    if (isThere) chain()
+    isThere
+  }
+
+  /** Folds the session. */
+  def fold(): Unit = {
+    folding.start(records(from).accumulator)
+    var i = from + 1
+    while (i < until) {
+      folding.add(records(i).accumulator)
+      i += 1
+    }
+  }
+
+  /** Writes those of the session's records as one that end by `upTo`, if there are any. It lasts
+    * as long as the session: on its own it would count as closed.
+    */
+  def write(upTo: Long)(to: => RunWriter): Unit = {
+    var least: Record = null
+    var many = false
+    var i = from
+    while (i < until) {
+      val record = records(i)
+      if (record.last <= upTo) {
+        if (least == null) least = record
+        else {
+          if (!many) folding.start(least.accumulator)
+          many = true
+          folding.add(record.accumulator)
+        }
+      }
+      i += 1
+    }
+    if (least != null) {
+      val accumulator = if (many) folding.folded else least.accumulator
+      to.append(hash, key, bounds.set(least.first, last), accumulator)
+    }
+  }
+
+  private def chain(): Unit = {
+    from = until
+    first = records(from).first
+    last = records(from).last
+    until += 1
+    while (until < count && reaches(records(until).first)) {
+      last = math.max(last, records(until).last)
+      until += 1
+    }
+  }
+
+  private def reaches(time: Long): Boolean =
+    if (inclusive) time <= last + gap else time < last + gap
+
+  /** Takes the records of the next key, of which all may be over; false at the end. */
+  private def readKey(): Boolean = {
+    count = 0
+    until = 0
+    if (hashes != null) skipOthers()
+    var head = merge.head
+    val isThere = head != null
+    if (isThere) {
+      hash = head.hash
+      key.set(head.key)
+      while (head != null && head.hash == hash && head.key.contentEquals(key)) {
+        if (SessionBounds.last(head) + gap > firedUpTo) take(head)
+        merge.advance()
+        head = merge.head
+      }
+    }
+    isThere
+  }
+
+  private def take(record: Cursor): Unit = {
+    if (count == records.length) {
+      records = Arrays.copyOf(records, 2 * count)
+      (count until records.length).foreach(records(_) = new Record)
+    }
+    val taken = records(count).read(record)
+    var i = count
+    while (i > 0 && records(i - 1).first > taken.first) {
+      records(i) = records(i - 1)
+      i -= 1
+    }
+    records(i) = taken
+    count += 1
+  }
+
+  private def skipOthers(): Unit = {
+    var head = merge.head
+    while (head != null && !isAskedFor(head.hash)) {
+      merge.advance()
+      head = merge.head
+    }
+  }
+
+  private def isAskedFor(hash: Long): Boolean = {
+    while (nextHash < hashes.length && hashes(nextHash) < hash) nextHash += 1
+    nextHash < hashes.length && hashes(nextHash) == hash
+  }
+}
+
+private object Chains {
+
+  private final class Record {
+    var first: Long = 0L
+    var last: Long = 0L
+    val accumulator = new Slice
+
+    def read(record: Cursor): this.type = {
+      first = SessionBounds.first(record)
+      last = SessionBounds.last(record)
+      val behind = record.accumulator.offset + SessionBounds.Size
+      accumulator.set(
+        record.accumulator.bytes,
+        behind,
+        record.accumulator.length - SessionBounds.Size)
+      this
+    }
+  }
+}
