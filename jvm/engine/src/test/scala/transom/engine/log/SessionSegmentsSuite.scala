@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
-import transom.engine.Generators
+import transom.engine.{Generators, TimeWindow}
 import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
 
 /** Panes of sessions that take many segments, of which few are looked at. */
@@ -64,5 +64,38 @@ class SessionSegmentsSuite extends LogTest {
     val few = readsWithOpen(2000)
     val many = readsWithOpen(40000)
     assert(many <= 1.5 * few + 8, (few, many))
+  }
+
+  private def batch(store: Store, gap: Long, times: Seq[Long], watermark: Long): Seq[Fired] = {
+    val panes = new Panes(store)
+    val log = new SessionLog(gap, true, panes, new RowList)
+    times.foreach { time =>
+      val writer = new SegmentWriter
+      val row = Row(LogTest.json("a"), LogTest.json(time.toString), Some(time), time)
+      val bounds = new SessionBounds().set(time, time)
+      writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
+      log.append(writer.take(), Long.MinValue)
+    }
+    val fired = log.fire(watermark).toVector
+    panes.save()
+    fired
+  }
+
+  test("what comes together is a record for each session, however many panes it has") {
+    val store = new MemoryStore
+    batch(store, 10L, (0L to 500L by 5L) ++ (600L to 900L by 10L), Long.MinValue)
+    assertEquals(store.size, 2)
+  }
+
+  test("a session that goes on for long leaves nothing behind") {
+    val (store, gap) = (new MemoryStore, 10L)
+    val fired = (0L until 2000L by 4L).flatMap { time =>
+      val closed = batch(store, gap, Seq(time, time + 1), time - 2)
+      assert(store.size <= 12, (time, store.size))
+      closed
+    }
+    assertEquals(fired.length, 0)
+    assertEquals(batch(store, gap, Nil, 2100L).map(_.window), Seq(TimeWindow(0L, 2007L)))
+    assertEquals(store.size, 0)
   }
 }
