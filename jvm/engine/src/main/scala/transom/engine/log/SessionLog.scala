@@ -157,7 +157,7 @@ final class SessionLog[T](
     private def nextStep(): Option[Step] = {
       val due = nextDue
       if (due != Long.MaxValue && due <= watermark)
-        Some(new Step(math.min(watermark, within(due + gap))))
+        Some(new Step(math.min(watermark, within(due))))
       else {
         panes.firedUpTo = math.max(panes.firedUpTo, watermark)
         None
