@@ -19,7 +19,7 @@ private final class Parcel {
 
   def isEmpty: Boolean = held.isEmpty
 
-  def isFull: Boolean = size >= Parcel.Full
+  def isFull: Boolean = size >= Exchanged.FullPayload
 
   def add(pane: Long, segment: Array[Byte]): Unit = {
     held += ((pane, segment))
@@ -40,9 +40,6 @@ private final class Parcel {
 
 private object Parcel {
   private val HeaderSize = 16
-
-  /** A task holds as many parcels as there are key groups, so they are small. */
-  private val Full = 48 << 10
 
   def read(parcel: Array[Byte]): Iterator[(Long, Array[Byte])] =
     new AbstractIterator[(Long, Array[Byte])] {

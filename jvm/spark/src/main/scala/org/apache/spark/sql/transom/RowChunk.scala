@@ -24,7 +24,7 @@ final class RowChunk {
 
   def isEmpty: Boolean = position == 0
 
-  def isFull: Boolean = position >= RowChunk.Full
+  def isFull: Boolean = position >= Exchanged.FullPayload
 
   def add(key: Slice, record: Slice, row: Slice): Unit = {
     val needed = RowChunk.HeaderSize + key.length + record.length + row.length
@@ -97,10 +97,5 @@ private object RowChunk {
   val HeaderSize = 16
 
   private val Least = 1 << 10
-
-  /** A task holds as many chunks as there are key groups, and they are copied and sorted whole:
-    * so they are small, and yet take some hundred rows across at once.
-    */
-  private val Full = 48 << 10
-  private val Most = 2 * Full
+  private val Most = 2 * Exchanged.FullPayload
 }

@@ -198,6 +198,11 @@ object Exchanged {
   val Dead = 4
   val Tick = 5
 
+  /** A payload is handed on at this size. A task holds one for each key group, and they are
+    * copied and sorted whole: so they are small, and yet take some hundred rows across at once.
+    */
+  val FullPayload: Int = 48 << 10
+
   private val columns = Seq(
     "group" -> IntegerType,
     "kind" -> IntegerType,
