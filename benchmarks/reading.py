@@ -112,7 +112,11 @@ class Lines:
 
 
 def lines(records: Sequence[Record], variable: str) -> list[Lines]:
-    """What grows with a parameter: of each shape the newest record with two values or more."""
+    """What grows with a parameter, of each shape, in one record.
+
+    That is the one with the most values of transom, two at least, and the newest of several: a
+    query or two that are measured again do not take the place of a whole line.
+    """
     found: dict[tuple[Any, ...], Lines] = {}
     for record in records:
         grouped: dict[tuple[Any, ...], dict[str, dict[int, Measurement]]] = {}
@@ -130,7 +134,8 @@ def lines(records: Sequence[Record], variable: str) -> list[Lines]:
                 for peer in sorted(peers, key=_place)
                 if len(peers[peer]) > 1
             }
-            if "transom" in points:
+            values = len(points.get("transom", ()))
+            if values and (about not in found or values >= len(found[about].points["transom"])):
                 found[about] = Lines(
                     shape=about[0], variable=variable, record=record, points=points
                 )

@@ -101,6 +101,14 @@ def test_a_line_is_of_one_record() -> None:
     assert line.record is old
 
 
+def test_a_line_is_of_the_record_with_the_most_values_then_the_newest() -> None:
+    old = record(1, *(at("t", 1, keys=keys) for keys in (10, 20, 30)))
+    part = record(2, *(at("t", 2, keys=keys) for keys in (10, 20)))
+    new = record(3, *(at("t", 3, keys=keys) for keys in (10, 20, 30)))
+    assert [line.record for line in reading.lines([old, part], "keys")] == [old]
+    assert [line.record for line in reading.lines([old, part, new], "keys")] == [new]
+
+
 @pytest.mark.parametrize(("seconds", "reached"), [(1.59, False), (1.6, True), (5.0, True)])
 def test_a_target_is_reached_at_its_figure(seconds: float, *, reached: bool) -> None:
     query = "tumbling-10k"
