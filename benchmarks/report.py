@@ -29,9 +29,9 @@ in `benchmarks/README.md`; what each part of the design brought, in
 Shown of each query and peer is the newest measurement there is, with the commit that it is from.
 *Ratio* is the peer's time for a row divided by transom's, medians of whole runs in one record:
 above 1 transom is faster, below 1 the peer is. Times of different records are not divided by each
-other. A peer's result has to be the same, row for row, before its time counts. `pass-through`
-(read, exchange, discard) and `batch` (the same asked of files, as a Spark batch query) are limits,
-nothing that could be picked instead.
+other; beside the ratio is what transom took there. A peer's result has to be the same, row for row,
+before its time counts. `pass-through` (read, exchange, discard) and `batch` (the same asked of
+files, as a Spark batch query) are limits, nothing that could be picked instead.
 """
 NONE = "\nNo results are kept yet: `make bench-peers`, then `make bench-report`.\n"
 
@@ -199,18 +199,18 @@ def _speed(measurement: Measurement) -> float:
 
 
 def _queries(timed: Found, drawn: Drawn) -> str:
-    heads = ["query", "peer", "rows", "median, s", "fastest to slowest", "ratio", "rows a second"]
-    heads += [*SIZES.values(), "result rows", "commit"]
+    heads = ["query", "peer", "rows", "median, s", "fastest to slowest", "ratio", "transom's, s"]
+    heads += ["rows a second", *SIZES.values(), "result rows", "commit"]
     rows = [_measured(name, taken) for name, peers in timed.items() for taken in peers.values()]
     picture = drawn("queries", plots.ratios(timed), "how many times as long each peer took")
     return f"\n### Queries\n{picture}\n" + table(heads, rows)
 
 
 def _measured(name: str, taken: Taken) -> list[str]:
-    one, ratio, commit = taken.measurement, taken.ratio, f"`{taken.record.commit}`"
+    one, commit = taken.measurement, f"`{taken.record.commit}`"
     if not one.runs:
         said = one.failed or "no runs"
-        return [name, one.peer, f"{one.rows:,}", said, *[""] * (4 + len(SIZES)), commit]
+        return [name, one.peer, f"{one.rows:,}", said, *[""] * (5 + len(SIZES)), commit]
     seconds = [run.seconds for run in one.runs]
     return [
         name,
@@ -218,12 +218,21 @@ def _measured(name: str, taken: Taken) -> list[str]:
         f"{one.rows:,}",
         f"{one.seconds:.1f}",
         f"{min(seconds):.1f} to {max(seconds):.1f} of {len(seconds)}",
-        "" if ratio is None or one.peer == "transom" else f"{ratio:.2f}",
+        *_divided(taken),
         f"{_speed(one):,.0f}",
         *(megabytes(largest(one, size)) for size in SIZES),
         "" if one.result_rows is None else f"{one.result_rows:,}",
         commit,
     ]
+
+
+def _divided(taken: Taken) -> list[str]:
+    """A peer's ratio, and what transom took in the same record, with its rows where they differ."""
+    theirs, ours, ratio = taken.measurement, taken.ours, taken.ratio
+    if ours is None or ratio is None or theirs.peer == "transom":
+        return ["", ""]
+    of = "" if ours.rows == theirs.rows else f" of {ours.rows:,}"
+    return [f"{ratio:.2f}", f"{ours.seconds:.1f}{of}"]
 
 
 def main() -> None:

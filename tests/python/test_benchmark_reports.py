@@ -173,7 +173,10 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
     assert "≤ 2 times: 2.00, reached" in page
     assert "≥ 5: 0.67, **not reached**" in page
     assert "| ≥ 20: did not finish |" in page
-    assert "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 333,333 |" in page
+    assert (
+        "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 3.0 | 333,333 |"
+        in page
+    )
     assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
     assert "| tumbling | transom | 300 | 900 |" in page
     assert "| latency/tumbling | native | p50 | 300 ms | 299 ms |" in page
@@ -198,6 +201,20 @@ def test_what_a_peer_needs_less_of_is_said(tmp_path: Path) -> None:
     assert re.findall("^.* state .*MB.*$", page, re.MULTILINE) == [
         "| q | native | state | 5.0 MB | 4.0 MB |"
     ]
+
+
+def test_beside_a_ratio_is_what_transom_took_in_the_same_record(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "made-up"
+    folder.mkdir(parents=True)
+    python = measured("q", "python", 8, rows=100_000)
+    old = record(1, measured("q", "transom", 4), measured("q", "native", 6), python)
+    new = record(2, measured("q", "transom", 9))
+    for number, one in enumerate((old, new)):
+        (folder / f"{number}.json").write_text(one.text)
+    page = report.page(tmp_path, tmp_path / "results")
+    assert re.findall(r"^\| q \| native \|.* 1\.50 \| 4\.0 \|", page, re.MULTILINE)
+    assert re.findall(r"^\| q \| python \|.* 20\.00 \| 4\.0 of 1,000,000 \|", page, re.MULTILINE)
+    assert re.findall(r"^\| q \| transom \|.* 9\.0 \|.* \|  \|  \| 111,111 \|", page, re.MULTILINE)
 
 
 def test_the_documentation_shows_the_records_that_are_kept(tmp_path: Path) -> None:
