@@ -19,7 +19,7 @@ import statistics
 from collections.abc import Iterable
 
 from benchmarks.peers.compare import CORES, Settings, clear, compare
-from benchmarks.peers.processes import end_on_signal
+from benchmarks.peers.processes import confine, end_on_signal
 from benchmarks.peers.table import PEERS, flink_version
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
@@ -71,6 +71,7 @@ def main() -> None:
     end_on_signal()
     clear()
     for cores in map(int, given.cores.split(",")):
+        confine(cores)
         for name in queries:
             for measurement in compare(name, peers, settings(cores), record.put).values():
                 print(line(measurement), flush=True)

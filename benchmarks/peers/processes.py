@@ -13,6 +13,8 @@ EVERY_SECONDS = 0.1
 # Folders are looked at less often, since they hold many files.
 FOLDERS_EVERY = 10
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+# Cores that this process may use, as far as the system tells.
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class FailedError(Exception):
@@ -60,6 +62,15 @@ class Watched:
 def end_on_signal() -> None:
     """Let whoever stops this process with SIGTERM stop what it runs too."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def confine(cores: int) -> None:
+    """Let what is run from now on use so many cores alone, where the system can see to that.
+
+    Besides its tasks a JVM compiles code and collects garbage, for which it takes what it finds.
+    """
+    if CORES:
+        os.sched_setaffinity(0, CORES[:cores])
 
 
 def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:

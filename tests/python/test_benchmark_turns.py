@@ -1,12 +1,14 @@
 """How peers are run: who gets a time, in which order, against what."""
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.peers.processes import CORES, Watched, confine, run
 from benchmarks.peers.turns import Entrant, Turns
 from benchmarks.record import Measurement
 
@@ -106,3 +108,17 @@ def test_a_limit_is_only_timed(tmp_path: Path) -> None:
     measured, turns = take(tmp_path, entrant("pass-through", computes=False), repeats=1)
     assert turns == ["pass-through 10 False"]
     assert measured["pass-through"].digest is None
+
+
+@pytest.mark.skipif(len(CORES) < 2, reason="there is one core, or the system does not tell")
+def test_who_is_given_one_core_cannot_use_the_others(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    before = os.sched_getaffinity(0)
+    try:
+        found = []
+        for cores in (1, 2):
+            confine(cores)
+            found.append(int(run(command, 60, tmp_path, Watched({}))))
+    finally:
+        os.sched_setaffinity(0, before)
+    assert found == [1, 2]
