@@ -14,7 +14,7 @@ EVERY_SECONDS = 0.1
 FOLDERS_EVERY = 10
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 # Cores that this process may use, as far as the system tells.
-CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+USABLE_CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class FailedError(Exception):
@@ -69,8 +69,8 @@ def confine(cores: int) -> None:
 
     Besides its tasks a JVM compiles code and collects garbage, for which it takes what it finds.
     """
-    if CORES:
-        os.sched_setaffinity(0, CORES[:cores])
+    if USABLE_CORES:
+        os.sched_setaffinity(0, USABLE_CORES[:cores])
 
 
 def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:

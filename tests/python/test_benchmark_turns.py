@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.processes import CORES, Watched, confine, run
+from benchmarks.peers.processes import USABLE_CORES, Watched, confine, run
 from benchmarks.peers.turns import Entrant, Turns
 from benchmarks.record import Measurement
 
@@ -110,7 +110,7 @@ def test_a_limit_is_only_timed(tmp_path: Path) -> None:
     assert measured["pass-through"].digest is None
 
 
-@pytest.mark.skipif(len(CORES) < 2, reason="there is one core, or the system does not tell")
+@pytest.mark.skipif(len(USABLE_CORES) < 2, reason="a core to be kept from is needed, and a system that tells")
 def test_who_is_given_one_core_cannot_use_the_others(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
     before = os.sched_getaffinity(0)
