@@ -110,7 +110,9 @@ def test_a_limit_is_only_timed(tmp_path: Path) -> None:
     assert measured["pass-through"].digest is None
 
 
-@pytest.mark.skipif(len(USABLE_CORES) < 2, reason="a core to be kept from is needed, and a system that tells")
+@pytest.mark.skipif(
+    len(USABLE_CORES) < 2, reason="a core to be kept from is needed, and a system that tells"
+)
 def test_who_is_given_one_core_cannot_use_the_others(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
     before = os.sched_getaffinity(0)
