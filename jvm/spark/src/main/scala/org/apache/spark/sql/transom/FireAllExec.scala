@@ -20,7 +20,7 @@ case class FireAllExec(stage: WindowStage, output: Seq[Attribute], child: SparkP
 
   override def inputRDD: RDD[InternalRow] = {
     val (stageOfTasks, nowMs) = (stage, System.currentTimeMillis())
-    child.execute().mapPartitions { rows =>
+    child.execute().mapPartitionsInternal { rows =>
       val fired = FireAllExec.firing(stageOfTasks, nowMs)
       val left = rows.filter(_.getInt(Exchanged.Kind) != Exchanged.Counts).buffered
       Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>

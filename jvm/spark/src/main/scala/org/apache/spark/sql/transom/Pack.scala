@@ -36,7 +36,7 @@ case class PackExec(
     CheckpointedSpec.check(session, this)
     val watermark = JudgingWatermark.of(session, operator)
     val packing = Packing(stage, input, watermark)
-    child.execute().mapPartitions(packing.pack)
+    child.execute().mapPartitionsInternal(packing.pack)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): PackExec =

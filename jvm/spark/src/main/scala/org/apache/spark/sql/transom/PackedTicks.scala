@@ -22,7 +22,7 @@ case class PackTicksExec(stage: WindowStage, output: Seq[Attribute], child: Spar
 
   override protected def doExecute(): RDD[InternalRow] = {
     val (order, keyGroups) = (stage.order, stage.keyGroups)
-    child.execute().mapPartitions { ticks =>
+    child.execute().mapPartitionsInternal { ticks =>
       val exchanged = Exchanged.projection(order)
       val columns = new GenericInternalRow(Exchanged.Payload + 1 + order.length)
       columns.update(Exchanged.Kind, Exchanged.Tick)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
@@ -77,6 +77,8 @@ object WindowStrategy extends SparkStrategy {
     case PackedTicks(stage, output, child) =>
       PackTicksExec(stage, output, planLater(child)) :: Nil
     case InArrivalOrder(order, child) => InArrivalOrderExec(order, planLater(child)) :: Nil
+    case CollectMetrics(name, metrics, visits: Visits, _) =>
+      new ObservedVisitsExec(name, metrics, planLater(visits)) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
     case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>

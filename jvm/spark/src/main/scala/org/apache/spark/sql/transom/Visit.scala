@@ -31,14 +31,16 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
   override protected def doExecute(): RDD[InternalRow] = {
     refuseOtherStores()
     val counters = RowCounts.names.map(longMetric)
-    child.execute().map { wrapped =>
-      val visit = wrapped.get(0, RowObject.dataType).asInstanceOf[Visit]
-      if (!visit.isNullAt(0)) {
-        val counts = visit.getStruct(0, counters.length)
-        counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
-      }
-      visit
-    }
+    child
+      .execute()
+      .mapPartitionsInternal(_.map { wrapped =>
+        val visit = wrapped.get(0, RowObject.dataType).asInstanceOf[Visit]
+        if (!visit.isNullAt(0)) {
+          val counts = visit.getStruct(0, counters.length)
+          counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
+        }
+        visit
+      })
   }
 
   /** Spark's operator below would refuse them too. Until a batch runs, the setting may change: a
@@ -64,7 +66,7 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
 case class VisitedRowsExec(output: Seq[Attribute], child: SparkPlan) extends FiredRowsExec {
 
   override def inputRDD: RDD[InternalRow] =
-    child.execute().mapPartitions(_.flatMap(_.asInstanceOf[Visit].rows))
+    child.execute().mapPartitionsInternal(_.flatMap(_.asInstanceOf[Visit].rows))
 
   override protected def withNewChildInternal(newChild: SparkPlan): VisitedRowsExec =
     copy(child = newChild)
@@ -80,6 +82,6 @@ trait FiredRowsExec extends UnaryExecNode with InputRDDCodegen {
 
   override protected def doExecute(): RDD[InternalRow] = {
     val types = output.map(_.dataType).toArray
-    inputRDD.mapPartitions(rows => rows.map(UnsafeProjection.create(types)))
+    inputRDD.mapPartitionsInternal(rows => rows.map(UnsafeProjection.create(types)))
   }
 }
