@@ -39,6 +39,6 @@ class PaneTableBenchmark {
       table.array(at) = (table.array(at) + 1).toByte
       i += 1
     }
-    table.segments(128, withBounds = false)(identity).map(_._2.length.toLong).sum
+    table.segments(128)(identity).map(_._2.length.toLong).sum
   }
 }

@@ -56,7 +56,7 @@ class PaneTableSuite extends ScalaCheckSuite {
     forAll(Gen.listOf(Gen.zip(key, Gen.choose(1L, 100L))), Gen.choose(1, 64)) { (rows, groups) =>
       val table = new PaneTable
       rows.foreach { case (words, value) => add(table, slice(words), value) }
-      val segments = table.segments(groups, withBounds = false)(identity).toVector
+      val segments = table.segments(groups)(identity).toVector
       val got = segments.flatMap { case (group, segment) =>
         records(segment).map(record => (group, record))
       }
@@ -75,33 +75,11 @@ class PaneTableSuite extends ScalaCheckSuite {
     val keys = 200000L
     val table = new PaneTable
     (0L until 2 * keys).foreach(i => add(table, slice(Seq(i % keys)), i))
-    val segments = table.segments(4, withBounds = false)(identity).toVector
+    val segments = table.segments(4)(identity).toVector
     assert(segments.forall(_._2.length < Segment.TargetSize + 100))
     val got = segments.flatMap { case (_, segment) => records(segment) }
     assertEquals(got.length.toLong, keys)
     assert(got.forall { case (_, words, sum) => sum == 2 * words.head + keys })
     assertEquals(got.map(_._1), got.map(_._1).sorted)
-  }
-
-  test("the bounds of a session hold all its rows, its segment is due by the earliest end") {
-    val table = new PaneTable
-    val fresh = new Array[Byte](SessionBounds.Size + 8)
-    val bounds = new SessionBounds
-    Seq(1L -> 50L, 1L -> 40L, 2L -> 45L, 1L -> 60L).foreach { case (key, time) =>
-      bounds.set(time, time).write(Segment.view(fresh), 0)
-      table.extend(table.locate(slice(Seq(key)), fresh), time)
-    }
-    val (_, segment) = table.segments(1, withBounds = true)(identity).next()
-    val cursor = new Cursor(Iterator(segment))
-    val got = Iterator
-      .continually(cursor)
-      .takeWhile(_.advance())
-      .map { c =>
-        Segment.view(c.key.bytes).getLong(c.key.offset) ->
-          (SessionBounds.first(c), SessionBounds.last(c))
-      }
-      .toMap
-    assertEquals(got, Map(1L -> (40L, 60L), 2L -> (45L, 45L)))
-    assertEquals(Segment.due(segment), 45L)
   }
 }

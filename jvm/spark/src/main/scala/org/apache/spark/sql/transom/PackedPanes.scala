@@ -1,13 +1,9 @@
 package org.apache.spark.sql.transom
 
-import java.nio.{ByteBuffer, ByteOrder}
-
-import scala.collection.mutable
-
 import org.apache.spark.sql.catalyst.InternalRow
 
 import transom.engine.Grid
-import transom.engine.log.{PaneTable, SessionBounds}
+import transom.engine.log.{PaneTables, SessionTables, Tables}
 import transom.engine.spec.LateRows
 
 /** Takes rows into panes: tells late ones apart, folds the others by key and hands the panes on
@@ -18,26 +14,23 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   import packing.{input, judgedBy, stage}
 
   private val windows = stage.windows
-  private val isSession = stage.isSession
   private val tagsLate = stage.lateRows != LateRows.No
   private val tagsPartly = stage.lateRows == LateRows.Partly
   // A late row may still join an open session, which only its key group knows.
-  private val keepsLate = tagsLate || isSession
+  private val keepsLate = tagsLate || stage.isSession
   private val isKeyed = stage.layout == KeyedLayout
 
   private val fold = new RowFold(stage, input)
-  private val fresh =
-    (if (isSession) new Array[Byte](SessionBounds.Size) else Array.emptyByteArray) ++ fold.initial
-  private val freshView = ByteBuffer.wrap(fresh).order(ByteOrder.LITTLE_ENDIAN)
-  private val freshBounds = new SessionBounds
+  private val tables: Tables = windows match {
+    case _: GridWindows => new PaneTables(fold.initial)
+    case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, fold.initial)
+  }
 
-  private val panes = mutable.LongMap.empty[PaneTable]
-  private var lastPane = Grid.NoPane
-  private var table: PaneTable = _
-  private var held = 0L
+  // What rows add to accumulators that are objects.
+  private var heldByObjects = 0L
 
   // Segments are written as they are asked for, which is over once rows are taken again.
-  override protected def begin(): Unit = if (panes.isEmpty) fold.clear()
+  override protected def begin(): Unit = if (tables.isEmpty) fold.clear()
 
   override protected def take(row: InternalRow, time: Long): Unit = {
     val pane = windows.paneOf(time)
@@ -58,30 +51,11 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   }
 
   private def add(row: InternalRow, time: Long, pane: Long): Unit = {
-    if (pane != lastPane) {
-      lastPane = pane
-      table = panes.getOrElseUpdate(pane, opened())
-    }
     UnsafeRows.slice(toKey(row), key)
-    val before = table.size
-    if (isSession) {
-      freshBounds.set(time, time).write(freshView, 0)
-      val at = table.locate(key, fresh)
-      table.extend(at, time)
-      fold.update(table.array, at + SessionBounds.Size, row)
-    } else {
-      val at = table.locate(key, fresh)
-      fold.update(table.array, at, row)
-    }
-    held += table.size - before
-    if (!fold.inPlace) held += Packed.sizeOf(row)
-    if (held > Packed.MaxHeld) out ++= drain()
-  }
-
-  private def opened(): PaneTable = {
-    val table = new PaneTable
-    held += table.size
-    table
+    val at = tables.locate(key, pane, time)
+    fold.update(tables.array, at, row)
+    if (!fold.inPlace) heldByObjects += Packed.sizeOf(row)
+    if (tables.size + heldByObjects > Packed.MaxHeld) out ++= drain()
   }
 
   private def late(row: InternalRow, time: Long, reason: Int): InternalRow = {
@@ -96,14 +70,11 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     def parcel(group: Int): InternalRow =
       sent(group, Exchanged.Segments, nextPlace(), parcels(group).take())
     val full = for {
-      (pane, table) <- panes.toSeq.sortBy(_._1).iterator
-      (group, segment) <- table.segments(stage.keyGroups, isSession)(fold.written)
+      (pane, group, segment) <- tables.drain(stage.keyGroups)(fold.written)
       _ = parcels(group).add(pane, segment)
       if parcels(group).isFull
     } yield parcel(group)
-    panes.clear()
-    lastPane = Grid.NoPane
-    held = 0L
+    heldByObjects = 0L
     full ++ parcels.indices.iterator.filterNot(parcels(_).isEmpty).map(parcel)
   }
 }
