@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{PaneTable, Slice}
+import transom.engine.log.{PaneTable, Slice, Taken}
 
 /** Rows folded into the table of a pane, map side, and read out as segments. */
 @State(Scope.Thread)
@@ -32,7 +32,7 @@ class PaneTableBenchmark {
   @Benchmark
   @OperationsPerInvocation(1 << 18)
   def foldAndPack(): Long = {
-    val table = new PaneTable
+    val table = new PaneTable(new Taken)
     var i = 0
     while (i < rows) {
       val at = table.locate(slices(i), fresh)

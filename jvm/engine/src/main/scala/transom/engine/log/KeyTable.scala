@@ -12,8 +12,11 @@ import transom.engine.KeyGroups
   *
   * They lie behind each other as they do in a segment. Slots lie in the order of the upper bits
   * of the hash, so the table is handed out in order of (hash, key) nearly without sorting.
+  *
+  * @param taken
+  *   is told what the table takes
   */
-abstract class KeyTable {
+abstract class KeyTable(taken: Taken) {
   import KeyTable._
 
   // Pages grow and are never copied. A record lies in one of them; where, is an int: the number of
@@ -21,11 +24,10 @@ abstract class KeyTable {
   private val pages = ArrayBuffer.empty[ByteBuffer]
   private var lastPage = addPage(FirstPage)
   private var end = 0
-  private var pageBytes = FirstPage.toLong
 
   // Lower half of the hash, then one more than where the record lies; 0 is an empty slot.
   private var bits = 4
-  private var slots = new Array[Long](slotsFor(bits))
+  private var slots = newSlots()
   private var held = 0
 
   private var slotAtHand = 0
@@ -34,9 +36,6 @@ abstract class KeyTable {
   protected val writer = new SegmentWriter
   protected val key = new Slice
   protected val accumulator = new Slice
-
-  /** Bytes that the table takes. */
-  final def size: Long = pageBytes + slots.length * 8L
 
   final def keys: Int = held
 
@@ -227,13 +226,20 @@ abstract class KeyTable {
 
   private def nextPage(needed: Int): Unit = {
     lastPage = addPage(math.max(needed, math.min(lastPage.capacity * 2, LargestPage)))
-    pageBytes += lastPage.capacity
     end = 0
   }
 
   private def addPage(size: Int): ByteBuffer = {
+    taken.bytes += size
     pages += Segment.view(new Array[Byte](size))
     pages.last
+  }
+
+  /** Searches go upwards only, so those from the topmost slots need room behind them. */
+  private def newSlots(): Array[Long] = {
+    val length = (1 << bits) + 32
+    taken.bytes += length * 8L
+    new Array[Long](length)
   }
 
   private def growSlots(): Unit = {
@@ -241,7 +247,8 @@ abstract class KeyTable {
     var fits = false
     while (!fits) {
       bits += 1
-      slots = new Array[Long](slotsFor(bits))
+      taken.bytes -= slots.length * 8L
+      slots = newSlots()
       fits = enter(entries)
     }
   }
@@ -266,6 +273,11 @@ abstract class KeyTable {
   }
 }
 
+/** Bytes that tables take. */
+final class Taken {
+  var bytes: Long = 0L
+}
+
 private[log] object KeyTable {
   val NoRecord: Int = -1
 
@@ -274,7 +286,4 @@ private[log] object KeyTable {
   /** Below what the G1 collector counts as humongous, also in small heaps. */
   private val LargestPage = 1 << PageBits
   private val FirstPage = 1 << 9
-
-  /** Searches go upwards only, so those from the topmost slots need room behind them. */
-  private def slotsFor(bits: Int): Int = (1 << bits) + 32
 }

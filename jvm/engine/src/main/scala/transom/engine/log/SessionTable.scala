@@ -12,7 +12,8 @@ import KeyTable.NoRecord
   * @param initial
   *   an accumulator to which no row has come
   */
-final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte]) extends KeyTable {
+final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], taken: Taken)
+    extends KeyTable(taken) {
   import SessionTable._
 
   private val fresh = new Array[Byte](HeaderSize) ++ initial

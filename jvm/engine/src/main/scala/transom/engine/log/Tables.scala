@@ -6,7 +6,8 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.Grid
 
 /** The tables of a task, map side. */
-trait Tables {
+abstract class Tables {
+  final val taken = new Taken
 
   /** Where the accumulator of a key lies to which a row goes.
     *
@@ -19,9 +20,6 @@ trait Tables {
 
   /** What `locate` has answered points into this array. */
   def array: Array[Byte]
-
-  /** Bytes that the tables take. */
-  def size: Long
 
   def isEmpty: Boolean
 
@@ -43,27 +41,16 @@ final class PaneTables(initial: Array[Byte]) extends Tables {
   private val panes = mutable.LongMap.empty[PaneTable]
   private var lastPane = Grid.NoPane
   private var table: PaneTable = _
-  private var taken = 0L
 
   override def locate(key: Slice, pane: Long, time: Long): Int = {
     if (pane != lastPane) {
       lastPane = pane
-      table = panes.getOrElseUpdate(pane, opened())
+      table = panes.getOrElseUpdate(pane, new PaneTable(taken))
     }
-    val before = table.size
-    val at = table.locate(key, initial)
-    taken += table.size - before
-    at
-  }
-
-  private def opened(): PaneTable = {
-    val table = new PaneTable
-    taken += table.size
-    table
+    table.locate(key, initial)
   }
 
   override def array: Array[Byte] = table.array
-  override def size: Long = taken
   override def isEmpty: Boolean = panes.isEmpty
 
   override def drain(keyGroups: Int)(
@@ -71,7 +58,7 @@ final class PaneTables(initial: Array[Byte]) extends Tables {
     val full = panes.toSeq.sortBy(_._1)
     panes.clear()
     lastPane = Grid.NoPane
-    taken = 0L
+    taken.bytes = 0L
     for {
       (pane, table) <- full.iterator
       (group, segment) <- table.segments(keyGroups)(written)
@@ -85,20 +72,19 @@ final class PaneTables(initial: Array[Byte]) extends Tables {
   */
 final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte]) extends Tables {
   private val full = ArrayBuffer.empty[SessionTable]
-  private var table = new SessionTable(gap, inclusive, initial)
-  private var sizeOfFull = 0L
+  private var table = opened()
+
+  private def opened(): SessionTable = new SessionTable(gap, inclusive, initial, taken)
 
   override def locate(key: Slice, pane: Long, time: Long): Int = {
     if (table.keys >= SessionTables.MaxKeys) {
       full += table
-      sizeOfFull += table.size
-      table = new SessionTable(gap, inclusive, initial)
+      table = opened()
     }
     table.locate(key, time)
   }
 
   override def array: Array[Byte] = table.array
-  override def size: Long = sizeOfFull + table.size
   override def isEmpty: Boolean = full.isEmpty && table.keys == 0
 
   // Sessions find their panes behind the exchange.
@@ -106,8 +92,8 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte]) e
       written: Slice => Slice): Iterator[(Long, Int, Array[Byte])] = {
     val tables = full.toSeq :+ table
     full.clear()
-    sizeOfFull = 0L
-    table = new SessionTable(gap, inclusive, initial)
+    taken.bytes = 0L
+    table = opened()
     for {
       table <- tables.iterator
       (group, segment) <- table.segments(keyGroups)(written)

@@ -54,7 +54,7 @@ class PaneTableSuite extends ScalaCheckSuite {
 
   property("a table gives the sum of each key once, in order of hash and key, group by group") {
     forAll(Gen.listOf(Gen.zip(key, Gen.choose(1L, 100L))), Gen.choose(1, 64)) { (rows, groups) =>
-      val table = new PaneTable
+      val table = new PaneTable(new Taken)
       rows.foreach { case (words, value) => add(table, slice(words), value) }
       val segments = table.segments(groups)(identity).toVector
       val got = segments.flatMap { case (group, segment) =>
@@ -73,7 +73,7 @@ class PaneTableSuite extends ScalaCheckSuite {
 
   test("a table grows past its first slots and bytes, and cuts its segments by size") {
     val keys = 200000L
-    val table = new PaneTable
+    val table = new PaneTable(new Taken)
     (0L until 2 * keys).foreach(i => add(table, slice(Seq(i % keys)), i))
     val segments = table.segments(4)(identity).toVector
     assert(segments.forall(_._2.length < Segment.TargetSize + 100))

@@ -6,8 +6,8 @@ import transom.engine.Grid
 import transom.engine.log.{PaneTables, SessionTables, Tables}
 import transom.engine.spec.LateRows
 
-/** Takes rows into panes: tells late ones apart, folds the others by key and hands the panes on
-  * as sorted segments, those of a key group together.
+/** Tells late rows apart, folds the others by key into panes or sessions, and hands these on as
+  * sorted segments, those of a key group together.
   */
 private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     extends Packed(packing, rows) {
@@ -25,9 +25,6 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     case _: GridWindows => new PaneTables(fold.initial)
     case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, fold.initial)
   }
-
-  // What rows add to accumulators that are objects.
-  private var heldByObjects = 0L
 
   // Segments are written as they are asked for, which is over once rows are taken again.
   override protected def begin(): Unit = if (tables.isEmpty) fold.clear()
@@ -54,8 +51,8 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     UnsafeRows.slice(toKey(row), key)
     val at = tables.locate(key, pane, time)
     fold.update(tables.array, at, row)
-    if (!fold.inPlace) heldByObjects += Packed.sizeOf(row)
-    if (tables.size + heldByObjects > Packed.MaxHeld) out ++= drain()
+    if (!fold.inPlace) tables.taken.bytes += Packed.sizeOf(row)
+    if (tables.taken.bytes > Packed.MaxHeld) out ++= drain()
   }
 
   private def late(row: InternalRow, time: Long, reason: Int): InternalRow = {
@@ -74,7 +71,6 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
       _ = parcels(group).add(pane, segment)
       if parcels(group).isFull
     } yield parcel(group)
-    heldByObjects = 0L
     full ++ parcels.indices.iterator.filterNot(parcels(_).isEmpty).map(parcel)
   }
 }
