@@ -17,6 +17,17 @@ import transom.spark.TransomException
 final class Visit(counts: InternalRow, val rows: Iterator[InternalRow])
     extends GenericInternalRow(Array[Any](counts))
 
+private object Visit {
+
+  /** The counts of a visit in the order of [[RowCounts.names]], or none. */
+  def counts(visit: InternalRow): Seq[Long] =
+    if (visit.isNullAt(0)) Nil
+    else {
+      val counts = visit.getStruct(0, RowCounts.names.length)
+      RowCounts.names.indices.map(counts.getLong)
+    }
+}
+
 /** Takes visits out of the objects in which a stateful operator hands them on. Their counts are
   * added to the metrics that Spark shows of the query.
   */
