@@ -20,6 +20,25 @@ FAR_MS = 400 * 86_400_000
 LAST_MS = 9_223_372_036_854_775_807
 
 
+# What only the engine runs.
+ENGINE_KINDS = {
+    "assigner",
+    "intersects",
+    "invalid_parameters",
+    "merge",
+    "merge_guard",
+    "merging_set",
+    "panes",
+    "side_output",
+    "slices",
+    "slices_dst",
+    "state_accounting",
+    "trigger",
+    "trigger_map",
+    "window_start",
+}
+
+
 class UnsupportedError(Exception):
     """Why a vector cannot be a query yet."""
 
@@ -86,8 +105,10 @@ def milliseconds(number: int) -> timedelta:
 
 def check(vector: Vector) -> None:
     """Say why a vector cannot be a query, if it cannot."""
-    if vector.get("kind") != "operator":
-        kind = vector.get("kind", "vectors of another schema")
+    kind = vector["system"] if "system" in vector else vector["kind"]
+    if kind != "operator":
+        if "system" not in vector and kind not in ENGINE_KINDS:
+            raise ValueError(f"kind is {kind}")
         raise UnsupportedError(f"{kind}: no query expresses it, the engine runs what it can")
     window_of(vector)
     trigger_of(vector["trigger"])

@@ -18,7 +18,7 @@ object Main {
   /** Whether no vector failed. */
   def run(directory: Path): Boolean = {
     val outcomes = files(directory).map { file =>
-      val outcome = Vectors.run(Files.readString(file))
+      val outcome = Vectors.run(Files.readAllBytes(file))
       outcome match {
         case Outcome.Passed =>
         case Outcome.Failed(problems) =>

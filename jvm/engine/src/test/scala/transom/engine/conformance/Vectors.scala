@@ -1,5 +1,9 @@
 package transom.engine.conformance
 
+import java.nio.ByteBuffer
+import java.nio.charset.CharacterCodingException
+import java.nio.charset.StandardCharsets.UTF_8
+
 import scala.util.control.NonFatal
 
 /** Sends a vector to what runs its kind. */
@@ -7,6 +11,13 @@ object Vectors {
 
   private val later = Map(
     "merge_guard" -> "merges that Flink must refuse cannot come about: a session only grows")
+
+  /** A file's content. */
+  def run(bytes: Array[Byte]): Outcome =
+    try run(UTF_8.newDecoder.decode(ByteBuffer.wrap(bytes)).toString)
+    catch {
+      case _: CharacterCodingException => Outcome.Failed(Seq("cannot be parsed: it is no UTF-8"))
+    }
 
   def run(text: String): Outcome =
     try dispatch(Json.parse(text))

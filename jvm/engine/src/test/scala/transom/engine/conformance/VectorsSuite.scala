@@ -51,6 +51,10 @@ class VectorsSuite extends FunSuite {
       .foreach(text => assert(Vectors.run(text).isInstanceOf[Outcome.Failed], text))
   }
 
+  test("what is no text fails") {
+    assert(Vectors.run(Array[Byte](-1, '{', '}')).isInstanceOf[Outcome.Failed])
+  }
+
   test("integers keep all 64 bits") {
     assertEquals(Json.parse(s"[${Long.MaxValue - 1}]").elements.head.long, Long.MaxValue - 1)
     intercept[Malformed](Json.parse("9223372036854775808").long)
