@@ -3,6 +3,8 @@
 ``stream(df, time=...).key_by(...).window(...).agg(...)`` is a DataFrame; begin with `stream`.
 """
 
+# First: what follows imports what other versions of PySpark do not have.
+from transom import _supported as _supported
 from transom._version import __version__
 from transom.accumulators import Accumulator, udaf
 from transom.assigners import Count, Custom, Global, Session, Sliding, Window

@@ -13,9 +13,10 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from transom._columns import column
 from transom._errors import runtime_error
+from transom._supported import check_version
 from transom._version import __version__
 from transom._writing import encode
-from transom.config import SUPPORTED_SPARK, jar_path
+from transom.config import jar_path
 from transom.spec import WindowSpec
 
 # Scala keeps an object as the one instance of a class with this name.
@@ -43,13 +44,7 @@ def entry_object(df: DataFrame) -> Any:
     if not isinstance(df, ClassicDataFrame):
         raise runtime_error("CONNECT_UNSUPPORTED")
     session = df.sparkSession
-    if not session.version.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK)):
-        raise runtime_error(
-            "SPARK_VERSION",
-            spark=session.version,
-            package=__version__,
-            supported=" and ".join(f"{line}.x" for line in SUPPORTED_SPARK),
-        )
+    check_version(session.version)
     entry = _load(session)
     if entry is None:
         # A path in SQL text: its quotes must not end it.

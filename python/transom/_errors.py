@@ -86,7 +86,8 @@ _TEXTS = {
     "NOT_POSITIVE": "{argument} is {value}. It must be more than 0: give a positive value.",
     "NOT_TAGGED": (
         "{argument} has no tag column beside struct columns, but {columns}. Only stages with "
-        "with_late_rows() give tagged rows; use others as they are."
+        "with_late_rows(), with_dead_letters() or apply(outputs=...) give tagged rows; use others "
+        "as they are."
     ),
     "NO_AGGREGATE": (
         "agg() has no aggregate, so a window would have no value. Give at least one, as in "
@@ -115,7 +116,8 @@ _TEXTS = {
     ),
     "SET_TWICE": "{argument}() is called twice, and only one call can count. Leave one out.",
     "SPARK_VERSION": (
-        "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these."
+        "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these, as with "
+        "pip install 'pyspark~={newest}.0'."
     ),
     "STATE_WITH_MERGING": (
         "{argument} is kept for each window, but {window} windows merge, and what is kept for two "

@@ -1,8 +1,11 @@
 """What the doctor says of a machine, without a JVM."""
 
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
+import pyspark
 import pytest
 
 from transom import _version, doctor
@@ -49,12 +52,24 @@ def test_no_jdk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "none at any folder of PATH" in doctor.find_jdk().text
 
 
-def test_another_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doctor.find_pyspark().ok
-    monkeypatch.setattr("pyspark.__version__", "4.20.1")
-    assert doctor.find_pyspark() == doctor.Finding(
-        ok=False, text="4.20.1 is not supported: pip install 'pyspark~=4.3.0' (4.2.x or 4.3.x)"
+def test_pyspark_is_here() -> None:
+    assert doctor.find_pyspark() == doctor.Finding(ok=True, text=pyspark.__version__)
+
+
+@pytest.mark.parametrize("version", ["3.5.8", "4.0.1", "4.20.1"])
+def test_another_pyspark_is_told_before_its_parts_are_missed(version: str) -> None:
+    doctored = (
+        "import sys, runpy, pyspark\n"
+        f"pyspark.__version__ = '{version}'\n"
+        "sys.modules['pyspark.sql.classic.dataframe'] = None\n"
+        "runpy.run_module('transom', run_name='__main__')"
     )
+    ran = subprocess.run(
+        [sys.executable, "-c", doctored, "doctor"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert f"This is Spark {version}, but transom" in ran.stderr
+    assert "pip install 'pyspark~=4.3.0'" in ran.stderr
 
 
 def test_pyarrow_is_here() -> None:

@@ -1,0 +1,23 @@
+"""Which PySpark there has to be: looked at before anything else of PySpark's is imported."""
+
+import pyspark
+
+from transom._errors import runtime_error
+from transom._version import __version__
+
+SUPPORTED_SPARK = ("4.2", "4.3")
+
+
+def check_version(found: str) -> None:
+    """Raise ``TRANSOM_SPARK_VERSION`` for a Spark that transom does not run on."""
+    if not found.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK)):
+        raise runtime_error(
+            "SPARK_VERSION",
+            spark=found,
+            package=__version__,
+            supported=" and ".join(f"{line}.x" for line in SUPPORTED_SPARK),
+            newest=SUPPORTED_SPARK[-1],
+        )
+
+
+check_version(pyspark.__version__)
