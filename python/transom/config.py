@@ -12,8 +12,6 @@ from pyspark.sql import SparkSession
 
 from transom._errors import runtime_error, type_error
 
-SUPPORTED_SPARK = ("4.2", "4.3")
-
 _STATE_STORE = "spark.sql.streaming.stateStore"
 PROVIDER = f"{_STATE_STORE}.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -85,12 +83,10 @@ def _settings_from_outside() -> Mapping[str, str]:
         SparkContext._ensure_initialized()
     if SparkContext._jvm is not None:
         return dict(SparkConf().getAll())
-    return _from_defaults_file() | _from_submit_args()
+    return _from_submit_args()
 
 
-def _from_defaults_file() -> dict[str, str]:
-    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
-    path = Path(folder) / "spark-defaults.conf"
+def _from_file(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
@@ -100,11 +96,18 @@ def _from_defaults_file() -> dict[str, str]:
 
 def _from_submit_args() -> dict[str, str]:
     settings = {}
+    folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
+    file = Path(folder) / "spark-defaults.conf"
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    for option, value in pairwise(words):
+    # Spark takes both "--conf a=b" and "--conf=a=b".
+    joined = [word.partition("=") for word in words if word.startswith("--")]
+    options = [*pairwise(words), *((name, value) for name, equals, value in joined if equals)]
+    for option, value in options:
         if option == "--jars":
             settings["spark.jars"] = value
-        elif option == "--conf":
-            name, _, value = value.partition("=")
-            settings[name] = value
-    return settings
+        elif option in ("--conf", "-c"):
+            name, _, chosen = value.partition("=")
+            settings[name] = chosen
+        elif option == "--properties-file":
+            file = Path(value)
+    return _from_file(file) | settings

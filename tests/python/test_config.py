@@ -77,6 +77,32 @@ def test_what_submit_is_told_counts_as_chosen(jar: str, monkeypatch: pytest.Monk
     assert made._options[CHANGELOG] == "true"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "--jars=one.jar",
+        "--conf spark.jars=one.jar",
+        "--conf=spark.jars=one.jar",
+        "-c spark.jars=one.jar",
+    ],
+)
+def test_each_way_to_tell_submit_counts(
+    jar: str, monkeypatch: pytest.MonkeyPatch, told: str
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{told} pyspark-shell")
+    assert transom.configure(builder())._options["spark.jars"] == f"one.jar,{jar}"
+
+
+def test_a_file_that_submit_is_told_stands_for_the_defaults(
+    jar: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.jars one.jar\n")
+    (tmp_path / "mine.conf").write_text("spark.jars two.jar\n")
+    told = f"--properties-file '{tmp_path}/mine.conf' pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", told)
+    assert transom.configure(builder())._options["spark.jars"] == f"two.jar,{jar}"
+
+
 def test_a_package_without_its_jar_says_what_to_do(jar: str) -> None:
     Path(jar).unlink()
     with raises("JAR_MISSING"):
