@@ -62,8 +62,8 @@ class Windowed(Steps):
             ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; for expressions of
             triggers and evictors ``TRANSOM_NOT_A_CONDITION``, ``TRANSOM_NOT_A_NUMBER``,
             ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_EXPRESSION_UNSUPPORTED``;
-            ``TRANSOM_LAYOUT_UNSUPPORTED`` for what this version cannot run yet; when the query
-            starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
+            ``TRANSOM_LAYOUT_UNSUPPORTED`` where ``layout="panes"`` cannot run the spec; when the
+            query starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
             ``TRANSOM_CANNOT_DRAIN``.
         """
         if not aggregates:
@@ -162,7 +162,7 @@ class Windowed(Steps):
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
         calls = self._stage("agg", spec)
         keys = self._df.select(*spec.keys).columns
-        _check_keys(keys)
+        _check_keys(keys, spec)
         result = _applying.called(calls, keys, spec, fn)
         return _without_hidden_time(self._df, result, spec)
 
@@ -182,15 +182,16 @@ def _check_names(result: DataFrame, spec: WindowSpec) -> None:
     keys = len(spec.keys)
     # Between the keys and the aggregates stand columns of ours.
     ours = 1 + spec.pane + spec.retract
-    _check_keys(schema.names[:keys])
+    _check_keys(schema.names[:keys], spec)
     for name in schema.names[keys + ours :]:
         if name.lower() in _RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
 
 
-def _check_keys(names: Sequence[str]) -> None:
+def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
+    ours = {"window", *(["pane"] if spec.pane else []), *(["change"] if spec.retract else [])}
     for name in names:
-        if name.lower() == "window":
+        if name.lower() in ours:
             raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.python.conditions import raises
-from transom import _bridge
+from transom import _bridge, _supported
 from transom._columns import Delta
 
 HOUR = transom.Tumbling(size="1 hour")
@@ -39,6 +39,17 @@ def test_agg_needs_aggregates(rows: DataFrame) -> None:
 def test_names_of_result_columns_are_reserved(rows: DataFrame, name: str) -> None:
     with raises("RESERVED_NAME", "aggregates"):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v").alias(name))
+
+
+def test_a_key_may_not_be_called_as_a_column_of_ours_beside_it(rows: DataFrame) -> None:
+    def keyed(name: str) -> transom.Windowed:
+        return transom.stream(rows, time="t").key_by(F.col("k").alias(name)).window(HOUR)
+
+    assert keyed("pane").agg(F.sum("v")).columns[0] == "pane"
+    with raises("RESERVED_NAME", "keys"):
+        keyed("Pane").with_pane().agg(F.sum("v"))
+    with raises("RESERVED_NAME", "keys"):
+        keyed("change").allowed_lateness("1 hour").retract().agg(F.sum("v"))
 
 
 def test_a_key_may_not_be_called_window(rows: DataFrame) -> None:
@@ -234,7 +245,7 @@ def test_a_jar_of_another_version_is_refused(
 
 
 def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_bridge, "SUPPORTED_SPARK", ("3.5", "5.0"))
+    monkeypatch.setattr(_supported, "SUPPORTED_SPARK", ("3.5", "5.0"))
     with raises("SPARK_VERSION"):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
 
