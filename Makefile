@@ -136,7 +136,7 @@ pictures: $(READY) ## Draw the documentation's pictures
 check: lint types test ## Run all that CI runs
 
 check-long: export TRANSOM_LONG := 1
-check-long: check ## Run more generated cases, the wheel by itself, and all on PySpark 4.3 too
+check-long: check docs ## Run more generated cases, the wheel by itself, and all on PySpark 4.3 too
 	$(MAKE) SPARK=4.3 link-check conformance test-python test-e2e
 
 clean: ## Remove what was built, but for the environments

@@ -180,7 +180,9 @@ class Steps:
         clock: Duration = "1 second",
         row_log: int = 60,
     ) -> Self:
-        """Choose how the stage runs. None of this changes results.
+        """Choose how the stage runs. Results stay the same.
+
+        Only the windows of a `Tumbling` with a ``stagger`` follow from the key groups.
 
         Parameters
         ----------
@@ -194,7 +196,7 @@ class Steps:
             How often the wall clock is looked at on behalf of keys without rows, if anything goes
             by it.
         row_log : int
-            How many late rows a minute may be logged.
+            How many late rows a minute may be logged. Nothing is logged so far.
 
         Raises
         ------
