@@ -116,8 +116,8 @@ _TEXTS = {
     ),
     "SET_TWICE": "{argument}() is called twice, and only one call can count. Leave one out.",
     "SPARK_VERSION": (
-        "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these, as with "
-        "pip install 'pyspark~={newest}.0'."
+        "This is Spark {spark}, but transom {package} runs on {supported}. Install one of these, "
+        "as with pip install 'pyspark~={newest}.0'."
     ),
     "STATE_WITH_MERGING": (
         "{argument} is kept for each window, but {window} windows merge, and what is kept for two "
