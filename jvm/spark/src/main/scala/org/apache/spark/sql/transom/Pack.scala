@@ -36,7 +36,7 @@ case class PackExec(
     CheckpointedSpec.check(session, this)
     val watermark = JudgingWatermark.of(session, operator)
     val packing = Packing(stage, input, watermark)
-    child.execute().mapPartitionsInternal(packing.pack)
+    InputRows.of(child).mapPartitionsInternal(packing.pack)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): PackExec =
@@ -167,10 +167,4 @@ private object Packed {
   val MaxHeld: Long = 64L << 20
 
   val noOrder: InternalRow = InternalRow.empty
-
-  /** What a row adds to objects is not known; it is hardly more than the row. */
-  def sizeOf(row: InternalRow): Long = row match {
-    case unsafe: UnsafeRow => unsafe.getSizeInBytes.toLong
-    case other => 16L * other.numFields
-  }
 }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 
 import transom.engine.Grid
 import transom.engine.log.{PaneTables, SessionTables, Tables}
@@ -25,6 +26,9 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     case _: GridWindows => new PaneTables(fold.initial)
     case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, fold.initial)
   }
+
+  // What a row adds to objects is not known; it is hardly more than what they read of it.
+  private lazy val toInputs = UnsafeProjection.create(stage.inputs, input)
 
   // Segments are written as they are asked for, which is over once rows are taken again.
   override protected def begin(): Unit = if (tables.isEmpty) fold.clear()
@@ -51,7 +55,7 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     UnsafeRows.slice(toKey(row), key)
     val at = tables.locate(key, pane, time)
     fold.update(tables.array, at, row)
-    if (!fold.inPlace) tables.taken.bytes += Packed.sizeOf(row)
+    if (!fold.inPlace) tables.taken.bytes += toInputs(row).getSizeInBytes
     if (tables.taken.bytes > Packed.MaxHeld) out ++= drain()
   }
 
