@@ -20,10 +20,10 @@ case class PackedStage(
     copy(child = newChild)
 }
 
-/** Hands what is packed on in the order in which the rows arrived, group by group. */
-case class InArrivalOrder(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
+/** What is packed, group by group, in each in the given order. */
+case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
-  override protected def withNewChildInternal(newChild: LogicalPlan): InArrivalOrder =
+  override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
     copy(child = newChild)
 }
 
@@ -76,7 +76,8 @@ object WindowStrategy extends SparkStrategy {
       PackExec(stage, input, output, operator, below) :: Nil
     case PackedTicks(stage, output, child) =>
       PackTicksExec(stage, output, planLater(child)) :: Nil
-    case InArrivalOrder(order, child) => InArrivalOrderExec(order, planLater(child)) :: Nil
+    case ByKeyGroup(order, child) =>
+      ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
     case CollectMetrics(name, metrics, visits: Visits, _) =>
       new ObservedVisitsExec(name, metrics, planLater(visits)) :: Nil
     case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil

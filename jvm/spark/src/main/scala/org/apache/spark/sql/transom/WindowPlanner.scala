@@ -82,12 +82,14 @@ object WindowPlanner {
       layout: OutputLayout,
       packed: PackedStage): DataFrame = {
     val group = packed.output.head
-    val (processor, child) = layout.stage.layout match {
-      case PaneLayout => (new WindowProcessor(layout.stage), packed)
+    val (processor, order, rows) = layout.stage.layout match {
+      case PaneLayout =>
+        (new WindowProcessor(layout.stage), Exchanged.byGroup(packed.output), packed)
       case KeyedLayout =>
-        val ordered =
-          InArrivalOrder(Exchanged.inOrder(packed.output), ticking(session, layout, packed))
-        (new KeyedProcessor(layout.stage), ordered)
+        (
+          new KeyedProcessor(layout.stage),
+          Exchanged.inOrder(packed.output),
+          ticking(session, layout, packed))
     }
     val operator = new TransformWithState(
       keyDeserializer = group,
@@ -99,7 +101,7 @@ object WindowPlanner {
       outputMode = OutputMode.Append(),
       keyEncoder = encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],
       outputObjAttr = AttributeReference("row", RowObject.dataType, nullable = false)(),
-      child = child,
+      child = ByKeyGroup(order, rows),
       hasInitialState = false,
       initialStateGroupingAttrs = Seq(group),
       initialStateDataAttrs = packed.output,
@@ -110,8 +112,8 @@ object WindowPlanner {
     val metrics =
       RowCounts.names.map(n => coalesce(sum(col(s"${Counts}.$n")), lit(0L)).as(s"transom_$n"))
     val observed = visits.observe(layout.stage.name, metrics.head, metrics.tail: _*)
-    val rows = VisitedRows(layout.yielded, observed.queryExecution.analyzed)
-    Dataset.ofRows(session, layout.named(rows))
+    val visited = VisitedRows(layout.yielded, observed.queryExecution.analyzed)
+    Dataset.ofRows(session, layout.named(visited))
   }
 
   /** With the ticks of the clock, if anything goes by it. */

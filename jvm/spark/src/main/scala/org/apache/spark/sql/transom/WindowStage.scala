@@ -215,6 +215,10 @@ object Exchanged {
       AttributeReference(name, dataType, nullable = false)()
     } ++ order.map(_.newInstance().withNullability(true))
 
+  /** What sorts them group by group, in any order within. */
+  def byGroup(attributes: Seq[Attribute]): Seq[SortOrder] =
+    Seq(SortOrder(attributes(Group), Ascending))
+
   /** What sorts them into the order of arrival, group by group. */
   def inOrder(attributes: Seq[Attribute]): Seq[SortOrder] =
     (attributes(Group) +: attributes.drop(columns.length) :+ attributes(Place))
