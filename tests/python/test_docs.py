@@ -47,3 +47,23 @@ def test_errors_are_quoted_as_they_are() -> None:
     quoted = re.findall(r"^\[(TRANSOM_\w+)\] (.*)$", page, re.MULTILINE)
     assert len(quoted) > 10
     assert [(name, text) for name, text in quoted if texts[name] != text] == []
+
+
+def test_rules_that_comments_name_are_there() -> None:
+    rules, section = set(), ""
+    for line in (DOCS / "flink.md").read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## (\d+)\.", line):
+            section = heading[1]
+            rules.add(section)
+        elif rule := re.match(r"(\d+)\. ", line):
+            rules.add(f"{section}.{rule[1]}")
+    sources = [*ROOT.glob("jvm/*/src/**/*.scala"), *ROOT.glob("tests/end_to_end/*.py")]
+    texts = [re.sub(r"\s*\n\s*\*?\s*", " ", s.read_text(encoding="utf-8")) for s in sources]
+    named = [number for text in texts for number in _numbers(text)]
+    assert len(named) > 20
+    assert [number for number in named if number not in rules] == []
+
+
+def _numbers(text: str) -> list[str]:
+    named = re.findall(r"flink\.md (\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*)", text)
+    return [number for one in named for number in re.split(r", | and | to ", one)]
