@@ -52,7 +52,7 @@ def entry_object(df: DataFrame) -> Any:
         session.sql(f"ADD JAR '{path}'")
         entry = _load(session)
     if entry is None:
-        raise runtime_error("JAR_MISSING", path=jar_path())
+        raise runtime_error("JAR_BROKEN", path=jar_path())
     version = entry.version()
     if version != __version__:
         raise runtime_error("JAR_VERSION", jar=version, package=__version__)

@@ -50,6 +50,10 @@ _TEXTS = {
         "{function} returned something else than its schema says for {where}: {problem}. Return "
         "just what the schema says."
     ),
+    "JAR_BROKEN": (
+        "The jar at {path} was added to the session, but transom is not in it. Install the wheel "
+        "again, or run 'make build' in a checkout."
+    ),
     "JAR_MISSING": (
         "The jar of transom is not at {path}. Install the wheel again, or run 'make build' in a "
         "checkout."

@@ -244,6 +244,14 @@ def test_a_jar_of_another_version_is_refused(
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
 
 
+def test_a_jar_without_our_classes_is_told(
+    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_bridge, "_ENTRY", "transom.spark.OfAnotherJar$")
+    with raises("JAR_BROKEN"):
+        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
+
+
 def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_supported, "SUPPORTED_SPARK", ("3.5", "5.0"))
     with raises("SPARK_VERSION"):
