@@ -1,7 +1,7 @@
 """Sessions that come about in all ways that users have: run by test_setup, a JVM for each.
 
-``python setting_up.py live|cluster|live-cluster FOLDER`` prints a line for each query that gave its
-windows.
+``python setting_up.py live|cluster|live-cluster|submitted FOLDER`` prints a line for each query
+that gave its windows.
 """
 
 import json
@@ -75,6 +75,10 @@ def live(folder: Path) -> None:
     query(spark, folder, "second session")
     in_thread(spark, folder, "thread of a second session")
     spark.stop()
+    spark = builder("local[2]").getOrCreate()
+    assert transom.jar_path() not in str(spark.conf.get("spark.jars", ""))
+    query(spark, folder, "third session, without the jar")
+    spark.stop()
 
 
 def cluster(folder: Path) -> None:
@@ -88,6 +92,14 @@ def live_cluster(folder: Path) -> None:
     """Executors that run when the jar comes."""
     spark = executors(folder).getOrCreate()
     query(spark, folder, "local-cluster without the jar")
+    spark.stop()
+
+
+def submitted(folder: Path) -> None:
+    """A script of spark-submit, which was given the jar."""
+    spark = SparkSession.builder.getOrCreate()
+    assert str(spark.conf.get("spark.jars")).endswith(transom.jar_path())
+    query(spark, folder, "spark-submit")
     spark.stop()
 
 
@@ -107,4 +119,5 @@ def in_thread(spark: SparkSession, folder: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    {"live": live, "cluster": cluster, "live-cluster": live_cluster}[sys.argv[1]](Path(sys.argv[2]))
+    ways = {"live": live, "cluster": cluster, "live-cluster": live_cluster, "submitted": submitted}
+    ways[sys.argv[1]](Path(sys.argv[2]))

@@ -5,17 +5,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 from pyspark.sql import SparkSession
 
 import transom
+from tests.end_to_end import setting_up
 
-SETTING_UP = Path(__file__).with_name("setting_up.py")
+SETTING_UP = Path(setting_up.__file__)
 
 
 def run(*arguments: str | Path) -> str:
+    return started(sys.executable, *arguments)
+
+
+def started(*command: str | Path) -> str:
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
-        [sys.executable, *arguments],
+        command,
         env=environment,
         capture_output=True,
         text=True,
@@ -44,6 +50,7 @@ def test_sessions_with_and_without_the_jar_second_ones_and_threads(tmp_path: Pat
         "ok thread of a live session",
         "ok second session",
         "ok thread of a second session",
+        "ok third session, without the jar",
     ]
 
 
@@ -53,6 +60,16 @@ def test_executors_are_sent_the_jar(tmp_path: Path) -> None:
 
 def test_executors_that_run_already_are_sent_the_jar(tmp_path: Path) -> None:
     assert run(SETTING_UP, "live-cluster", tmp_path) == "ok local-cluster without the jar\n"
+
+
+def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
+    settings = [f"--conf={name}={value}" for name, value in setting_up.SETTINGS.items()]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    jar = run("-m", "transom", "jar").strip()
+    told = started(
+        submit, "--master=local[2]", "--jars", jar, *settings, SETTING_UP, "submitted", tmp_path
+    )
+    assert told == "ok spark-submit\n"
 
 
 def test_the_doctor_finds_all_well() -> None:
