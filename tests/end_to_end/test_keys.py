@@ -20,6 +20,8 @@ START = datetime(2024, 1, 1)
 KEYS: dict[str, list[str]] = {
     "boolean": ["true", "false"] * 3,
     "tinyint": ["-1Y", "0Y", "1Y", "127Y", "-128Y", "1Y"],
+    "smallint": ["-1S", "0S", "1S", "32767S", "-32768S", "1S"],
+    "int": ["-1", "0", "1", "2147483647", "-2147483648", "1"],
     "bigint": ["-1L", "0L", "1L", "9223372036854775807L", "2L", "1L"],
     "float": ["0F", "-0F", "float('NaN')", "-float('NaN')", "1F", "float('Infinity')"],
     "double": ["0D", "-0D", "double('NaN')", "1e-300D", "1D", "-1D"],
@@ -30,6 +32,7 @@ KEYS: dict[str, list[str]] = {
     "string collate UNICODE_CI": ["'a'", "'A'", "'\\u00e9'", "'e\\u0301'", "'\\u00c9'", "'e'"],
     "string collate UTF8_BINARY_RTRIM": ["'a'", "'a '", "'a  '", "' a'", "''", "' '"],
     "char(3)": ["'a'", "'ab'", "'abc'", "'a'", "''", "'A'"],
+    "varchar(3)": ["'a'", "'ab'", "'abc'", "'a '", "''", "'A'"],
     "binary": ["X''", "X'00'", "X'0000'", "X'FF'", "X'00FF'", "X'00'"],
     "date": [f"date'{day}'" for day in ("1969-12-31", "1970-01-01", "2024-02-29") * 2],
     "timestamp": [f"timestamp'{at}'" for at in ("1969-12-31 23:59:59.999999", "2024-01-01") * 3],
