@@ -1,14 +1,20 @@
-"""Windows with more keys than a heap likes fire in it."""
+"""Windows with more keys than a heap likes fire in it, and few rows take little of it."""
 
 import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
-pytestmark = pytest.mark.skipif(
+import transom
+from tests.end_to_end.queries import run_stream
+
+long = pytest.mark.skipif(
     "TRANSOM_LONG" not in os.environ, reason="moves a gigabyte: run by make check-long"
 )
 ROOT = Path(__file__).parents[2]
@@ -32,14 +38,38 @@ def filled(
     return totals
 
 
+@long
 def test_a_window_of_a_million_keys_fires_in_a_gigabyte(tmp_path: Path) -> None:
     totals = filled(tmp_path, heap="1g", keys=1_000_000, width=32, groups=128, batches=1)
     assert totals.pop("heap") <= 1 << 30
     assert totals == {"results": 1_000_000, "right": 1_000_000, "characters": 32_000_000}
 
 
+@long
 def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
     totals = filled(tmp_path, heap="512m", keys=600_000, width=1_024, groups=1, batches=12)
     # The values alone, all of one group, which comes in pieces and fires in one.
     assert totals.pop("heap") < 600_000 * 1_024
     assert totals == {"results": 600_000, "right": 600_000, "characters": 600_000 * 1_024}
+
+
+def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
+    taken: list[int] = []
+
+    def counts(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="0 seconds")
+        windows = transom.stream(rows, time=clock).key_by("key")
+        return windows.window(transom.Tumbling(size="10 seconds")).agg(F.count("*").alias("n"))
+
+    def sorted_in(rows: DataFrame, _batch_id: int) -> None:
+        rows.collect()
+        (query,) = spark.streams.active
+        plan = query._jsq.streamingQuery().lastExecution().executedPlan()
+        while plan.nodeName() != "ByKeyGroup":
+            plan = plan.children().head()
+        taken.append(plan.metrics().apply("peakMemory").value())
+
+    batches = [[(at, key) for key in "abc"] for at in (datetime(2024, 1, 1), datetime(2024, 1, 2))]
+    run_stream(spark, counts, "time timestamp, key string", batches, writer=sorted_in)
+    # One task of a batch has rows to sort, and is given a page at once, however few they are.
+    assert 0 < max(taken) < 5 << 20
