@@ -15,6 +15,7 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   import packing.{input, judgedBy, stage}
 
   private val windows = stage.windows
+  private val lateness = windows.lateness(judgedBy)
   private val tagsLate = stage.lateRows != LateRows.No
   private val tagsPartly = stage.lateRows == LateRows.Partly
   // A late row may still join an open session, which only its key group knows.
@@ -38,12 +39,12 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     if (pane == Grid.NoPane) counts.inGaps += 1
     else if (isKeyed) {
       // What becomes of a row when one of its windows has fired is for its key to say.
-      if (windows.isPartlyLate(pane, judgedBy))
+      if (lateness.isPartlyLate(pane))
         out = Iterator.single(late(row, time, LateRecord.Late))
       else add(row, time, pane)
-    } else if (!windows.isLate(time, pane, judgedBy)) {
+    } else if (!lateness.isLate(time, pane)) {
       add(row, time, pane)
-      if (tagsPartly && windows.isPartlyLate(pane, judgedBy)) {
+      if (tagsPartly && lateness.isPartlyLate(pane)) {
         counts.latePartly += 1
         out ++= Iterator.single(late(row, time, LateRecord.Partly))
       }

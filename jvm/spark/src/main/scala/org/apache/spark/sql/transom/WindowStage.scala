@@ -113,12 +113,8 @@ sealed trait Windows extends Serializable {
   /** The pane of a row, `Grid.NoPane` if it belongs to no window. */
   def paneOf(time: Long): Long
 
-  /** Whether none of the row's windows is open at `watermark`, as far as the row alone can tell.
-    */
-  def isLate(time: Long, pane: Long, watermark: Long): Boolean
-
-  /** Whether some of the windows of a pane, but not all, have fired at `watermark`. */
-  def isPartlyLate(pane: Long, watermark: Long): Boolean
+  /** Tells the late rows of one task apart. */
+  def lateness(watermark: Long): Lateness
 
   /** The windows of a row that had fired by `watermark`, in instants. */
   def missed(time: Long, watermark: Long): Seq[TimeWindow]
@@ -126,10 +122,7 @@ sealed trait Windows extends Serializable {
 
 final case class GridWindows(grid: Grid) extends Windows {
   override def paneOf(time: Long): Long = grid.paneOf(time)
-  override def isLate(time: Long, pane: Long, watermark: Long): Boolean =
-    grid.lastDue(pane) <= watermark
-  override def isPartlyLate(pane: Long, watermark: Long): Boolean =
-    grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark
+  override def lateness(watermark: Long): Lateness = new PaneLateness(grid, watermark)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     grid
       .windowsOf(time)
@@ -139,8 +132,7 @@ final case class GridWindows(grid: Grid) extends Windows {
 
 final case class SessionWindows(gap: Long, inclusive: Boolean) extends Windows {
   override def paneOf(time: Long): Long = SessionLog.paneOf(time, gap)
-  override def isLate(time: Long, pane: Long, watermark: Long): Boolean = time + gap <= watermark
-  override def isPartlyLate(pane: Long, watermark: Long): Boolean = false
+  override def lateness(watermark: Long): Lateness = new SessionLateness(gap, watermark)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     Seq(TimeWindow(time, time + gap))
 }
