@@ -21,7 +21,9 @@ val compilerOptions = Seq(
   "-Wdead-code",
   "-Werror",
   // Lines for stack traces, but no names of local variables: the jar is to stay small.
-  "-g:line")
+  "-g:line",
+  // Within a method only: what is inlined from another file is not compiled anew with that file.
+  "-opt:local")
 
 // What Spark needs opened on JDK 17, as its own launcher does.
 val sparkJavaOptions = Seq(

@@ -6,7 +6,7 @@ package transom.engine
 object GlobalGrid extends Grid {
 
   /** Half way to the largest instant: the year 148,108. */
-  val EndOfTime: Long = Long.MaxValue / 2
+  final val EndOfTime = Long.MaxValue / 2
 
   private val window = TimeWindow(0L, EndOfTime)
 

@@ -62,7 +62,7 @@ trait Grid extends Serializable {
 object Grid {
 
   /** Answer of `paneOf` for an instant outside all windows. */
-  val NoPane: Long = Long.MinValue
+  final val NoPane = Long.MinValue
 
   def of(window: GridWindow): Grid = {
     val zone = Zone.of(window.timeZone)

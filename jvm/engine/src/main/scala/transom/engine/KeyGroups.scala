@@ -8,9 +8,9 @@ import java.nio.{ByteBuffer, ByteOrder}
   * that wrote it.
   */
 object KeyGroups {
-  private val C1 = 0x9e3779b185ebca87L
-  private val C2 = 0xc2b2ae3d27d4eb4fL
-  private val C3 = 0x165667b19e3779f9L
+  private final val C1 = 0x9e3779b185ebca87L
+  private final val C2 = 0xc2b2ae3d27d4eb4fL
+  private final val C3 = 0x165667b19e3779f9L
 
   /** 64 bits over the bytes `[offset, offset + length)`; `length` is a multiple of 8. */
   def hash(bytes: ByteBuffer, offset: Int, length: Int): Long = {

@@ -54,5 +54,5 @@ private object MonthGrid {
   val First: LocalDate = LocalDate.EPOCH
 
   /** More months than microseconds in a `Long` can count, fewer than a `LocalDate` can. */
-  val Months: Long = 4000000L
+  final val Months = 4000000L
 }

@@ -6,8 +6,8 @@ package transom.engine
   */
 private[engine] object Ticks {
 
-  val PerSecond: Long = 1000000L
-  val PerDay: Long = 86400L * PerSecond
+  final val PerSecond = 1000000L
+  final val PerDay = 86400L * PerSecond
 
   def add(a: Long, b: Long): Long = {
     val sum = a + b

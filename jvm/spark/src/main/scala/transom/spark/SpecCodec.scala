@@ -14,7 +14,7 @@ import transom.spark.MessageWriter.{nameOf, obj}
   */
 object SpecCodec {
 
-  val Version = 1
+  final val Version = 1
 
   private val mapper = new ObjectMapper()
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)

@@ -31,7 +31,7 @@ final class Arrival {
 }
 
 object Arrival {
-  val NoTime: Long = Long.MinValue
+  final val NoTime = Long.MinValue
 }
 
 /** What became of a row. */

@@ -89,7 +89,7 @@ private[keyed] final class DueList(store: DueStore) {
 
 private[keyed] object DueList {
   val Version: Byte = 1
-  val MaxEntry: Int = 1 << 20
+  final val MaxEntry = 1 << 20
 
   def keysOf(entry: Array[Byte]): Iterator[Array[Byte]] = new AbstractIterator[Array[Byte]] {
     private val in = ByteBuffer.wrap(entry)

@@ -33,7 +33,7 @@ private[keyed] final class Occasion {
 }
 
 private[keyed] object Occasion {
-  val NoTimer: Long = Long.MinValue
+  final val NoTimer = Long.MinValue
 }
 
 /** Hands out the results of windows that fire. */

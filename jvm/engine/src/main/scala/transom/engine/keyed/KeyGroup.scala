@@ -151,13 +151,13 @@ final class KeyGroup[R, A <: AnyRef](
 }
 
 object KeyGroup {
-  val MaxHeld: Long = 64L << 20
+  final val MaxHeld = 64L << 20
 
-  private val Never = Long.MaxValue
+  private final val Never = Long.MaxValue
 
   // What the objects of a key and of a window take up, beside the bytes of its state.
-  private val KeyWeight = 200L
-  private val WindowWeight = 200L
+  private final val KeyWeight = 200L
+  private final val WindowWeight = 200L
 }
 
 /** A key in memory.

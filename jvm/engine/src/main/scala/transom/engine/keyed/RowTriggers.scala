@@ -145,7 +145,7 @@ final class FullCountLogic[R, A](size: Int) extends RowTriggerLogic[R, A] {
 }
 
 object FullCountLogic {
-  val Count = 0
-  val First = 1
-  val Last = 2
+  final val Count = 0
+  final val First = 1
+  final val Last = 2
 }

@@ -191,16 +191,16 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
 }
 
 object StateCodec {
-  val Version = 1
+  final val Version = 1
 
-  private val Accumulator = 1
-  private val Memory = 2
-  private val WatermarkTimers = 4
-  private val ClockTimers = 8
-  private val Rows = 16
-  private val Firings = 32
-  private val Standing = 64
-  private val UserState = 128
+  private final val Accumulator = 1
+  private final val Memory = 2
+  private final val WatermarkTimers = 4
+  private final val ClockTimers = 8
+  private final val Rows = 16
+  private final val Firings = 32
+  private final val Standing = 64
+  private final val UserState = 128
 
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }

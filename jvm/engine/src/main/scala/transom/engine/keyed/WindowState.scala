@@ -71,7 +71,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 object WindowState {
 
   /** A slot of a trigger's memory that holds nothing. */
-  val Unset: Long = Long.MinValue
+  final val Unset = Long.MinValue
 }
 
 /** A result that was sent for a window of these bounds. */

@@ -97,8 +97,8 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
 }
 
 private object Blocks {
-  val Fanout = 4
-  val LeastPanes = 8
-  val LeastOverlap = 4L
-  val HighestLevel = 12
+  final val Fanout = 4
+  final val LeastPanes = 8
+  final val LeastOverlap = 4L
+  final val HighestLevel = 12
 }

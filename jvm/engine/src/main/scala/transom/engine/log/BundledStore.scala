@@ -128,18 +128,18 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
 object BundledStore {
 
   /** A bundle is cut at this size. */
-  val TargetSize: Int = 1 << 15
+  final val TargetSize = 1 << 15
 
   // Segments that are larger than this part of a bundle have an entry of their own.
-  private val LeastSegments = 4
+  private final val LeastSegments = 4
   // Of those read last, so many are held.
-  private val MostRead = 64
+  private final val MostRead = 64
   private val BundlesPane = Grid.NoPane
   // Directories without bundles had 1 and 2.
   private val Version: Byte = 3
-  private val HeaderSize = 5
-  private val BundleSize = 8
-  private val PlaceSize = 16
+  private final val HeaderSize = 5
+  private final val BundleSize = 8
+  private final val PlaceSize = 16
 
   private final class Bundle(val id: Int) {
     val places: mutable.ArrayBuffer[Place] = mutable.ArrayBuffer.empty

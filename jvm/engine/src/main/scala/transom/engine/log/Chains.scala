@@ -20,7 +20,7 @@ final class SessionBounds {
 }
 
 object SessionBounds {
-  val Size = 16
+  final val Size = 16
 
   def first(record: Cursor): Long = record.long(0)
   def last(record: Cursor): Long = record.long(8)

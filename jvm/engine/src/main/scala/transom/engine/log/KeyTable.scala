@@ -279,11 +279,11 @@ final class Taken {
 }
 
 private[log] object KeyTable {
-  val NoRecord: Int = -1
+  final val NoRecord = -1
 
-  private val PageBits = 18
+  private final val PageBits = 18
 
   /** Below what the G1 collector counts as humongous, also in small heaps. */
-  private val LargestPage = 1 << PageBits
-  private val FirstPage = 1 << 9
+  private final val LargestPage = 1 << PageBits
+  private final val FirstPage = 1 << 9
 }

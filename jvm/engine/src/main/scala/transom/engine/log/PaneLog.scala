@@ -138,5 +138,5 @@ final class PaneLog[T](
 }
 
 object PaneLog {
-  val SharedBytes: Long = 32L << 20
+  final val SharedBytes = 32L << 20
 }

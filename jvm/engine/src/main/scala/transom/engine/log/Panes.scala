@@ -48,7 +48,7 @@ final class Pane(val start: Long, val level: Int = 0) {
 }
 
 private object Pane {
-  val LevelShift = 27
+  final val LevelShift = 27
 }
 
 /** The directory of one key group: its live panes, their runs, and how far it has fired. Read
@@ -175,14 +175,14 @@ final class Panes(store: Store) {
 
 object Panes {
   private val Version: Byte = 2
-  private val NoTimer = Long.MinValue
-  private val HeaderSize = 21
-  private val PaneSize = 13
-  private val RunSize = 20
-  private val PartSize = 24
+  private final val NoTimer = Long.MinValue
+  private final val HeaderSize = 21
+  private final val PaneSize = 13
+  private final val RunSize = 20
+  private final val PartSize = 24
 
   /** Runs a pane may have before some are merged. */
-  val MaxRuns = 8
+  final val MaxRuns = 8
 
   /** What the directory is to know of a segment, if it has sessions. */
   private[log] def part(segment: Array[Byte]): Option[Part] = {

@@ -15,17 +15,17 @@ import java.util.Arrays
   * the earliest of its sessions' last times; fixed windows have none, `Long.MaxValue`.
   */
 object Segment {
-  val Version = 3
-  val HeaderSize = 24
-  val RecordHeaderSize = 16
+  final val Version = 3
+  final val HeaderSize = 24
+  final val RecordHeaderSize = 16
 
   /** A segment is cut at this size: small enough for the state store's block cache, large enough
     * to stream.
     */
-  val TargetSize: Int = 1 << 18
+  final val TargetSize = 1 << 18
 
   /** Of segments with sessions, which are looked up key by key as each falls due. */
-  val SessionTargetSize: Int = 1 << 15
+  final val SessionTargetSize = 1 << 15
 
   def due(segment: Array[Byte]): Long = view(segment).getLong(8)
 

@@ -246,7 +246,7 @@ final class SessionLog[T](
 
 object SessionLog {
 
-  val InMemory: Long = 32L << 20
+  final val InMemory = 32L << 20
 
   /** The pane that holds an instant. */
   def paneOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)

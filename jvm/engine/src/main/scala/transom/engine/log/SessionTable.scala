@@ -81,11 +81,11 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], ta
 
 private object SessionTable {
   // In front of an accumulator: where the record behind this one lies, then the bounds.
-  private val Behind = 0
-  private val First = 8
-  private val Last = 16
-  private val HeaderSize = 24
+  private final val Behind = 0
+  private final val First = 8
+  private final val Last = 16
+  private final val HeaderSize = 24
 
   /** Records of a key that a row is held against, at most. */
-  private val Looks = 4
+  private final val Looks = 4
 }

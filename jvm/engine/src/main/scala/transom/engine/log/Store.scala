@@ -57,7 +57,7 @@ final class BufferedStore(behind: Store, maxHeld: Long = BufferedStore.MaxHeld) 
 }
 
 object BufferedStore {
-  val MaxHeld: Long = 32L << 20
+  final val MaxHeld = 32L << 20
 }
 
 /** A store that lasts as long as one query over a static DataFrame, or one test. */

@@ -104,6 +104,6 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte]) e
 private[log] object SessionTables {
 
   /** Their records take some 2 MB. */
-  val MaxKeys: Int = 1 << 15
-  private val Pane = 0L
+  final val MaxKeys = 1 << 15
+  private final val Pane = 0L
 }

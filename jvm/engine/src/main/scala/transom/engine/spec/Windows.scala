@@ -61,7 +61,7 @@ final case class Hopping(
 }
 
 object Hopping {
-  val MostWindowsPerRow: Long = 10000000L
+  final val MostWindowsPerRow = 10000000L
 }
 
 final case class Cumulate(
@@ -97,7 +97,7 @@ final case class Calendar(
 object Calendar {
 
   /** As many years still fit into microseconds. */
-  val MostUnits: Int = 100000
+  final val MostUnits = 100000
 }
 
 /** A unit of the calendar, and the length of its shortest instance on the wall clock. */

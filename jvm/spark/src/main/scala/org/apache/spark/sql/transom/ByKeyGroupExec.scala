@@ -90,7 +90,7 @@ private object ByKeyGroupSorting {
   // A task is given a page for its first record, of up to 64 MB as Spark would have it, and a
   // batch seldom brings it as much. It is zeroed first, and what lies in the heap beside it is
   // marked again and again.
-  private val PageBytes = 4L * 1024 * 1024
+  private final val PageBytes = 4L * 1024 * 1024
 }
 
 private final class GroupPrefix extends UnsafeExternalRowSorter.PrefixComputer {

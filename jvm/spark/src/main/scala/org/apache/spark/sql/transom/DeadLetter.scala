@@ -27,18 +27,18 @@ final class DeadLetter(record: Array[Byte]) {
 }
 
 object DeadLetter {
-  val NoTime = 0
-  val TimeOutOfRange = 1
-  val BadGap = 2
-  val BadWindows = 3
-  val TooManyWindows = 4
+  final val NoTime = 0
+  final val TimeOutOfRange = 1
+  final val BadGap = 2
+  final val BadWindows = 3
+  final val TooManyWindows = 4
   private val reasons =
     Seq("no_time", "time_out_of_range", "bad_gap", "bad_windows", "too_many_windows")
-  private val HeaderSize = 16
+  private final val HeaderSize = 16
 
   // What Spark's timestamps are documented to reach: the years 1 to 9999.
-  private val FirstTime = -62135596800000000L
-  private val LastTime = 253402300799999999L
+  private final val FirstTime = -62135596800000000L
+  private final val LastTime = 253402300799999999L
 
   def isInRange(time: Long): Boolean = time >= FirstTime && time <= LastTime
 

@@ -16,9 +16,9 @@ import transom.engine.log.{LateRow, Slice}
   * The row itself is there only if late rows are handed on.
   */
 object LateRecord {
-  val Late = 0
-  val Partly = 1
-  private val HeaderSize = 20
+  final val Late = 0
+  final val Partly = 1
+  private final val HeaderSize = 20
 
   def hash(key: Slice): Long =
     KeyGroups.hash(

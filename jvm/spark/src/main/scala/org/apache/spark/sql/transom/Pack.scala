@@ -164,7 +164,7 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
 private object Packed {
 
   /** Bytes of records that a task holds before it hands them on. */
-  val MaxHeld: Long = 64L << 20
+  final val MaxHeld = 64L << 20
 
   val noOrder: InternalRow = InternalRow.empty
 }

@@ -39,7 +39,7 @@ private final class Parcel {
 }
 
 private object Parcel {
-  private val HeaderSize = 16
+  private final val HeaderSize = 16
 
   def read(parcel: Array[Byte]): Iterator[(Long, Array[Byte])] =
     new AbstractIterator[(Long, Array[Byte])] {

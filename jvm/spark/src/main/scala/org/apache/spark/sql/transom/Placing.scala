@@ -53,5 +53,5 @@ final class Placing(window: spec.Window) {
 }
 
 private object Placing {
-  val Column = 1
+  final val Column = 1
 }

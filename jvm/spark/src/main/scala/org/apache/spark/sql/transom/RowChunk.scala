@@ -94,8 +94,8 @@ final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
 }
 
 private object RowChunk {
-  val HeaderSize = 16
+  final val HeaderSize = 16
 
-  private val Least = 1 << 10
-  private val Most = 2 * Exchanged.FullPayload
+  private final val Least = 1 << 10
+  private final val Most = 2 * Exchanged.FullPayload
 }

@@ -177,23 +177,23 @@ object Windows {
   * Behind them stand the columns of a row that tell the order of arrival, if there are any.
   */
 object Exchanged {
-  val Group = 0
-  val Kind = 1
-  val Place = 2
-  val JudgedBy = 3
-  val Payload = 4
+  final val Group = 0
+  final val Kind = 1
+  final val Place = 2
+  final val JudgedBy = 3
+  final val Payload = 4
 
-  val Segments = 0
-  val Late = 1
-  val Counts = 2
-  val Rows = 3
-  val Dead = 4
-  val Tick = 5
+  final val Segments = 0
+  final val Late = 1
+  final val Counts = 2
+  final val Rows = 3
+  final val Dead = 4
+  final val Tick = 5
 
   /** A payload is handed on at this size. A task holds one for each key group, and they are
     * copied and sorted whole: so they are small, and yet take some hundred rows across at once.
     */
-  val FullPayload: Int = 48 << 10
+  final val FullPayload = 48 << 10
 
   private val columns = Seq(
     "group" -> IntegerType,
