@@ -8,7 +8,7 @@ sealed abstract class Lateness {
   /** Whether none of the row's windows is open. */
   def isLate(time: Long, pane: Long): Boolean
 
-  /** Whether some of the windows of a pane, but not all, have fired. */
+  /** Whether one of the windows of a pane has fired, if not all. */
   def isPartlyLate(pane: Long): Boolean
 }
 

@@ -1,0 +1,47 @@
+package org.apache.spark.sql.transom
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.Grid
+import transom.engine.spec._
+
+class LatenessSuite extends ScalaCheckSuite {
+  private val Second = 1000000L
+  // Clocks of New York went back by an hour on 2024-11-03, six hours into the day.
+  private val ClocksGoBack = 1730613600L * Second
+
+  private val windows = Gen.oneOf[GridWindow](
+    Tumbling(600 * Second),
+    Hopping(1800 * Second, 700 * Second),
+    Hopping(300 * Second, 700 * Second),
+    Cumulate(3600 * Second, 600 * Second, timeZone = "America/New_York"),
+    Tumbling(1800 * Second, timeZone = "America/New_York"),
+    Calendar(CalendarUnit.Day, "America/New_York"))
+
+  private val times = Gen.choose(-7200L, 7200L).map(ClocksGoBack + _ * Second)
+
+  property("a row is late by its windows, whichever row came before it") {
+    forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
+      val grid = Grid.of(window)
+      val lateness = GridWindows(grid).lateness(watermark)
+      rows.filter(grid.paneOf(_) != Grid.NoPane).foreach { time =>
+        val due = grid.windowsOf(time).map(grid.due)
+        assertEquals(lateness.isLate(time, grid.paneOf(time)), due.forall(_ <= watermark))
+        assertEquals(lateness.isPartlyLate(grid.paneOf(time)), due.exists(_ <= watermark))
+      }
+    }
+  }
+
+  property("a row of a session is late when a session of it alone has closed") {
+    forAll(times, Gen.nonEmptyListOf(times)) { (watermark, rows) =>
+      val sessions = SessionWindows(600 * Second, inclusive = false)
+      val lateness = sessions.lateness(watermark)
+      rows.foreach { time =>
+        val isClosed = time + 600 * Second <= watermark
+        assertEquals(lateness.isLate(time, sessions.paneOf(time)), isClosed)
+      }
+    }
+  }
+}
