@@ -12,28 +12,28 @@ sealed abstract class Lateness {
   def isPartlyLate(pane: Long): Boolean
 }
 
-/** Rows of a pane mostly come together, and when its windows fall due may be for the rules of a
-  * time zone to say.
-  */
 private final class PaneLateness(grid: Grid, watermark: Long) extends Lateness {
+  private val haveAllFired = new OfLastPane(grid.lastDue(_) <= watermark)
+  private val hasOneFired =
+    new OfLastPane(pane => grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark)
+
+  override def isLate(time: Long, pane: Long): Boolean = haveAllFired(pane)
+  override def isPartlyLate(pane: Long): Boolean = hasOneFired(pane)
+}
+
+/** What holds of a pane, asked once for rows of it that come together: when its windows fall due
+  * may be for the rules of a time zone to say.
+  */
+private final class OfLastPane(holds: Long => Boolean) {
   private var last = Grid.NoPane
-  private var haveAllFired = false
-  private var hasOneFired = false
+  private var answer = false
 
-  override def isLate(time: Long, pane: Long): Boolean = {
-    if (pane != last) judge(pane)
-    haveAllFired
-  }
-
-  override def isPartlyLate(pane: Long): Boolean = {
-    if (pane != last) judge(pane)
-    hasOneFired
-  }
-
-  private def judge(pane: Long): Unit = {
-    last = pane
-    haveAllFired = grid.lastDue(pane) <= watermark
-    hasOneFired = grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark
+  def apply(pane: Long): Boolean = {
+    if (pane != last) {
+      last = pane
+      answer = holds(pane)
+    }
+    answer
   }
 }
 
