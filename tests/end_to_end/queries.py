@@ -164,6 +164,15 @@ def state_rows(
     )
 
 
+def in_the_plan(spark: SparkSession, node: str, metric: str) -> int:
+    """What Spark's own pages show of a node, for the batch that the one query now runs."""
+    (query,) = spark.streams.active
+    plan = query._jsq.streamingQuery().lastExecution().executedPlan()
+    while plan.nodeName() != node:
+        plan = plan.children().head()
+    return int(plan.metrics().apply(metric).value())
+
+
 def parse_schema(schema: str) -> StructType:
     """A schema from its text."""
     parsed = _parse_datatype_string(schema)

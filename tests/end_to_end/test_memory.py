@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.queries import run_stream
+from tests.end_to_end.queries import in_the_plan, run_stream
 
 long = pytest.mark.skipif(
     "TRANSOM_LONG" not in os.environ, reason="moves a gigabyte: run by make check-long"
@@ -63,11 +63,7 @@ def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
 
     def sorted_in(rows: DataFrame, _batch_id: int) -> None:
         rows.collect()
-        (query,) = spark.streams.active
-        plan = query._jsq.streamingQuery().lastExecution().executedPlan()
-        while plan.nodeName() != "ByKeyGroup":
-            plan = plan.children().head()
-        taken.append(plan.metrics().apply("peakMemory").value())
+        taken.append(in_the_plan(spark, "ByKeyGroup", "peakMemory"))
 
     batches = [[(at, key) for key in "abc"] for at in (datetime(2024, 1, 1), datetime(2024, 1, 2))]
     run_stream(spark, counts, "time timestamp, key string", batches, writer=sorted_in)

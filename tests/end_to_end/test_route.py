@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.queries import Batch, run_stream
+from tests.end_to_end.queries import Batch, in_the_plan, run_stream
 from tests.python.conditions import raises
 
 SCHEMA = "key string, second long"
@@ -60,15 +60,6 @@ class Written:
         self.rows += collected
 
 
-def late_by_the_plan(spark: SparkSession) -> int:
-    """What Spark's own pages show for the batch that is running."""
-    (query,) = spark.streams.active
-    plan = query._jsq.streamingQuery().lastExecution().executedPlan()
-    while plan.nodeName() != "Visits":
-        plan = plan.children().head()
-    return int(plan.metrics().apply("rows_late").value())
-
-
 def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -77,7 +68,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
 
     def save_late(rows: DataFrame, batch_id: int) -> None:
         late(rows, batch_id)
-        late_by_batch[batch_id] = late_by_the_plan(spark)
+        late_by_batch[batch_id] = in_the_plan(spark, "Visits", "rows_late")
 
     to_writers = transom.route(results=results, late=save_late)
     with pytest.raises(StreamingQueryException, match="the disk is full"):
