@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 
+import transom.engine.Watermark
 import transom.engine.log.LateRow
 import transom.engine.spec.LateRows
 
@@ -34,7 +35,7 @@ final class WindowProcessor(stage: WindowStage)
     lazy val log = new KeyGroupLog(stage, fold, store)
     val nowMs = timerValues.getCurrentProcessingTimeInMs()
     var touched = false
-    var judgedBy = Long.MinValue
+    var judgedBy = Watermark.NotYet
     val late = ArrayBuffer.empty[Array[Byte]]
     val dead = ArrayBuffer.empty[InternalRow]
     val counts = new RowCounts
@@ -92,7 +93,7 @@ final class WindowProcessor(stage: WindowStage)
     * need not pass through the state. The state is written once the windows have been taken.
     */
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
-    val watermark = watermarkMs * 1000L
+    val watermark = SparkWatermark.toMicros(watermarkMs)
     val fired = if (log.nextDue <= watermark) log.fire(watermark) else Iterator.empty
     new AbstractIterator[InternalRow] {
       private var open = true

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
 
+import transom.engine.Watermark
 import transom.engine.keyed.MemoryKeyStore
 import transom.engine.log.MemoryStore
 
@@ -55,7 +56,7 @@ private object FireAllExec {
           val dead = ArrayBuffer.empty[InternalRow]
           rows.foreach { row =>
             if (row.getInt(Exchanged.Kind) == Exchanged.Dead) dead += row.copy()
-            else log.append(row.getBinary(Exchanged.Payload), Long.MinValue)
+            else log.append(row.getBinary(Exchanged.Payload), Watermark.NotYet)
           }
           dead.iterator.map(refused.dead(_, nowMs)) ++
             log.fire(Long.MaxValue)

@@ -4,10 +4,14 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle
 
 /** The one timer of Spark's that a key group has. */
 object GroupTimer {
+  private final val First = 1L
 
-  /** Where it stands, in milliseconds, when something is due at a watermark in microseconds. */
+  /** Where it stands, in milliseconds, when something is due at a watermark in microseconds. What
+    * is due before 1970 waits for the first watermark: at 0, Spark's value before there is one, a
+    * timer would expire in every batch.
+    */
   def at(due: Long): Option[Long] =
-    if (due == Long.MaxValue) None else Some(-Math.floorDiv(-due, 1000L))
+    if (due == Long.MaxValue) None else Some(math.max(First, -Math.floorDiv(-due, 1000L)))
 
   def move(handle: StatefulProcessorHandle, from: Option[Long], to: Option[Long]): Unit =
     if (from != to) {

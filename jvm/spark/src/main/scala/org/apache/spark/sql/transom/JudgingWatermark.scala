@@ -7,6 +7,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 
+import transom.engine.Watermark
+
 /** The watermark by which the rows of a batch are late, read on the driver.
   *
   * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A
@@ -16,7 +18,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
   */
 object JudgingWatermark {
 
-  /** In microseconds; `Long.MinValue` if there is none yet, or no stream. */
+  /** In microseconds; `Watermark.NotYet` if there is none yet, or no stream. */
   def of(session: SparkSession, operator: String): Long =
     runningBatch(session)
       .flatMap { batch =>
@@ -26,15 +28,17 @@ object JudgingWatermark {
         // The last in preorder is the nearest: chained stages lie below each other.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
       }
-      .filter(_ > 0L)
-      .fold(Long.MinValue)(_ * 1000L)
+      .fold(Watermark.NotYet)(SparkWatermark.toMicros)
 
   def runningBatch(session: SparkSession): Option[IncrementalExecution] =
+    runningQuery(session).flatMap(query => Option(query.lastExecution))
+
+  /** The query that the current thread works for. */
+  def runningQuery(session: SparkSession): Option[StreamExecution] =
     for {
       id <- Option(session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY))
       query <- Option(session.sharedState.activeStreamingQueries.get(UUID.fromString(id)))
-      batch <- Option(query.lastExecution)
-    } yield batch
+    } yield query
 
   private def isPackingOf(plan: SparkPlan, operator: String): Boolean = plan match {
     case pack: PackExec => pack.operator == operator

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom
 
+import transom.engine.Watermark
 import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
@@ -36,7 +37,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
   }
 
   def fire(watermark: Long): Iterator[FiredRow] = {
-    val reached = if (watermark == Long.MaxValue) watermark else watermark - shift
+    val reached = Watermark.minus(watermark, shift)
     fold.moveTo(watermark)
     log.fold(_.fire(reached), _.fire(reached))
   }

@@ -38,7 +38,7 @@ final class KeyedProcessor(stage: WindowStage)
       group,
       store,
       rows,
-      timerValues.getCurrentWatermarkInMs() * 1000L,
+      SparkWatermark.toMicros(timerValues.getCurrentWatermarkInMs()),
       timerValues.getCurrentProcessingTimeInMs(),
       counts) { (before, now) =>
       GroupTimer.move(

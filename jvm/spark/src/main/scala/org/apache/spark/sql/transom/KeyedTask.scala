@@ -5,7 +5,7 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-import transom.engine.GlobalGrid
+import transom.engine.{GlobalGrid, Watermark}
 import transom.engine.keyed._
 import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbling, Window}
 
@@ -50,7 +50,7 @@ final class KeyedTask(stage: WindowStage) {
     * @param packed
     *   what came over the exchange, in order
     * @param watermark
-    *   of the batch, microseconds
+    *   of the batch, microseconds, or `Watermark.NotYet`
     * @param nowMs
     *   what the wall clock shows in the batch, milliseconds
     * @param counts
@@ -69,8 +69,7 @@ final class KeyedTask(stage: WindowStage) {
       private val operator = operatorOf(id, store.firstRow.getOrElse(nowMs * 1000L))
       private val group =
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
-      private val reached =
-        if (watermark == Long.MaxValue) watermark else watermark - stage.watermarkShift
+      private val reached = Watermark.minus(watermark, stage.watermarkShift)
       private lazy val moved = {
         // Windows that go by the wall clock end with the input too.
         val isEnd = plan.assigner.timeline == Timeline.Clock && reached >= GlobalGrid.EndOfTime
@@ -80,7 +79,7 @@ final class KeyedTask(stage: WindowStage) {
       private val dueBefore = due
       private var isOver = false
       private var hasTicked = false
-      arrival.watermark = Long.MinValue
+      arrival.watermark = Watermark.NotYet
       arrival.clock = nowMs * 1000L - (if (isOnClock) stage.watermarkShift else 0L)
 
       override def hasNext: Boolean = {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.KeyGroups
+import transom.engine.{KeyGroups, Watermark}
 import transom.engine.log.Slice
 
 /** Map side of a window stage: packs rows by key group, as panes or as they are. The exchange,
@@ -46,13 +46,12 @@ case class PackExec(
 /** The packing of a stage in one batch.
   *
   * @param watermark
-  *   by which rows are late, microseconds; `Long.MinValue` if there is none
+  *   by which rows are late, microseconds; `Watermark.NotYet` if there is none
   */
 final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: Long) {
 
   /** The same as the engine counts. */
-  val judgedBy: Long =
-    if (watermark == Long.MinValue) watermark else watermark - stage.watermarkShift
+  val judgedBy: Long = Watermark.minus(watermark, stage.watermarkShift)
 
   def pack(rows: Iterator[InternalRow]): Iterator[InternalRow] =
     if (stage.packsPanes) new PackedPanes(this, rows) else new PackedRows(this, rows)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.KeyGroups
+import transom.engine.{KeyGroups, Watermark}
 
 /** Hands each row of a clock to every key group of a stage, beside its packed rows. */
 case class PackedTicks(stage: WindowStage, output: Seq[Attribute], child: LogicalPlan)
@@ -27,7 +27,7 @@ case class PackTicksExec(stage: WindowStage, output: Seq[Attribute], child: Spar
       val columns = new GenericInternalRow(Exchanged.Payload + 1 + order.length)
       columns.update(Exchanged.Kind, Exchanged.Tick)
       columns.update(Exchanged.Place, Long.MaxValue)
-      columns.update(Exchanged.JudgedBy, Long.MinValue)
+      columns.update(Exchanged.JudgedBy, Watermark.NotYet)
       columns.update(Exchanged.Payload, Array.emptyByteArray)
       ticks.flatMap { _ =>
         (0 until keyGroups).iterator.map { group =>

@@ -9,6 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
+import transom.engine.Watermark
 
 /** Rows that no window took as a stage hands them on: late rows and dead letters in the last of
   * its columns, the others are null.
@@ -66,7 +67,7 @@ final class RefusedOutput(stage: WindowStage) {
         UTF8String.fromString(reason),
         ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
         time.fold[Any](null)(Long.box),
-        if (judgedBy == Long.MinValue) null else judgedBy + stage.watermarkShift,
+        if (judgedBy == Watermark.NotYet) null else judgedBy + stage.watermarkShift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))
