@@ -18,7 +18,9 @@ _UNITS = {
 }
 _MONTHS = ("month", "quarter", "year")
 _MICROSECOND = timedelta(microseconds=1)
-_LONGEST = timedelta(microseconds=2**63 - 1)
+# The engine's `Durations.Longest` too. So windows of rows up to the year 9999 end before the instant
+# at which a drain fires everything.
+_LONGEST = timedelta(days=10_000_000)
 
 # A sign may stand apart from its number, a number must stand apart from its unit.
 _PART = re.compile(
@@ -43,7 +45,7 @@ def duration(argument: str, value: Duration) -> timedelta:
     else:
         raise type_error(argument, value, "text such as '1 hour', or a timedelta")
     if abs(length) > _LONGEST:
-        raise _bad(argument, value, "it is longer than Spark can count in microseconds")
+        raise _bad(argument, value, f"it is longer than {_LONGEST.days:,} days")
     return length
 
 
@@ -105,7 +107,7 @@ def _parse(argument: str, text: str) -> timedelta:
         try:
             length += _length(argument, text, part)
         except OverflowError:
-            raise _bad(argument, text, "it is too long") from None
+            raise _bad(argument, text, f"it is longer than {_LONGEST.days:,} days") from None
         rest = rest[part.end() :]
         if rest and not rest[0].isspace():
             raise _bad(argument, text, f"{rest!r} does not stand apart")

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkRuntimeError, PySparkTypeError, PySparkValueEr
 _TEXTS = {
     "BAD_CHOICE": "{argument} is {value}. Give one of {choices}.",
     "BAD_DURATION": (
-        "{argument} is {value}, which is no duration: {why}. Give text such as "
+        "{argument} is {value}, which cannot be used as a duration: {why}. Give text such as "
         "'1 hour 30 minutes', or a timedelta."
     ),
     "BAD_FUNCTION": (

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import transom.engine.spec.InvalidSpec
+import transom.engine.spec.{Durations, InvalidSpec}
 
 /** An object of the message. Each of its fields has to be asked for, and there has to be no
   * other.
@@ -44,8 +44,11 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   /** An object that says nothing to this side, as its text. */
   def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
 
-  def long(name: String): Long =
-    as(name, "an integer") { case v if v.isIntegralNumber && v.canConvertToLong => v.asLong }
+  /** In microseconds. */
+  def duration(name: String): Long =
+    as(name, s"an integer, of ${Durations.Longest} at most") {
+      case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
+    }
 
   def int(name: String): Int = as(name, "a small integer") { case v if isInt(v) => v.asInt }
 
@@ -83,6 +86,9 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
     if (!holds) throw bad(name, s"in this version it must be $default")
 
   private def isInt(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToInt
+
+  private def isDuration(us: Long): Boolean =
+    us >= -Durations.LongestUs && us <= Durations.LongestUs
 
   private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
 

@@ -52,7 +52,7 @@ object SpecCodec {
       trigger = m.obj("trigger").readAll(TriggerCodec.readTrigger),
       evictor = m.optional("evictor")(m.obj(_).readAll(TriggerCodec.readEvictor)),
       function = m.obj("function").readAll(readFunction),
-      allowedLatenessUs = m.long("allowed_lateness_us"),
+      allowedLatenessUs = m.duration("allowed_lateness_us"),
       drain = m.boolean("drain"),
       pane = m.boolean("pane"),
       retract = m.boolean("retract"),
@@ -60,12 +60,12 @@ object SpecCodec {
       deadLetters = m.boolean("dead_letters"),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
-      clockUs = m.long("clock_us"),
+      clockUs = m.duration("clock_us"),
       rowLog = m.int("row_log"))
   }
 
   private def readTime(m: MessageObject): Time = m.kind match {
-    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.long))
+    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.duration))
     case "processing_time" => ProcessingTime
     case _ => throw m.unknownKind
   }

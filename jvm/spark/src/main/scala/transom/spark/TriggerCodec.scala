@@ -21,7 +21,7 @@ private[spark] object TriggerCodec {
       case "after_count" => AfterCount(m.int("rows"))
       case "after_delta" => AfterDelta(m.column("delta_column"), m.double("threshold"))
       case "every" =>
-        Every(m.long("interval_us"), m.choice("clock", clockNames), m.boolean("aligned"))
+        Every(m.duration("interval_us"), m.choice("clock", clockNames), m.boolean("aligned"))
       case "when" => When(m.column("condition_column"))
       case "every_batch" => EveryBatch
       case "end_of_stream" => EndOfStream
@@ -30,7 +30,7 @@ private[spark] object TriggerCodec {
       case "processing_timeout" =>
         ProcessingTimeout(
           nested("trigger"),
-          m.long("after_us"),
+          m.duration("after_us"),
           m.boolean("reset"),
           m.boolean("clear"))
       case _ => throw m.unknownKind
@@ -74,7 +74,7 @@ private[spark] object TriggerCodec {
     def when = m.choice("when", whenNames)
     m.kind match {
       case "keep_last" => KeepLast(m.int("rows"), when)
-      case "keep_recent" => KeepRecent(m.long("within_us"), when)
+      case "keep_recent" => KeepRecent(m.duration("within_us"), when)
       case "keep_near" => KeepNear(m.column("delta_column"), m.double("threshold"), when)
       case "keep_where" => KeepWhere(m.column("condition_column"), when)
       case _ => throw m.unknownKind

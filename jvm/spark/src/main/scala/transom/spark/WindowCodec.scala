@@ -22,14 +22,14 @@ private[spark] object WindowCodec {
     Seq("aligned" -> Stagger.Aligned, "random" -> Stagger.Random, "natural" -> Stagger.Natural)
 
   def read(m: MessageObject): Window = {
-    def size = m.long("size_us")
-    def offset = m.long("offset_us")
+    def size = m.duration("size_us")
+    def offset = m.duration("offset_us")
     def closed = m.choice("closed", closedNames)
     def zone = m.text("time_zone")
     m.kind match {
       case "tumbling" => Tumbling(size, offset, closed, zone, m.choice("stagger", staggerNames))
-      case "hopping" => Hopping(size, m.long("slide_us"), offset, closed, zone)
-      case "cumulate" => Cumulate(size, m.long("step_us"), offset, closed, zone)
+      case "hopping" => Hopping(size, m.duration("slide_us"), offset, closed, zone)
+      case "cumulate" => Cumulate(size, m.duration("step_us"), offset, closed, zone)
       case "calendar" =>
         val unit = m.choice("unit", unitNames)
         Calendar(unit, zone, m.int("every"), m.choice("first_day", dayNames), offset, closed)
@@ -47,7 +47,7 @@ private[spark] object WindowCodec {
 
   private def readSession(m: MessageObject, closed: Closed): Window = {
     val inclusive = m.boolean("inclusive")
-    (m.optional("gap_us")(m.long), m.optional("gap_column")(m.column)) match {
+    (m.optional("gap_us")(m.duration), m.optional("gap_column")(m.column)) match {
       case (Some(gap), None) => Session(gap, inclusive, closed)
       case (None, Some(column)) => DynamicSession(column, inclusive, closed)
       case _ => throw new InvalidSpec("gap_column", "and gap_us: one must be null, and one not")

@@ -43,7 +43,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val flag = Gen.oneOf(true, false)
   private val column = Gen.choose(0, 9)
-  private val length = Gen.choose(1L, Long.MaxValue)
+  private val length = Gen.choose(1L, Durations.LongestUs)
   private val threshold = Gen.choose(-1e6, 1e6)
 
   private val plainTrigger: Gen[Trigger] = Gen.oneOf[Trigger](
@@ -86,7 +86,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val time: Gen[Time] = Gen.oneOf(
     Gen
-      .zip(column, Gen.option(Gen.choose(0L, Long.MaxValue)))
+      .zip(column, Gen.option(Gen.choose(0L, Durations.LongestUs)))
       .map((EventTime.apply _).tupled),
     Gen.const(ProcessingTime))
 

@@ -21,7 +21,7 @@ final class Placing(window: spec.Window) {
   /** Why what a row says cannot be used, if it cannot. */
   def problem(record: UnsafeRow): Option[Int] =
     if (hasGap) {
-      if (!record.isNullAt(Column) && record.getLong(Column) > 0) None
+      if (!record.isNullAt(Column) && isUsable(record.getLong(Column))) None
       else Some(DeadLetter.BadGap)
     } else if (!isListed) None
     else if (record.isNullAt(Column)) Some(DeadLetter.BadWindows)
@@ -35,7 +35,7 @@ final class Placing(window: spec.Window) {
     def areSpans = (0 until listed.numElements()).forall { i =>
       !listed.isNullAt(i) && {
         val bounds = listed.getStruct(i, 2)
-        !bounds.isNullAt(0) && !bounds.isNullAt(1) && bounds.getLong(0) < bounds.getLong(1)
+        !bounds.isNullAt(0) && !bounds.isNullAt(1) && isSpan(bounds.getLong(0), bounds.getLong(1))
       }
     }
     if (listed.numElements() > spec.Hopping.MostWindowsPerRow) Some(DeadLetter.TooManyWindows)
@@ -54,4 +54,11 @@ final class Placing(window: spec.Window) {
 
 private object Placing {
   final val Column = 1
+
+  private def isUsable(gap: Long): Boolean = gap > 0 && gap <= spec.Durations.LongestUs
+
+  /** Whether there is an instant in `[start, end)`, and all of them lie in the years 1 to 9999.
+    */
+  private def isSpan(start: Long, end: Long): Boolean =
+    start < end && DeadLetter.isInRange(start) && DeadLetter.isInRange(end - 1)
 }

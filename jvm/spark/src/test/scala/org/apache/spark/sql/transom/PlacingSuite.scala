@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.spec.{Custom, Hopping}
+import transom.engine.spec.{Closed, Custom, DynamicSession, Hopping}
 
 class PlacingSuite extends FunSuite {
   private val placing = new Placing(Custom(0))
@@ -31,6 +31,28 @@ class PlacingSuite extends FunSuite {
       }
     assertEquals(placing.problem(listing(good, null)), Some(DeadLetter.BadWindows))
     assertEquals(placing.problem(listing(null)), Some(DeadLetter.BadWindows))
+  }
+
+  test("windows of a row lie in the years 1 to 9999") {
+    val first = java.time.Instant.parse("0001-01-01T00:00:00Z").getEpochSecond * 1000000L
+    val end = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
+    assertEquals(placing.problem(listing(InternalRow(first, end))), None)
+    Seq(InternalRow(first - 1, end), InternalRow(first, end + 1), InternalRow(0L, Long.MaxValue))
+      .foreach { bad =>
+        assertEquals(placing.problem(listing(bad)), Some(DeadLetter.BadWindows))
+      }
+  }
+
+  test("a gap of a row is positive and at most ten million days") {
+    val sessions = new Placing(DynamicSession(0, inclusive = true, Closed.Left))
+    val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
+    val projection = InterpretedUnsafeProjection.createProjection(columns)
+    def problem(gap: Any): Option[Int] = sessions.problem(projection(InternalRow(0L, gap)).copy())
+    val longest = 10000000L * 86400L * 1000000L
+    Seq(1L, longest).foreach(gap => assertEquals(problem(gap), None))
+    Seq[Any](null, 0L, -1L, longest + 1, Long.MaxValue).foreach { bad =>
+      assertEquals(problem(bad), Some(DeadLetter.BadGap))
+    }
   }
 
   test("a row has no more than ten million windows") {
