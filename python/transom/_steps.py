@@ -143,8 +143,9 @@ class Steps:
 
         - "no_time": the time is null,
         - "time_out_of_range": the time is outside of the years 1 to 9999,
-        - "bad_gap": the row's own gap is null or not positive,
+        - "bad_gap": the row's own gap is null, not positive, or longer than 10,000,000 days,
         - "bad_windows": the row's own windows are null, or one does not start before it ends,
+          or reaches out of the years 1 to 9999,
         - "too_many_windows": they are more than 10,000,000.
 
         ``time`` is null for the first two, ``missed_windows`` is empty, and ``watermark`` is null
@@ -160,9 +161,10 @@ class Steps:
     def drain(self) -> Self:
         """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
 
-        The checkpoint then ends too: a query that would go on from it is refused. Runs with other
-        triggers, ``once=True`` too, are as without this step. Take it from the first run on: it
-        adds a source, and Spark counts the sources of a checkpoint.
+        The checkpoint then ends too. A later run that finds no further rows ends at once; one that
+        finds some is refused with ``TRANSOM_DRAINED``. Runs with other triggers, ``once=True``
+        included, are as without this step. Take this step from the first run on: it adds a source,
+        and Spark counts the sources of a checkpoint.
 
         Raises
         ------

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import IllegalArgumentException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.queries import Outcome, run_stream, state_rows
+from tests.end_to_end.queries import Outcome, add_batch, parse_schema, run_stream, state_rows
 
 SCHEMA = "key string not null, time timestamp, value int"
 Input = list[tuple[str, datetime, int]]
@@ -128,6 +128,129 @@ def test_a_drained_checkpoint_ends(
             checkpoint=tmp_path,
             available_now=available_now,
         )
+
+
+def test_a_restart_of_a_drained_query_without_further_rows_ends(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    pipeline = drained(WINDOWS["tumbling"])
+    rows: Input = [("a", at(1), 1)]
+    first = run_stream(spark, pipeline, SCHEMA, [rows], checkpoint=tmp_path)
+    assert in_order(first.results) == static(spark, pipeline, rows)
+    for _ in range(2):
+        again = run_stream(spark, pipeline, SCHEMA, [], checkpoint=tmp_path)
+        assert again.results == []
+    # Rows that come later still find the end of the checkpoint, however often they are tried.
+    for further in ([[("a", at(100), 1)]], []):
+        with pytest.raises(StreamingQueryException, match="TRANSOM_DRAINED"):
+            run_stream(spark, pipeline, SCHEMA, further, checkpoint=tmp_path)
+
+
+LONGEST = "10000000 days"
+
+
+@pytest.mark.parametrize("delay", ["0 seconds", LONGEST])
+@pytest.mark.parametrize(
+    "window",
+    [
+        transom.Tumbling(size=LONGEST),
+        transom.Hopping(size=LONGEST, slide=LONGEST, closed="right"),
+        transom.Session(gap=LONGEST),
+        transom.Calendar(unit="year", every=100_000, time_zone="UTC"),
+    ],
+    ids=lambda window: type(window).__name__,
+)
+def test_the_longest_windows_and_delays_are_drained(
+    window: transom.Window, delay: str, spark: SparkSession
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stage = transom.stream(rows, time=transom.EventTime("time", delay=delay)).key_by("key")
+        counts = stage.window(window).allowed_lateness(LONGEST).drain().agg(F.count("*").alias("n"))
+        # Python has no instants after the year 9999.
+        return counts.select("key", "n", F.unix_micros("window.end").alias("end"))
+
+    latest = datetime(9999, 12, 31, 23, 59, 59)
+    outcome = run_stream(spark, pipeline, SCHEMA, [[("a", latest, 1)], [("a", latest, 2)]])
+    ((key, count, end),) = outcome.results
+    assert (key, count) == ("a", 2)
+    assert end > (latest - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def run_into_files(spark: SparkSession, window: transom.Window, folder: Path) -> list[Row]:
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+    query = (
+        drained(window)(rows.parquet(str(folder / "input")))
+        .writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(300)
+    return in_order(spark.read.parquet(str(folder / "out")).collect())
+
+
+def as_if_crashed_before_the_commit_of(phase: str, folder: Path) -> None:
+    """Undo a finished run until its sink has committed the batch of a phase, and Spark has not."""
+    logs = {"offsets": folder / "checkpoint", "commits": folder / "checkpoint"}
+    logs["_spark_metadata"] = folder / "out"
+    offsets = folder / "checkpoint" / "offsets"
+    (crashed,) = (
+        int(path.name)
+        for path in offsets.glob("[0-9]*")
+        if f'"{phase}"' in path.read_text(encoding="utf-8")
+    )
+    for log, parent in logs.items():
+        kept = crashed - 1 if log == "commits" else crashed
+        for path in (parent / log).glob("[0-9]*"):
+            if int(path.name) > kept:
+                path.unlink()
+                (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("phase", ["ended", "fired"])
+@pytest.mark.parametrize("window", ["hopping", "session", "global"])
+def test_a_crash_after_the_sink_has_committed_loses_no_window(
+    window: str, phase: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = some_rows()
+    for batch in batches(rows):
+        add_batch(tmp_path / "input", batch, parse_schema(SCHEMA))
+    expected = static(spark, drained(WINDOWS[window]), rows)
+    assert run_into_files(spark, WINDOWS[window], tmp_path) == expected
+    as_if_crashed_before_the_commit_of(phase, tmp_path)
+    assert run_into_files(spark, WINDOWS[window], tmp_path) == expected
+    assert run_into_files(spark, WINDOWS[window], tmp_path) == expected
+
+
+def test_a_sink_that_never_computes_the_control_row_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def ignore(rows: DataFrame, batch_id: int) -> None:
+        pass
+
+    # Spark finds such a function too, unless this is off.
+    setting = "spark.sql.streaming.stateStore.commitValidation.enabled"
+    spark.conf.set(setting, "false")
+    try:
+        with pytest.raises(StreamingQueryException, match=r"TRANSOM_CANNOT_DRAIN.*read all rows"):
+            run_stream(
+                spark,
+                drained(WINDOWS["tumbling"]),
+                SCHEMA,
+                [[("a", at(1), 1)]],
+                checkpoint=tmp_path,
+                writer=ignore,
+            )
+    finally:
+        spark.conf.unset(setting)
+
+
+def test_a_watermark_too_far_behind_to_be_drained_is_refused(spark: SparkSession) -> None:
+    rows = spark.readStream.format("rate").load().withWatermark("timestamp", "11000000 days")
+    windowed = transom.stream(rows, time="timestamp").window(WINDOWS["tumbling"]).drain()
+    with pytest.raises(IllegalArgumentException, match=r"TRANSOM_CANNOT_DRAIN.*10,000,000 days"):
+        windowed.agg(F.count("*").alias("rows"))
 
 
 @pytest.mark.parametrize("phase", ["open", "ended", "fired"])

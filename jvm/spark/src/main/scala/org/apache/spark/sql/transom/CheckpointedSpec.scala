@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.{Collections, WeakHashMap}
 
 import scala.jdk.CollectionConverters._
 
@@ -9,7 +10,7 @@ import com.fasterxml.jackson.databind.node.{NullNode, ObjectNode}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
-import org.apache.spark.sql.execution.streaming.runtime.IncrementalExecution
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 
 import transom.spark.{SpecCodec, TransomException}
 
@@ -34,14 +35,27 @@ object CheckpointedSpec {
     "spec.row_log",
     "spec.time.delay_us")
 
-  /** Called for each batch of a stage, on the driver; what is to be done is done for the first.
+  /** The operators that each running query has checked. */
+  private val checked =
+    Collections.synchronizedMap(new WeakHashMap[StreamExecution, Set[String]])
+
+  /** Called for each batch of a stage, on the driver. Does its work in the first batch that a run
+    * computes. That need not be the run's first batch: a sink skips a batch that it has
+    * committed.
     */
   def check(session: SparkSession, packing: PackExec): Unit =
-    JudgingWatermark.runningBatch(session).filter(_.isFirstBatch).foreach { batch =>
+    for {
+      query <- JudgingWatermark.runningQuery(session)
+      before = checked.getOrDefault(query, Set.empty)
+      if !before(packing.operator)
+      batch <- Option(query.lastExecution)
+    } {
       val stages = batch.executedPlan.collect { case p: PackExec => p }
       // A static plan inside foreachBatch has the same query around it.
-      if (stages.exists(_.operator == packing.operator))
+      if (stages.exists(_.operator == packing.operator)) {
         check(session, batch, packing.stage.spec, stages.map(_.stage.spec.name))
+        checked.put(query, before + packing.operator)
+      }
     }
 
   private def check(

@@ -71,13 +71,17 @@ sealed abstract class ClockStream(session: SparkSession)
   * brings the control row, and the one after that fires all windows: its watermark is the end of
   * time. The last phase, in the checkpoint, marks the checkpoint as drained. In any other run it
   * sends nothing.
+  *
+  * The clock sends the control row again if the watermark has not reached the end of time. That
+  * happens after a crash: a sink skips a batch that it had committed before, so the plan of the
+  * repeated batch does not run, and Spark loses the watermark that the batch had computed.
   */
 final class DrainClock(session: SparkSession, checkpoint: Path, operator: String)
     extends ClockStream(session) {
   import ClockPhase._
 
   private var lastInputs: Option[Map[SparkDataStream, String]] = None
-  private var inputsBeforeFiring: Option[Map[SparkDataStream, String]] = None
+  private var hasSentAgain = false
 
   override protected lazy val query: StreamExecution = {
     refuseWatermarksWithoutClock(running.logicalPlan)
@@ -95,17 +99,28 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
         val isOver = lastInputs.contains(inputs)
         lastInputs = Some(inputs)
         at.next(if (isOver) Ended else Open)
-      case Ended => at.next(Fired)
-      // Rows that came with the last batch of a run that had been cut short may be followed by more.
-      case Fired if !(isFinite && inputsBeforeFiring.contains(inputs)) =>
-        throw new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
+      case Ended if isWatermarkAtEnd => at.next(Fired)
+      case Ended => sendAgain(at)
+      // An availableNow run that finds no input ends, as any run over a finished job does.
+      case Fired if !isFinite => throw DrainClock.isDrained(checkpoint)
       case _ => at
     }
   }
 
-  override def planInputPartitions(from: Offset, to: Offset): Array[InputPartition] = {
-    if (to.asInstanceOf[ClockOffset].phase == Fired) inputsBeforeFiring = Some(inputsSoFar())
-    super.planInputPartitions(from, to)
+  /** Whether Spark fires by the end of time from the next batch on. */
+  private def isWatermarkAtEnd: Boolean =
+    query.commitLog.getLatest().exists { case (_, batch) =>
+      batch.nextBatchWatermarkMs >= Drain.EndMs
+    }
+
+  private def sendAgain(at: ClockOffset): ClockOffset = {
+    // Only a batch that an earlier run began can have been skipped, and that is the first of a run.
+    if (hasSentAgain)
+      throw cannotDrain(
+        "the batch with the control row was not computed to its end. A function of foreachBatch has to " +
+          "read all rows of each batch")
+    hasSentAgain = true
+    at.next(Ended)
   }
 
   /** A watermark that stays where it is would hold back all others, and nothing would fire. */
@@ -120,8 +135,29 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     }
   }
 
-  private def cannotDrain(why: String): TransomException =
-    new TransomException("TRANSOM_CANNOT_DRAIN", Map("operator" -> operator, "why" -> why))
+  private def cannotDrain(why: String): TransomException = Drain.refusal(operator, why)
+}
+
+object DrainClock {
+
+  /** Refuses a batch that brings rows to a checkpoint whose windows have all fired. Called for
+    * each batch, on the driver.
+    */
+  def refuseRowsAfterEnd(session: SparkSession): Unit =
+    JudgingWatermark.runningQuery(session).foreach { query =>
+      val before = query.getStartOffsetsOfLatestBatch
+      val isOver = before.exists {
+        case (_: DrainClock, at) => ClockOffset.ofJson(at.json).phase == ClockPhase.Fired
+        case _ => false
+      }
+      def hasRows = query.availableOffsets.exists { case (source, until) =>
+        !source.isInstanceOf[ClockStream] && !before.get(source).exists(_.json == until.json)
+      }
+      if (isOver && hasRows) throw isDrained(new Path(query.resolvedCheckpointRoot))
+    }
+
+  private def isDrained(checkpoint: Path): TransomException =
+    new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
 }
 
 /** Tells a query that the wall clock has come to a multiple of a period: what is due by then is

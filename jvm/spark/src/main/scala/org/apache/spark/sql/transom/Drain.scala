@@ -14,6 +14,8 @@ import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.TimestampType
 
 import transom.engine.GlobalGrid
+import transom.engine.spec.Durations
+import transom.spark.TransomException
 
 /** Lets a stream's windows fire when an `availableNow` run ends. Below each watermark node of the
   * input a control row joins in, from the clock, whose time takes the watermark to the end of
@@ -22,7 +24,10 @@ import transom.engine.GlobalGrid
 object Drain {
 
   /** The watermark of a drained query, at which the last window is due. */
-  private val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
+  val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
+
+  /** The longest delay of a watermark that the control row can lift to the end of time. */
+  private val MostDelayMs: Long = Durations.LongestUs / 1000L
 
   private val NoTime = "__transom_no_time"
 
@@ -35,7 +40,7 @@ object Drain {
       Dataset.ofRows(
         df.sparkSession,
         plan.transformUp {
-          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock)
+          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, stage)
         })
     }
 
@@ -55,9 +60,20 @@ object Drain {
     below(timed.asInstanceOf[Dataset[Row]], stage).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
-  private def drained(watermark: EventTimeWatermark, clock: LogicalPlan): LogicalPlan = {
+  def refusal(operator: String, why: String): TransomException =
+    new TransomException("TRANSOM_CANNOT_DRAIN", Map("operator" -> operator, "why" -> why))
+
+  private def drained(
+      watermark: EventTimeWatermark,
+      clock: LogicalPlan,
+      stage: StageSpec): LogicalPlan = {
     val delayMs = EventTimeWatermark.getDelayMs(watermark.delay)
-    val controlTime = (EndMs + math.min(delayMs, EndMs)) * 1000L
+    if (delayMs > MostDelayMs)
+      throw refusal(
+        stage.name,
+        s"the delay of the watermark on ${watermark.eventTime.name} is longer than " +
+          s"${Durations.Longest}. Give withWatermark a shorter one")
+    val controlTime = (EndMs + delayMs) * 1000L
     val controlRow = watermark.child.output.map { column =>
       val isTime = column.exprId == watermark.eventTime.exprId && column.dataType == TimestampType
       Alias(Literal(if (isTime) controlTime else null, column.dataType), column.name)()
@@ -111,6 +127,7 @@ case class DrainedExec(
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
   override protected def doExecute(): RDD[InternalRow] = {
+    DrainClock.refuseRowsAfterEnd(session)
     val timeAt = child.output.indexWhere(_.exprId == time.exprId)
     val control = controlTime
     child
