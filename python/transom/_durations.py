@@ -18,8 +18,8 @@ _UNITS = {
 }
 _MONTHS = ("month", "quarter", "year")
 _MICROSECOND = timedelta(microseconds=1)
-# The engine's `Durations.Longest` too. So windows of rows up to the year 9999 end before the instant
-# at which a drain fires everything.
+# As the engine's `Durations.Longest`: windows of rows up to the year 9999 then end before the
+# instant at which a drain fires everything.
 _LONGEST = timedelta(days=10_000_000)
 
 # A sign may stand apart from its number, a number must stand apart from its unit.
