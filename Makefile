@@ -41,6 +41,16 @@ done; \
 [ "$$python" != none ] || { echo "No python3 on the PATH is Python 3.11 or newer: install one." >&2; exit 1; }
 endef
 
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e
+
+# Runs targets one after the other, then prints what each of them took.
+define TIMED
+took=; for target in $(1); do \
+  start=$$SECONDS; $(MAKE) --no-print-directory $$target || exit 1; seconds=$$((SECONDS - start)); \
+  took+="$$(printf '%-16s %3d min %02d s' $$target $$((seconds / 60)) $$((seconds % 60)))"$$'\n'; \
+done; printf '%s%-16s %3d min %02d s\n' "$$took" 'all of them' $$((SECONDS / 60)) $$((SECONDS % 60))
+endef
+
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # Spark's Python workers are this Python, and its jars are PySpark's, whatever else is installed.
@@ -49,7 +59,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
   spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine bench-open-keys \
-  bench-latency bench-compare bench-report docs pictures check check-long clean
+  bench-latency bench-compare bench-report docs pictures check check-long check-spark43 clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,7 +83,7 @@ lint: $(READY) ## Check the code's form, in both languages
 types: $(READY) ## Check Python's types
 	$(BIN)/mypy
 
-test: test-jvm conformance link-check test-packaging test-python test-e2e ## Run all tests
+test: $(TESTS) ## Run all tests
 
 test-jvm: ## Run the Scala tests
 	./sbt engine/test spark/test benchmarks/compile
@@ -133,11 +143,15 @@ docs: $(VENV)/.docs-ready ## Build the documentation, into build/site
 pictures: $(READY) ## Draw the documentation's pictures
 	$(BIN)/python -m docs.pictures.draw
 
-check: lint types test ## Run all that CI runs
+check: ## Run all that CI runs, and print the minutes of each part
+	@$(call TIMED,lint types $(TESTS))
 
 check-long: export TRANSOM_LONG := 1
-check-long: check docs ## Run more generated cases, the wheel by itself, and all on PySpark 4.3 too
-	$(MAKE) SPARK=4.3 link-check conformance test-python test-e2e
+check-long: ## Run more generated cases, the wheel by itself, and all on PySpark 4.3 too
+	@$(call TIMED,check docs check-spark43)
+
+check-spark43:
+	@$(MAKE) --no-print-directory SPARK=4.3 link-check conformance test-python test-e2e
 
 clean: ## Remove what was built, but for the environments
 	rm -rf build dist target project/target project/project/target jvm/*/target benchmarks/jmh/target
