@@ -89,13 +89,20 @@ class ProcessingTimeout(Trigger):
     reset : bool
         Whether it is counted from the newest row instead.
     clear : bool
-        Whether ``trigger`` starts anew when the time is over.
+        Whether ``trigger`` starts anew when the time is over. Then a window that has timed out
+        fires at its end only if more rows have come since; with an allowed lateness, it fires once
+        more when the lateness is over. With False, it always fires at its end.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``; ``TRANSOM_NOT_IN_PLACE`` for
         `EveryBatch`.
+
+    Notes
+    -----
+    As Flink's ``ProcessingTimeoutTrigger``, where ``clear`` is ``clearOnTimeout``. Flink keeps a
+    window for good whose timers the timeout has removed; here it goes at its end.
 
     Examples
     --------

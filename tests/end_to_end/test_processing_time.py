@@ -84,6 +84,25 @@ def test_triggers_by_the_clock_fire_in_event_time_without_rows(
     assert shown == [[], [], [], every, timeout, end, []]
 
 
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_window_that_timed_out_fires_at_its_end_only_if_more_rows_came(
+    spark: SparkSession, tmp_path: Path, *, reset: bool
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        trigger = transom.ProcessingTimeout(
+            transom.AfterClock(), after="700 milliseconds", reset=reset, clear=True
+        )
+        windowed = by_key(rows, transom.Tumbling(size="2 seconds")).trigger(trigger)
+        return windowed.agg(F.collect_list("value").alias("values"))
+
+    steps: list[Step] = [0.1, [("a", 1), ("b", 2)], 1, 1.5, [("b", 3)], 2, 5]
+    given = run_on_clock(spark, pipeline, SCHEMA, steps, folder=tmp_path)
+    results = [told(rows) for rows in given if rows]
+    assert results == [[("a", 0, [1]), ("b", 0, [2])], [("b", 0, [2, 3])]]
+    for variable in ("group", "keys", "clock", "clock_dues"):
+        assert state_rows(spark, tmp_path, variable) == []
+
+
 def test_a_batch_that_is_done_again_has_the_clock_that_it_had(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -177,9 +177,11 @@ final class KeyedOperator[R, A <: AnyRef](
       timeline: Timeline,
       due: Long): Unit = {
     window.timers(timeline).remove(due)
-    handle(trigger.onTimer(timeline, due, context.pointAt(window)), window)
-    // The trigger comes first and may fire one last time (flink.md 3.5).
     val isCleanup = timeline == assigner.timeline && due == plan.cleanupOf(window.bounds)
+    // The trigger comes before the cleanup and may fire one last time (flink.md 3.5), unless it has
+    // removed its timer (flink.md 5.8).
+    if (!isCleanup || !window.endsSilently)
+      handle(trigger.onTimer(timeline, due, context.pointAt(window)), window)
     if (isCleanup) forget(state, window) else if (window.isIdle) state.remove(window)
   }
 

@@ -74,12 +74,12 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
     out.signed(end - window.bounds.start)
     val hasMemory = !window.remembersNothing
     val hasRows = window.rows != null && (!window.rows.isEmpty || window.rows.next > 0)
-    out.byte(
+    out.unsigned(
       flag(window.hasAccumulator, Accumulator) | flag(hasMemory, Memory) |
         flag(!window.watermarkTimers.isEmpty, WatermarkTimers) |
         flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
         flag(window.firings > 0, Firings) | flag(window.standing.nonEmpty, Standing) |
-        flag(window.userState != null, UserState))
+        flag(window.userState != null, UserState) | flag(window.endsSilently, EndsSilently))
     if (window.hasAccumulator) writeAccumulator(window)
     if (hasMemory) {
       out.unsigned(window.memory.length)
@@ -106,7 +106,8 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
   private def read(in: StateReader, start: Long): WindowState[A] = {
     val end = start + in.signed()
     val window = new WindowState[A](TimeWindow(start, end))
-    val parts = in.byte()
+    val parts = in.unsigned().toInt
+    window.endsSilently = (parts & EndsSilently) != 0
     if ((parts & Accumulator) != 0) {
       window.encodedLength = in.skipArray()
       window.encodedFrom = in.offset - window.encodedLength
@@ -191,7 +192,7 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
 }
 
 object StateCodec {
-  final val Version = 1
+  final val Version = 2
 
   private final val Accumulator = 1
   private final val Memory = 2
@@ -201,6 +202,7 @@ object StateCodec {
   private final val Firings = 32
   private final val Standing = 64
   private final val UserState = 128
+  private final val EndsSilently = 256
 
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }

@@ -56,15 +56,17 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
 
   override def addTimer(timeline: Timeline, due: Long): Unit = {
     window.timers(timeline).add(due)
+    if (isCleanup(timeline, due)) window.endsSilently = false
     state.note(timeline, due)
   }
 
-  // A trigger's timer and that of the cleanup may be one and the same. In Flink a trigger that
-  // removes it, as a timeout that clears another may, leaves a window that never goes.
+  // The timer of the cleanup stays: in Flink a trigger that removes it leaves a window for good.
   override def removeTimer(timeline: Timeline, due: Long): Unit =
-    if (timeline != this.timeline || due != cleanup) {
-      window.timers(timeline).remove(due)
-    }
+    if (isCleanup(timeline, due)) window.endsSilently = true
+    else window.timers(timeline).remove(due)
+
+  private def isCleanup(timeline: Timeline, due: Long): Boolean =
+    timeline == this.timeline && due == cleanup
 
   // A list of its own, of one row: its number is what the slot holds.
   override def rememberedRow(slot: Int): R = contents.get(apply(slot), 0L)

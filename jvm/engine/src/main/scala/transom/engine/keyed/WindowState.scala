@@ -28,6 +28,11 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   private[keyed] val watermarkTimers = new Timers
   private[keyed] val clockTimers = new Timers
 
+  /** Whether the trigger has removed its timer at the cleanup of the window. The cleanup then
+    * calls no trigger. The next row sets the timer again, for trigger and cleanup alike.
+    */
+  private[keyed] var endsSilently = false
+
   /** How many results it has given; counted only if results say so. */
   private[keyed] var firings = 0
 

@@ -38,7 +38,9 @@ object PurgingLogic {
 }
 
 /** As `nested`, and `after` the first row since the last firing, on the wall clock. Any timer of
-  * the window makes it fire, that of its cleanup too (flink.md 5.8).
+  * the window makes it fire, that of its cleanup too (flink.md 5.8). A timeout that clears
+  * `nested` removes the timer at the end of the window. Without lateness that is the timer of the
+  * cleanup, so the window fires at its end only if more rows come.
   *
   * @param reset
   *   count from the newest row instead

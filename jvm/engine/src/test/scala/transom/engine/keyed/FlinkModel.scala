@@ -8,7 +8,9 @@ import transom.engine.spec._
 
 /** Flink's window operator for one key, written down from its rules in Flink's own terms: a
   * watermark says that nothing at or before it is to come, a window's largest time is a tick
-  * before its end, and timers are a set that is run in order of time (flink.md 2 to 7).
+  * before its end, and timers are a set that is run in order of time (flink.md 2 to 7). In one
+  * point the model is not Flink: a window goes at its cleanup also when its trigger has removed
+  * the timer of the cleanup (flink.md 5.8). Flink keeps such a window for good.
   */
 final class FlinkModel(
     assign: Row => Seq[TimeWindow],
@@ -18,11 +20,11 @@ final class FlinkModel(
     evictor: Option[Evictor],
     lateness: Long) {
 
+  private val triggers = new ModelTriggers(timeline)
   private val contents = mutable.LinkedHashMap.empty[TimeWindow, Vector[Row]]
   private val sessions = mutable.Set.empty[TimeWindow]
+  private val cleanups = mutable.SortedSet.empty[(Long, TimeWindow)](triggers.byTime)
   private val fired = mutable.ArrayBuffer.empty[(TimeWindow, Seq[Row])]
-  private val triggers = new ModelTriggers(timeline)
-  triggers.cleanup = cleanup
   private val logic = triggers.of(trigger)
   import triggers.{clockTimers, eventTimers}
 
@@ -44,7 +46,10 @@ final class FlinkModel(
       } else {
         contents(window) = contents.getOrElse(window, Vector.empty) :+ row
         handle(logic.onRow(row, window), window)
-        if (cleanup(window) != Long.MaxValue) timers += ((cleanup(window), window))
+        if (cleanup(window) != Long.MaxValue) {
+          timers += ((cleanup(window), window))
+          cleanups += ((cleanup(window), window))
+        }
         Some(window)
       }
     }
@@ -84,6 +89,7 @@ final class FlinkModel(
         if (rows.nonEmpty) contents(whole) = rows
         met.foreach { old =>
           logic.clear(old)
+          cleanups.filterInPlace(_._2 != old)
           eventTimers.filterInPlace(_._2 != old)
           clockTimers.filterInPlace(_._2 != old)
         }
@@ -94,17 +100,20 @@ final class FlinkModel(
 
   private def run(timers: mutable.SortedSet[(Long, TimeWindow)], until: Long)(
       call: (Long, TimeWindow) => TriggerResult,
-      called: Timeline): Unit =
-    while (timers.headOption.exists(_._1 <= until)) {
-      val (time, window) = timers.head
-      timers -= timers.head
-      handle(call(time, window), window)
+      called: Timeline): Unit = {
+    def next = (timers.headOption ++ cleanups.headOption.filter(_ => called == timeline))
+      .filter(_._1 <= until)
+      .minOption(triggers.byTime)
+    Iterator.continually(next).takeWhile(_.isDefined).flatten.foreach { case (time, window) =>
+      if (timers.remove((time, window))) handle(call(time, window), window)
       if (called == timeline && time == cleanup(window)) {
+        cleanups -= ((time, window))
         contents -= window
         logic.clear(window)
         sessions -= window
       }
     }
+  }
 
   private def handle(result: TriggerResult, window: TimeWindow): Unit = {
     contents.get(window).filter(_.nonEmpty && result.fires).foreach { rows =>

@@ -13,7 +13,7 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   import KeyedOperatorPropertiesSuite._
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(10000))
 
   property("results, late rows and their times are Flink's") {
     forAllNoShrink(stages) { stage =>

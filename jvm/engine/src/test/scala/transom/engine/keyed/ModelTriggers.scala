@@ -10,23 +10,13 @@ import transom.engine.spec._
 final class ModelTriggers(windowTimeline: Timeline) {
   import TriggerResult._
 
-  private implicit val order: Ordering[TimeWindow] = Ordering.by(w => (w.start, w.end))
-  val eventTimers = mutable.SortedSet.empty[(Long, TimeWindow)]
-  val clockTimers = mutable.SortedSet.empty[(Long, TimeWindow)]
+  val byTime: Ordering[(Long, TimeWindow)] = Ordering.by { case (time, w) =>
+    (time, w.start, w.end)
+  }
+  val eventTimers = mutable.SortedSet.empty[(Long, TimeWindow)](byTime)
+  val clockTimers = mutable.SortedSet.empty[(Long, TimeWindow)](byTime)
   var watermark: Long = Long.MinValue
   var now: Long = Long.MinValue
-
-  /** Windows go when their time comes: triggers cannot remove the timer that sees to it. */
-  var cleanup: TimeWindow => Long = _
-
-  private def drop(
-      timers: mutable.SortedSet[(Long, TimeWindow)],
-      time: Long,
-      w: TimeWindow): Unit = {
-    val isCleanup =
-      time == cleanup(w) && (timers eq clockTimers) == (windowTimeline == Timeline.Clock)
-    if (!isCleanup) timers -= ((time, w))
-  }
 
   abstract class Model {
     def onRow(row: Row, w: TimeWindow): TriggerResult
@@ -44,7 +34,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
         override def onClock(time: Long, w: TimeWindow) = Fire
         override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
           if (max(into) > now) clockTimers += ((max(into), into))
-        override def clear(w: TimeWindow): Unit = drop(clockTimers, max(w), w)
+        override def clear(w: TimeWindow): Unit = clockTimers -= ((max(w), w))
       }
     case AfterCount(rows) =>
       new Model {
@@ -114,7 +104,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
       if (max(into) > watermark) eventTimers += ((max(into), into))
     }
     override def clear(w: TimeWindow): Unit = {
-      drop(eventTimers, max(w), w)
+      eventTimers -= ((max(w), w))
       isOnTime -= w
       (early ++ afterEnd).foreach(_.clear(w))
     }
@@ -143,7 +133,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
         eventTimers += ((time, into))
       }
     override def clear(w: TimeWindow): Unit =
-      next.remove(w).foreach(drop(eventTimers, _, w))
+      next.remove(w).foreach(time => eventTimers -= ((time, w)))
   }
 
   /** Clamped to the end of windows on the clock; others do not end by it. */
@@ -171,7 +161,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
         clockTimers += ((time, into))
       }
     override def clear(w: TimeWindow): Unit =
-      next.remove(w).foreach(drop(clockTimers, _, w))
+      next.remove(w).foreach(time => clockTimers -= ((time, w)))
   }
 
   private final class Timeout(inner: Model, after: Long, reset: Boolean, clears: Boolean)
@@ -196,7 +186,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
     override def onEventTime(time: Long, w: TimeWindow) = out(inner.onEventTime(time, w), w)
     override def onClock(time: Long, w: TimeWindow) = out(inner.onClock(time, w), w)
     private def stop(w: TimeWindow): Unit =
-      due.remove(w).foreach(drop(clockTimers, _, w))
+      due.remove(w).foreach(time => clockTimers -= ((time, w)))
     override def clear(w: TimeWindow): Unit = { stop(w); inner.clear(w) }
   }
 }

@@ -41,6 +41,7 @@ class StateCodecSuite extends ScalaCheckSuite {
         window.watermarkTimers.add(due)
         window.clockTimers.add(end)
         window.userState = Array(1, 2)
+        window.endsSilently = due % 2 == 0
         window.standing = List(StandingResult(TimeWindow(due, start), Array(3)))
         window.memory = Array(WindowState.Unset, due & Long.MaxValue)
         state.add(window)
@@ -55,6 +56,7 @@ class StateCodecSuite extends ScalaCheckSuite {
         assertEquals(got.userState.toSeq, Seq[Byte](1, 2))
         assertEquals(got.standing.map(_.bounds), window.standing.map(_.bounds))
         assertEquals(got.memory.toSeq, window.memory.toSeq)
+        assertEquals(got.endsSilently, window.endsSilently)
       }
     }
   }
