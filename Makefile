@@ -18,9 +18,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 JAR := python/transom/jars/transom.jar
+# Only tests use it: a file manager that crashes queries at their durable writes.
+CRASHING := build/crashing.jar
 WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
 # Folders too: their time changes when a file goes.
-JVM_SOURCES := build.sbt LICENSE $(wildcard project/*.*) $(shell find jvm/*/src/main)
+JVM_SOURCES := build.sbt LICENSE $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # Flink has an environment of its own: it needs libraries in versions that PySpark does not take.
@@ -57,7 +59,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
-.PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging \
+.PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging crash-sweep \
   spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine bench-open-keys \
   bench-latency bench-compare bench-report docs pictures check check-long check-spark43 clean
 
@@ -91,7 +93,7 @@ test-jvm: ## Run the Scala tests
 test-python: $(READY) ## Run the Python tests that need no JVM
 	$(BIN)/pytest tests/python
 
-test-e2e: $(READY) $(JAR) ## Run the tests that start real queries, in two Sparks side by side
+test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, in two Sparks side by side
 	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end
 
 test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
@@ -132,6 +134,9 @@ bench-compare: $(READY) ## Tell whether transom became slower from one record to
 
 bench-report: $(READY) ## Write docs/performance.md and its pictures from all records
 	$(BIN)/python -m benchmarks.report
+
+crash-sweep: $(READY) $(JAR) $(CRASHING) ## Crash queries at each durable write, print a table [KIND=a,b] [SINK=files]
+	$(BIN)/python -m tests.end_to_end.crashes --kind "$(KIND)" --sink "$(SINK)" $(SWEEP)
 
 link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 	$(BIN)/pytest tests/link
@@ -185,6 +190,12 @@ $(JAR): $(JVM_SOURCES)
 	@mkdir -p $(@D)
 	@# Moved, not written in place: a Spark that runs has the old file open.
 	cp jvm/spark/target/scala-2.13/transom_2.13-$(VERSION).jar $@.new
+	mv $@.new $@
+
+$(CRASHING): build.sbt $(shell find jvm/crashing/src/main)
+	./sbt crashing/packageBin
+	@mkdir -p $(@D)
+	cp jvm/crashing/target/scala-2.13/transom-crashing_2.13-$(VERSION).jar $@.new
 	mv $@.new $@
 
 $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(READY)

@@ -63,7 +63,7 @@ val checkPythonVersion = taskKey[Unit]("Fails if python/transom/_version.py is s
 
 lazy val root = project
   .in(file("."))
-  .aggregate(engine, spark, benchmarks)
+  .aggregate(engine, spark, crashing, benchmarks)
   .settings(
     name := "transom-root",
     publish / skip := true,
@@ -106,6 +106,16 @@ lazy val spark = project
       Seq(file)
     }.taskValue,
     Test / javaOptions ++= sparkJavaOptions)
+
+// Crashes streaming queries at their durable writes, for tests only.
+lazy val crashing = project
+  .in(file("jvm/crashing"))
+  .settings(common)
+  .settings(
+    name := "transom-crashing",
+    publish / skip := true,
+    libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    autoScalaLibrary := false)
 
 lazy val benchmarks = project
   .in(file("benchmarks/jmh"))
