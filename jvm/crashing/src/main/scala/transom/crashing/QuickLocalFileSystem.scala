@@ -7,8 +7,8 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.local.LocalConfigKeys
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** Hadoop's local file system, without the processes that it starts for permissions and links: some
-  * thirty `chmod` and `readlink` in each batch of a query. Set it as `fs.file.impl`.
+/** Hadoop's local file system, without the processes that it starts for permissions and links:
+  * some thirty `chmod` and `readlink` in each batch of a query. Set it as `fs.file.impl`.
   */
 final class QuickLocalFileSystem extends LocalFileSystem(new QuickRawFileSystem)
 
