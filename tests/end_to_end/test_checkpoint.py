@@ -102,6 +102,16 @@ CHANGES = {
     r"function\.aggregate_columns\.0\.reads\.value = INT .* has BIGINT": Query(value_type="bigint"),
     "key_groups = 128 .* has 64": Query(steps=lambda w: w.options(key_groups=64)),
     "drain = false .* has true": Query(steps=lambda w: w.drain()),
+    # Each of these needs the keyed layout, which the user has not chosen.
+    "trigger.kind = after_watermark .* has after_count": Query(
+        steps=lambda w: w.trigger(transom.AfterCount(2))
+    ),
+    r"trigger\.early = null .* has \{.*after_count.*\}": Query(
+        steps=lambda w: w.trigger(transom.AfterWatermark(early=transom.AfterCount(2)))
+    ),
+    "allowed_lateness_us = 0 .* has 1000000": Query(steps=lambda w: w.allowed_lateness("1 second")),
+    "pane = false .* has true": Query(steps=lambda w: w.with_pane()),
+    "layout = panes .* has keyed": Query(steps=lambda w: w.options(layout="keyed")),
     "name = window .* has other": Query(steps=lambda w: w.options(name="other")),
 }
 
