@@ -24,6 +24,8 @@ _QUERY = "sql.streaming.queryId"
 def untag(tagged: DataFrame, tag: str) -> DataFrame:
     """Rows of one tag, with plain columns.
 
+    Results keep the watermark of their stream, so `stream` can window them again.
+
     Parameters
     ----------
     tagged : DataFrame

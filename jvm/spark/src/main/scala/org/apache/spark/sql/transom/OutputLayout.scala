@@ -104,7 +104,9 @@ final class OutputLayout(
     if (call.isDefined) Project(calls(call.get), plan)
     else if (asides.isEmpty) Project(results, plan)
     else {
-      val result = CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r))))
+      val result = WithMetadata(
+        CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r)))),
+        results.map(_.metadata))
       val tag = handedOn.foldRight[Expression](Literal(OutputLayout.Results)) { (aside, other) =>
         If(IsNull(aside), other, Literal(aside.name))
       }
@@ -171,6 +173,25 @@ final class OutputLayout(
       }
     metadata.build()
   }
+}
+
+/** A struct whose fields have metadata. Spark drops the metadata of columns that become fields,
+  * and the window column would no longer carry the watermark.
+  *
+  * @param metadata
+  *   one for each field of `child`
+  */
+final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
+    extends UnaryExpression
+    with TaggingExpression {
+
+  override def dataType: StructType = {
+    val fields = child.dataType.asInstanceOf[StructType]
+    StructType(fields.zip(metadata).map { case (field, added) => field.copy(metadata = added) })
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): WithMetadata =
+    copy(child = newChild)
 }
 
 object OutputLayout {
