@@ -18,6 +18,8 @@ Condition = str | Column
 # How far a row is from an older one: makes a Column of both, the older one first.
 Delta = Callable[[Column, Column], Column]
 
+# Names of the columns that transom adds to rows, in both languages.
+HIDDEN_PREFIX = "__transom"
 # Where `stream` puts a time that it has to compute for the watermark.
 HIDDEN_TIME = "__transom_time"
 # The rows that a delta compares, as struct columns; the JVM knows them by these names.

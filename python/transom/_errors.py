@@ -103,15 +103,20 @@ _TEXTS = {
     ),
     "NO_WATERMARK": (
         "{argument} is {column}, which carries no watermark, so no window of this streaming "
-        "DataFrame would ever end. Call df.withWatermark({column}, ...) first, or give "
-        "transom.EventTime({column}, delay=...)."
+        "DataFrame would ever end. Give its delay, as in transom.EventTime(time, delay='10 "
+        "minutes'), or name a column that df.withWatermark() was called for."
     ),
     "OFFSET_TOO_LARGE": (
         "{argument} is {value}. Windows repeat after {period}, so give what is left over: less "
         "than {period} either way."
     ),
+    "OTHER_WATERMARK": (
+        "{argument} is {column}, but the watermark of this streaming DataFrame is on the column "
+        "{other}, so windows would not end by their own time. Write time={other}, or compute the "
+        "time as a column and call df.withWatermark() for this column alone."
+    ),
     "RESERVED_NAME": (
-        "{argument} has a column named {column}, as transom's own column is. Rename it, as in "
+        "{argument} has a column named {column}, a name of transom's own columns. Rename it, as in "
         "F.col(...).alias('other')."
     ),
     "ROUTE_MISSING": (

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
 )
 
 from transom._columns import (
+    HIDDEN_PREFIX,
     HIDDEN_TIME,
     Col,
     check_column,
@@ -55,9 +56,11 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_NOT_A_TIMESTAMP``; if ``df`` is streaming,
-        ``TRANSOM_NO_WATERMARK`` for a time without one and ``TRANSOM_TWO_WATERMARKS`` for a
-        ``delay`` on top of one; if it is static, ``TRANSOM_CLOCK_IN_BATCH`` for `ProcessingTime`.
+        ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_NOT_A_TIMESTAMP``; ``TRANSOM_RESERVED_NAME`` for a
+        column whose name begins with "__transom"; if ``df`` is streaming,
+        ``TRANSOM_NO_WATERMARK`` for a time without one, ``TRANSOM_OTHER_WATERMARK`` if another
+        column has it, and ``TRANSOM_TWO_WATERMARKS`` for a ``delay`` on top of one; if it is
+        static, ``TRANSOM_CLOCK_IN_BATCH`` for `ProcessingTime`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -76,6 +79,10 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     """
     if not isinstance(df, DataFrame):
         raise type_error("df", df, "a DataFrame")
+    for name in df.columns:
+        # Spark does not tell such names apart by their case.
+        if name.lower().startswith(HIDDEN_PREFIX):
+            raise value_error("RESERVED_NAME", argument="df", column=repr(name))
     if not isinstance(order, str | Column | Sequence):
         raise type_error("order", order, "columns or their names")
     ordered = (order,) if isinstance(order, str | Column) else tuple(order)
@@ -205,13 +212,17 @@ def _check_columns(df: DataFrame, window: Window) -> None:
 def _with_watermark(
     df: DataFrame, clock: EventTime, field: StructField
 ) -> tuple[DataFrame, EventTime]:
-    if clock.delay is None:
-        if not has_watermark(field):
-            raise value_error("NO_WATERMARK", argument="time", column=repr(text_of(clock.time)))
+    if clock.delay is None and has_watermark(field):
         return df, clock
+    shown = repr(text_of(clock.time))
     for other in df.schema:
         if has_watermark(other):
-            raise value_error("TWO_WATERMARKS", argument="time", column=repr(other.name))
+            name = repr(other.name)
+            if clock.delay is None:
+                raise value_error("OTHER_WATERMARK", argument="time", column=shown, other=name)
+            raise value_error("TWO_WATERMARKS", argument="time", column=name)
+    if clock.delay is None:
+        raise value_error("NO_WATERMARK", argument="time", column=shown)
     name = text_of(clock.time)
     if name not in df.columns:
         # withWatermark takes only columns of the DataFrame itself.

@@ -85,6 +85,36 @@ def test_a_stream_needs_one_watermark(streaming: DataFrame) -> None:
     transom.stream(marked, time="timestamp")
 
 
+def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
+    streaming: DataFrame,
+) -> None:
+    shifted = F.col("timestamp") + F.expr("interval 1 second")
+    marked = streaming.withWatermark("timestamp", "1 minute")
+    with raises("OTHER_WATERMARK", "time") as caught:
+        transom.stream(marked, time=shifted)
+    assert "on the column 'timestamp'" in str(caught.value)
+    assert "withWatermark('+" not in str(caught.value)
+    # Each way out that the text names.
+    transom.stream(marked, time="timestamp")
+    computed = streaming.withColumn("time", shifted).withWatermark("time", "1 minute")
+    transom.stream(computed, time="time")
+
+    with raises("NO_WATERMARK", "time") as caught:
+        transom.stream(streaming, time=shifted)
+    assert "withWatermark('+" not in str(caught.value)
+    transom.stream(streaming, time=transom.EventTime(shifted, delay="10 minutes"))
+
+
+@pytest.mark.parametrize("name", ["__transom_time", "__Transom_key_0"])
+def test_columns_may_not_be_called_as_hidden_ones(
+    rows: DataFrame, streaming: DataFrame, name: str
+) -> None:
+    for df in (rows, streaming):
+        with raises("RESERVED_NAME", "df") as caught:
+            transom.stream(df.withColumnRenamed("v", name))
+        assert repr(name) in str(caught.value)
+
+
 def test_of_stages_side_by_side_but_one_needs_a_name(streaming: DataFrame) -> None:
     windowed = transom.stream(streaming, time=transom.EventTime("timestamp", delay="1 second"))
     count = F.count("*").alias("rows")

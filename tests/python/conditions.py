@@ -10,10 +10,10 @@ from pyspark.errors import PySparkException
 @contextmanager
 def raises(
     condition: str, argument: str | None = None, kind: type[PySparkException] = PySparkException
-) -> Iterator[None]:
+) -> Iterator[pytest.ExceptionInfo[PySparkException]]:
     """Expect the condition ``TRANSOM_<condition>``, and the argument among its parameters."""
     with pytest.raises(kind) as caught:
-        yield
+        yield caught
     error = caught.value
     assert error.getCondition() == f"TRANSOM_{condition}"
     assert str(error).startswith(f"[TRANSOM_{condition}] ")
