@@ -8,9 +8,14 @@ from transom._version import __version__
 SUPPORTED_SPARK = ("4.2", "4.3")
 
 
+def is_supported(found: str) -> bool:
+    """Whether transom runs on this version of Spark."""
+    return found.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK))
+
+
 def check_version(found: str) -> None:
     """Raise ``TRANSOM_SPARK_VERSION`` for a Spark that transom does not run on."""
-    if not found.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK)):
+    if not is_supported(found):
         raise runtime_error(
             "SPARK_VERSION",
             spark=found,

@@ -9,15 +9,18 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pyspark
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from transom._supported import SUPPORTED_SPARK, is_supported
 from transom._version import __version__
 from transom.config import PROVIDER, ROCKSDB, configure, jar_path
 from transom.grids import Tumbling
@@ -27,6 +30,8 @@ from transom.time_policies import EventTime
 OLDEST_JDK = 17
 OLDEST_PYARROW = 18
 _LONGEST_QUERY = 300
+# What PySpark and its JVM say to each other about state, made by protobuf.
+_STATE_MESSAGES = "pyspark.sql.streaming.proto.StateMessage_pb2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,18 @@ def _todo(text: str) -> Finding:
 
 
 def doctor() -> int:
-    """Print a line for each check; the exit code is 1 if something is to be done."""
+    """Print a line for each check: ok, or what to do.
+
+    The exit code is 1 if something is to be done that all windows need.
+    """
     installed = [
         _line("JDK", find_jdk),
         _line("PySpark", find_pyspark),
         _line("pyarrow", find_pyarrow),
-        _line("jar", find_jar),
     ]
+    # Only functions that keep state need it.
+    _line("protobuf", find_protobuf)
+    installed.append(_line("jar", find_jar))
     if not all(installed):
         print("state store, window query: put right what is above, then run this again")
         return 1
@@ -88,9 +98,28 @@ def find_jdk() -> Finding:
 
 
 def find_pyspark() -> Finding:
-    """The version of PySpark."""
-    # With one that is not supported the package itself does not start, and says why.
-    return _ok(pyspark.__version__)
+    """The version of PySpark, and whether the Spark that it starts is of the same line."""
+    found = pyspark.__version__
+    if not is_supported(found):
+        lines = " and ".join(f"{line}.x" for line in SUPPORTED_SPARK)
+        newest = f"pip install 'pyspark~={SUPPORTED_SPARK[-1]}.0'"
+        return _todo(f"it is {found}, but transom runs on {lines}: {newest}")
+    home = Path(_find_spark_home())
+    todo = f"unset SPARK_HOME, or set it to the folder of a Spark {found}"
+    started = [
+        name[1]
+        for jar in home.glob("jars/spark-core_*.jar")
+        if (name := re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name))
+    ]
+    if not started:
+        return _todo(f"there is no Spark at {home}: {todo}")
+    if any(_line_of(version) != _line_of(found) for version in started):
+        return _todo(f"it is {found}, but starts Spark {started[0]} at {home}: {todo}")
+    return _ok(found)
+
+
+def _line_of(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def find_pyarrow() -> Finding:
@@ -103,6 +132,19 @@ def find_pyarrow() -> Finding:
     if int(found.split(".")[0]) < OLDEST_PYARROW:
         return _todo(f"{found} is too old: {todo}")
     return _ok(found)
+
+
+def find_protobuf() -> Finding:
+    """The version of protobuf, which PySpark's own client of the state store needs."""
+    for_state = "window_state and key_state of apply() need it, other windows do not"
+    try:
+        import_module(_STATE_MESSAGES)
+        return _ok(version("protobuf"))
+    except (ImportError, PackageNotFoundError):
+        return _todo(f"it is not installed, and {for_state}: pip install protobuf")
+    except Exception as error:  # noqa: BLE001, protobuf raises a class of its own
+        problem = f"PySpark cannot use it ({_first_line(error)})"
+        return _todo(f"{problem}, and {for_state}: pip install --upgrade protobuf")
 
 
 def find_jar() -> Finding:

@@ -78,6 +78,7 @@ def test_the_doctor_finds_all_well() -> None:
         "JDK",
         "PySpark",
         "pyarrow",
+        "protobuf",
         "jar",
         "state store",
         "window query",

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pyspark
@@ -52,8 +53,58 @@ def test_no_jdk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "none at any folder of PATH" in doctor.find_jdk().text
 
 
-def test_pyspark_is_here() -> None:
+def spark_home(folder: Path, version: str) -> str:
+    """A folder of Spark that only tells its version."""
+    (folder / "jars").mkdir(parents=True)
+    (folder / f"jars/spark-core_2.13-{version}.jar").touch()
+    return str(folder)
+
+
+def test_pyspark_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_HOME", raising=False)
     assert doctor.find_pyspark() == doctor.Finding(ok=True, text=pyspark.__version__)
+
+
+@pytest.mark.parametrize("version", ["3.5.8", "4.1.0", "4.20.1"])
+def test_a_pyspark_that_is_not_supported_is_told(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", version)
+    found = doctor.find_pyspark()
+    assert not found.ok
+    assert version in found.text
+    assert "pip install 'pyspark~=4.3.0'" in found.text
+
+
+@pytest.mark.parametrize("version", ["4.2.0", "4.2.1"])
+def test_a_spark_home_of_the_same_line_is_ok(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "4.2.0")
+    monkeypatch.setenv("SPARK_HOME", spark_home(tmp_path, version))
+    assert doctor.find_pyspark() == doctor.Finding(ok=True, text="4.2.0")
+
+
+@pytest.mark.parametrize("version", ["4.3.0", "3.5.8"])
+def test_a_spark_home_of_another_line_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "4.2.0")
+    monkeypatch.setenv("SPARK_HOME", spark_home(tmp_path, version))
+    found = doctor.find_pyspark()
+    assert not found.ok
+    assert f"Spark {version} at {tmp_path}" in found.text
+    assert "unset SPARK_HOME" in found.text
+
+
+def test_a_spark_home_without_spark_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    found = doctor.find_pyspark()
+    assert not found.ok
+    assert f"no Spark at {tmp_path}" in found.text
+    assert "unset SPARK_HOME" in found.text
 
 
 @pytest.mark.parametrize("version", ["3.5.8", "4.0.1", "4.20.1"])
@@ -74,6 +125,35 @@ def test_another_pyspark_is_told_before_its_parts_are_missed(version: str) -> No
 
 def test_pyarrow_is_here() -> None:
     assert doctor.find_pyarrow().ok
+
+
+def test_protobuf_is_here() -> None:
+    assert doctor.find_protobuf() == doctor.Finding(ok=True, text=metadata.version("protobuf"))
+
+
+def test_a_missing_or_old_protobuf_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loading(error: Exception) -> None:
+        def load(_: str) -> None:
+            raise error
+
+        monkeypatch.setattr(doctor, "import_module", load)
+
+    def missing(_: str) -> str:
+        raise metadata.PackageNotFoundError
+
+    # What protobuf raises, an Exception of its own, for code of a newer one.
+    loading(RuntimeError("gencode 6.33.5 runtime 5.29.0"))
+    old = doctor.find_protobuf()
+    assert not old.ok
+    assert "gencode 6.33.5 runtime 5.29.0" in old.text
+    assert "pip install --upgrade protobuf" in old.text
+    loading(ModuleNotFoundError("No module named 'google'"))
+    monkeypatch.setattr(doctor, "version", missing)
+    absent = doctor.find_protobuf()
+    assert not absent.ok
+    assert "not installed" in absent.text
+    assert "window_state and key_state" in absent.text
+    assert "pip install protobuf" in absent.text
 
 
 def test_a_jar_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,10 +178,31 @@ def test_what_needs_a_session_waits_for_the_rest(
         "JDK",
         "PySpark",
         "pyarrow",
+        "protobuf",
         "jar",
         "state store, window query",
     ]
     assert lines[1].startswith("PySpark: ok, ")
+
+
+def test_only_functions_with_state_miss_protobuf(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other checks go on, and their result is the command's."""
+    fine = doctor.Finding(ok=True, text="here")
+    for name in ("find_jdk", "find_pyspark", "find_pyarrow", "find_jar"):
+        monkeypatch.setattr(doctor, name, lambda: fine)
+    absent = doctor.Finding(ok=False, text="pip install protobuf")
+    monkeypatch.setattr(doctor, "find_protobuf", lambda: absent)
+
+    def no_session() -> None:
+        raise OSError("no session in this test")
+
+    monkeypatch.setattr(doctor, "_session", no_session)
+    assert main(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3] == "protobuf: pip install protobuf"
+    assert lines[-1].startswith("session: ")
 
 
 def test_the_command_needs_a_word(capsys: pytest.CaptureFixture[str]) -> None:
