@@ -1,4 +1,4 @@
-"""Compares rows without regard to their order, and floating numbers with a tolerance."""
+"""Compares rows without regard to their order, and floating numbers with a relative tolerance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import Row
 
+# Relative to the larger of two numbers: an absolute one would hide all errors of small numbers.
+# Vectors hold numbers of single precision, which have seven digits.
 _TOLERANCE = 1e-6
 
 
@@ -16,7 +18,7 @@ def near(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)
-        return math.isclose(left, right, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        return math.isclose(left, right, rel_tol=_TOLERANCE)
     if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         return len(left) == len(right) and all(map(near, left, right))
     if isinstance(left, Mapping) and isinstance(right, Mapping):
@@ -39,10 +41,11 @@ def assert_same(ours: Iterable[Row], expected: Iterable[Row], *keys: str) -> Non
     left, right = by_key(ours, *keys), by_key(expected, *keys)
     assert left.keys() - right.keys() == set(), "rows too many"
     assert right.keys() - left.keys() == set(), "rows too few"
-    differing = {
+    # A list: values need not be hashable.
+    differing = [
         (name, left[key][name], right[key][name])
         for key in left
         for name in left[key].__fields__
         if not near(left[key][name], right[key][name])
-    }
+    ]
     assert not differing, f"(column, got, expected): {sorted(differing, key=repr)[:10]}"
