@@ -43,10 +43,10 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         When a row happened; a name means ``EventTime(name)``. The ``window`` of an earlier stage
         stands for its last instant. Only `Global` and `Count` windows can do without.
     order : str, Column or a sequence of them
-        Columns that tell in which order the rows arrived. The keyed layout takes rows in it; the
-        pane log, to which it does not matter which row comes first, does without: there `first`,
-        `last` and `collect_list` are as in Spark, whose order is not fixed. Where theirs counts,
-        ask for ``options(layout="keyed")``.
+        Columns that tell in which order the rows of a micro-batch arrived. Aggregates that depend
+        on the order of rows, such as `first`, `last` and `collect_list`, then take rows in this
+        order, and need the keyed layout. Without it they take rows as in Spark, in no fixed order,
+        unless another step needs the keyed layout.
 
     Returns
     -------

@@ -115,6 +115,17 @@ object Aggregation {
     }
   }
 
+  /** The functions of the user's aggregates as Spark resolves them, before any is replaced. */
+  def functionsOf(
+      df: Dataset[Row],
+      keys: Seq[Column],
+      aggregates: Seq[Column]): Seq[AggregateFunction] =
+    if (aggregates.isEmpty) Nil
+    else
+      analyze(df, keys, aggregates).aggregateExpressions.flatMap(_.collect {
+        case e: AggregateExpression => e.aggregateFunction
+      })
+
   private def assemble(
       grouping: Seq[NamedExpression],
       keyNames: Seq[String],

@@ -50,7 +50,7 @@ object Explain {
                        "counted, and handed on as dead letters"
                      else "counted"),
       "drain" -> drain(spec, isStreaming),
-      "layout" -> layout(stage.settings),
+      "layout" -> layout(stage.choice),
       "key groups" -> spec.get("key_groups").asText,
       "state" -> ((stage.layout match {
         case PaneLayout => state(window)
@@ -99,13 +99,13 @@ object Explain {
     s"$what; allowed lateness ${duration(spec.get("allowed_lateness_us").longValue)}"
   }
 
-  private def layout(spec: WindowSpec): String =
-    if (Layouts.of(spec) == PaneLayout)
+  private def layout(choice: LayoutChoice): String = choice.layout match {
+    case PaneLayout =>
       "panes: plain aggregates, fired by the watermark, need no state for each key"
-    else
-      Layouts
-        .beyondPanes(spec)
+    case KeyedLayout =>
+      choice.beyondPanes
         .fold("keyed: options(layout='keyed') asks for it")(part => s"keyed: for $part")
+  }
 
   private def keyedState(spec: WindowSpec): String = {
     val rows =

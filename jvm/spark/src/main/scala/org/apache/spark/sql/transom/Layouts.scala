@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
+
 import transom.engine.spec._
 import transom.spark.TransomException
 
@@ -12,21 +14,42 @@ case object PaneLayout extends StageLayout("panes")
 /** An entry for each key. */
 case object KeyedLayout extends StageLayout("keyed")
 
+/** The layout of a stage.
+  *
+  * @param beyondPanes
+  *   the part of the spec that the slice log cannot run, in Python's words; none if it can run
+  *   all
+  */
+final case class LayoutChoice(layout: StageLayout, beyondPanes: Option[String])
+
 /** Chooses the layout of the state that a stage needs. */
 object Layouts {
 
-  def of(spec: WindowSpec): StageLayout =
-    if (spec.layout == Layout.Keyed || beyondPanes(spec).isDefined) KeyedLayout else PaneLayout
-
-  /** Refuses a layout that cannot do what is asked. */
-  def check(spec: WindowSpec): Unit =
+  /** The slice log wherever it can run the spec, unless the user asks for the keyed layout.
+    * Throws `TRANSOM_LAYOUT_UNSUPPORTED` if the user asks for the slice log and it cannot.
+    *
+    * @param functions
+    *   the user's aggregates, which are resolved only if the spec names an order
+    */
+  def choose(spec: WindowSpec, functions: => Seq[AggregateFunction]): LayoutChoice = {
+    val part = beyondPanes(spec).orElse(ordered(spec, functions))
     if (spec.layout == Layout.Panes)
-      beyondPanes(spec).foreach { part =>
+      part.foreach { part =>
         throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part))
       }
+    val isKeyed = spec.layout == Layout.Keyed || part.isDefined
+    LayoutChoice(if (isKeyed) KeyedLayout else PaneLayout, part)
+  }
 
-  /** What keeps a stage from the pane log, in Python's words; none if nothing does. */
-  def beyondPanes(spec: WindowSpec): Option[String] = {
+  /** The slice log merges partial aggregates in no particular order. */
+  private def ordered(spec: WindowSpec, functions: => Seq[AggregateFunction]): Option[String] =
+    if (spec.orderColumns.isEmpty) None
+    else
+      functions
+        .find(!RowOrder.isWaived(_))
+        .map(function => s"${function.prettyName}() in the order of stream(order=)")
+
+  private def beyondPanes(spec: WindowSpec): Option[String] = {
     def reason(applies: Boolean, part: => String): Option[String] =
       if (applies) Some(part) else None
     beyondPanes(spec.window)

@@ -13,6 +13,7 @@ final class OutputLayout(
     df: Dataset[Row],
     stageSpec: StageSpec,
     spec: WindowSpec,
+    choice: LayoutChoice,
     aggregation: Aggregation) {
   private val timeType = aggregation.timeType
   private def refused(tag: String) =
@@ -147,6 +148,7 @@ final class OutputLayout(
   val stage: WindowStage = WindowStage(
     spec = stageSpec,
     settings = spec,
+    choice = choice,
     lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,
     deadLetters = spec.deadLetters,
     time = aggregation.time,

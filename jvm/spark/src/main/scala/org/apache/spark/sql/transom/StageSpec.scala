@@ -48,13 +48,17 @@ object StageSpec {
   def stagesOf(plan: LogicalPlan): Seq[PackedStage] =
     plan.collect { case stage: PackedStage => stage }.reverse.distinctBy(_.operator)
 
-  def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): StageSpec = {
+  def of(
+      df: Dataset[Row],
+      spec: WindowSpec,
+      layout: StageLayout,
+      columns: Seq[Column]): StageSpec = {
     val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.stage.name))
     val record = mapper.createObjectNode()
     record
       .put("operator", name)
       .put("transom", PythonApi.version())
-      .put("layout", Layouts.of(spec).name)
+      .put("layout", layout.name)
     record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
     record.set[JsonNode]("columns", array(describe(df, spec, columns)))
     StageSpec(name, mapper.writeValueAsString(record))

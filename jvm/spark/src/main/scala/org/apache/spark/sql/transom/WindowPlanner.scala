@@ -28,8 +28,12 @@ object WindowPlanner {
   def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
     register(session)
-    Layouts.check(spec)
-    val stageSpec = StageSpec.of(input, spec, columns)
+    val aggregates = spec.function.aggregateColumns.map(columns)
+    val choice =
+      Layouts.choose(
+        spec,
+        Aggregation.functionsOf(input, spec.keyColumns.map(columns), aggregates))
+    val stageSpec = StageSpec.of(input, spec, choice.layout, columns)
     val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec) else input
     val time = spec.time match {
       case Some(EventTime(column, _)) => columns(column)
@@ -40,18 +44,18 @@ object WindowPlanner {
       case Custom(column, _) => Some(columns(column))
       case _ => None
     }
-    // The order of arrival is of no account to the pane log.
-    val order = if (Layouts.of(spec) == KeyedLayout) spec.orderColumns.map(columns) else Nil
+    // The slice log takes rows in any order.
+    val order = if (choice.layout == KeyedLayout) spec.orderColumns.map(columns) else Nil
     val aggregation = Aggregation.resolve(
       df,
       spec.keyColumns.map(columns),
       time,
       placing,
       order,
-      spec.function.aggregateColumns.map(columns),
+      aggregates,
       Asked.of(df, spec, columns),
-      paneOf(spec, df.isStreaming))
-    val layout = new OutputLayout(df, stageSpec, spec, aggregation)
+      paneOf(spec, choice.layout, df.isStreaming))
+    val layout = new OutputLayout(df, stageSpec, spec, choice, aggregation)
     val operator = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
@@ -69,8 +73,11 @@ object WindowPlanner {
   /** The pane of a time, if rows of one key and pane are in the same windows and late together.
     * Rows of a session are late one by one.
     */
-  private def paneOf(spec: WindowSpec, isStreaming: Boolean): Option[Expression => Expression] =
-    if (Layouts.of(spec) == KeyedLayout || isStreaming && Windows.areSessions(spec.window)) None
+  private def paneOf(
+      spec: WindowSpec,
+      layout: StageLayout,
+      isStreaming: Boolean): Option[Expression => Expression] =
+    if (layout == KeyedLayout || isStreaming && Windows.areSessions(spec.window)) None
     else {
       val windows = Literal(Windows.of(spec.window), ObjectType(classOf[Windows]))
       val shift = Literal(Windows.timeShift(spec.window))

@@ -39,6 +39,7 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
 final case class WindowStage(
     spec: StageSpec,
     settings: WindowSpec,
+    choice: LayoutChoice,
     lateRows: LateRows,
     deadLetters: Boolean,
     time: Attribute,
@@ -67,7 +68,7 @@ final case class WindowStage(
   /** What is subtracted from the time of each row. */
   val timeShift: Long = Windows.timeShift(settings.window)
 
-  val layout: StageLayout = Layouts.of(settings)
+  def layout: StageLayout = choice.layout
 
   /** The windows as the pane log has them. */
   lazy val windows: Windows = Windows.of(settings.window)
@@ -81,10 +82,7 @@ final case class WindowStage(
     case PaneLayout => true
     case KeyedLayout =>
       Layouts.takesPanes(settings) && order.isEmpty &&
-      accumulated.map(_.aggregateFunction).forall {
-        case _: Count | _: Sum | _: Average | _: Min | _: Max | _: CentralMomentAgg => true
-        case _ => false
-      }
+      accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
 
   /** Short: it stands in each of the plans that Spark prints of a query. */

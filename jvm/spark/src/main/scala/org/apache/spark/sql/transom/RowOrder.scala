@@ -1,0 +1,26 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceableAggregate
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+
+/** Which aggregates depend on the order of rows. */
+object RowOrder {
+
+  /** Whether the result of a function is known to be the same for rows in any order. */
+  def isIgnored(function: AggregateFunction): Boolean = function match {
+    case _: Count | _: Sum | _: Average | _: Min | _: Max | _: CentralMomentAgg => true
+    case _ => false
+  }
+
+  /** Whether a function ignores the order, or is documented to merge values in no particular one.
+    */
+  def isWaived(function: AggregateFunction): Boolean = function match {
+    case _: Reduce | _: Parts => true
+    case replaced: RuntimeReplaceableAggregate =>
+      replaced.replacement match {
+        case other: AggregateFunction => isWaived(other)
+        case _ => false
+      }
+    case other => isIgnored(other)
+  }
+}
