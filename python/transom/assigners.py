@@ -92,10 +92,12 @@ class Count(Window):
     size : int
         How many rows are in a window.
     slide : int, optional
-        How many rows after a window the next one begins. None if they lie side by side.
+        How many rows after the start of a window the next one starts. None if they lie side by
+        side. A slide above the size leaves gaps: their rows are in no window, and are counted in
+        ``transom_rows_in_gaps``.
     partial : bool
         Whether there is a result each ``slide`` rows, of the last ``size`` rows or as many as there
-        are, in place of full windows alone.
+        are, in place of full windows alone. No row is then in a gap.
 
     Raises
     ------

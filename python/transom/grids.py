@@ -23,7 +23,8 @@ class Tumbling(Window):
     """Windows of one size, side by side: every row is in one.
 
     Windows start at ``k * size + offset`` since 1970 on the clocks of the time zone, so a window of
-    4 hours lasts 3 or 5 when they change.
+    4 hours lasts 3 or 5 when they change. A start that clocks show twice is the first one, an end
+    the second one, unless clocks go back to just this end: then it is the first one too.
 
     Parameters
     ----------

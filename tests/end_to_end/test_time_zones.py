@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.clocked import START, Step, run_clocked
 
 ROME = "Europe/Rome"
 EPOCH = datetime(1970, 1, 1)
@@ -134,3 +135,76 @@ def test_windows_follow_the_clocks_of_their_place(spark: SparkSession, name: str
         (row["window"]["start"], row["window"]["end"]): row["rows"] for row in found
     } == expected
     assert len(found) == len(expected)
+
+
+def utc(text: str) -> float:
+    """Seconds as steps have them, of a time on the day on which Rome's clocks go back."""
+    return (datetime.fromisoformat(f"2024-10-27T{text}") - START).total_seconds()
+
+
+HALF_HOURS = transom.Tumbling(size="30 minutes", time_zone=ROME)
+# Days that begin at 02:30, which Rome's clocks show twice on this day.
+DAYS = transom.Calendar(unit="day", time_zone=ROME, offset="2 hours 30 minutes")
+
+
+def results_around_the_change(
+    spark: SparkSession, window: transom.Window, steps: list[Step]
+) -> tuple[list[tuple[datetime, datetime, list[int]]], list[Row]]:
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        values = F.sort_array(F.collect_list("value")).alias("values")
+        return stream.window(window).with_late_rows().agg(values)
+
+    outcome = run_clocked(spark, pipeline, steps)
+    return (
+        [(row["window"]["start"], row["window"]["end"], row["values"]) for row in outcome.results],
+        outcome.late,
+    )
+
+
+def test_a_window_ends_at_the_second_pass_of_its_end(spark: SparkSession) -> None:
+    # At 01:00 UTC clocks go back from 03:00 to 02:00: they show 02:30 at 00:30 and at 01:30 UTC.
+    steps: list[Step] = [
+        [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
+        # Behind the first 02:30, in front of the second.
+        utc("01:29"),
+        [("a", utc("01:10"), 3)],
+        utc("01:30"),
+        [("a", utc("01:20"), 4), ("a", utc("01:40"), 5)],
+        utc("02:00"),
+    ]
+    found, late = results_around_the_change(spark, HALF_HOURS, steps)
+    day = datetime(2024, 10, 27)
+    assert found == [
+        (day, day + 3 * HOUR / 2, [1, 3]),
+        (day + HOUR / 2, day + 2 * HOUR, [2, 5]),
+    ]
+    assert [row["row"]["value"] for row in late] == [4]
+
+
+def test_a_window_ends_at_the_first_pass_of_the_time_that_clocks_go_back_to(
+    spark: SparkSession,
+) -> None:
+    # Clocks show 02:00 at 00:00 and at 01:00 UTC, and 01:59 never again.
+    steps: list[Step] = [
+        [("a", utc("00:00") - 600, 1)],
+        utc("00:00"),
+        [("a", utc("00:00") - 300, 2)],
+    ]
+    found, late = results_around_the_change(spark, HALF_HOURS, steps)
+    day = datetime(2024, 10, 27)
+    assert found == [(day - HOUR / 2, day, [1])]
+    assert [row["row"]["value"] for row in late] == [2]
+
+
+def test_a_day_ends_at_the_second_pass_of_its_end_too(spark: SparkSession) -> None:
+    steps: list[Step] = [
+        # On the clock 02:10 and 02:40, then 02:10 and 02:40 again.
+        [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
+        [("a", utc("01:10"), 3), ("a", utc("01:40"), 4)],
+        utc("01:30"),
+    ]
+    found, late = results_around_the_change(spark, DAYS, steps)
+    day = datetime(2024, 10, 27)
+    # The day before began at 02:30 in summer time, and lasts 25 hours.
+    assert found == [(day - 47 * HOUR / 2, day + 3 * HOUR / 2, [1, 3])]
+    assert late == []

@@ -115,6 +115,29 @@ def test_never_gives_nothing_and_forgets_windows_all_the_same(
     assert kept(spark, tmp_path) == {}
 
 
+@pytest.mark.parametrize(("partial", "in_gaps"), [(False, 3), (True, 0)])
+def test_rows_between_windows_of_rows_are_counted_as_in_gaps(
+    spark: SparkSession,
+    partial: bool,  # noqa: FBT001, a parameter of the test
+    in_gaps: int,
+) -> None:
+    """Windows of two rows, one every three rows of a key: the third row of each three is left."""
+
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        return stream.window(transom.Count(size=2, slide=3, partial=partial)).agg(values())
+
+    rows: Step = [("a", n, n) for n in range(7)] + [("b", n, 10 + n) for n in range(3)]
+    outcome = run_clocked(spark, pipeline, [rows])
+    assert sorted((row["key"], row["values"]) for row in outcome.results) == (
+        # A partial window is the last two rows whenever three more have come.
+        [("a", [1, 2]), ("a", [4, 5]), ("b", [11, 12])]
+        if partial
+        else [("a", [0, 1]), ("a", [3, 4]), ("b", [10, 11])]
+    )
+    assert outcome.observed()["transom_rows_in_gaps"] == in_gaps
+    assert outcome.observed()["transom_rows_late"] == 0
+
+
 def test_full_windows_of_rows_have_numbers_and_the_times_of_their_rows(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -31,7 +31,8 @@ trait Grid extends Serializable {
   /** The watermark from which on `window` gets no more rows, which is also where it ends.
     *
     * This is `instantOf(window.end)`, except when clocks that go back show the end of the window
-    * twice: its rows then come until the second time.
+    * twice: its rows then come until the second time. Clocks that go back to the end itself never
+    * show a time before it again, so the first time counts.
     */
   def due(window: TimeWindow): Long
 

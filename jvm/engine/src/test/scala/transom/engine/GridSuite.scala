@@ -152,6 +152,42 @@ class GridSuite extends ScalaCheckSuite {
     assertEquals(grid.due(window), at("2021-11-07T06:30:00"))
   }
 
+  test("a window that ends where clocks go back to ends when they first show it") {
+    // At 06:00 UTC the clock goes back from 02:00 to 01:00, which it first shows at 05:00 UTC.
+    val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
+    val before = grid.windowsOf(at("2021-11-07T04:40:00")).head
+    val after = grid.nextWindow(before)
+    assertEquals(grid.due(before), at("2021-11-07T05:00:00"))
+    assertEquals(grid.instantOf(after.start), at("2021-11-07T05:00:00"))
+  }
+
+  test("a window that starts in the repeated hour starts when clocks first show it") {
+    val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
+    val window = grid.windowsOf(at("2021-11-07T05:40:00")).head
+    assertEquals(grid.windowsOf(at("2021-11-07T06:40:00")), Seq(window))
+    assertEquals(grid.instantOf(window.start), at("2021-11-07T05:30:00"))
+    assertEquals(grid.due(window), at("2021-11-07T07:00:00"))
+  }
+
+  test("a day is over when clocks that go back to midnight first show it") {
+    // At 01:00 UTC the clock of the Azores goes back from 01:00 to 00:00.
+    val grid = Grid.of(Calendar(CalendarUnit.Day, "Atlantic/Azores"))
+    val before = grid.windowsOf(at("2024-10-26T12:00:00")).head
+    assertEquals(grid.due(before), at("2024-10-27T00:00:00"))
+    val repeated = grid.windowsOf(at("2024-10-27T00:30:00")).head
+    assertEquals(grid.windowsOf(at("2024-10-27T01:30:00")), Seq(repeated))
+    assertEquals(grid.due(repeated) - grid.instantOf(repeated.start), 25 * Hour)
+  }
+
+  test("a day is not over while clocks that reach midnight go back before it") {
+    // At 02:00 UTC the clock of São Paulo goes back from midnight to 23:00.
+    val grid = Grid.of(Calendar(CalendarUnit.Day, "America/Sao_Paulo"))
+    val day = grid.windowsOf(at("2018-02-18T01:30:00")).head
+    assertEquals(grid.windowsOf(at("2018-02-18T02:30:00")), Seq(day))
+    assertEquals(grid.due(day), at("2018-02-18T03:00:00"))
+    assertEquals(grid.due(day) - grid.instantOf(day.start), 25 * Hour)
+  }
+
   test("the day that Samoa left out is a window of no length") {
     val grid = Grid.of(Calendar(CalendarUnit.Day, "Pacific/Apia"))
     val last = grid.windowsOf(at("2011-12-30T09:59:59")).head
