@@ -52,9 +52,14 @@ class Taken:
 
 
 def timed(query: str, peer: str, record: Record) -> Measurement | None:
-    """What a peer took for a query, if it is there with a time."""
+    """What a peer took for a query, if it is there with a time and not with an empty result."""
     found = record.find(query, peer)
-    return found if found and found.runs else None
+    return found if found and found.runs and not is_empty(found) else None
+
+
+def is_empty(measurement: Measurement) -> bool:
+    """Whether the peer returned no rows, so that its result was compared with nothing."""
+    return measurement.result_rows == 0
 
 
 def differ(one: Measurement, other: Measurement) -> bool:
@@ -64,10 +69,12 @@ def differ(one: Measurement, other: Measurement) -> bool:
 
 
 def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
-    """By query and peer, in their order, the newest of all that was measured."""
+    """By query and peer, in their order, the newest measurement, but none of an empty result."""
     found: dict[str, dict[str, Taken]] = {}
     for record in records:
         for one in record.measurements:
+            if is_empty(one):
+                continue
             taken = Taken(measurement=one, record=record)
             found.setdefault(one.query, {})[one.peer] = taken
     return {

@@ -29,6 +29,7 @@ from benchmarks.nexmark.queries import QUERIES
 from benchmarks.peers.__main__ import chosen, line
 from benchmarks.peers.processes import end_on_signal
 from benchmarks.peers.table import flink_version
+from benchmarks.peers.turns import EmptyResultsError
 from benchmarks.record import Record
 
 BUILD = Path("build/bench/nexmark")
@@ -49,6 +50,7 @@ def main() -> None:
     WORK.mkdir(parents=True)
     folder = Input(events=int(os.environ.get("BENCH_ROWS", "10_000_000"))).make(BUILD).absolute()
     record = Record.begin(**flink_version(peers))
+    refused = []
     with contextlib.ExitStack() as stack:
         brokers = None
         if given.source == "kafka":
@@ -63,10 +65,17 @@ def main() -> None:
             limit=float(os.environ.get("BENCH_LIMIT", "900")),
         )
         for name in queries:
-            for measurement in compare(name, peers, settings, record.put).values():
+            try:
+                measured = compare(name, peers, settings, record.put)
+            except EmptyResultsError as error:
+                refused.append(str(error))
+                continue
+            for measurement in measured.values():
                 print(line(measurement), flush=True)
     shutil.rmtree(WORK)
     print(record.save())
+    if refused:
+        raise SystemExit("\n".join(refused))
 
 
 if __name__ == "__main__":

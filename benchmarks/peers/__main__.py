@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from benchmarks.peers.compare import CORES, Settings, clear, compare
 from benchmarks.peers.processes import confine, end_on_signal
 from benchmarks.peers.table import PEERS, flink_version
+from benchmarks.peers.turns import EmptyResultsError
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
 
@@ -70,12 +71,20 @@ def main() -> None:
     record = Record.begin(**flink_version(peers))
     end_on_signal()
     clear()
+    refused = []
     for cores in map(int, given.cores.split(",")):
         confine(cores)
         for name in queries:
-            for measurement in compare(name, peers, settings(cores), record.put).values():
+            try:
+                measured = compare(name, peers, settings(cores), record.put)
+            except EmptyResultsError as error:
+                refused.append(str(error))
+                continue
+            for measurement in measured.values():
                 print(line(measurement), flush=True)
     print(record.save())
+    if refused:
+        raise SystemExit("\n".join(refused))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,10 @@ from benchmarks.record import Measurement, Run
 REFERENCE = "transom"
 
 
+class EmptyResultsError(Exception):
+    """A comparison of results without rows, which proves nothing: the harness is set up wrongly."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entrant:
     """One peer with one query.
@@ -68,6 +72,11 @@ class Turns:
 
         One that fails, or whose results are not those of the reference for as many rows of input,
         gets no times; the others go on.
+
+        Raises
+        ------
+        EmptyResultsError
+            The reference returned no rows, so any peer that returns no rows would look correct.
         """
         expected: dict[int, tuple[int, str]] = {}
         measured = {}
@@ -94,7 +103,7 @@ class Turns:
             return blank
         try:
             if rows not in expected:
-                expected[rows] = self._results(references[rows])
+                expected[rows] = self._expected(references[rows])
             found = expected[rows] if blank.peer == REFERENCE else self._results(entrant)
         except FailedError as error:
             return replace(blank, failed=str(error), given_up_after=error.limit)
@@ -105,6 +114,17 @@ class Turns:
             digest=found[1],
             failed=None if found == expected[rows] else differs,
         )
+
+    def _expected(self, reference: Entrant) -> tuple[int, str]:
+        """Result rows of the reference, of which there must be some, and their hash."""
+        found = self._results(reference)
+        if found[0] == 0:
+            blank = reference.blank
+            raise EmptyResultsError(
+                f"{blank.query}: {REFERENCE} returned no rows for {blank.rows:,} rows of input, so "
+                "there is nothing to compare peers with. Raise BENCH_ROWS until windows fire."
+            )
+        return found
 
     def _results(self, entrant: Entrant) -> tuple[int, str]:
         assert entrant.digest is not None

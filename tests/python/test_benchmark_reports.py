@@ -40,6 +40,13 @@ def test_other_results_have_no_ratio() -> None:
     assert reading.newest([record(1, ours, theirs)])["q"]["native"].ratio is None
 
 
+def test_a_measurement_of_an_empty_result_is_not_shown() -> None:
+    ours = measured("q", "transom", 1, result_rows=5)
+    theirs = measured("q", "python", 8, rows=100_000, result_rows=0)
+    assert list(reading.newest([record(1, ours, theirs)])["q"]) == ["transom"]
+    assert reading.timed("q", "python", record(1, theirs)) is None
+
+
 def test_queries_are_in_the_order_of_their_numbers() -> None:
     taken = record(1, *(measured(f"overlap-{n}", "transom", 1) for n in (60, 600, 6)))
     assert list(reading.newest([taken])) == ["overlap-6", "overlap-60", "overlap-600"]

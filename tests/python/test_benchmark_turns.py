@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers.processes import USABLE_CORES, Watched, confine, run
-from benchmarks.peers.turns import Entrant, Turns
+from benchmarks.peers.turns import EmptyResultsError, Entrant, Turns
 from benchmarks.record import Measurement
 
 SECONDS = json.dumps({"seconds": 1.5, "figures": {"job_seconds": 1.0}})
@@ -23,6 +23,7 @@ def entrant(
     fails: bool = False,
     cannot: str | None = None,
     computes: bool = True,
+    result_rows: int = 1,
 ) -> Entrant:
     """One that notes in `turns` beside its folder that it ran, and writes one result."""
 
@@ -35,7 +36,7 @@ def entrant(
     return Entrant(
         blank=Measurement(query="q", peer=peer, rows=rows, failed=cannot),
         command=command,
-        digest=(lambda written: (1, written.read_text())) if computes else None,
+        digest=(lambda written: (result_rows, written.read_text())) if computes else None,
         state=None,
     )
 
@@ -71,6 +72,19 @@ def test_other_results_than_transoms_get_no_time(tmp_path: Path) -> None:
     assert measured["native"].runs == ()
     assert len(measured["batch"].runs) == 2
     assert "native 10 False" not in turns
+
+
+def test_a_comparison_of_empty_results_is_refused(tmp_path: Path) -> None:
+    turns = Turns(repeats=1, limit=60, work=tmp_path, keep=lambda _: None)
+    empty = entrant("transom", result_rows=0)
+    with pytest.raises(EmptyResultsError, match="q: transom returned no rows for 10 rows of input"):
+        turns.take([empty, entrant("native", result_rows=0)], {10: empty})
+    assert "False" not in (tmp_path / "turns").read_text()
+
+
+def test_a_peer_without_results_differs_from_transom(tmp_path: Path) -> None:
+    measured, _ = take(tmp_path, entrant("transom"), entrant("native", result_rows=0))
+    assert measured["native"].failed == "its 0 results differ from transom's 1"
 
 
 @pytest.mark.parametrize("also", ["transom", "native"])
