@@ -53,18 +53,24 @@ def compare(
 ) -> dict[str, Measurement]:
     """Measure a query with all of the peers that take it; `keep` gets each state of things."""
     entrants = [
-        _entrant(name, peer, settings.rows // PEERS[peer].share, settings)
+        _entrant(name, peer, rows_of(name, peer, settings.rows), settings)
         for peer in peers
         if PEERS[peer].takes(QUERIES[name]) and settings.cores >= PEERS[peer].least_cores
     ]
     references = {
         entrant.blank.rows: _entrant(
-            name, REFERENCE, settings.rows // PEERS[entrant.blank.peer].share, settings
+            name, REFERENCE, rows_of(name, entrant.blank.peer, settings.rows), settings
         )
         for entrant in entrants
     }
     turns = Turns(repeats=settings.repeats, limit=settings.limit, work=WORK, keep=keep)
     return turns.take(entrants, references)
+
+
+def rows_of(name: str, peer: str, rows: int) -> int:
+    """Rows of input for a peer, where so many are wanted: all peers alike if the query says so."""
+    limit = QUERIES[name].row_limit
+    return rows // PEERS[peer].share if limit is None else min(rows, limit)
 
 
 def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:

@@ -28,8 +28,11 @@ class Query:
         The aggregates are computed by a function in Python that gets all rows of a window.
     layout : {"auto", "keyed"}
         The layout of transom's state.
-    long_keys, skewed, late_rows, small_batches : bool
+    long_keys, skewed, late_rows, even_values, small_batches : bool
         What is special about the input, see `Input`. Late rows are asked for too.
+    row_limit : int or None
+        The most rows that any peer gets. Peers in Python then get all of them, and a tenth
+        otherwise.
     shape : str or None
         What it shares with the queries that it makes a line with, in plots.
     bench : str or None
@@ -45,7 +48,9 @@ class Query:
     long_keys: bool = False
     skewed: bool = False
     late_rows: bool = False
+    even_values: bool = False
     small_batches: bool = False
+    row_limit: int | None = None
     shape: str | None = None
     bench: str | None = None
 
@@ -57,6 +62,7 @@ class Query:
             long_keys=self.long_keys,
             skewed=self.skewed,
             late=self.late_rows,
+            even_values=self.even_values,
             small_batches=self.small_batches,
             files_per_batch=files_per_batch,
         )
@@ -109,8 +115,16 @@ QUERIES = {
     "session-1m": _session(keys=1_000_000, bench="native", shape="session"),
     "tumbling-keyed": _tumbling(layout="keyed", bench="native"),
     "session-early": _session(trigger=transom.Every("1 second"), bench="python"),
-    "count-100": Query(window=transom.Global(), trigger=transom.AfterCount(100), bench="python"),
-    "session-function": _session(function=True, bench="applyInPandas"),
+    # A thousand rows for each key, so that each reports about ten times.
+    "count-100": Query(
+        window=transom.Global(),
+        trigger=transom.AfterCount(100),
+        keys=1_000,
+        even_values=True,
+        row_limit=1_000_000,
+        bench="python",
+    ),
+    "session-function": _session(function=True, row_limit=1_000_000, bench="applyInPandas"),
     "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
     "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),
     "tumbling-10m": _tumbling(keys=10_000_000, shape="tumbling"),

@@ -28,6 +28,8 @@ CLOSES_AFTER_MICROS = 24 * HOUR_MICROS
 SMALL_BATCHES = 50
 SMALL_BATCH_ROWS = 1_000
 
+KINDS = ("long_keys", "skewed", "late", "even_values", "small_batches")
+
 Numbers = npt.NDArray[np.int64]
 
 
@@ -47,6 +49,9 @@ class Input:
         Every other row has the same key.
     late : bool
         One row in a hundred is an hour late, from the third batch on.
+    even_values : bool
+        All rows of a key have the same value, so a sum tells only how many rows it has. A result
+        then does not depend on the order in which the rows of a batch reach their key.
     small_batches : bool
         The first batch has a row for each key, the others have 1,000 rows each; `rows` is not used.
     files_per_batch : int
@@ -58,6 +63,7 @@ class Input:
     long_keys: bool = False
     skewed: bool = False
     late: bool = False
+    even_values: bool = False
     small_batches: bool = False
     files_per_batch: int = 1
 
@@ -70,9 +76,7 @@ class Input:
 
     def make(self, parent: Path) -> Path:
         """Write the files, unless they are there, and return their folder."""
-        kinds = [
-            kind for kind in ("long_keys", "skewed", "late", "small_batches") if getattr(self, kind)
-        ]
+        kinds = [kind for kind in KINDS if getattr(self, kind)]
         sizes = [f"{self.size}-rows", f"{self.files_per_batch}-files-a-batch", f"{self.keys}-keys"]
         name = "-".join([*sizes, *kinds, f"seed-{SEED}"])
         folder = parent / name
@@ -103,6 +107,8 @@ class Input:
             times[late] -= HOUR_MICROS
         # Whole numbers: their sums do not depend on the order of addition.
         values = random.integers(0, 1_000, self.size).astype(np.float64)
+        if self.even_values:
+            values = (keys % 1_000).astype(np.float64)
         closing = self._table([CLOSING_KEY], [int(times.max()) + CLOSES_AFTER_MICROS], [0.0])
         for batch in batches:
             table = self._table(keys[batch], times[batch], values[batch])

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.peers import flink_sql
+from benchmarks.peers.compare import rows_of
 from benchmarks.peers.digest import digest
 from benchmarks.peers.table import PEERS
 from benchmarks.queries.catalogue import QUERIES
@@ -71,6 +72,24 @@ def test_peers_are_not_asked_for_what_they_cannot_do() -> None:
     assert "batch" not in takes("late-rows")
 
 
+@pytest.mark.parametrize(
+    ("name", "peer"), [("count-100", "python"), ("session-function", "applyInPandas")]
+)
+def test_peers_in_python_get_all_rows_of_a_query_with_a_limit(name: str, peer: str) -> None:
+    for rows in (200_000, 10_000_000):
+        assert rows_of(name, peer, rows) == rows_of(name, "transom", rows) <= 1_000_000
+    assert rows_of("tumbling-10k", "python", 200_000) == 20_000
+
+
+def test_keys_of_count_100_have_their_hundredth_row(tmp_path: Path) -> None:
+    query = QUERIES["count-100"]
+    rows = rows_of("count-100", "python", 10_000_000)
+    keys = pa.concat_tables(_read(query.input(rows, files_per_batch=1).make(tmp_path)))["k"]
+    counted = np.bincount(keys.to_numpy()[:-1])
+    assert len(counted) == query.keys
+    assert counted.min() >= 500
+
+
 def _read(folder: Path) -> list[pa.Table]:
     return [pq.read_table(file) for file in sorted(folder.glob("*.parquet"))]
 
@@ -99,6 +118,10 @@ def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
     assert np.count_nonzero(skewed["k"].to_numpy() == 0) > 500
     long_keys = _read(Input(files_per_batch=2, rows=10, keys=10, long_keys=True).make(tmp_path))
     assert {len(key.as_py()) for part in long_keys for key in part["k"]} == {64}
+    even = pa.concat_tables(
+        _read(Input(files_per_batch=2, rows=1_000, keys=10, even_values=True).make(tmp_path))
+    )
+    assert len(set(zip(even["k"].to_pylist(), even["v"].to_pylist(), strict=True))) == 10 + 1
     small = _read(Input(files_per_batch=2, rows=1, keys=5_000, small_batches=True).make(tmp_path))
     assert [len(part) for part in small[:4]] == [2_500, 2_500, *[SMALL_BATCH_ROWS // 2] * 2]
 
