@@ -1,7 +1,7 @@
 """What reports show of all records: the newest of everything, and ratios within one record."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,16 @@ class Taken:
         if ours is None or not theirs.runs or differ(theirs, ours):
             return None
         return theirs.seconds / ours.seconds * (ours.rows / theirs.rows)
+
+    @property
+    def job_ratio(self) -> float | None:
+        """The ratio with the time of Flink's job alone, if that time is known."""
+        job, whole = self.measurement.job_seconds, self.ratio
+        return None if job is None or whole is None else whole * job / self.measurement.seconds
+
+
+# By query and peer.
+Found = Mapping[str, Mapping[str, Taken]]
 
 
 def timed(query: str, peer: str, record: Record) -> Measurement | None:

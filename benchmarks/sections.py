@@ -1,18 +1,17 @@
 """What the page on performance says of growth, small batches, latency and inner loops."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from matplotlib.figure import Figure
 
 from benchmarks import plots, targets
 from benchmarks.markdown import table
-from benchmarks.reading import Lines, Taken, lines, natural
+from benchmarks.reading import Found, Lines, lines, natural
 from benchmarks.record import Measurement, Record
 
 # Writes a picture, by its name, and gives the text that shows it and says what it is.
 Drawn = Callable[[str, Figure, str], str]
-Found = Mapping[str, Mapping[str, Taken]]
 GROWING = ("keys", "overlap", "gap_ms")
 
 

@@ -37,12 +37,16 @@ class Cell:
         None where nothing was measured that tells.
     why : str
         What there is instead of a figure.
+    job_figure, job_reached : float or None, bool or None
+        The same with the time of Flink's job alone, which does not contain its cluster's start.
     """
 
     asked: str
     figure: float | None
     reached: bool | None
     why: str = "not measured"
+    job_figure: float | None = None
+    job_reached: bool | None = None
 
 
 def table(records: Sequence[Record]) -> dict[str, dict[str, Cell]]:
@@ -59,8 +63,15 @@ def table(records: Sequence[Record]) -> dict[str, dict[str, Cell]]:
 
 def _at_least(taken: Taken | None, ratio: float) -> Cell:
     figure = taken.ratio if taken else None
-    reached = None if figure is None else figure >= ratio
-    return Cell(asked=f"≥ {ratio:g}", figure=figure, reached=reached, why=_why(taken))
+    job = taken.job_ratio if taken else None
+    return Cell(
+        asked=f"≥ {ratio:g}",
+        figure=figure,
+        reached=None if figure is None else figure >= ratio,
+        why=_why(taken),
+        job_figure=job,
+        job_reached=None if job is None else job >= ratio,
+    )
 
 
 def _at_most(taken: Taken | None, times: float) -> Cell:

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from typing import Any
 
 from pyflink.common import Duration, Row, Time, Types, WatermarkStrategy
@@ -17,7 +16,7 @@ from pyflink.datastream.window import (
 )
 from pyflink.table import StreamTableEnvironment
 
-from benchmarks.peers.flink_source import environment, events, sink
+from benchmarks.peers.flink_source import environment, events, sink, timed
 
 COLUMNS = "k {key}, `start` BIGINT, `end` BIGINT, n BIGINT, s DOUBLE"
 WATERMARK_DELAY = Duration.of_seconds(5)
@@ -100,9 +99,7 @@ def main() -> None:
     tables.execute_sql(
         f"CREATE TABLE results ({COLUMNS.format(key=job['reads']['k'])}) {sink(job)}"
     )
-    started = time.perf_counter()
-    tables.from_data_stream(results).execute_insert("results").wait()
-    print(json.dumps({"seconds": time.perf_counter() - started, "figures": {}}))
+    print(json.dumps(timed(lambda: tables.from_data_stream(results).execute_insert("results"))))
 
 
 if __name__ == "__main__":

@@ -140,14 +140,16 @@ class Turns:
                 printed = self._run(entrant, work, watched, write=False)
             except FailedError as error:
                 return replace(so_far, runs=(), failed=str(error), given_up_after=error.limit)
+        figures = printed.get("figures", {})
         timed = Run(
             seconds=printed["seconds"],
+            job_seconds=figures.pop("job_seconds", None),
             peak_memory_bytes=watched.memory_bytes,
             state_bytes=watched.disk_bytes.get("state"),
             checkpoint_bytes=watched.disk_bytes.get("checkpoint"),
         )
         # Figures are those of the last run.
-        return replace(so_far, runs=(*so_far.runs, timed), figures=printed.get("figures", {}))
+        return replace(so_far, runs=(*so_far.runs, timed), figures=figures)
 
     def _run(
         self, entrant: Entrant, work: Path, watched: Watched, *, write: bool

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import reading, report, targets
-from benchmarks.record import Measurement, Run
+from benchmarks.record import Measurement, Record, Run
 from tests.python.made_up import measured, record
 
 
@@ -106,6 +106,47 @@ def test_a_target_is_reached_at_its_figure(seconds: float, *, reached: bool) -> 
     assert targets.table([taken])[query]["native"].reached is reached
 
 
+def flink(whole: list[float], jobs: list[float | None], **more: float) -> Measurement:
+    runs = tuple(Run(seconds=s, job_seconds=j) for s, j in zip(whole, jobs, strict=True))
+    return replace(measured("tumbling-10k", "flink-heap", figures=more), runs=runs)
+
+
+def test_a_target_is_compared_with_flinks_job_alone_too() -> None:
+    taken = record(1, measured("tumbling-10k", "transom", 2), flink([4, 9, 3.2], [2, 8, 1.5]))
+    cell = targets.table([taken])["tumbling-10k"]["flink-heap"]
+    assert (cell.figure, cell.reached) == (2, True)
+    assert (cell.job_figure, cell.job_reached) == (1, False)
+
+
+def test_a_run_without_the_jobs_time_leaves_it_out() -> None:
+    ours = measured("tumbling-10k", "transom", 2)
+    for theirs in (flink([4, 5], [None, None]), flink([4, 5], [3, None])):
+        assert theirs.job_seconds is None
+        cell = targets.table([record(1, ours, theirs)])["tumbling-10k"]["flink-heap"]
+        assert (cell.job_figure, cell.job_reached) == (None, None)
+
+
+def page_of(folder: Path, *records: Record) -> str:
+    results = folder / "results" / "made-up"
+    results.mkdir(parents=True)
+    for number, one in enumerate(records):
+        (results / f"{number}.json").write_text(one.text)
+    return report.page(folder, results.parent)
+
+
+def test_each_row_of_flinks_shows_the_whole_run_and_the_job_only(tmp_path: Path) -> None:
+    page = page_of(tmp_path, record(1, measured("tumbling-10k", "transom", 2), flink([4], [1.5])))
+    assert "≥ 1.5: whole run 2.00, reached; job only 0.75, **not reached**" in page
+    assert "| 4.0 | 4.0 to 4.0 of 1 | 2.00 | 2.0 | 1.5 | 0.75 |" in page
+    assert "| tumbling-10k | flink-heap | 500,000 | 666,667 | 0.75, job only |" in page
+
+
+def test_an_early_record_shows_the_jobs_time_of_its_last_run(tmp_path: Path) -> None:
+    theirs = flink([4, 4], [None, None], job_seconds=3)
+    page = page_of(tmp_path, record(1, measured("tumbling-10k", "transom", 2), theirs))
+    assert "| 2.00 | 2.0 | 3.0 (last run) | 1.50 |" in page
+
+
 @pytest.mark.parametrize(("seconds", "reached"), [(0.49, False), (0.5, True)])
 def test_a_limit_is_a_time_not_to_be_exceeded(seconds: float, *, reached: bool) -> None:
     query = "tumbling-10k"
@@ -181,7 +222,7 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
     assert "≥ 5: 0.67, **not reached**" in page
     assert "| ≥ 20: did not finish |" in page
     assert (
-        "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 3.0 | 333,333 |"
+        "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 3.0 |  |  | 333,333 |"
         in page
     )
     assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
@@ -221,7 +262,9 @@ def test_beside_a_ratio_is_what_transom_took_in_the_same_record(tmp_path: Path) 
     page = report.page(tmp_path, tmp_path / "results")
     assert re.findall(r"^\| q \| native \|.* 1\.50 \| 4\.0 \|", page, re.MULTILINE)
     assert re.findall(r"^\| q \| python \|.* 20\.00 \| 4\.0 of 1,000,000 \|", page, re.MULTILINE)
-    assert re.findall(r"^\| q \| transom \|.* 9\.0 \|.* \|  \|  \| 111,111 \|", page, re.MULTILINE)
+    assert re.findall(
+        r"^\| q \| transom \|.* 9\.0 \|.* \|  \|  \|  \|  \| 111,111 \|", page, re.MULTILINE
+    )
 
 
 def test_the_documentation_shows_the_records_that_are_kept(tmp_path: Path) -> None:

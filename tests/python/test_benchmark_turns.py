@@ -12,7 +12,7 @@ from benchmarks.peers.processes import USABLE_CORES, Watched, confine, run
 from benchmarks.peers.turns import EmptyResultsError, Entrant, Turns
 from benchmarks.record import Measurement
 
-SECONDS = json.dumps({"seconds": 1.5, "figures": {"job_seconds": 1.0}})
+SECONDS = json.dumps({"seconds": 1.5, "figures": {"job_seconds": 1.0, "batch_ms_p50": 7.0}})
 
 
 def entrant(
@@ -62,7 +62,8 @@ def test_each_writes_its_results_once_and_then_all_run_in_turn(tmp_path: Path) -
         *["transom 10 False", "native 10 False"] * 2,
     ]
     assert [run.seconds for run in measured["native"].runs] == [1.5, 1.5]
-    assert measured["native"].figures == {"job_seconds": 1.0}
+    assert [run.job_seconds for run in measured["native"].runs] == [1.0, 1.0]
+    assert measured["native"].figures == {"batch_ms_p50": 7.0}
     assert (measured["native"].result_rows, measured["native"].digest) == (1, "same")
 
 

@@ -1,0 +1,87 @@
+"""What the page on performance says of the peers that are better than transom in something."""
+
+from benchmarks.markdown import megabytes, table
+from benchmarks.reading import LIMITS, Found, Taken
+from benchmarks.record import Measurement
+
+
+def section(found: Found, timed: Found) -> str:
+    """Tables of everything in which a peer is better than transom."""
+    slower, larger = [], []
+    for name, peers in timed.items():
+        for peer, taken in peers.items():
+            if peer == "transom" and taken.measurement.failed:
+                slower += [[name, "", f"does not run: {taken.measurement.failed}", "", ""]]
+            elif peer not in ("transom", *LIMITS):
+                slower += [[name, peer, *lost] for lost in _slower(taken)]
+                larger += [[name, peer, *lost] for lost in _larger(taken)]
+    return (
+        "\n### Where transom loses\n\nSlower than a peer, however little:\n\n"
+        + _lost("rows a second, transom", "rows a second, peer", "ratio", slower)
+        + "\nLater after the end of a window than a peer, however little:\n\n"
+        + _lost("of", "transom", "peer", _later(found))
+        + "\nMore memory or disk than a peer, however little:\n\n"
+        + _lost("of", "transom", "peer", larger)
+    )
+
+
+def _lost(one: str, two: str, three: str, rows: list[list[str]]) -> str:
+    return table(["query", "against", one, two, three], rows) if rows else "None.\n"
+
+
+def _slower(taken: Taken) -> list[list[str]]:
+    """Rows a second of both where the peer is faster, as a whole run or as a job alone."""
+    ours = taken.ours
+    if ours is None:
+        return []
+    return [
+        [f"{speed(ours):,.0f}", f"{speed(ours) / ratio:,.0f}", f"{ratio:.2f}{what}"]
+        for ratio, what in ((taken.ratio, ""), (taken.job_ratio, ", job only"))
+        if ratio is not None and ratio < 1
+    ]
+
+
+def _later(found: Found) -> list[list[str]]:
+    rows = []
+    for name, peers in found.items():
+        ours = peers.get("transom")
+        if ours is None or not name.startswith("latency/"):
+            continue
+        for peer, taken in peers.items():
+            theirs = taken.measurement.figures if taken.record is ours.record else {}
+            for centile in ("p50_ms", "p99_ms"):
+                mine, other = ours.measurement.figures.get(centile), theirs.get(centile)
+                if mine is not None and other is not None and mine > other:
+                    said = centile.removesuffix("_ms")
+                    rows += [[name, peer, said, f"{mine:,.0f} ms", f"{other:,.0f} ms"]]
+    return rows
+
+
+def _larger(taken: Taken) -> list[list[str]]:
+    theirs, ours = taken.measurement, taken.ours
+    # On fewer rows less is kept, which says nothing.
+    if ours is None or taken.ratio is None or theirs.rows != ours.rows:
+        return []
+    sizes = [(said, largest(ours, name), largest(theirs, name)) for name, said in SIZES.items()]
+    return [
+        [said, megabytes(mine), megabytes(other)]
+        for said, mine, other in sizes
+        if mine is not None and other is not None and mine > other
+    ]
+
+
+SIZES = {
+    "peak_memory_bytes": "peak memory",
+    "state_bytes": "state",
+    "checkpoint_bytes": "checkpoint",
+}
+
+
+def largest(measurement: Measurement, name: str) -> int | None:
+    """The most that any of its runs took of something."""
+    return max((size for run in measurement.runs if (size := getattr(run, name))), default=None)
+
+
+def speed(measurement: Measurement) -> float:
+    """Rows of input a second, of whole runs."""
+    return measurement.rows / measurement.seconds
