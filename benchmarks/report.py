@@ -126,7 +126,10 @@ def _targets(taken: Sequence[Record]) -> str:
         f"transom's time / {c}'s" if c in LIMITS else f"{c} / transom" for c in targets.COLUMNS
     ]
     grown = [[name, _cell(cell)] for name, cell in targets.growth(taken).items()]
-    grows = "\nWhat a row costs, those of the input and of the result counted alike:\n\n"
+    grows = (
+        "\nGrowth of what a row costs above the pass-through, which contains start-up, reading and "
+        "the\nexchange:\n\n"
+    )
     return (
         "\n### What is to be reached\n\n"
         + table(["query", *heads], rows)

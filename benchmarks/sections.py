@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from typing import get_args
 
 from matplotlib.figure import Figure
 
@@ -53,15 +54,23 @@ def _grown(line: Lines, drawn: Drawn) -> str:
         [peer, *(_seconds(points.get(value)) for value in values)]
         for peer, points in line.points.items()
     ]
-    costs = [
-        f"{targets.micros_per_row(one):.2f}" if (one := line.points["transom"].get(value)) else ""
-        for value in values
-    ]
-    rows += [["transom, µs a row of input or result", *costs]]
+    ours = [line.points["transom"].get(value) for value in values]
+    for per in get_args(targets.Per):
+        costs = [targets.micros_above(line, value, per) for value in values]
+        if any(cost is not None for cost in costs):
+            shown = ["" if cost is None else f"{cost:.2f}" for cost in costs]
+            rows += [[f"transom above pass-through, µs a row of {per}", *shown]]
+    rows += [["result rows for a row of input", *map(_results, ours)]]
     heads = [f"seconds, by {line.variable}", *(f"{value:,}" for value in values)]
     title = f"\n#### {line.name}\n\nFrom `{line.record.commit}`.\n"
     file = re.sub("[^a-z0-9]+", "-", line.name.lower())
     return title + drawn(file, plots.growth(line), line.name) + "\n" + table(heads, rows)
+
+
+def _results(measurement: Measurement | None) -> str:
+    if measurement is None or measurement.result_rows is None:
+        return ""
+    return f"{measurement.result_rows / measurement.rows:.3f}"
 
 
 def _seconds(measurement: Measurement | None) -> str:

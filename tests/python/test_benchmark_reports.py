@@ -169,12 +169,37 @@ def test_who_was_given_up_is_said_to_have_taken_so_much_longer() -> None:
     assert (cell.reached, cell.why) == (None, "given up after 600 s, 300.0 times transom's")
 
 
-def test_rows_of_the_result_count_in_what_a_row_costs() -> None:
-    few, many = at("t", 2, keys=10_000), at("t", 4, keys=10_000_000)
-    (cell,) = targets.growth([record(1, few, many)]).values()
-    assert (cell.figure, cell.reached) == (2, False)
-    (cell,) = targets.growth([record(1, few, replace(many, result_rows=1_000_000))]).values()
+def limited(shape: str, seconds: float, limit: float, **parameters: int) -> list[Measurement]:
+    """Ours, and the pass-through of the same input."""
+    passing = at(shape, limit, "pass-through", **parameters)
+    return [at(shape, seconds, "transom", **parameters), passing]
+
+
+def test_the_cost_of_overlap_is_that_of_a_row_of_input_above_the_pass_through() -> None:
+    few, few_limit = limited("o", 12, 10, overlap=6)
+    many, many_limit = limited("o", 16, 11, overlap=600)
+    many = replace(many, result_rows=1_000_000)
+    taken = record(1, few, few_limit, many, many_limit)
+    (line,) = reading.lines([taken], "overlap")
+    # 2 s and 5 s above the pass-through, for 1,000,000 rows.
+    assert [targets.micros_above(line, value, "input") for value in (6, 600)] == [2, 5]
+    assert targets.micros_above(line, 600, "input or result") == 2.5
+    (cell,) = targets.growth([taken]).values()
+    assert (cell.figure, cell.reached) == (2.5, False)
+
+
+def test_rows_of_the_result_count_in_what_a_key_costs() -> None:
+    few, few_limit = limited("t", 12, 10, keys=10_000)
+    many, many_limit = limited("t", 14, 10, keys=10_000_000)
+    many = replace(many, result_rows=1_000_000)
+    (cell,) = targets.growth([record(1, few, few_limit, many, many_limit)]).values()
     assert (cell.figure, cell.reached) == (1, True)
+
+
+def test_without_a_pass_through_there_is_no_cost_of_a_row() -> None:
+    taken = record(1, at("o", 12, overlap=6), at("o", 16, overlap=600))
+    (cell,) = targets.growth([taken]).values()
+    assert (cell.figure, cell.reached) == (None, None)
 
 
 def test_a_line_that_does_not_go_far_enough_tells_nothing() -> None:
