@@ -30,6 +30,8 @@ FLINK_VERSION := 2.3.0
 FLINK_VENV := .venv-flink
 FLINK_READY := $(FLINK_VENV)/.ready-$(FLINK_VERSION)
 CORES ?= 2
+# GB of heap that each peer's JVM has.
+HEAP ?= 4
 # What Nexmark's events are read from: parquet or kafka.
 SOURCE ?= parquet
 
@@ -112,8 +114,8 @@ demo: $(READY) $(JAR) ## Replay a year of flights through windows
 bench: $(READY) $(JAR) ## Time Spark's own windows and ours [QUERY=name]
 	$(BIN)/python -m benchmarks.queries $(QUERY)
 
-bench-peers: $(READY) $(JAR) $(FLINK_READY) ## Time us and all peers, Flink too [QUERY=a,b] [PEER=x,y] [CORES=1,2]
-	$(BIN)/python -m benchmarks.peers --query "$(QUERY)" --peer "$(PEER)" --cores "$(CORES)"
+bench-peers: $(READY) $(JAR) $(FLINK_READY) ## Time us and all peers, Flink too [QUERY=a,b] [PEER=x,y] [CORES=1,2] [HEAP=1,2]
+	$(BIN)/python -m benchmarks.peers --query "$(QUERY)" --peer "$(PEER)" --cores "$(CORES)" --heap "$(HEAP)"
 
 bench-nexmark: $(READY) $(JAR) $(FLINK_READY) ## Time Nexmark's queries [QUERY=q5,q7] [SOURCE=parquet|kafka] [PEER=x,y]
 	$(BIN)/python -m benchmarks.nexmark --query "$(QUERY)" --source "$(SOURCE)" --peer "$(PEER)"

@@ -14,7 +14,7 @@ PEERS = (
 )
 # What has no runs to be timed, but figures.
 FIGURES = ("latency/", "jmh/", "open-keys/", "state-age/")
-VARIABLES = ("keys", "overlap", "gap_ms", "cores")
+VARIABLES = ("keys", "overlap", "gap_ms", "cores", "heap_gb")
 
 
 def is_timed(measurement: Measurement) -> bool:
@@ -88,12 +88,13 @@ def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
             taken = Taken(measurement=one, record=record)
             found.setdefault(one.query, {})[one.peer] = taken
     return {
-        name: dict(sorted(found[name].items(), key=lambda of: _place(of[0])))
+        name: dict(sorted(found[name].items(), key=lambda of: place(of[0])))
         for name in sorted(found, key=natural)
     }
 
 
-def _place(peer: str) -> tuple[int, str]:
+def place(peer: str) -> tuple[int, str]:
+    """To sort peers by."""
     return (PEERS.index(peer) if peer in PEERS else len(PEERS), peer)
 
 
@@ -148,7 +149,7 @@ def lines(records: Sequence[Record], variable: str) -> list[Lines]:
         for about, peers in grouped.items():
             points = {
                 peer: dict(sorted(peers[peer].items()))
-                for peer in sorted(peers, key=_place)
+                for peer in sorted(peers, key=place)
                 if len(peers[peer]) > 1
             }
             values = len(points.get("transom", ()))

@@ -81,7 +81,7 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
             losses.section(found, timed),
             _queries(timed, drawn),
         ]
-    parts += [sections.growth(taken, drawn), sections.batches(found, drawn)]
+    parts += [sections.memory(taken), sections.growth(taken, drawn), sections.batches(found, drawn)]
     parts += [sections.latency(found, drawn), sections.loops(found)]
     return "".join(parts)
 

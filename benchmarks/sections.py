@@ -7,12 +7,17 @@ from typing import get_args
 from matplotlib.figure import Figure
 
 from benchmarks import plots, targets
-from benchmarks.markdown import table
-from benchmarks.reading import Found, Lines, lines, natural
+from benchmarks.markdown import megabytes, table
+from benchmarks.peers.compare import HEAP_GB
+from benchmarks.reading import Found, Lines, is_empty, lines, natural, place
 from benchmarks.record import Measurement, Record
 
 # Writes a picture, by its name, and gives the text that shows it and says what it is.
 Drawn = Callable[[str, Figure, str], str]
+MEMORY = """Throughput of each peer with the same heap, and the peak of its resident memory.
+Outside of the heap, Flink has 400 MB of managed memory for each GB of heap, which its RocksDB uses.
+The RocksDB of Spark's state store has no such limit.
+"""
 GROWING = ("keys", "overlap", "gap_ms")
 
 
@@ -75,6 +80,47 @@ def _results(measurement: Measurement | None) -> str:
 
 def _seconds(measurement: Measurement | None) -> str:
     return "" if measurement is None else f"{measurement.seconds:.1f}"
+
+
+def memory(taken: Sequence[Record]) -> str:
+    """Rows a second of each peer with the same heap, of each query from the newest record."""
+    newest = {
+        _with_usual_heap(one): record
+        for record in taken
+        for one in record.measurements
+        if "heap_gb" in one.parameters
+    }
+    if not newest:
+        return ""
+    rows, heaps = [], set()
+    for query, record in sorted(newest.items(), key=lambda of: natural(of[0])):
+        peers: dict[str, dict[int, Measurement]] = {}
+        for one in record.measurements:
+            if _with_usual_heap(one) == query and not is_empty(one):
+                peers.setdefault(one.peer, {})[one.parameters.get("heap_gb", HEAP_GB)] = one
+        heaps |= {heap for measured in peers.values() for heap in measured}
+        rows += [(query, peer, peers[peer], record.commit) for peer in sorted(peers, key=place)]
+    cells = [
+        [query, peer, *(_at_heap(by_heap.get(heap)) for heap in sorted(heaps)), f"`{commit}`"]
+        for query, peer, by_heap, commit in rows
+    ]
+    heads = ["query", "peer", *(f"heap of {heap} GB" for heap in sorted(heaps)), "commit"]
+    return f"\n### By memory\n\n{MEMORY}\n" + table(heads, cells)
+
+
+def _with_usual_heap(measurement: Measurement) -> str:
+    """The name of the query without its heap."""
+    return measurement.query.removesuffix(f"-{measurement.parameters.get('heap_gb')}-gb-heap")
+
+
+def _at_heap(measurement: Measurement | None) -> str:
+    if measurement is None:
+        return ""
+    if not measurement.runs:
+        return measurement.failed or "no runs"
+    peak = max((run.peak_memory_bytes or 0 for run in measurement.runs), default=0)
+    speed = f"{measurement.rows / measurement.seconds:,.0f} rows/s"
+    return f"{speed}, peak {megabytes(peak)}" if peak else speed
 
 
 def batches(found: Found, drawn: Drawn) -> str:

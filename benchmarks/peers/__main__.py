@@ -1,7 +1,7 @@
 """Measures queries with transom and with what users would pick instead, in turn.
 
-``python -m benchmarks.peers [--query a,b] [--peer x,y] [--cores 1,2]``. What came of it is kept
-after each run, see `benchmarks.record`.
+``python -m benchmarks.peers [--query a,b] [--peer x,y] [--cores 1,2] [--heap 1,4]``. What
+came of it is kept after each run, see `benchmarks.record`.
 
 Environment
 -----------
@@ -17,8 +17,9 @@ import argparse
 import os
 import statistics
 from collections.abc import Iterable
+from itertools import product
 
-from benchmarks.peers.compare import CORES, Settings, clear, compare
+from benchmarks.peers.compare import CORES, HEAP_GB, Settings, clear, compare
 from benchmarks.peers.processes import confine, end_on_signal
 from benchmarks.peers.table import PEERS, flink_version
 from benchmarks.peers.turns import EmptyResultsError
@@ -26,7 +27,7 @@ from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
 
 
-def settings(cores: int = CORES, files_per_batch: int = 2) -> Settings:
+def settings(cores: int = CORES, files_per_batch: int = 2, heap_gb: int = HEAP_GB) -> Settings:
     """What the environment says."""
     return Settings(
         rows=int(os.environ.get("BENCH_ROWS", "10_000_000")),
@@ -34,6 +35,7 @@ def settings(cores: int = CORES, files_per_batch: int = 2) -> Settings:
         limit=float(os.environ.get("BENCH_LIMIT", "900")),
         cores=cores,
         files_per_batch=files_per_batch,
+        heap_gb=heap_gb,
     )
 
 
@@ -66,22 +68,26 @@ def main() -> None:
     parser.add_argument("--query", default="", help=", ".join(QUERIES))
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
     parser.add_argument("--cores", default=str(CORES), help="cores that each may use; 1,2 for both")
+    parser.add_argument(
+        "--heap", default=str(HEAP_GB), help="GB of heap that each JVM has; 1,4 for both"
+    )
     given = parser.parse_args()
     queries, peers = chosen(given.query, QUERIES), chosen(given.peer, PEERS)
     record = Record.begin(**flink_version(peers))
     end_on_signal()
     clear()
     refused = []
-    for cores in map(int, given.cores.split(",")):
-        confine(cores)
-        for name in queries:
-            try:
-                measured = compare(name, peers, settings(cores), record.put)
-            except EmptyResultsError as error:
-                refused.append(str(error))
-                continue
-            for measurement in measured.values():
-                print(line(measurement), flush=True)
+    cores_and_heaps = product(given.cores.split(","), given.heap.split(","))
+    for (cores, heap_gb), name in product(cores_and_heaps, queries):
+        confine(int(cores))
+        conditions = settings(int(cores), heap_gb=int(heap_gb))
+        try:
+            measured = compare(name, peers, conditions, record.put)
+        except EmptyResultsError as error:
+            refused.append(str(error))
+            continue
+        for measurement in measured.values():
+            print(line(measurement), flush=True)
     print(record.save())
     if refused:
         raise SystemExit("\n".join(refused))

@@ -13,6 +13,7 @@ from benchmarks.record import Measurement
 
 # Where no number is asked for; others are named with the query.
 CORES = 2
+HEAP_GB = 4
 BUILD = Path("build/bench")
 WORK = BUILD / "work"
 
@@ -33,6 +34,8 @@ class Settings:
         Cores that each peer may use.
     files_per_batch : int
         In how many files a batch of rows is.
+    heap_gb : int
+        Heap of each peer's JVM.
     """
 
     rows: int
@@ -40,6 +43,7 @@ class Settings:
     limit: float
     cores: int
     files_per_batch: int
+    heap_gb: int = HEAP_GB
 
 
 def clear() -> None:
@@ -84,16 +88,22 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
             work=work,
             files_per_batch=settings.files_per_batch,
             cores=settings.cores,
+            heap_gb=settings.heap_gb,
             write=write,
         )
         return PEERS[peer].command(job)
 
+    # Names and parameters say what is not as usual.
+    cores = "" if settings.cores == CORES else f"-{settings.cores}-core"
+    heap = "" if settings.heap_gb == HEAP_GB else f"-{settings.heap_gb}-gb-heap"
     return Entrant(
         blank=Measurement(
-            query=name if settings.cores == CORES else f"{name}-{settings.cores}-core",
+            query=f"{name}{cores}{heap}",
             peer=peer,
             rows=given.size,
-            parameters=query.parameters | {"cores": settings.cores},
+            parameters=query.parameters
+            | {"cores": settings.cores}
+            | ({"heap_gb": settings.heap_gb} if heap else {}),
         ),
         command=command,
         digest=digest if PEERS[peer].has_results else None,

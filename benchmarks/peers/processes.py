@@ -100,6 +100,8 @@ def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:
         _end(process.pid)
         process.wait()
     if code != 0:
+        if "OutOfMemoryError" in errors.read_text(errors="replace"):
+            raise FailedError("ran out of memory")
         last = "\n".join(errors.read_text(errors="replace").splitlines()[-60:])
         raise FailedError(f"ended with {code}:\n{last}")
     return printed.read_text()

@@ -22,7 +22,6 @@ from benchmarks.queries.data import SMALL_BATCH_ROWS
 
 WATERMARK_DELAY = "5 seconds"
 SETTINGS = {
-    "spark.driver.memory": "4g",
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.sql.streaming.stateStore.providerClass": (
@@ -39,12 +38,13 @@ PEERS = {
 }
 
 
-def session(cores: int = 2, jars: Sequence[Path] = ()) -> SparkSession:
+def session(cores: int = 2, jars: Sequence[Path] = (), heap_gb: int = 4) -> SparkSession:
     """Start Spark, with the same settings for all, and more jars."""
     builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.shuffle.partitions", cores)
+    builder = builder.config("spark.driver.memory", f"{heap_gb}g")
     if jars:
         builder = builder.config("spark.jars", ",".join(map(str, jars)))
     return transom.configure(builder).getOrCreate()
@@ -97,9 +97,10 @@ def main() -> None:
     parser.add_argument("work", type=Path)
     parser.add_argument("--files", type=int, required=True, help="files of a batch")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--heap", type=int, default=4, help="GB of heap")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    spark = session(given.cores)
+    spark = session(given.cores, heap_gb=given.heap)
     query = QUERIES[given.name]
     key = "string" if query.long_keys else "long"
     if given.peer == "batch":

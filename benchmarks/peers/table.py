@@ -13,8 +13,8 @@ from benchmarks.queries.catalogue import QUERIES, TOTALS, Query
 
 # PyFlink needs libraries in versions that PySpark does not take.
 FLINK_PYTHON = Path(".venv-flink/bin/python")
-# Spark's heap; and Python's workers in processes of their own, not all in the one that waits.
-ENVIRONMENT = ("env", "JVM_ARGS=-Xmx4g", "_python_worker_execution_mode=process")
+# Flink's Python workers are processes of their own, not all in the one that waits.
+WORKERS = "_python_worker_execution_mode=process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +31,8 @@ class Job:
         In how many of the files each batch of rows is.
     cores : int
         Cores it may use.
+    heap_gb : int
+        Heap of its JVM.
     write : bool
         Results go to ``work/rows``, as Parquet, instead of nowhere.
     """
@@ -40,6 +42,7 @@ class Job:
     work: Path
     files_per_batch: int
     cores: int
+    heap_gb: int
     write: bool
 
     @property
@@ -92,6 +95,7 @@ def _spark(
     def command(job: Job) -> list[str]:
         module = [sys.executable, "-m", "benchmarks.peers.spark_once", job.name, peer]
         options = ["--files", str(job.files_per_batch), "--cores", str(job.cores)]
+        options += ["--heap", str(job.heap_gb)]
         options += ["--write"] if job.write else []
         return [*module, str(job.input), str(job.work), *options]
 
@@ -104,6 +108,7 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "input": str(job.input),
             "work": str(job.work),
             "cores": job.cores,
+            "heap_gb": job.heap_gb,
             "files_per_batch": job.files_per_batch,
             "write": job.write,
             "backend": backend,
@@ -113,7 +118,7 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "window": job.query.parameters,
         }
         python = [str(FLINK_PYTHON), "-m", f"benchmarks.peers.{module}"]
-        return [*ENVIRONMENT, *python, json.dumps(told)]
+        return ["env", f"JVM_ARGS=-Xmx{job.heap_gb}g", WORKERS, *python, json.dumps(told)]
 
     takes = _in_flink if module == "flink_once" else _in_pyflink
     # One for each file of a batch: its readers keep the order of rows, see flink_source.

@@ -95,6 +95,13 @@ def test_who_fails_gets_no_time_and_the_others_go_on(tmp_path: Path, also: str) 
     assert len(measured[also].runs) == 2
 
 
+def test_who_needs_more_memory_is_said_to_have_run_out_of_it(tmp_path: Path) -> None:
+    ends = "raise SystemExit('java.lang.OutOfMemoryError: Java heap space')"
+    large = replace(entrant("native"), command=lambda _, **__: [sys.executable, "-c", ends])
+    measured, _ = take(tmp_path, entrant("transom"), large)
+    assert measured["native"].failed == "ran out of memory"
+
+
 def test_who_takes_too_long_is_given_up_after_the_limit(tmp_path: Path) -> None:
     waits = [sys.executable, "-c", "import signal; signal.pause()"]
     slow = replace(entrant("python"), command=lambda _, **__: waits)

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.peers import flink_sql
 from benchmarks.peers.compare import rows_of
 from benchmarks.peers.digest import digest
-from benchmarks.peers.table import PEERS
+from benchmarks.peers.table import PEERS, Job
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.queries.data import CLOSES_AFTER_MICROS, CLOSING_KEY, SMALL_BATCH_ROWS, Input
 from benchmarks.record import Measurement, Record
@@ -41,6 +41,22 @@ def test_columns_of_results_follow_the_aggregates() -> None:
     assert flink_sql.columns(QUERIES["several-aggregates"]).endswith(
         "least DOUBLE, most DOUBLE, mean DOUBLE"
     )
+
+
+@pytest.mark.parametrize("peer", ["transom", "flink-heap"])
+def test_a_peer_gets_the_heap_that_is_named(peer: str) -> None:
+    folder = Path("/unused")
+    job = Job(
+        name="tumbling-10k",
+        input=folder,
+        work=folder,
+        files_per_batch=2,
+        cores=2,
+        heap_gb=1,
+        write=False,
+    )
+    command = " ".join(PEERS[peer].command(job))
+    assert "--heap 1" in command or "JVM_ARGS=-Xmx1g" in command
 
 
 def test_parameters_say_what_a_query_varies() -> None:

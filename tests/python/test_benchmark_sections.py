@@ -1,0 +1,47 @@
+"""Parts of the page on performance, by records that are made up."""
+
+from dataclasses import replace
+from typing import Any
+
+from benchmarks import reading, sections
+from benchmarks.record import Measurement, Run
+from tests.python.made_up import measured, record
+
+
+def with_heap(query: str, peer: str, heap_gb: int, seconds: float, **more: Any) -> Measurement:
+    suffix, parameters = (f"-{heap_gb}-gb-heap", {"heap_gb": heap_gb}) if heap_gb != 4 else ("", {})
+    one = measured(query + suffix, peer, parameters={"keys": 10} | parameters, **more)
+    return replace(one, runs=(Run(seconds=seconds, peak_memory_bytes=1_500_000_000),))
+
+
+def test_peers_are_compared_at_the_same_heap_within_the_newest_record() -> None:
+    old = record(1, with_heap("q", "transom", 1, 9))
+    gone = measured("q-1-gb-heap", "native", parameters={"heap_gb": 1}, failed="ran out of memory")
+    new = record(
+        2,
+        with_heap("q", "native", 2, 8),
+        gone,
+        *(with_heap("q", "transom", heap, seconds) for heap, seconds in ((1, 4), (2, 2), (4, 1))),
+    )
+    shown = sections.memory([old, new, record(3, measured("q", "transom", 7))])
+    assert "| query | peer | heap of 1 GB | heap of 2 GB | heap of 4 GB | commit |" in shown
+    ours = [f"{speed} rows/s, peak 1,500 MB" for speed in ("250,000", "500,000", "1,000,000")]
+    assert f"| q | transom | {' | '.join(ours)} | `commit2` |" in shown
+    assert "| q | native | ran out of memory | 125,000 rows/s, peak 1,500 MB |  |" in shown
+    assert shown.count("| q |") == 2
+
+
+def test_without_other_heaps_the_page_does_not_compare_them() -> None:
+    assert sections.memory([record(1, measured("q", "transom", 7))]) == ""
+
+
+def test_a_line_does_not_join_other_heaps() -> None:
+    def point(keys: int, heap_gb: int) -> Measurement:
+        given = {"shape": "t", "keys": keys, "heap_gb": heap_gb}
+        return measured(f"t-{keys}-{heap_gb}-gb-heap", "transom", 1, parameters=given)
+
+    apart = record(1, point(10, 1), point(20, 2))
+    assert reading.lines([apart], "keys") == []
+    together = record(1, point(10, 1), point(20, 1), point(30, 2))
+    (line,) = reading.lines([together], "keys")
+    assert (line.name, list(line.points["transom"])) == ("t by keys, heap gb 1", [10, 20])
