@@ -10,6 +10,8 @@ from typing import Any
 
 from benchmarks.record import Measurement, Record
 
+# The largest error of a score that can be compared, as a share of the score.
+MOST_ERROR = 0.1
 ALLOCATED = ("gc.alloc.rate.norm", "·gc.alloc.rate.norm")
 
 
@@ -35,11 +37,23 @@ def measurement(given: dict[str, Any]) -> Measurement:
     )
 
 
+def error_share(measurement: Measurement) -> float:
+    """The error as a share of the score; not a number where JMH had a single iteration."""
+    return measurement.figures["error"] / measurement.figures["score"]
+
+
+def is_noise(measurement: Measurement) -> bool:
+    """Whether the error is too large, or unknown, for the score to be compared."""
+    return not error_share(measurement) <= MOST_ERROR
+
+
 def main() -> None:
-    """Write a record of them."""
+    """Write a record of them, and say which have to be measured longer."""
     given = json.loads(Path(sys.argv[1]).read_text())
     record = Record.begin(jmh=given[0]["jmhVersion"])
     record.measurements.extend(measurement(one) for one in given)
+    for one in filter(is_noise, record.measurements):
+        print(f"{one.query}: noise, its error is {error_share(one):.0%} of its score")
     print(record.save())
 
 

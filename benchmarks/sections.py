@@ -1,12 +1,13 @@
 """What the page on performance says of growth, small batches, latency and inner loops."""
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import get_args
 
 from matplotlib.figure import Figure
 
-from benchmarks import plots, targets
+from benchmarks import engine, plots, targets
 from benchmarks.markdown import megabytes, table
 from benchmarks.peers.compare import HEAP_GB
 from benchmarks.reading import Found, Lines, is_empty, lines, natural, place
@@ -17,6 +18,9 @@ Drawn = Callable[[str, Figure, str], str]
 MEMORY = """Throughput of each peer with the same heap, and the peak of its resident memory.
 Outside of the heap, Flink has 400 MB of managed memory for each GB of heap, which its RocksDB uses.
 The RocksDB of Spark's state store has no such limit.
+"""
+LOOPS = """A score is the mean time of an operation. Its error is half of the 99.9 % confidence
+interval. A row whose error exceeds a tenth of its score is noise: do not compare it.
 """
 GROWING = ("keys", "overlap", "gap_ms")
 
@@ -187,11 +191,19 @@ def loops(found: Found) -> str:
         [
             one.measurement.query.removeprefix("jmh/"),
             "{score:,.4g} ± {error:.2g}".format_map(one.measurement.figures),
+            _error(one.measurement),
             str(one.measurement.parameters["unit"]),
             "{alloc_bytes_per_op:,.0f}".format_map(one.measurement.figures),
             f"`{one.record.commit}`",
         ]
         for one in taken
     ]
-    heads = ["loop", "score", "unit", "bytes allocated", "commit"]
-    return "\n### The engine's inner loops\n\n" + table(heads, rows)
+    heads = ["loop", "score", "error / score", "unit", "bytes allocated", "commit"]
+    return f"\n### The engine's inner loops\n\n{LOOPS}\n" + table(heads, rows)
+
+
+def _error(measurement: Measurement) -> str:
+    share = engine.error_share(measurement)
+    if not engine.is_noise(measurement):
+        return f"{share:.1%}"
+    return "**noise**, unknown" if math.isnan(share) else f"**noise**, {share:.0%}"

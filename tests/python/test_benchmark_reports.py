@@ -250,7 +250,7 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
         "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 3.0 |  |  | 333,333 |"
         in page
     )
-    assert "| PaneLog.minute | 1.25 ± 0.01 | ms/op | 4,096 | `commit1` |" in page
+    assert "| PaneLog.minute | 1.25 ± 0.01 | 0.8% | ms/op | 4,096 | `commit1` |" in page
     assert "| tumbling | transom | 300 | 900 |" in page
     assert "| latency/tumbling | native | p50 | 300 ms | 299 ms |" in page
     assert "| latency/tumbling | native | p99 |" not in page

@@ -1,7 +1,10 @@
 """Parts of the page on performance, by records that are made up."""
 
+import math
 from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from benchmarks import reading, sections
 from benchmarks.record import Measurement, Run
@@ -33,6 +36,16 @@ def test_peers_are_compared_at_the_same_heap_within_the_newest_record() -> None:
 
 def test_without_other_heaps_the_page_does_not_compare_them() -> None:
     assert sections.memory([record(1, measured("q", "transom", 7))]) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(0.125, "5.0%"), (0.25, "10.0%"), (0.3, "**noise**, 12%"), (math.nan, "**noise**, unknown")],
+)
+def test_a_loop_whose_error_exceeds_a_tenth_of_its_score_is_noise(error: float, shown: str) -> None:
+    figures = {"score": 2.5, "error": error, "alloc_bytes_per_op": 8.0}
+    loop = measured("jmh/Merge.fold(2)", "transom", parameters={"unit": "us/op"}, figures=figures)
+    assert f" | {shown} | us/op | 8 |" in sections.loops(reading.newest([record(1, loop)]))
 
 
 def test_a_line_does_not_join_other_heaps() -> None:

@@ -17,7 +17,7 @@ import transom.engine.spec._
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 1)
-@Measurement(iterations = 5, time = 1)
+@Measurement(iterations = 15, time = 1)
 class KeyedOperatorBenchmark {
 
   @Param(Array("tumbling", "hopping", "session"))

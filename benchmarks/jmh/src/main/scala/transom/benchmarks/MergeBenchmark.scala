@@ -12,7 +12,7 @@ import transom.engine.log.{Cursor, FoldedRuns}
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 1)
-@Measurement(iterations = 5, time = 1)
+@Measurement(iterations = 15, time = 1)
 class MergeBenchmark {
 
   @Param(Array("1", "2", "8", "60"))

@@ -14,7 +14,7 @@ import transom.engine.spec.{Cumulate, Hopping, Tumbling}
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Measurement(iterations = 15, time = 2)
 class PaneLogBenchmark {
   private val second = 1000000L
 

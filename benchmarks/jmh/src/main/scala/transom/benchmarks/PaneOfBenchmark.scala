@@ -13,7 +13,7 @@ import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hoppin
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 1)
-@Measurement(iterations = 5, time = 1)
+@Measurement(iterations = 15, time = 1)
 class PaneOfBenchmark {
   private val minute = 60000000L
 

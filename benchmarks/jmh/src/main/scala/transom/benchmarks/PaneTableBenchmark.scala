@@ -12,7 +12,7 @@ import transom.engine.log.{PaneTable, Slice, Taken}
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Measurement(iterations = 15, time = 2)
 class PaneTableBenchmark {
   private val rows = 1 << 18
 

@@ -12,7 +12,7 @@ import transom.engine.log.{MemoryStore, Panes, SessionBounds, SessionLog}
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 2)
-@Measurement(iterations = 5, time = 2)
+@Measurement(iterations = 15, time = 2)
 class SessionLogBenchmark {
   private val second = 1000000L
 
