@@ -63,7 +63,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging crash-sweep \
   spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine bench-open-keys \
-  bench-latency bench-compare bench-report docs pictures check check-long check-spark43 clean
+  bench-latency bench-pytest bench-compare bench-report docs pictures check check-long check-spark43 clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -130,6 +130,9 @@ bench-open-keys: $(READY) $(JAR) ## Time small batches over many open keys, and 
 
 bench-latency: $(READY) $(JAR) $(FLINK_READY) ## Time from a window's end to its result
 	$(BIN)/python -m benchmarks.latency
+
+bench-pytest: $(READY) $(JAR) ## Time each query at a small size, and building specs and plans, by pytest
+	$(BIN)/pytest benchmarks
 
 bench-compare: $(READY) ## Tell whether transom became slower from one record to the next
 	$(BIN)/python -m benchmarks.compare

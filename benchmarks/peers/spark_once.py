@@ -88,6 +88,30 @@ def streamed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, 
     return {"batch_ms_p50": centiles[49], "batch_ms_p99": centiles[98]}
 
 
+def planned(
+    spark: SparkSession, query: Query, peer: str, folder: Path, files: int, *, written: bool
+) -> DataFrame:
+    """The plan of a peer's query over the files; with the columns that all peers write."""
+    key = "string" if query.long_keys else "long"
+    if peer == "batch":
+        rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(folder))
+    else:
+        rows = source(spark, folder, files, key)
+    result = PEERS[peer](rows, query)
+    return flat(result, query, peer) if written else result
+
+
+def executed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
+    """Run a plan to its end, as a stream if it reads one; the figures that `streamed` gives."""
+    if result.isStreaming:
+        return streamed(result, work, write=write)
+    if write is None:
+        result.write.format("noop").mode("overwrite").save()
+    else:
+        result.write.parquet(str(write))
+    return {}
+
+
 def main() -> None:
     """Run the query that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,23 +126,10 @@ def main() -> None:
     given = parser.parse_args()
     spark = session(given.cores, heap_gb=given.heap)
     query = QUERIES[given.name]
-    key = "string" if query.long_keys else "long"
-    if given.peer == "batch":
-        rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(given.input))
-    else:
-        rows = source(spark, given.input, given.files, key)
-    result = PEERS[given.peer](rows, query)
+    result = planned(spark, query, given.peer, given.input, given.files, written=given.write)
     write = given.work / "rows" if given.write else None
-    if write is not None:
-        result = flat(result, query, given.peer)
     started = time.perf_counter()
-    figures = {}
-    if given.peer != "batch":
-        figures = streamed(result, given.work, write=write)
-    elif write is None:
-        result.write.format("noop").mode("overwrite").save()
-    else:
-        result.write.parquet(str(write))
+    figures = executed(result, given.work, write=write)
     print(json.dumps({"seconds": time.perf_counter() - started, "figures": figures}))
     spark.stop()
 

@@ -1,0 +1,1 @@
+"""Short benchmarks that check their results, for ``pytest benchmarks``."""

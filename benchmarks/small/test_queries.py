@@ -1,0 +1,46 @@
+"""Each query of the catalogue at a small size, with its rows checked against another peer's."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from benchmarks.peers.digest import digest
+from benchmarks.peers.spark_once import executed, planned
+from benchmarks.queries.catalogue import QUERIES, Query
+
+ROWS = 50_000
+# Fewer keys, so that each has its hundredth row, and for peers in Python, which take long.
+KEYS = {"count-100": 250, "session-early": 500, "session-function": 500, "small-batches": 2_000}
+
+
+def independent(query: Query) -> str:
+    """The fastest peer that computes the query without transom."""
+    if query.function:
+        return "applyInPandas"
+    if not query.plain:
+        return "python"
+    # Only a stream drops late rows.
+    return "native" if query.late_rows else "batch"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_returns_the_rows_of_an_independent_peer(
+    name: str, spark: SparkSession, benchmark: BenchmarkFixture, tmp_path: Path
+) -> None:
+    query = replace(QUERIES[name], keys=KEYS.get(name, QUERIES[name].keys))
+    given = query.input(ROWS, files_per_batch=1)
+    folder = given.make(tmp_path)
+    expected, found = tmp_path / "expected", tmp_path / "found"
+
+    theirs = planned(spark, query, independent(query), folder, files=1, written=True)
+    executed(theirs, tmp_path / "theirs", write=expected)
+    ours = planned(spark, query, "transom", folder, files=1, written=True)
+    benchmark.pedantic(executed, (ours, tmp_path / "ours"), {"write": found})
+
+    rows, hashed = digest(expected)
+    assert rows > 0, "a comparison of empty results proves nothing"
+    assert digest(found) == (rows, hashed)
+    benchmark.extra_info |= {"input_rows": given.size, "result_rows": rows}
