@@ -40,12 +40,13 @@ figures of Flink: the whole run, and the job only. transom's time is the same in
 is empty where the record does not have the job's time. Early records have the job's time of their
 last run only.
 
-`python` and `pyflink` get a tenth of the rows where the rows differ: most of their runs would take
-longer than the limit with all of them. Costs that are fixed, such as planning, then weigh more in
-their time for a row, so their ratio is higher than it would be for the same rows.
-
 *Peak memory* is the highest resident memory of a JVM with a heap of 4 GB. A JVM with that heap uses
 it before it collects garbage, so this figure does not tell how little memory a peer needs.
+"""
+FEWER_ROWS = """
+Where a peer in Python has fewer rows than transom, its runs would take longer than the limit with
+all of them. Fixed costs, such as planning, then weigh more in its time for a row, so its ratio is
+higher than for the same rows.
 """
 NONE = "\nNo results are kept yet: `make bench-peers`, then `make bench-report`.\n"
 
@@ -142,7 +143,7 @@ def _cell(cell: Cell | None) -> str:
         return ""
     if cell.figure is None:
         return f"{cell.asked}: {cell.why}"
-    whole = f"{cell.figure:.2f}, {_reached(cell.reached)}"
+    whole = f"{cell.figure:.2f}{cell.fewer_rows}, {_reached(cell.reached)}"
     if cell.job_figure is None:
         return f"{cell.asked}: {whole}"
     job = f"{cell.job_figure:.2f}, {_reached(cell.job_reached)}"
@@ -165,7 +166,7 @@ def _queries(timed: Found, drawn: Drawn) -> str:
     ]
     rows = [_measured(name, taken) for name, peers in timed.items() for taken in peers.values()]
     picture = drawn("queries", plots.ratios(timed), "how many times as long each peer took")
-    return f"\n### Queries\n{picture}\n" + table(heads, rows)
+    return f"\n### Queries\n{picture}{FEWER_ROWS}\n" + table(heads, rows)
 
 
 def _measured(name: str, taken: Taken) -> list[str]:

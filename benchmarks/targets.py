@@ -43,6 +43,8 @@ class Cell:
         None where nothing was measured that tells.
     why : str
         What there is instead of a figure.
+    fewer_rows : str
+        The rows of both, where the peer had fewer.
     job_figure, job_reached : float or None, bool or None
         The same with the time of Flink's job alone, which does not contain its cluster's start.
     """
@@ -51,6 +53,7 @@ class Cell:
     figure: float | None
     reached: bool | None
     why: str = "not measured"
+    fewer_rows: str = ""
     job_figure: float | None = None
     job_reached: bool | None = None
 
@@ -75,9 +78,17 @@ def _at_least(taken: Taken | None, ratio: float) -> Cell:
         figure=figure,
         reached=None if figure is None else figure >= ratio,
         why=_why(taken),
+        fewer_rows=_fewer_rows(taken),
         job_figure=job,
         job_reached=None if job is None else job >= ratio,
     )
+
+
+def _fewer_rows(taken: Taken | None) -> str:
+    ours = taken.ours if taken else None
+    if taken is None or ours is None or taken.measurement.rows == ours.rows:
+        return ""
+    return f" ({taken.measurement.rows:,} rows against transom's {ours.rows:,})"
 
 
 def _at_most(taken: Taken | None, times: float) -> Cell:

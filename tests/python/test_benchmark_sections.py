@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import reading, sections
+from benchmarks import reading, sections, targets
 from benchmarks.record import Measurement, Run
 from tests.python.made_up import measured, record
 
@@ -32,6 +32,15 @@ def test_peers_are_compared_at_the_same_heap_within_the_newest_record() -> None:
     assert f"| q | transom | {' | '.join(ours)} | `commit2` |" in shown
     assert "| q | native | ran out of memory | 125,000 rows/s, peak 1,500 MB |  |" in shown
     assert shown.count("| q |") == 2
+
+
+def test_fewer_rows_of_a_peer_are_said_beside_its_ratio() -> None:
+    ours = measured("tumbling-10k", "transom", 1)
+    few = measured("tumbling-10k", "python", 4, rows=100_000)
+    cells = targets.table([record(1, ours, few, measured("tumbling-10k", "native", 4))])
+    assert cells["tumbling-10k"]["native"].fewer_rows == ""
+    told = cells["tumbling-10k"]["python"].fewer_rows
+    assert told == " (100,000 rows against transom's 1,000,000)"
 
 
 def test_without_other_heaps_the_page_does_not_compare_them() -> None:
