@@ -13,6 +13,7 @@ from dataclasses import asdict
 from benchmarks.peers.__main__ import settings
 from benchmarks.peers.compare import BUILD, clear, compare
 from benchmarks.peers.processes import end_on_signal
+from benchmarks.peers.turns import EmptyResultsError
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement
 
@@ -43,9 +44,11 @@ def main() -> None:
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
     for name in names:
-        sides = compare(
-            name, [compared[name], "transom"], settings(files_per_batch=1), lambda _: None
-        )
+        peers = [compared[name], "transom"]
+        try:
+            sides = compare(name, peers, settings(files_per_batch=1), lambda _: None)
+        except EmptyResultsError as error:
+            raise SystemExit(str(error)) from None
         for measurement in sides.values():
             if measurement.failed is not None:
                 raise SystemExit(f"{name}: {measurement.peer} failed, {measurement.failed}")
