@@ -13,7 +13,15 @@ from benchmarks.queries.catalogue import QUERIES, Query
 
 ROWS = 50_000
 # Fewer keys, so that each has its hundredth row, and for peers in Python, which take long.
-KEYS = {"count-100": 250, "session-early": 500, "session-function": 500, "small-batches": 2_000}
+KEYS = {
+    "count-100": 250,
+    "session-early": 250,
+    "session-function": 250,
+    "small-batches": 2_000,
+    "overlap-600": 100,
+}
+# The batch query copies each row into each of its 600 windows.
+FEWER_ROWS = {"overlap-600": 5_000}
 
 
 def independent(query: Query) -> str:
@@ -31,7 +39,7 @@ def test_a_query_returns_the_rows_of_an_independent_peer(
     name: str, spark: SparkSession, benchmark: BenchmarkFixture, tmp_path: Path
 ) -> None:
     query = replace(QUERIES[name], keys=KEYS.get(name, QUERIES[name].keys))
-    given = query.input(ROWS, files_per_batch=1)
+    given = query.input(FEWER_ROWS.get(name, ROWS), files_per_batch=1)
     folder = given.make(tmp_path)
     expected, found = tmp_path / "expected", tmp_path / "found"
 
