@@ -34,6 +34,8 @@ CORES ?= 2
 HEAP ?= 4
 # What Nexmark's events are read from: parquet or kafka.
 SOURCE ?= parquet
+# How the crash sweep disturbs each query, besides a crash at each durable write.
+SWEEP ?= --pairs 4 --halts 5 --kills 1
 
 VECTORS ?= tests/conformance
 LEVEL ?= all
@@ -140,7 +142,7 @@ bench-compare: $(READY) ## Tell whether transom became slower from one record to
 bench-report: $(READY) ## Write docs/performance.md and its pictures from all records
 	$(BIN)/python -m benchmarks.report
 
-crash-sweep: $(READY) $(JAR) $(CRASHING) ## Crash queries at each durable write, print a table [KIND=a,b] [SINK=files]
+crash-sweep: $(READY) $(JAR) $(CRASHING) ## Crash queries at each durable write, print a table [KIND=a,b] [SINK=files] [SWEEP=options]
 	$(BIN)/python -m tests.end_to_end.crashes --kind "$(KIND)" --sink "$(SINK)" $(SWEEP)
 
 link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
@@ -157,8 +159,8 @@ check: ## Run all that CI runs, and print the minutes of each part
 	@$(call TIMED,lint types $(TESTS))
 
 check-long: export TRANSOM_LONG := 1
-check-long: ## Run more generated cases, the wheel by itself, and all on PySpark 4.3 too
-	@$(call TIMED,check docs check-spark43)
+check-long: ## Run more generated cases, all crashes, the wheel by itself, and all on PySpark 4.3 too
+	@$(call TIMED,check docs crash-sweep check-spark43)
 
 check-spark43:
 	@$(MAKE) --no-print-directory SPARK=4.3 link-check conformance test-python test-e2e
