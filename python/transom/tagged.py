@@ -70,11 +70,11 @@ def route(
     A writer gets a DataFrame with plain columns, also if it has no rows, and the id of the batch.
     Each batch is computed once, and whole, whatever writers read of it; so counts stay exact.
 
-    A query that failed repeats its last batch, with the same id and the same rows. While the process
-    lives, `route` does not call a writer again for a batch that the writer has finished. After a
-    restart of the process it does. So store each batch under its id and overwrite what is there, as
-    the example does: a repeated batch then replaces itself. The page "Delivery guarantees" has a
-    complete program.
+    A query that failed repeats its last batch, with the same id and the same rows. While the
+    process lives, `route` does not call a writer again for a batch that the writer has finished.
+    After a restart of the process it does. So store each batch under its id and overwrite what is
+    there, as the example does: a repeated batch then replaces itself. The page "Delivery
+    guarantees" has a complete program.
 
     Parameters
     ----------
