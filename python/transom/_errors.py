@@ -24,10 +24,6 @@ _TEXTS = {
         "{argument} is {value}, which is no schema of results: {why}. Give names and types, as in "
         "'spread double, rows long', or a StructType."
     ),
-    "BAD_SPEC": (
-        "The message that describes the windows is wrong at {field}: {problem}. Use the Python "
-        "package and the jar of the same version."
-    ),
     "BAD_TYPE": "{argument} is {value}, of type {type}. Give {expected}.",
     "CANNOT_MERGE": (
         "{argument} has {value}, which remembers something of one window alone, and {window} "

@@ -179,8 +179,7 @@ class Steps:
         name: str | None = None,
         key_groups: int = 128,
         layout: Layout = "auto",
-        clock: Duration = "1 second",
-        row_log: int = 60,
+        tick: Duration = "1 second",
     ) -> Self:
         """Choose how the stage runs. Results stay the same.
 
@@ -192,18 +191,16 @@ class Steps:
             Name of the stage in metrics and in the checkpoint.
         key_groups : int
             Number of groups that the keys are spread over: the most tasks that can share the work.
-        layout : {"auto", "panes", "keyed"}
+        layout : {"auto", "slices", "keyed"}
             How state is laid out: as a log of partial aggregates, or an entry for each key.
-        clock : str or timedelta
-            How often the wall clock is looked at on behalf of keys without rows, if anything goes
-            by it.
-        row_log : int
-            How many late rows a minute may be logged. Nothing is logged so far.
+        tick : str or timedelta
+            The period of the ticks that tell keys without rows the wall clock. Only processing
+            time and triggers by the wall clock need ticks.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
+            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``,
             ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
         """
         if name is not None:
@@ -215,8 +212,7 @@ class Steps:
             name=name,
             key_groups=key_groups,
             layout=layout,
-            clock=positive("clock", clock),
-            row_log=row_log,
+            tick=positive("tick", tick),
         )
 
     def _with(self, step: str, **settings: Any) -> Self:

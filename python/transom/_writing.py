@@ -5,7 +5,7 @@ read.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, get_type_hints
 
 from pyspark.sql import Column
@@ -31,60 +31,44 @@ from transom.triggers import (
 )
 from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
-VERSION = 1
+VERSION = 2
 
 Message = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A value's class, and its fields that belong to parts which are not there yet."""
+# The name of each kind in the message.
+Kinds = Mapping[str, type[Any]]
 
-    made: type[Any]
-    later: Mapping[str, Any]
-
-
-def _kinds(**made: type[Any]) -> dict[str, Kind]:
-    return {name: Kind(value, {}) for name, value in made.items()}
-
-
-TIMES = _kinds(event_time=EventTime, processing_time=ProcessingTime)
-WINDOWS = {
-    **_kinds(
-        tumbling=Tumbling,
-        hopping=Hopping,
-        cumulate=Cumulate,
-        calendar=Calendar,
-        count=Count,
-        custom=Custom,
-    ),
-    "session": Kind(Session, {"max_duration_us": None, "max_check": ">=", "late_start": "open"}),
-    "global": Kind(Global, {}),
+TIMES: Kinds = {"event_time": EventTime, "processing_time": ProcessingTime}
+WINDOWS: Kinds = {
+    "tumbling": Tumbling,
+    "hopping": Hopping,
+    "cumulate": Cumulate,
+    "calendar": Calendar,
+    "count": Count,
+    "custom": Custom,
+    "session": Session,
+    "global": Global,
 }
-TRIGGERS = _kinds(
-    after_watermark=AfterWatermark,
-    after_clock=AfterClock,
-    after_count=AfterCount,
-    after_delta=AfterDelta,
-    every=Every,
-    when=When,
-    every_batch=EveryBatch,
-    end_of_stream=EndOfStream,
-    never=Never,
-    purging=Purging,
-    processing_timeout=ProcessingTimeout,
-)
-EVICTORS = _kinds(
-    keep_last=KeepLast, keep_recent=KeepRecent, keep_near=KeepNear, keep_where=KeepWhere
-)
-LATER: Message = {
-    "lifetime": None,
-    "idle_timeout": None,
-    "output_policy": None,
-    "first_output_us": None,
-    "watermarks": False,
+TRIGGERS: Kinds = {
+    "after_watermark": AfterWatermark,
+    "after_clock": AfterClock,
+    "after_count": AfterCount,
+    "after_delta": AfterDelta,
+    "every": Every,
+    "when": When,
+    "every_batch": EveryBatch,
+    "end_of_stream": EndOfStream,
+    "never": Never,
+    "purging": Purging,
+    "processing_timeout": ProcessingTimeout,
 }
-
+EVICTORS: Kinds = {
+    "keep_last": KeepLast,
+    "keep_recent": KeepRecent,
+    "keep_near": KeepNear,
+    "keep_where": KeepWhere,
+}
 # By the types of their fields values are written and read.
 COLUMN_HINTS = (Col, Delta)
 LENGTH_HINTS = (Duration, Duration | None)
@@ -130,10 +114,9 @@ def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
         "dead_letters": spec.dead_letters,
         "key_groups": spec.key_groups,
         "layout": spec.layout,
-        "clock_us": micros(spec.clock),
-        "row_log": spec.row_log,
+        "tick_us": micros(spec.tick),
     }
-    return message | LATER, columns.listed
+    return message, columns.listed
 
 
 def _write_function(spec: WindowSpec, columns: Columns) -> Message:
@@ -157,14 +140,14 @@ def _write_function(spec: WindowSpec, columns: Columns) -> Message:
     }
 
 
-def _write(value: Any, kinds: Mapping[str, Kind], columns: Columns) -> Message:
-    name, kind = next((name, kind) for name, kind in kinds.items() if kind.made is type(value))
-    hints = get_type_hints(kind.made)
+def _write(value: Any, kinds: Kinds, columns: Columns) -> Message:
+    name, kind = next((name, kind) for name, kind in kinds.items() if kind is type(value))
+    hints = get_type_hints(kind)
     written: Message = {"kind": name}
-    for field in fields(kind.made):
+    for field in fields(kind):
         held = getattr(value, field.name)
         written |= _write_field(field.name, held, hints[field.name], columns)
-    return {**written, **kind.later}
+    return written
 
 
 def _write_field(name: str, held: Any, hint: object, columns: Columns) -> Message:

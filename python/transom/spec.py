@@ -19,7 +19,7 @@ from transom.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBat
 from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 
 LateRows = Literal["no", "late", "partly"]
-Layout = Literal["auto", "panes", "keyed"]
+Layout = Literal["auto", "slices", "keyed"]
 RowsForm = Literal["arrow", "pandas"]
 
 
@@ -69,21 +69,19 @@ class WindowSpec:
     name: str | None = None
     key_groups: int = 128
     layout: Layout = "auto"
-    clock: Duration = timedelta(seconds=1)
-    row_log: int = 60
+    tick: Duration = timedelta(seconds=1)
 
     def __post_init__(self) -> None:
         if self.name is not None:
             _checks.text("name", self.name)
         _checks.whole_number("key_groups", self.key_groups, least=1)
-        _checks.choice("layout", self.layout, ("auto", "panes", "keyed"))
-        _checks.whole_number("row_log", self.row_log, least=0)
+        _checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
         _checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
         for name in ("drain", "pane", "retract", "dead_letters"):
             _checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
-        object.__setattr__(self, "clock", positive("clock", self.clock))
+        object.__setattr__(self, "tick", positive("tick", self.tick))
         if self.trigger is None:
             object.__setattr__(self, "trigger", _own_trigger(self.window, self.time))
         else:

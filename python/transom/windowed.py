@@ -62,7 +62,7 @@ class Windowed(Steps):
             ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; for expressions of
             triggers and evictors ``TRANSOM_NOT_A_CONDITION``, ``TRANSOM_NOT_A_NUMBER``,
             ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_EXPRESSION_UNSUPPORTED``;
-            ``TRANSOM_LAYOUT_UNSUPPORTED`` where ``layout="panes"`` cannot run the spec; when the
+            ``TRANSOM_LAYOUT_UNSUPPORTED`` where ``layout="slices"`` cannot run the spec; when the
             query starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
             ``TRANSOM_CANNOT_DRAIN``.
         """

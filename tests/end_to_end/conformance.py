@@ -50,7 +50,7 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
         records = timed.where("not (control and time is not null)")
         stream = transom.stream(records, time=time_of(vector)).key_by("key")
         windowed = stream.window(vectors.window_of(vector)).with_late_rows()
-        windowed = windowed.options(layout=layout, clock="1 millisecond")
+        windowed = windowed.options(layout=layout, tick="1 millisecond")
         if vectors.has_time(vector):
             windowed = windowed.trigger(vectors.trigger_of(vector["trigger"]))
         evictor = vectors.evictor_of(vector)
@@ -117,7 +117,7 @@ def shown(*parts: Any) -> str:
 def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
     """Run a vector; what differs, if anything does."""
     base = base_of(vector)
-    one_by_one = layout == "panes" and has_records_behind(vector)
+    one_by_one = layout == "slices" and has_records_behind(vector)
     pipeline = query(vector, layout)
     with tempfile.TemporaryDirectory() as folder:
         if vectors.needs_clock(vector):
@@ -147,7 +147,7 @@ def layouts(vector: Vector) -> tuple[Layout, ...]:
     """Those that run a vector."""
     if not vectors.is_plain(vector):
         return ("keyed",)
-    return ("panes", "keyed") if LONG else ("panes",)
+    return ("slices", "keyed") if LONG else ("slices",)
 
 
 def session() -> SparkSession:

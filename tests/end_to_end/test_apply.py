@@ -217,7 +217,7 @@ def test_a_context_tells_window_and_time(spark: SparkSession) -> None:
         assert (row["watermark"], row["cause"]) == (instant(12), None)
 
 
-@pytest.mark.parametrize("layout", ["panes", "keyed"])
+@pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_aggregates_stand_for_the_rows(spark: SparkSession, layout: Any, tmp_path: Path) -> None:
     def mean(rows: pa.Table) -> pa.Table:
         assert rows.column_names == ["total", "n"]

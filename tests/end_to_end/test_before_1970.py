@@ -22,7 +22,7 @@ WINDOWS = {
     "end included": transom.Tumbling(size="10 seconds", offset="-1 microsecond", closed="right"),
     "session": transom.Session(gap="5 seconds"),
 }
-LAYOUTS: list[Layout] = ["panes", "keyed"]
+LAYOUTS: list[Layout] = ["slices", "keyed"]
 
 
 def at(second: int, year: int = 1960) -> datetime:
@@ -70,7 +70,7 @@ def test_a_window_before_1970_fires_once_and_complete_when_drained(
 
 
 @pytest.mark.parametrize(
-    ("layout", "lateness"), [("panes", None), ("keyed", None), ("keyed", "1 second")]
+    ("layout", "lateness"), [("slices", None), ("keyed", None), ("keyed", "1 second")]
 )
 @pytest.mark.parametrize("window", WINDOWS)
 def test_a_window_before_1970_fires_with_the_first_watermark(

@@ -111,7 +111,7 @@ CHANGES = {
     ),
     "allowed_lateness_us = 0 .* has 1000000": Query(steps=lambda w: w.allowed_lateness("1 second")),
     "pane = false .* has true": Query(steps=lambda w: w.with_pane()),
-    "layout = panes .* has keyed": Query(steps=lambda w: w.options(layout="keyed")),
+    "layout = slices .* has keyed": Query(steps=lambda w: w.options(layout="keyed")),
     "name = window .* has other": Query(steps=lambda w: w.options(name="other")),
 }
 
@@ -136,12 +136,12 @@ def test_what_says_nothing_about_the_state_may_change(
     folder = copy_of(begun, tmp_path)
     other = Query(
         delay="3 seconds",
-        steps=lambda w: w.options(row_log=7, clock="5 seconds", layout="panes").with_late_rows(),
+        steps=lambda w: w.options(tick="5 seconds", layout="slices").with_late_rows(),
         aggregate=lambda: F.max_by("key", "value").alias("another"),
     )
     assert [row["another"] for row in other.run(spark, folder, 9, 60)] == ["a"]
     stored = json.loads((folder / "checkpoint" / "transom" / "window.json").read_text())
-    assert stored["spec"]["row_log"] == 7
+    assert stored["spec"]["tick_us"] == 5_000_000
 
 
 def test_a_spec_that_failed_from_the_start_may_be_corrected(

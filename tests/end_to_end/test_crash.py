@@ -27,7 +27,7 @@ from tests.end_to_end.test_against_a_model import (
 from transom.spec import Layout
 
 ROOT = Path(__file__).parents[2]
-LAYOUTS: list[Layout] = ["panes", "keyed"]
+LAYOUTS: list[Layout] = ["slices", "keyed"]
 PLACES = {"files": ["input", "results"], "batches": ["before sink", "after sink", "results"]}
 
 

@@ -222,7 +222,7 @@ def test_the_wall_clock_needs_a_stream(rows: DataFrame, streaming: DataFrame) ->
     with raises("NO_CLOCK", "trigger"):
         on_the_clock.trigger(transom.Every("1 minute"))
     with raises("LAYOUT_UNSUPPORTED", kind=IllegalArgumentException):
-        on_the_clock.options(layout="panes").agg(F.sum("v"))
+        on_the_clock.options(layout="slices").agg(F.sum("v"))
 
 
 def test_window_all_is_for_streams_without_keys(rows: DataFrame) -> None:

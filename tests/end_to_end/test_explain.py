@@ -36,7 +36,7 @@ def test_the_text_tells_layout_and_settings(hourly: DataFrame) -> None:
     assert said["trigger"] == "after watermark"
     assert said["aggregates"] == "count(1) BIGINT, avg(value) DOUBLE"
     assert said["key groups"] == "128"
-    assert said["layout"].startswith("panes: ")
+    assert said["layout"].startswith("slices: ")
     assert "5 minutes of time" in said["state"]
     assert "in memory" in said["state"]
 
@@ -58,7 +58,7 @@ def test_the_wall_clock_is_told(spark: SparkSession) -> None:
     minutes = transom.stream(source, time=transom.ProcessingTime()).window(
         transom.Tumbling(size="1 minute")
     )
-    text = transom.explain(minutes.options(clock="5 seconds").agg(F.count("*")))
+    text = transom.explain(minutes.options(tick="5 seconds").agg(F.count("*")))
     assert "time        the wall clock; the clock ticks every 5 seconds" in text
     assert "layout      keyed: for ProcessingTime()" in text
 
@@ -66,7 +66,7 @@ def test_the_wall_clock_is_told(spark: SparkSession) -> None:
 def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:
     (stage,) = json.loads(transom.explain(hourly, mode="json"))
     assert stage["operator"] == "window"
-    assert stage["layout"] == "panes"
+    assert stage["layout"] == "slices"
     assert stage["spec"]["key_columns"] == [0]
     assert stage["spec"]["window"]["slide_us"] == 1_500_000_000
     assert stage["columns"][0] == {"sql": "key", "type": "STRING", "reads": {"key": "STRING"}}

@@ -76,10 +76,12 @@ def test_both_give_the_same_rows(spark: SparkSession, kind: str, data: st.DataOb
     stream = data.draw(streams(span=span, on_time=on_time))
     # Those of fixed width are the same in any order: the keyed layout may fold rows on their way.
     fixed = data.draw(st.booleans())
-    panes, keyed = (run(spark, stream, shape, layout, fixed=fixed) for layout in ("panes", "keyed"))
-    assert results(keyed) == results(panes)
-    assert late(keyed) == late(panes)
-    assert keyed.observed() == panes.observed()
+    slices, keyed = (
+        run(spark, stream, shape, layout, fixed=fixed) for layout in ("slices", "keyed")
+    )
+    assert results(keyed) == results(slices)
+    assert late(keyed) == late(slices)
+    assert keyed.observed() == slices.observed()
 
 
 def test_accumulators_that_are_updated_in_place_outlast_batches(
@@ -88,9 +90,9 @@ def test_accumulators_that_are_updated_in_place_outlast_batches(
     rows = [(n, n % 3, 1_704_067_200_000 + n * 500, n) for n in range(60)]
     stream = Stream(tuple(tuple(rows[n : n + 10]) for n in range(0, 60, 10)), 0, "string")
     shape = Shape(transom.Tumbling(size="7 seconds"), None, lambda _: ([], []))
-    panes = run(spark, stream, shape, "panes", fixed=True)
+    slices = run(spark, stream, shape, "slices", fixed=True)
     keyed = run(spark, stream, shape, "keyed", fixed=True, checkpoint=tmp_path)
-    assert results(keyed) == results(panes)
+    assert results(keyed) == results(slices)
     # One window is open, of three keys, in a group each or less.
     assert kept(spark, tmp_path)["keys"] == 3
     assert "rows" not in kept(spark, tmp_path)
@@ -104,7 +106,7 @@ def test_the_layout_is_told_with_its_reason(spark: SparkSession) -> None:
         lines = transom.explain(windowed.agg(F.count("*"))).splitlines()
         return next(line[14:] for line in lines if line.startswith("  layout "))
 
-    assert layout(hours).startswith("panes: ")
+    assert layout(hours).startswith("slices: ")
     assert layout(hours.options(layout="keyed")) == "keyed: options(layout='keyed') asks for it"
     assert layout(hours.allowed_lateness("1 second")) == (
         "keyed: for an allowed_lateness() above 0"
@@ -115,7 +117,7 @@ def test_the_layout_is_told_with_its_reason(spark: SparkSession) -> None:
 def test_what_needs_an_entry_for_each_key_is_refused_in_the_pane_log(spark: SparkSession) -> None:
     rows = spark.createDataFrame([], "key string, time timestamp, value int")
     windowed = transom.stream(rows, time="time").window(transom.Tumbling(size="1 hour"))
-    counted = windowed.trigger(transom.AfterCount(2)).options(layout="panes")
+    counted = windowed.trigger(transom.AfterCount(2)).options(layout="slices")
     with pytest.raises(IllegalArgumentException, match="needs the keyed layout") as caught:
         counted.agg(F.count("*"))
     assert caught.value.getCondition() == "TRANSOM_LAYOUT_UNSUPPORTED"

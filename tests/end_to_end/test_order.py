@@ -104,21 +104,21 @@ def test_only_an_aggregate_that_depends_on_the_order_needs_the_keyed_layout(
     assert layout(with_order, F.count("*"), F.first("place")) == in_order.format("first")
     assert layout(with_order, F.max_by("key", "place")) == in_order.format("max_by")
     assert layout(with_order, F.expr("any_value(key)")) == in_order.format("any_value")
-    assert layout(stream, F.first("place")).startswith("panes: ")
+    assert layout(stream, F.first("place")).startswith("slices: ")
     # The order changes none of these.
     for free in ("count(DISTINCT key)", "avg(place)", "stddev(place)", "bool_or(place > 1)"):
-        assert layout(with_order, F.expr(free)).startswith("panes: ")
+        assert layout(with_order, F.expr(free)).startswith("slices: ")
     largest = transom.reduce("place", F.greatest)
-    assert layout(with_order, largest).startswith("panes: ")
+    assert layout(with_order, largest).startswith("slices: ")
 
 
 def test_the_slice_log_is_refused_for_an_aggregate_in_order(spark: SparkSession) -> None:
     rows = spark.createDataFrame([], SCHEMA)
     windowed = transom.stream(rows, time="time", order="place").window(TEN)
-    in_panes = windowed.options(layout="panes")
-    in_panes.agg(F.sum("place"))
+    in_slices = windowed.options(layout="slices")
+    in_slices.agg(F.sum("place"))
     with pytest.raises(IllegalArgumentException, match="needs the keyed layout") as caught:
-        in_panes.agg(F.sum("place"), F.collect_list("place"))
+        in_slices.agg(F.sum("place"), F.collect_list("place"))
     assert caught.value.getCondition() == "TRANSOM_LAYOUT_UNSUPPORTED"
     assert caught.value.getMessageParameters() == {
         "part": "collect_list() in the order of stream(order=)"

@@ -175,7 +175,7 @@ def test_the_machines_clock_closes_windows_and_makes_no_batch_spin(
     size = "4 seconds"
     query = (
         by_key(rows, transom.Tumbling(size=size))
-        .options(clock="1 second")
+        .options(tick="1 second")
         .agg(F.sum("value"))
         .writeStream.foreachBatch(notice)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))

@@ -57,7 +57,7 @@ def shown(rows: list[Row]) -> set[tuple[Any, ...]]:
     return {(row["key"], bounds(row)[1], tuple(row["u"]["held"])) for row in rows}
 
 
-@pytest.mark.parametrize("layout", ["panes", "keyed"])
+@pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_it_stands_beside_other_aggregates(
     spark: SparkSession, layout: Layout, tmp_path: Path
 ) -> None:
@@ -81,7 +81,7 @@ def test_it_stands_beside_other_aggregates(
     assert [row["row"]["value"] for row in outcome.late] == [99]
     adds = {row["key"]: row["u"]["adds"] for row in outcome.results if bounds(row)[1] == 10}
     # Behind the stage all rows come at once; before it, those of a batch.
-    assert adds["a"] == (2 if layout == "panes" else 1)
+    assert adds["a"] == (2 if layout == "slices" else 1)
     if layout == "keyed":
         assert kept(spark, tmp_path) == {}
 

@@ -103,7 +103,7 @@ def _plain(window: transom.Window, layout: Layout, *, drain: bool = True) -> Kin
         windowed = _by_key(rows, window).options(layout=layout)
         return _counted(windowed.drain() if drain else windowed)
 
-    name = "sessions" if window is SESSION and layout == "panes" else layout
+    name = "sessions" if window is SESSION and layout == "slices" else layout
     return Kind(query, layout=name, drains=drain)
 
 
@@ -193,11 +193,11 @@ def _native(rows: DataFrame) -> DataFrame:
 
 
 KINDS: dict[str, Kind] = {
-    "hopping": _plain(HOPPING, "panes"),
-    "hopping-open": _plain(HOPPING, "panes", drain=False),
+    "hopping": _plain(HOPPING, "slices"),
+    "hopping-open": _plain(HOPPING, "slices", drain=False),
     "hopping-keyed": _plain(HOPPING, "keyed"),
-    "sessions": _plain(SESSION, "panes"),
-    "sessions-open": _plain(SESSION, "panes", drain=False),
+    "sessions": _plain(SESSION, "slices"),
+    "sessions-open": _plain(SESSION, "slices", drain=False),
     "sessions-keyed": _plain(SESSION, "keyed"),
     "early": Kind(_early, last),
     "lateness": Kind(_lateness, last),
@@ -205,9 +205,9 @@ KINDS: dict[str, Kind] = {
     "evictor": Kind(_evictor),
     "count": Kind(_count),
     "processing-time": Kind(_wall_clock, totals),
-    "chain": Kind(_chain, layout="panes"),
-    "late-rows": Kind(_late_rows, layout="panes", is_tagged=True),
+    "chain": Kind(_chain, layout="slices"),
+    "late-rows": Kind(_late_rows, layout="slices", is_tagged=True),
     "functions": Kind(_functions),
-    "udaf": Kind(_udaf, layout="panes"),
+    "udaf": Kind(_udaf, layout="slices"),
     "native": Kind(_native, layout="Spark", drains=False),
 }

@@ -73,18 +73,6 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
     }
   }
 
-  /** Fields that say nothing yet: each stands for a part that this version does not have. */
-  def mustBeNull(names: String*): Unit =
-    names.foreach(name => only(name, "null")(value(name).isNull))
-
-  def mustBeFalse(names: String*): Unit =
-    names.foreach(name => only(name, "false")(!boolean(name)))
-
-  def mustBe(name: String, default: String): Unit = only(name, default)(text(name) == default)
-
-  private def only(name: String, default: String)(holds: Boolean): Unit =
-    if (!holds) throw bad(name, s"in this version it must be $default")
-
   private def isInt(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToInt
 
   private def isDuration(us: Long): Boolean =

@@ -9,12 +9,12 @@ import transom.spark.MessageWriter.{nameOf, obj}
 
 /** The message that travels between Python and the JVM, and lies in checkpoints.
   *
-  * Every field must be there; unknown ones, unknown kinds and parts that this version does not
-  * have are errors that name the field.
+  * Every field must be there. A missing field, an unknown field and an unknown kind are errors
+  * that name the field.
   */
 object SpecCodec {
 
-  final val Version = 1
+  final val Version = 2
 
   private val mapper = new ObjectMapper()
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
@@ -23,7 +23,7 @@ object SpecCodec {
   private val lateRowsNames =
     Seq("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
   private val layoutNames =
-    Seq("auto" -> Layout.Auto, "panes" -> Layout.Panes, "keyed" -> Layout.Keyed)
+    Seq("auto" -> Layout.Auto, "slices" -> Layout.Slices, "keyed" -> Layout.Keyed)
 
   private val formNames = Seq("arrow" -> RowsForm.Arrow, "pandas" -> RowsForm.Pandas)
 
@@ -41,8 +41,6 @@ object SpecCodec {
     val version = m.int("version")
     if (version != Version)
       throw MessageObject.bad("version", s"it is $version, this jar reads $Version")
-    m.mustBeNull("lifetime", "idle_timeout", "output_policy", "first_output_us")
-    m.mustBeFalse("watermarks")
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
@@ -60,8 +58,7 @@ object SpecCodec {
       deadLetters = m.boolean("dead_letters"),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
-      clockUs = m.duration("clock_us"),
-      rowLog = m.int("row_log"))
+      tickUs = m.duration("tick_us"))
   }
 
   private def readTime(m: MessageObject): Time = m.kind match {
@@ -91,26 +88,20 @@ object SpecCodec {
         "name" -> spec.name,
         "key_columns" -> spec.keyColumns,
         "time" -> spec.time.map(writeTime),
-        "lifetime" -> None,
         "order_columns" -> spec.orderColumns,
         "window" -> WindowCodec.write(spec.window),
         "trigger" -> TriggerCodec.writeTrigger(spec.trigger),
         "evictor" -> spec.evictor.map(TriggerCodec.writeEvictor),
         "function" -> writeFunction(spec.function),
         "allowed_lateness_us" -> spec.allowedLatenessUs,
-        "idle_timeout" -> None,
-        "output_policy" -> None,
-        "first_output_us" -> None,
         "drain" -> spec.drain,
         "pane" -> spec.pane,
         "retract" -> spec.retract,
         "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
         "dead_letters" -> spec.deadLetters,
-        "watermarks" -> false,
         "key_groups" -> spec.keyGroups,
         "layout" -> nameOf(spec.layout, layoutNames),
-        "clock_us" -> spec.clockUs,
-        "row_log" -> spec.rowLog))
+        "tick_us" -> spec.tickUs))
 
   private def writeTime(time: Time): ObjectNode = time match {
     case EventTime(column, delay) =>

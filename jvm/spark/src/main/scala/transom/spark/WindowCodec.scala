@@ -33,11 +33,7 @@ private[spark] object WindowCodec {
       case "calendar" =>
         val unit = m.choice("unit", unitNames)
         Calendar(unit, zone, m.int("every"), m.choice("first_day", dayNames), offset, closed)
-      case "session" =>
-        m.mustBeNull("max_duration_us")
-        m.mustBe("max_check", ">=")
-        m.mustBe("late_start", "open")
-        readSession(m, closed)
+      case "session" => readSession(m, closed)
       case "global" => Global
       case "count" => Count(m.int("size"), m.optional("slide")(m.int), m.boolean("partial"))
       case "custom" => Custom(m.column("windows_column"), m.boolean("merging"))
@@ -95,8 +91,5 @@ private[spark] object WindowCodec {
       "gap_us" -> gap,
       "gap_column" -> column,
       "inclusive" -> inclusive,
-      "closed" -> nameOf(closed, closedNames),
-      "max_duration_us" -> None,
-      "max_check" -> ">=",
-      "late_start" -> "open")
+      "closed" -> nameOf(closed, closedNames))
 }

@@ -18,10 +18,8 @@ package transom.engine.spec
   *   whether rows that no window can take are handed on
   * @param keyGroups
   *   number of groups that the keys are spread over
-  * @param clockUs
+  * @param tickUs
   *   period of the rows that carry the wall clock
-  * @param rowLog
-  *   how many late rows a minute are logged
   */
 final case class WindowSpec(
     name: Option[String],
@@ -40,13 +38,11 @@ final case class WindowSpec(
     deadLetters: Boolean,
     keyGroups: Int,
     layout: Layout,
-    clockUs: Long,
-    rowLog: Int) {
+    tickUs: Long) {
 
   Check.notNegative("allowed_lateness_us", allowedLatenessUs)
   Check.positive("key_groups", keyGroups)
-  Check.positive("clock_us", clockUs)
-  Check.notNegative("row_log", rowLog)
+  Check.positive("tick_us", tickUs)
   checkTrigger()
   checkTogether()
 
@@ -189,6 +185,6 @@ sealed trait Layout
 
 object Layout {
   case object Auto extends Layout
-  case object Panes extends Layout
+  case object Slices extends Layout
   case object Keyed extends Layout
 }

@@ -21,8 +21,7 @@ class WindowSpecSuite extends FunSuite {
     deadLetters = false,
     keyGroups = 128,
     layout = Layout.Auto,
-    clockUs = 1000000,
-    rowLog = 60)
+    tickUs = 1000000)
 
   private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
 

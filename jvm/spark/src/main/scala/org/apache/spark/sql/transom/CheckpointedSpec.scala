@@ -32,8 +32,7 @@ object CheckpointedSpec {
     "spec.function.schema",
     "spec.function.form",
     "spec.function.outputs",
-    "spec.clock_us",
-    "spec.row_log",
+    "spec.tick_us",
     "spec.time.delay_us")
 
   /** The operators that each running query has checked. */

@@ -53,7 +53,7 @@ object Explain {
       "layout" -> layout(stage.choice),
       "key groups" -> spec.get("key_groups").asText,
       "state" -> ((stage.layout match {
-        case PaneLayout => state(window)
+        case SliceLayout => state(window)
         case KeyedLayout => keyedState(stage.settings)
       }) + (if (isStreaming) "" else "; in memory, for a static DataFrame")))
     (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
@@ -74,7 +74,7 @@ object Explain {
       case Some(ProcessingTime) => "the wall clock"
       case Some(_: EventTime) => column(time.get("time_column"))
     }
-    if (settings.needsClock) s"$told; the clock ticks every ${duration(settings.clockUs)}"
+    if (settings.needsClock) s"$told; the clock ticks every ${duration(settings.tickUs)}"
     else told
   }
 
@@ -100,8 +100,8 @@ object Explain {
   }
 
   private def layout(choice: LayoutChoice): String = choice.layout match {
-    case PaneLayout =>
-      "panes: plain aggregates, fired by the watermark, need no state for each key"
+    case SliceLayout =>
+      "slices: plain aggregates, fired by the watermark, need no state for each key"
     case KeyedLayout =>
       choice.beyondPanes
         .fold("keyed: options(layout='keyed') asks for it")(part => s"keyed: for $part")
@@ -159,12 +159,7 @@ object Explain {
     (words(value.get("kind").asText) +: fields).mkString(", ")
   }
 
-  private val plain = Set(
-    "offset_us" -> "0",
-    "closed" -> "left",
-    "stagger" -> "aligned",
-    "max_check" -> ">=",
-    "late_start" -> "open")
+  private val plain = Set("offset_us" -> "0", "closed" -> "left", "stagger" -> "aligned")
 
   private def words(name: String): String = name.replace('_', ' ')
 

@@ -48,7 +48,7 @@ private object FireAllExec {
       stage: WindowStage,
       nowMs: Long): (Int, Iterator[InternalRow]) => Iterator[InternalRow] =
     stage.layout match {
-      case PaneLayout =>
+      case SliceLayout =>
         val fold = new SparkFold(stage)
         lazy val refused = new RefusedOutput(stage)
         (_, rows) => {

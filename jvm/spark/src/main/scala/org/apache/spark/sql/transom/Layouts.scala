@@ -9,7 +9,7 @@ import transom.spark.TransomException
 sealed abstract class StageLayout(val name: String) extends Serializable
 
 /** Segments by key group and pane: no state of single keys. */
-case object PaneLayout extends StageLayout("panes")
+case object SliceLayout extends StageLayout("slices")
 
 /** An entry for each key. */
 case object KeyedLayout extends StageLayout("keyed")
@@ -33,12 +33,12 @@ object Layouts {
     */
   def choose(spec: WindowSpec, functions: => Seq[AggregateFunction]): LayoutChoice = {
     val part = beyondPanes(spec).orElse(ordered(spec, functions))
-    if (spec.layout == Layout.Panes)
+    if (spec.layout == Layout.Slices)
       part.foreach { part =>
         throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part))
       }
     val isKeyed = spec.layout == Layout.Keyed || part.isDefined
-    LayoutChoice(if (isKeyed) KeyedLayout else PaneLayout, part)
+    LayoutChoice(if (isKeyed) KeyedLayout else SliceLayout, part)
   }
 
   /** The slice log merges partial aggregates in no particular order. */

@@ -90,7 +90,7 @@ object WindowPlanner {
       packed: PackedStage): DataFrame = {
     val group = packed.output.head
     val (processor, order, rows) = layout.stage.layout match {
-      case PaneLayout =>
+      case SliceLayout =>
         (new WindowProcessor(layout.stage), Exchanged.byGroup(packed.output), packed)
       case KeyedLayout =>
         (
@@ -131,7 +131,7 @@ object WindowPlanner {
     import layout.stage
     if (!stage.settings.needsClock) packed
     else {
-      val clock = ClockSource.ticking(session, stage.spec, stage.settings.clockUs)
+      val clock = ClockSource.ticking(session, stage.spec, stage.settings.tickUs)
       Union(packed, PackedTicks(stage, packed.output.map(_.newInstance()), clock))
     }
   }

@@ -79,7 +79,7 @@ final case class WindowStage(
     * go by themselves.
     */
   val packsPanes: Boolean = layout match {
-    case PaneLayout => true
+    case SliceLayout => true
     case KeyedLayout =>
       Layouts.takesPanes(settings) && order.isEmpty &&
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
