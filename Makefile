@@ -95,7 +95,7 @@ test-jvm: ## Run the Scala tests
 	./sbt engine/test spark/test benchmarks/compile
 
 test-python: $(READY) ## Run the Python tests that need no JVM
-	$(BIN)/pytest tests/python
+	$(BIN)/pytest tests/python benchmarks/tests
 
 test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, in two Sparks side by side
 	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end

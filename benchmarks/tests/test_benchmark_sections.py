@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import reading, sections, targets
 from benchmarks.record import Measurement, Run
-from tests.python.made_up import measured, record
+from benchmarks.tests.made_up import measured, record
 
 
 def with_heap(query: str, peer: str, heap_gb: int, seconds: float, **more: Any) -> Measurement:

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks import compare
-from tests.python.made_up import measured, record
+from benchmarks.tests.made_up import measured, record
 
 
 def changes(before: dict[str, list[float]], after: dict[str, list[float]]) -> list[compare.Change]:

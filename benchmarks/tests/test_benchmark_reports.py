@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import reading, report, targets
 from benchmarks.record import Measurement, Record, Run
-from tests.python.made_up import measured, record
+from benchmarks.tests.made_up import measured, record
 
 
 def test_the_newest_of_each_query_and_peer_is_shown() -> None:

@@ -1,0 +1,1 @@
+"""Tests of the tools that measure and report, which need no JVM."""
