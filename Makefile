@@ -143,7 +143,7 @@ bench-report: $(READY) ## Write docs/performance.md and its pictures from all re
 	$(BIN)/python -m benchmarks.report
 
 crash-sweep: $(READY) $(JAR) $(CRASHING) ## Crash queries at each durable write, print a table [KIND=a,b] [SINK=files] [SWEEP=options]
-	$(BIN)/python -m tests.end_to_end.crashes --kind "$(KIND)" --sink "$(SINK)" $(SWEEP)
+	$(BIN)/python -m tests.end_to_end.restarts.crashes --kind "$(KIND)" --sink "$(SINK)" $(SWEEP)
 
 link-check: $(READY) $(JAR) ## Prove that all the jar names exists in PySpark
 	$(BIN)/pytest tests/link

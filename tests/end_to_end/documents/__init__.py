@@ -1,0 +1,1 @@
+"""What people read and copy works: pages, docstrings, examples and the demo."""

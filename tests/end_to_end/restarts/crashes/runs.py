@@ -1,0 +1,204 @@
+"""One run of a query: from its checkpoint to the end of its input, or to a crash.
+
+``python -m tests.end_to_end.restarts.crashes.runs FOLDER KIND SINK NUMBER WHEN`` runs a query in a
+JVM that halts before or after its NUMBER-th durable write. With NUMBER 0 it runs to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+import transom
+from tests.end_to_end.restarts.crashes.kinds import KINDS, SCHEMA
+from tests.end_to_end.support.queries import parse_schema
+from transom.tagged import Writer
+
+ROOT = Path(__file__).parents[4]
+JAR = ROOT / "build" / "crashing.jar"
+SINKS = ("files", "batches")
+FILES = 4
+_ROWS_OF_A_FILE = 40
+_LONGEST_RUN = 300
+_FIRST_MODIFIED = 1_700_000_000
+
+
+def session(local: Path) -> SparkSession:
+    """A session whose durable writes can crash."""
+    manager = "transom.crashing.CrashingFileManager"
+    builder = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.local.dir", str(local))
+        .config("spark.hadoop.fs.file.impl", "transom.crashing.QuickLocalFileSystem")
+        .config("spark.hadoop.fs.AbstractFileSystem.file.impl", "transom.crashing.QuickLocalFs")
+        .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+        .config("spark.driver.extraClassPath", str(JAR))
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.streaming.checkpointFileManagerClass", manager)
+        # A Python function right above vectorized Parquet waits for ever in Spark 4.2.0.
+        .config("spark.sql.parquet.enableVectorizedReader", "false")
+    )
+    return transom.configure(builder).getOrCreate()
+
+
+class Crashes:
+    """The crashes of a session's JVM."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        assert spark._jvm is not None
+        self._plan = spark._jvm.transom.crashing.CrashPlan
+
+    def arm(self, number: int, *, is_after: bool, halts: bool = False) -> None:
+        """Let the next run crash at a durable write, or at none if the number is 0."""
+        self._plan.arm(number, is_after, halts)
+
+    def writes(self) -> list[str]:
+        """The durable writes since `arm`."""
+        return str(self._plan.names()).split("\n")
+
+    def has_crashed(self) -> bool:
+        """Whether the planned crash has happened."""
+        return bool(self._plan.hasCrashed())
+
+    def passed(self, name: str) -> None:
+        """Count a step of a sink like a durable write."""
+        self._plan.passed(name)
+
+
+def write_input(folder: Path) -> None:
+    """Write a file for each batch.
+
+    Times rise from file to file, so that rows on time are on time however files are put into
+    batches. The last two rows are late by three hours, so they are late in any case.
+    """
+    folder.mkdir(parents=True)
+    chosen = random.Random(7)
+    for number in range(FILES):
+        start = datetime(2013, 1, 1, 5 + number)
+        rows = [
+            (
+                chosen.choice("abc"),
+                start + timedelta(minutes=chosen.randrange(60)),
+                chosen.randrange(100),
+            )
+            for _ in range(_ROWS_OF_A_FILE)
+        ]
+        if number == FILES - 1:
+            rows += [("a", datetime(2013, 1, 1, 5, minute), 7) for minute in (1, 2)]
+        first = _ROWS_OF_A_FILE * number
+        table = pa.table(
+            {
+                "number": pa.array(range(first, first + len(rows)), pa.int32()),
+                "key": [key for key, _, _ in rows],
+                "time": pa.array([time for _, time, _ in rows], pa.timestamp("us", tz="UTC")),
+                "value": pa.array([value for _, _, value in rows], pa.int32()),
+            }
+        )
+        path = folder / f"{number}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (_FIRST_MODIFIED + number, _FIRST_MODIFIED + number))
+
+
+def run(spark: SparkSession, kind: str, sink: str, folder: Path) -> None:
+    """Run a query from its checkpoint to its end. Raises the error that ends it.
+
+    The function of ``foreachBatch`` overwrites the folder of its batch, as the page on guarantees
+    tells users to do.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        From `session`.
+    kind : str
+        One of `KINDS`.
+    sink : str
+        "files" for the file sink, "batches" for ``foreachBatch``.
+    folder : Path
+        Has the input; gets the checkpoint and the output.
+    """
+    crashes = Crashes(spark)
+    rows = (
+        spark.readStream.schema(parse_schema(SCHEMA))
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(folder / "input"))
+    )
+    writer = KINDS[kind].query(rows).writeStream
+
+    def save_as(tag: str) -> Writer:
+        def save(batch: DataFrame, batch_id: int) -> None:
+            target = folder / "out" / f"tag={tag}" / f"batch={batch_id}"
+            crashes.passed(f"{tag}/before")
+            batch.write.mode("overwrite").parquet(str(target))
+            crashes.passed(f"{tag}/after")
+
+        return save
+
+    if sink == "files":
+        writer = writer.format("parquet").option("path", str(folder / "out"))
+    elif KINDS[kind].is_tagged:
+        writer = writer.foreachBatch(
+            transom.route(results=save_as("results"), late=save_as("late"))
+        )
+    else:
+        writer = writer.foreachBatch(save_as("results"))
+    query = (
+        writer.option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        assert query.awaitTermination(_LONGEST_RUN)
+    finally:
+        query.stop()
+
+
+def output(spark: SparkSession, kind: str, sink: str, folder: Path) -> Counter[str]:
+    """What a query has written, as far as two runs can be compared."""
+
+    def rows_of(tag: str) -> list[Row]:
+        written = folder / "out" / f"tag={tag}" if sink == "batches" else folder / "out"
+        if not written.exists():
+            return []
+        # The number of a batch is a column by the name of its folder.
+        rows = spark.read.parquet(str(written)).drop("batch")
+        is_tagged = sink == "files" and KINDS[kind].is_tagged
+        return (transom.untag(rows, tag) if is_tagged else rows).collect()
+
+    written = KINDS[kind].compared(rows_of("results"))
+    if KINDS[kind].is_tagged:
+        # The watermark that a late row met depends on batches.
+        written.update(f"late {row['row']} {row['missed_windows']}" for row in rows_of("late"))
+    return written
+
+
+def main(folder: Path, kind: str, sink: str, number: int, when: str) -> None:
+    """Run once, in a process of its own."""
+    spark = session(folder / "local")
+    assert spark._jvm is not None
+    Crashes(spark).arm(number, is_after=when == "after", halts=True)
+    print("query starts", spark._jvm.java.lang.ProcessHandle.current().pid(), flush=True)
+    try:
+        run(spark, kind, sink, folder)
+    except StreamingQueryException as error:
+        print(error)
+        sys.exit(1)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5])

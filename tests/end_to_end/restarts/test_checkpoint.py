@@ -1,0 +1,194 @@
+"""The spec in the checkpoint: a state is continued by the spec that laid it out, or not at all."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import Writer, run_stream
+from transom.stream import Stream
+from transom.windowed import Windowed
+
+SCHEMA = "key string, time timestamp, value int"
+
+
+def at(second: int) -> datetime:
+    return datetime(2024, 1, 1) + timedelta(seconds=second)
+
+
+def unchanged(windowed: Windowed) -> Windowed:
+    return windowed
+
+
+TEN_SECONDS = transom.Tumbling(size="10 seconds")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query, and what may be changed about it."""
+
+    time: Callable[[], Column | str] = lambda: "time"
+    delay: str = "5 seconds"
+    keys: Callable[[Stream], Stream] = lambda stream: stream.key_by("key")
+    window: transom.Window = TEN_SECONDS
+    steps: Callable[[Windowed], Windowed] = unchanged
+    aggregate: Callable[[], Column] = lambda: F.max_by("key", "value").alias("best")
+    value_type: str = "int"
+
+    def __call__(self, rows: DataFrame) -> DataFrame:
+        rows = rows.withColumn("value", F.col("value").cast(self.value_type))
+        clock = transom.EventTime(self.time(), delay=self.delay)
+        windowed = self.keys(transom.stream(rows, time=clock)).window(self.window)
+        return self.steps(windowed).agg(self.aggregate())
+
+    def run(
+        self, spark: SparkSession, folder: Path, *seconds: int, writer: Writer | None = None
+    ) -> list[Row]:
+        batches = [[("a", at(second), second)] for second in seconds]
+        return run_stream(spark, self, SCHEMA, batches, checkpoint=folder, writer=writer).results
+
+    def explained(self, spark: SparkSession) -> str:
+        return transom.explain(self(spark.createDataFrame([], SCHEMA)), mode="json")
+
+
+@pytest.fixture(scope="module")
+def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a query that has an open window."""
+    folder = tmp_path_factory.mktemp("begun")
+    assert Query().run(spark, folder, 1, 2) == []
+    return folder
+
+
+def copy_of(begun: Path, to: Path) -> Path:
+    shutil.copytree(begun, to, dirs_exist_ok=True)
+    # The source goes by paths: without its log it would read the copies too.
+    shutil.rmtree(to / "input")
+    return to
+
+
+def test_the_spec_lies_in_the_checkpoint(begun: Path, spark: SparkSession) -> None:
+    (file,) = (begun / "checkpoint" / "transom").glob("[!.]*")
+    assert file.name == "window.json"
+    stored = json.loads(file.read_text())
+    assert stored["operator"] == "window"
+    assert stored["spec"]["window"]["size_us"] == 10_000_000
+    assert [column["sql"] for column in stored["columns"]] == ["key", "time", "max_by(key, value)"]
+    assert stored["columns"][2]["type"] == "STRING"
+    assert stored["columns"][2]["reads"] == {"key": "STRING", "value": "INT"}
+    assert [stored] == json.loads(Query().explained(spark))
+
+
+CHANGES = {
+    "window.size_us = 10000000 .* has 20000000": Query(window=transom.Tumbling(size="20 seconds")),
+    "window.kind = tumbling .* has session": Query(window=transom.Session(gap="20 seconds")),
+    r"key_columns = \[key\] .* has \[key, value\]": Query(keys=lambda s: s.key_by("key", "value")),
+    r"key_columns\.0\.sql = key .* has upper\(key\)": Query(
+        keys=lambda s: s.key_by(F.upper("key").alias("key"))
+    ),
+    r"time\.time_column\.sql = time .* has CAST\(time \+ INTERVAL .*\)": Query(
+        time=lambda: F.expr("time + interval 1 second")
+    ),
+    r"function\.aggregate_columns\.0\.sql = max_by\(.* has min_by\(key, value\)": Query(
+        aggregate=lambda: F.min_by("key", "value").alias("best")
+    ),
+    r"function\.aggregate_columns\.0\.reads\.value = INT .* has BIGINT": Query(value_type="bigint"),
+    "key_groups = 128 .* has 64": Query(steps=lambda w: w.options(key_groups=64)),
+    "drain = false .* has true": Query(steps=lambda w: w.drain()),
+    # Each of these needs the keyed layout, which the user has not chosen.
+    "trigger.kind = after_watermark .* has after_count": Query(
+        steps=lambda w: w.trigger(transom.AfterCount(2))
+    ),
+    r"trigger\.early = null .* has \{.*after_count.*\}": Query(
+        steps=lambda w: w.trigger(transom.AfterWatermark(early=transom.AfterCount(2)))
+    ),
+    "allowed_lateness_us = 0 .* has 1000000": Query(steps=lambda w: w.allowed_lateness("1 second")),
+    "pane = false .* has true": Query(steps=lambda w: w.with_pane()),
+    "layout = slices .* has keyed": Query(steps=lambda w: w.options(layout="keyed")),
+    "name = window .* has other": Query(steps=lambda w: w.options(name="other")),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_a_changed_spec_is_refused_and_the_field_named(
+    field: str, begun: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    def refuse(_: DataFrame, batch_id: int) -> None:
+        raise AssertionError(f"batch {batch_id} has been handed on")
+
+    folder = copy_of(begun, tmp_path)
+    with pytest.raises(StreamingQueryException, match=f"TRANSOM_SPEC_CHANGED.* with {field} now"):
+        CHANGES[field].run(spark, folder, 60, writer=refuse)
+    # Nothing is lost by it.
+    assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
+
+
+def test_what_says_nothing_about_the_state_may_change(
+    begun: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = copy_of(begun, tmp_path)
+    other = Query(
+        delay="3 seconds",
+        steps=lambda w: w.options(tick="5 seconds", layout="slices").with_late_rows(),
+        aggregate=lambda: F.max_by("key", "value").alias("another"),
+    )
+    assert [row["another"] for row in other.run(spark, folder, 9, 60)] == ["a"]
+    stored = json.loads((folder / "checkpoint" / "transom" / "window.json").read_text())
+    assert stored["spec"]["tick_us"] == 5_000_000
+
+
+def test_a_spec_that_failed_from_the_start_may_be_corrected(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def failing() -> Column:
+        return F.max(F.raise_error("no such value")).alias("best")
+
+    with pytest.raises(StreamingQueryException, match="no such value"):
+        Query(aggregate=failing).run(spark, tmp_path, 1)
+    assert [row["best"] for row in Query().run(spark, tmp_path, 60)] == ["a"]
+
+
+def test_a_store_other_than_rocksdb_is_refused_for_good(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    setting = "spark.sql.streaming.stateStore.providerClass"
+    provider = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
+    other = spark.newSession()
+    other.conf.set(setting, provider)
+    # A checkpoint keeps its store, so the session's own does not help.
+    for session in (other, spark):
+        with pytest.raises(
+            StreamingQueryException, match=f"TRANSOM_STATE_STORE.* is {provider}.* set {setting} to"
+        ):
+            Query().run(session, tmp_path, 1)
+    assert not (tmp_path / "checkpoint" / "commits" / "0").exists()
+
+
+def test_a_static_stage_inside_a_query_leaves_the_checkpoint_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def windows(_: list[Row], batch_id: int) -> None:
+        rows = spark.createDataFrame([("a", at(1), batch_id)], SCHEMA)
+        assert Query()(rows).count() == 1
+
+    run_stream(
+        spark, lambda rows: rows, SCHEMA, [[("a", at(1), 1)]], checkpoint=tmp_path, sink=windows
+    )
+    assert not (tmp_path / "checkpoint" / "transom").exists()
+
+
+def test_names_that_spark_numbers_are_no_change(spark: SparkSession) -> None:
+    query = Query(
+        aggregate=lambda: F.max(
+            F.aggregate(F.array("value"), F.lit(0), lambda total, value: total + value)
+        ).alias("best")
+    )
+    assert query.explained(spark) == query.explained(spark)
+    assert "x1, x2)" in query.explained(spark)

@@ -1,0 +1,112 @@
+"""Spark is killed in the middle of batches: what comes out is as if it had not been."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.end_to_end.support.queries import Outcome, add_batch, parse_schema, run_stream
+from tests.end_to_end.windows.test_against_a_model import (
+    SCHEMA,
+    WINDOWS,
+    as_input,
+    counted,
+    generated,
+    late_of,
+    shown,
+)
+from transom.spec import Layout
+
+ROOT = Path(__file__).parents[3]
+LAYOUTS: list[Layout] = ["slices", "keyed"]
+PLACES = {"files": ["input", "results"], "batches": ["before sink", "after sink", "results"]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A query, and where it is killed: place and batch."""
+
+    window: str
+    sink: str
+    kills: list[tuple[str, int]]
+    seed: int = 5
+    layout: Layout = "auto"
+
+
+# A batch is killed twice here and there: a batch that is done again may die again.
+CASES = [
+    Case("hopping", "files", [("input", 1), ("results", 2), ("results", 5)]),
+    Case("sessions", "batches", [("after sink", 1), ("results", 2), ("before sink", 2)]),
+    Case("hopping", "batches", [("results", 2), ("after sink", 3)], layout="keyed"),
+]
+
+
+def some_case(seed: int) -> Case:
+    chosen = random.Random(seed)
+    sink = chosen.choice(list(PLACES))
+    places = [(place, batch) for place in PLACES[sink] for batch in range(1, 5)]
+    kills = sorted(chosen.sample(places, 4), key=lambda kill: kill[1])
+    window, layout = chosen.choice(list(WINDOWS)), chosen.choice(LAYOUTS)
+    # Which session a late row joins depends on the order within a batch, which keys alone know.
+    return Case(window, sink, kills, seed, "auto" if "sessions" in window else layout)
+
+
+if os.environ.get("TRANSOM_LONG"):
+    CASES += [some_case(seed) for seed in range(6)]
+
+
+def live(folder: Path, case: Case) -> int:
+    """Run the query once; how the process ended."""
+    command = [sys.executable, "-m", "tests.end_to_end.support.programs.crashing"]
+    done = subprocess.run(
+        [*command, folder, case.window, case.sink, case.layout],
+        cwd=ROOT,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0 or list(folder.glob("killed-*")), done.stdout + done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: ", ".join((case.window, case.sink, case.layout, str(case.seed)))
+)
+def test_kills_in_the_middle_of_batches_change_nothing(
+    spark: SparkSession, tmp_path: Path, case: Case
+) -> None:
+    batches = generated(case.seed)
+    for batch in as_input(batches):
+        add_batch(tmp_path / "input", batch, parse_schema(SCHEMA))
+    (tmp_path / "kills.json").write_text(json.dumps(case.kills))
+
+    for number in range(len(case.kills)):
+        assert live(tmp_path, case) != 0
+        assert len(list(tmp_path.glob("killed-*"))) == number + 1
+    assert live(tmp_path, case) == 0
+
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    outcome = Outcome(
+        [row["results"] for row in rows if row["tag"] == "results"],
+        [row["late"] for row in rows if row["tag"] == "late"],
+        [],
+        {},
+    )
+    window, expected_of = WINDOWS[case.window]
+    expected, expected_late = expected_of(batches)
+    assert shown(outcome) == Counter(expected)
+    assert late_of(outcome) == Counter(expected_late)
+    uninterrupted = run_stream(spark, counted(window), SCHEMA, as_input(batches))
+    assert shown(outcome) == shown(uninterrupted)
+    assert late_of(outcome) == late_of(uninterrupted)

@@ -1,0 +1,26 @@
+"""A query that crashes at a durable write and starts again writes the same as an undisturbed one.
+
+`make crash-sweep` tries all points of all queries.
+"""
+
+import pytest
+
+from tests.end_to_end.restarts.crashes.__main__ import report_of
+
+POINTS = 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "sink"),
+    [
+        ("hopping", "files"),
+        ("sessions", "files"),
+        ("hopping-keyed", "batches"),
+        ("late-rows", "batches"),
+    ],
+)
+def test_a_crash_at_a_durable_write_changes_nothing(kind: str, sink: str) -> None:
+    report = report_of(kind, sink, ["--points", str(POINTS)])
+    assert report.different == []
+    assert report.tried == POINTS
+    assert report.rows > 0

@@ -1,0 +1,103 @@
+"""What is done with results of windows: ranked, taken back, fired again, written in update mode."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.window import Window as Ranking
+
+import transom
+from tests.end_to_end.results.test_chaining import (
+    INPUT,
+    SCHEMA,
+    TEN,
+    counts,
+    fired,
+    native_counts,
+    windowed,
+)
+from tests.end_to_end.support.clocked import Step, run_clocked
+from tests.end_to_end.support.comparing import assert_same
+from tests.end_to_end.support.queries import run_stream
+
+
+def test_update_mode_writes_the_rows_of_append_mode(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stage = transom.stream(counts(rows), time="window").key_by("key").window(TEN)
+        return stage.options(layout="keyed").agg(F.sum("rows").alias("rows"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, INPUT, output_mode="update")
+    grouped = native_counts(spark, F.window("time", "10 seconds")).select("key", "window", "rows")
+    assert_same(outcome.results, fired(grouped), "key", "window")
+
+
+def test_results_that_are_taken_back_are_taken_back_behind_them_too(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        early = transom.AfterWatermark(early=transom.AfterCount(2))
+        totals = windowed(rows).trigger(early).retract().agg(F.sum("value").alias("total"))
+        signed = F.expr("if(change = '-U', -total, total)")
+        stage = transom.stream(totals, time="window").window(TEN)
+        return stage.agg(F.sum(signed).alias("total"), F.count("*").alias("changes"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, INPUT)
+    grouped = native_counts(spark, F.window("time", "10 seconds")).groupBy("window")
+    expected = fired(grouped.agg(F.sum("total").alias("total"), F.count("*").alias("keys")))
+    totals = {row["window"]: row["total"] for row in expected}
+    assert {row["window"]: row["total"] for row in outcome.results} == totals
+    assert sum(row["changes"] for row in outcome.results) > sum(row["keys"] for row in expected)
+
+
+def test_late_firings_rank_again_in_a_stage_that_waits_as_long(spark: SparkSession) -> None:
+    def best(stream: transom.Stream, *, waits: bool) -> DataFrame:
+        totals = stream.window(TEN).allowed_lateness("5 seconds").agg(F.sum("value").alias("total"))
+        ranked = transom.stream(totals, time="window").window(TEN).options(name="ranked")
+        stage = ranked.allowed_lateness("5 seconds") if waits else ranked
+        return stage.agg(F.max_by("key", "total").alias("best"), F.max("total").alias("total"))
+
+    late: Step = [("b", 3, 4), ("b", 4, 1)]
+    steps: list[Step] = [[("a", 1, 5), ("b", 2, 3)], 12, late, 15, [("b", 5, 9)]]
+    again = run_clocked(spark, lambda stream: best(stream, waits=True), steps)
+    assert [tuple(row)[1:] for row in again.results] == [("a", 5), ("b", 7), ("b", 8)]
+    # What the first stage has refused never comes to the second.
+    assert again.observed("ranked")["transom_rows_late"] == 0
+    once = run_clocked(spark, lambda stream: best(stream, waits=False), steps)
+    assert [tuple(row)[1:] for row in once.results] == [("a", 5)]
+    assert once.observed("ranked")["transom_rows_late"] == 2
+
+
+def best_two(spark: SparkSession) -> list[Row]:
+    """The two largest totals of each window, by Spark in batch."""
+    ranking = Ranking.partitionBy("window").orderBy(F.desc("total"), "key")
+    ranked = native_counts(spark, F.window("time", "10 seconds")).withColumn(
+        "rank", F.row_number().over(ranking)
+    )
+    return fired(ranked.where("rank <= 2").select("window", "rank", "key", "total"))
+
+
+def test_top_k_by_a_second_stage_over_the_same_windows(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stage = transom.stream(counts(rows), time="window").window(TEN)
+        ordered = F.sort_array(F.collect_list(F.struct((-F.col("total")).alias("less"), "key")))
+        best = stage.agg(F.slice(ordered, 1, 2).alias("best"))
+        return best.select("window", F.posexplode("best")).select(
+            "window",
+            (F.col("pos") + 1).alias("rank"),
+            "col.key",
+            (-F.col("col.less")).alias("total"),
+        )
+
+    outcome = run_stream(spark, pipeline, SCHEMA, INPUT)
+    assert_same(outcome.results, best_two(spark), "window", "rank")
+
+
+def test_top_k_by_row_number_in_each_batch(spark: SparkSession) -> None:
+    # All keys of a window come in one batch, so a batch can be ranked on its own.
+    ranked: list[Row] = []
+
+    def rank(rows: DataFrame, _: int) -> None:
+        ranking = Ranking.partitionBy("window").orderBy(F.desc("total"), "key")
+        numbered = rows.withColumn("rank", F.row_number().over(ranking)).where("rank <= 2")
+        ranked.extend(numbered.select("window", "rank", "key", "total").collect())
+
+    run_stream(spark, counts, SCHEMA, INPUT, writer=rank)
+    assert_same(ranked, best_two(spark), "window", "rank")

@@ -1,0 +1,123 @@
+"""Late rows and results, each to a writer of its own."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import Batch, in_the_plan, run_stream
+from tests.python.conditions import raises
+
+SCHEMA = "key string, second long"
+BATCHES: list[Batch] = [
+    [("a", 1), ("a", 2), ("b", 3), (None, 4)],
+    [("a", 12), ("b", 30)],
+    # Fires windows up to 30, but its own rows are judged by the watermark before: Spark's rule.
+    [("b", 31)],
+    [("a", 5), ("b", 6), ("b", 45), ("a", 7)],
+]
+
+
+def at(second: int) -> datetime:
+    return datetime(1970, 1, 1, 0, 0, second)
+
+
+def counts(rows: DataFrame) -> DataFrame:
+    clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+    windows = (
+        transom.stream(rows, time=clock).key_by("key").window(transom.Tumbling(size="10 seconds"))
+    )
+    return windows.with_late_rows().agg(F.count("*").alias("n"))
+
+
+def plain(rows: DataFrame) -> DataFrame:
+    clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+    windows = (
+        transom.stream(rows, time=clock).key_by("key").window(transom.Tumbling(size="10 seconds"))
+    )
+    return windows.agg(F.count("*").alias("n"))
+
+
+class Written:
+    """A writer that keeps what it gets, and may fail once."""
+
+    def __init__(self, *, fails_at: int | None = None) -> None:
+        self.rows: list[Row] = []
+        self.batches: list[int] = []
+        self._fails_at = fails_at
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        self.batches.append(batch_id)
+        if batch_id == self._fails_at:
+            self._fails_at = None
+            raise ValueError("the disk is full")
+        collected = rows.collect()
+        assert rows.count() == len(collected)
+        self.rows += collected
+
+
+def test_each_writer_gets_its_rows_and_the_counts_are_exact(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    results, late = Written(), Written(fails_at=3)
+    late_by_batch: dict[int, int] = {}
+
+    def save_late(rows: DataFrame, batch_id: int) -> None:
+        late(rows, batch_id)
+        late_by_batch[batch_id] = in_the_plan(spark, "Visits", "rows_late")
+
+    to_writers = transom.route(results=results, late=save_late)
+    with pytest.raises(StreamingQueryException, match="the disk is full"):
+        run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=tmp_path, writer=to_writers)
+    outcome = run_stream(spark, counts, SCHEMA, [], checkpoint=tmp_path, writer=to_writers)
+
+    # The results of the batch that failed were written before it did: not again.
+    assert results.batches == [0, 1, 2, 3, 4]
+    assert late.batches == [0, 1, 2, 3, 3, 4]
+    assert sorted((row["key"] or "", row["window"]["start"], row["n"]) for row in results.rows) == [
+        ("", at(0), 1),
+        ("a", at(0), 2),
+        ("a", at(10), 1),
+        ("b", at(0), 1),
+        ("b", at(30), 2),
+    ]
+    # A late row is as it came in, without what was computed for the watermark.
+    assert {tuple(row["row"].__fields__) for row in late.rows} == {("key", "second")}
+    assert sorted(tuple(row["row"]) for row in late.rows) == [("a", 5), ("a", 7), ("b", 6)]
+    assert {row["reason"] for row in late.rows} == {"late"}
+    assert {(row["time"], row["watermark"]) for row in late.rows} == {
+        (at(second), at(30)) for second in (5, 6, 7)
+    }
+    assert [row["missed_windows"] for row in late.rows] == [[Row(start=at(0), end=at(10))]] * 3
+    # The second run begins with the batch that failed; writers read it twice each.
+    assert outcome.observed()["transom_rows_in"] == 4
+    assert outcome.observed()["transom_rows_late"] == 3
+    assert late_by_batch == {0: 0, 1: 0, 2: 0, 3: 3, 4: 0}
+
+
+def test_rows_that_are_not_tagged_are_refused(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(BATCHES[0], SCHEMA)
+    with raises("NOT_TAGGED"):
+        transom.route(results=Written())(plain(rows), 0)
+    with raises("NOT_TAGGED"):
+        transom.untag(plain(rows), "results")
+    with pytest.raises(StreamingQueryException, match="TRANSOM_NOT_TAGGED"):
+        run_stream(spark, plain, SCHEMA, BATCHES[:1], writer=transom.route(results=Written()))
+
+
+def test_a_tag_without_a_writer_is_refused(spark: SparkSession) -> None:
+    tagged = counts(spark.createDataFrame(BATCHES[0], SCHEMA))
+    with raises("ROUTE_MISSING", "late"):
+        transom.route(results=Written())(tagged, 0)
+    with raises("UNKNOWN_TAG"):
+        transom.untag(tagged, "early")
+
+
+def test_a_static_result_is_tagged_as_well(spark: SparkSession) -> None:
+    tagged = counts(spark.createDataFrame(BATCHES[0], SCHEMA))
+    assert sorted(row["n"] for row in transom.untag(tagged, "results").collect()) == [1, 1, 2]
+    assert transom.untag(tagged, "late").collect() == []

@@ -1,0 +1,1 @@
+"""How a session gets the jar, what mistakes are told, and what a plan says."""

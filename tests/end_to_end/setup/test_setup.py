@@ -1,0 +1,87 @@
+"""The jar is found however the session came about."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+import transom
+from tests.end_to_end.support.programs import setting_up
+
+SETTING_UP = Path(setting_up.__file__)
+
+
+def run(*arguments: str | Path) -> str:
+    return started(sys.executable, *arguments)
+
+
+def started(*command: str | Path) -> str:
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_the_jar_travels_by_spark_jars_not_on_the_drivers_class_path(spark: SparkSession) -> None:
+    assert transom.jar_path() in spark.sparkContext.getConf().get("spark.jars", "").split(",")
+    assert spark.sparkContext.getConf().get("spark.driver.extraClassPath", "") == ""
+
+
+def test_the_session_keeps_state_in_rocksdb(spark: SparkSession) -> None:
+    store = "spark.sql.streaming.stateStore"
+    assert str(spark.conf.get(f"{store}.providerClass")).endswith("RocksDBStateStoreProvider")
+    assert spark.conf.get(f"{store}.rocksdb.changelogCheckpointing.enabled") == "true"
+    assert spark.conf.get(f"{store}.rocksdb.trackTotalNumberOfRows") == "false"
+
+
+def test_sessions_with_and_without_the_jar_second_ones_and_threads(tmp_path: Path) -> None:
+    assert run(SETTING_UP, "live", tmp_path).splitlines() == [
+        "ok live session without the jar",
+        "ok thread of a live session",
+        "ok second session",
+        "ok thread of a second session",
+        "ok third session, without the jar",
+    ]
+
+
+def test_executors_are_sent_the_jar(tmp_path: Path) -> None:
+    assert run(SETTING_UP, "cluster", tmp_path) == "ok local-cluster\n"
+
+
+def test_executors_that_run_already_are_sent_the_jar(tmp_path: Path) -> None:
+    assert run(SETTING_UP, "live-cluster", tmp_path) == "ok local-cluster without the jar\n"
+
+
+def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
+    settings = [f"--conf={name}={value}" for name, value in setting_up.SETTINGS.items()]
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    jar = run("-m", "transom", "jar").strip()
+    told = started(
+        submit, "--master=local[2]", "--jars", jar, *settings, SETTING_UP, "submitted", tmp_path
+    )
+    assert told == "ok spark-submit\n"
+
+
+def test_the_doctor_finds_all_well() -> None:
+    lines = run("-m", "transom", "doctor").splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "JDK",
+        "PySpark",
+        "pyarrow",
+        "protobuf",
+        "jar",
+        "state store",
+        "window query",
+    ]
+    assert all(": ok, " in line for line in lines)
+    assert run("-m", "transom", "jar") == f"{transom.jar_path()}\n"

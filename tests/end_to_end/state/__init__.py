@@ -1,0 +1,1 @@
+"""What the state holds, how it stays small, and what memory a query takes."""

@@ -1,0 +1,71 @@
+"""Windows with more keys than a heap likes fire in it, and few rows take little of it."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import in_the_plan, run_stream
+
+long = pytest.mark.skipif(
+    "TRANSOM_LONG" not in os.environ, reason="moves a gigabyte: run by make check-long"
+)
+ROOT = Path(__file__).parents[3]
+
+
+def filled(
+    folder: Path, *, heap: str, keys: int, width: int, groups: int, batches: int
+) -> dict[str, int]:
+    command = [sys.executable, "-m", "tests.end_to_end.support.programs.filling_memory"]
+    done = subprocess.run(
+        [*command, folder, heap, *map(str, (keys, width, groups, batches))],
+        cwd=ROOT,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        timeout=1_800,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    totals: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return totals
+
+
+@long
+def test_a_window_of_a_million_keys_fires_in_a_gigabyte(tmp_path: Path) -> None:
+    totals = filled(tmp_path, heap="1g", keys=1_000_000, width=32, groups=128, batches=1)
+    assert totals.pop("heap") <= 1 << 30
+    assert totals == {"results": 1_000_000, "right": 1_000_000, "characters": 32_000_000}
+
+
+@long
+def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
+    totals = filled(tmp_path, heap="512m", keys=600_000, width=1_024, groups=1, batches=12)
+    # The values alone, all of one group, which comes in pieces and fires in one.
+    assert totals.pop("heap") < 600_000 * 1_024
+    assert totals == {"results": 600_000, "right": 600_000, "characters": 600_000 * 1_024}
+
+
+def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
+    taken: list[int] = []
+
+    def counts(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="0 seconds")
+        windows = transom.stream(rows, time=clock).key_by("key")
+        return windows.window(transom.Tumbling(size="10 seconds")).agg(F.count("*").alias("n"))
+
+    def sorted_in(rows: DataFrame, _batch_id: int) -> None:
+        rows.collect()
+        taken.append(in_the_plan(spark, "ByKeyGroup", "peakMemory"))
+
+    batches = [[(at, key) for key in "abc"] for at in (datetime(2024, 1, 1), datetime(2024, 1, 2))]
+    run_stream(spark, counts, "time timestamp, key string", batches, writer=sorted_in)
+    # One task of a batch has rows to sort, and is given a page at once, however few they are.
+    assert 0 < max(taken) < 5 << 20

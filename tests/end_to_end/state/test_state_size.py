@@ -1,0 +1,44 @@
+"""What a key keeps: an accumulator for each window, and rows only for what needs them.
+
+Functions over rows, which need them too, are in `test_apply`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.clocked import run_clocked
+from tests.end_to_end.support.queries import state_rows
+
+# How many windows each key has.
+COUNTS = {"a": 1, "b": 2, "c": 3, "d": 3}
+
+
+def test_entries_do_not_grow_with_rows_which_an_evictor_alone_has_stored(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        windowed = stream.window(transom.Tumbling(size="10 seconds"))
+        # Never, since there are not as many.
+        asking = windowed.options(name="asking").trigger(transom.When("sum(value) > 1000000"))
+        evicting = windowed.options(name="evicting").evictor(transom.KeepWhere("value > 1"))
+        count = F.count("*").alias("n")
+        return asking.agg(count).union(evicting.agg(count))
+
+    rows = [
+        (key, 10 * window + 1, n)
+        for key, windows in COUNTS.items()
+        for window in range(windows)
+        for n in range(51 if key == "d" else 1)
+    ]
+    run_clocked(spark, pipeline, [rows], checkpoint=tmp_path)
+    for operator, stored in ((0, 0), (1, len(rows))):
+        entries = state_rows(spark, tmp_path, "keys", operator=operator)
+        one, two, three, many = sorted(len(row["user_map_value"]["value"]) for row in entries)
+        assert 0 < two - one == three - two
+        assert three == many
+        assert len(state_rows(spark, tmp_path, "rows", operator=operator)) == stored

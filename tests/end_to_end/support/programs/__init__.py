@@ -1,0 +1,1 @@
+"""Programs that tests start in a JVM of their own."""

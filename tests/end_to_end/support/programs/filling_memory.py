@@ -1,0 +1,95 @@
+"""One window with more in it than the heap likes: run by test_memory, a JVM of its own.
+
+``python -m tests.end_to_end.support.programs.filling_memory FOLDER HEAP KEYS WIDTH GROUPS BATCHES``
+prints as JSON the largest heap, the results fired and the characters in them: KEYS keys have a text
+of WIDTH each.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+
+MD5_WIDTH = 32
+
+
+def session(folder: Path, heap: str) -> SparkSession:
+    """A session that ends as soon as its heap is full, and leaves nothing outside of the folder."""
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.driver.memory", heap)
+        .config("spark.driver.extraJavaOptions", "-XX:+ExitOnOutOfMemoryError")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.local.dir", str(folder / "local"))
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+    )
+    return transom.configure(builder).getOrCreate()
+
+
+def rows(spark: SparkSession, keys: int, width: int, second: int, files: int = 1) -> DataFrame:
+    """A row for each key, all at one instant."""
+    digest = F.md5(F.col("id").cast("string"))
+    return spark.range(0, keys, numPartitions=files).select(
+        F.concat(F.lit("key "), "id").alias("key"),
+        F.timestamp_seconds(F.lit(second)).alias("time"),
+        F.repeat(digest, width // MD5_WIDTH).alias("text"),
+    )
+
+
+def main(folder: Path, heap: str, keys: int, width: int, groups: int, batches: int) -> None:
+    """Fill a window, then fire it."""
+    spark = session(folder, heap)
+    assert spark.sparkContext._jvm is not None
+    largest = spark.sparkContext._jvm.java.lang.Runtime.getRuntime().maxMemory()
+    source = folder / "input"
+    rows(spark, keys, width, 1_000_000_000, batches).write.parquet(str(source))
+    filled = (
+        transom.stream(
+            spark.readStream.schema("key string, time timestamp, text string")
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(source)),
+            time=transom.EventTime("time", delay="0 seconds"),
+        )
+        .key_by("key")
+        .window(transom.Tumbling(size="10 seconds"))
+        .options(key_groups=groups)
+        .agg(F.first("text").alias("text"))
+        .observe(
+            "fired",
+            F.count("*").alias("results"),
+            F.count_if(F.col("text").startswith(F.md5(F.substr("key", F.lit(5))))).alias("right"),
+            F.sum(F.length("text")).alias("characters"),
+        )
+    )
+    totals = {"heap": largest, "results": 0, "right": 0, "characters": 0}
+
+    def run() -> None:
+        query = (
+            filled.writeStream.format("noop")
+            .option("checkpointLocation", str(folder / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        assert query.awaitTermination(1_200)
+        for progress in query.recentProgress:
+            fired = progress.observedMetrics["fired"]
+            for name in ("results", "right", "characters"):
+                totals[name] += fired[name] or 0
+
+    run()
+    # A row a minute later ends the window.
+    rows(spark, 1, width, 1_000_000_060).write.mode("append").parquet(str(source))
+    run()
+    print(json.dumps(totals), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:]))

@@ -1,0 +1,80 @@
+"""A query whose tasks fail at first: run by test_retries, in a JVM that tries each twice.
+
+``python -m tests.end_to_end.support.programs.retrying FOLDER`` prints as JSON the counts that the
+stage reports, summed over the batches, and the results of the windows. The file ``failed`` in
+FOLDER says that a task did fail.
+"""
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import transom
+
+KEYS = 300
+
+
+def main(folder: Path) -> None:
+    """Fire windows over KEYS keys, whose results pass through a function that fails at first."""
+    builder = (
+        SparkSession.builder.master("local[2,2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "FATAL")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+    )
+    spark = transom.configure(builder).getOrCreate()
+    source = folder / "input"
+    # The last is behind the watermark that the third has met.
+    for second in (1_000_000_000, 1_000_000_100, 1_000_000_100, 1_000_000_050):
+        rows = spark.range(KEYS).withColumn("time", F.timestamp_seconds(F.lit(second)))
+        rows.coalesce(1).write.mode("append").parquet(str(source))
+    failed = str(folder / "failed")
+
+    @F.udf("long")  # type: ignore[untyped-decorator,unused-ignore]
+    def raises_at_first(n: int) -> int:
+        task = TaskContext.get()
+        assert task is not None
+        if task.attemptNumber() == 0:
+            Path(failed).touch()
+            raise ValueError("this task has not failed yet")
+        return n
+
+    counted = (
+        transom.stream(
+            spark.readStream.schema("id long, time timestamp")
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(source)),
+            time=transom.EventTime("time", delay="0 seconds"),
+        )
+        .key_by("id")
+        .window(transom.Tumbling(size="10 seconds"))
+        # A task has counted all of a group by the time that it hands on a row.
+        .options(key_groups=2)
+        .agg(F.count("*").alias("n"))
+        .withColumn("n", raises_at_first("n"))
+        .observe("fired", F.count("*").alias("results"), F.sum("n").alias("rows"))
+    )
+    query = (
+        counted.writeStream.format("noop")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(300)
+    totals: Counter[str] = Counter()
+    for progress in query.recentProgress:
+        for observed in progress.observedMetrics.values():
+            totals.update({name: n or 0 for name, n in observed.asDict().items()})
+    print(json.dumps(totals), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

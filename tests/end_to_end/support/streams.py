@@ -1,0 +1,157 @@
+"""Generated streams: what Hypothesis chooses is their shape, the rows follow from a seed."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from pyspark.sql import Row
+
+from tests.end_to_end.support import model
+
+LONG = bool(os.environ.get("TRANSOM_LONG"))
+
+EPOCH = datetime(1970, 1, 1)
+# Far from 1970, where a watermark would not be one yet.
+BASE = 1_704_067_200_000
+MINUTE = 60_000
+DAY = 86_400_000
+
+# Keys of many types, by number.
+KEYS: dict[str, Callable[[int], object]] = {
+    "string": lambda n: f"k{n}",
+    "bigint": lambda n: n - 5_000_000_000,
+    "boolean": lambda n: n % 2 == 0,
+    "double": lambda n: n / 8,
+    "decimal(20,2)": lambda n: Decimal(n).scaleb(-2),
+    "date": lambda n: date(1969, 12, 25) + timedelta(days=n),
+    "timestamp": lambda n: EPOCH + timedelta(hours=n),
+    "binary": lambda n: bytes([n]) * (n % 3),
+    "array<int>": lambda n: [n, None][: n % 3],
+    "struct<a:int,b:string>": lambda n: Row(a=None if n % 3 else n, b="x" * (n % 5)),
+}
+
+Numbered = tuple[int, int | None, int | None, int | None]
+
+
+def examples(few: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """How often a generated test runs: few times, the same every day, or often."""
+    return settings(
+        max_examples=20 * few if LONG else few,
+        derandomize=not LONG,
+        database=None,
+        deadline=None,
+        # Making a failing stream smaller takes a query for each attempt.
+        phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if LONG else [])],
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Stream:
+    """Rows in batches.
+
+    Attributes
+    ----------
+    batches : tuple
+        Of rows as (id, number of the key, ms since 1970, value); all but the id may be None.
+    delay : int
+        Of the watermark, in ms.
+    kind : str
+        The type of the key.
+    """
+
+    batches: tuple[tuple[Numbered, ...], ...]
+    delay: int
+    kind: str
+
+    def __repr__(self) -> str:
+        sizes = [len(batch) for batch in self.batches]
+        return f"<stream of {sizes}, keys of {self.kind}, {self.delay} ms behind>"
+
+    def _repr_pretty_(self, printer: Any, _: bool) -> None:  # noqa: FBT001, what Hypothesis calls
+        printer.text(repr(self))
+
+    @property
+    def schema(self) -> str:
+        return f"id long, key {self.kind}, time timestamp, value int"
+
+    @property
+    def rows(self) -> list[Numbered]:
+        return [row for batch in self.batches for row in batch]
+
+    @property
+    def without_time(self) -> int:
+        return sum(time is None for _, _, time, _ in self.rows)
+
+    def for_spark(self) -> list[list[tuple[object, ...]]]:
+        return [
+            [(id_, self._key(key), instant(time), value) for id_, key, time, value in batch]
+            for batch in self.batches
+        ]
+
+    def for_model(self) -> list[list[model.Row]]:
+        """The same with keys as their text, and nothing for a value as 0."""
+        return [
+            [(repr(self._key(key)), time, value or 0) for _, key, time, value in batch]
+            for batch in self.batches
+        ]
+
+    def _key(self, number: int | None) -> object:
+        return None if number is None else KEYS[self.kind](number)
+
+
+def instant(ms: int | None) -> datetime | None:
+    return None if ms is None else EPOCH + timedelta(milliseconds=ms)
+
+
+def millis(time: datetime) -> int:
+    return (time - EPOCH) // timedelta(milliseconds=1)
+
+
+@st.composite
+def streams(draw: st.DrawFn, *, span: int = MINUTE, on_time: bool = False) -> Stream:
+    """Streams of a few batches, some of them empty.
+
+    Parameters
+    ----------
+    span : int
+        The time that a batch covers, in ms, but for its rows that are out of order.
+    on_time : bool
+        With a delay so long that no row is ever behind the watermark.
+    """
+    seed = draw(st.integers(0, 2**32))
+    # What is named first is what Hypothesis tries first.
+    kind = draw(st.sampled_from(list(KEYS)))
+    keys = draw(st.sampled_from([3, 40, 1]))
+    sizes = draw(st.lists(st.sampled_from([40, 100, 1, 0]), min_size=2, max_size=4))
+    disorder = draw(st.sampled_from([span // 3, 2 * span, 0]))
+    delay = 20 * span if on_time else draw(st.sampled_from([span // 60, 0, span // 3]))
+    step = draw(st.sampled_from([500, 1, 1_000]))
+    random_ = random.Random(seed)
+
+    def row(number: int, batch: int) -> Numbered:
+        behind = random_.expovariate(1 / disorder) if disorder and random_.random() < 0.5 else 0
+        behind = min(behind, 15 * span)
+        time = BASE + int(batch * span + random_.uniform(0, span) - behind) // step * step
+        return (
+            number,
+            None if random_.random() < 0.1 else random_.randrange(keys),
+            None if random_.random() < 0.03 else time,
+            None if random_.random() < 0.1 else random_.randrange(100),
+        )
+
+    starts = [sum(sizes[:number]) for number in range(len(sizes))]
+    batches = tuple(
+        tuple(row(start + i, number) for i in range(size))
+        for number, (start, size) in enumerate(zip(starts, sizes, strict=True))
+    )
+    return Stream(batches, delay, kind)

@@ -1,0 +1,110 @@
+"""Runs a streaming query whose wall clock a test moves by hand.
+
+Times are seconds since `START`. A step is a list of rows, which is one micro-batch, or the number
+that the wall clock moves to before the next rows come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tests.end_to_end.support.clocked import START
+from tests.end_to_end.support.queries import add_batch, parse_schema
+
+Step = Sequence[tuple[Any, ...]] | float
+
+
+class HandClock(StreamingQueryListener):
+    """A clock for queries, in place of the machine's."""
+
+    def __init__(self, spark: SparkSession, seconds: float = 0) -> None:
+        self._spark = spark
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        self._clock: Any = jvm.org.apache.spark.util.ManualClock(_millis(seconds))
+
+    def start(self, writer: DataStreamWriter) -> StreamingQuery:
+        """Start a query that goes by it."""
+        self._spark.streams.addListener(self)
+        try:
+            return writer.start()
+        finally:
+            self._spark.streams.removeListener(self)
+
+    def move(self, seconds: float) -> None:
+        """Set it, to an earlier time too."""
+        self._clock.setTime(_millis(seconds))
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        """Give the query the clock; Spark waits for this before the first batch."""
+        number = self._jvm.java.util.UUID.fromString(str(event.id))
+        session: Any = self._spark._jsparkSession
+        query = session.sharedState().activeStreamingQueries().get(number)
+        field = (
+            self._jvm.java.lang.Class.forName(
+                "org.apache.spark.sql.execution.streaming.runtime.StreamExecution"
+            )
+        ).getDeclaredField("triggerClock")
+        field.setAccessible(True)
+        field.set(query, self._clock)
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Nothing: tests ask the query."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """Nothing: tests ask the query."""
+
+
+def run_on_clock(
+    spark: SparkSession,
+    pipeline: Callable[[DataFrame], DataFrame],
+    schema: str,
+    steps: Sequence[Step],
+    *,
+    folder: Path,
+) -> list[list[Row]]:
+    """Run a query over the steps; what each step has given."""
+    given: list[list[Row]] = []
+
+    def collect(rows: DataFrame, _: int) -> None:
+        given[-1].extend(rows.collect())
+
+    (folder / "input").mkdir(exist_ok=True)
+    rows = spark.readStream.schema(schema).parquet(str(folder / "input"))
+    clock = HandClock(spark)
+    given.append([])
+    query = clock.start(
+        pipeline(rows)
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+    )
+    try:
+        for step in steps:
+            given.append([])
+            if isinstance(step, Sequence):
+                add_batch(folder / "input", step, parse_schema(schema))
+            else:
+                clock.move(step)
+            # A look at the sources that had begun before the step may end the first.
+            query.processAllAvailable()
+            query.processAllAvailable()
+    finally:
+        query.stop()
+    return given[1:]
+
+
+def _millis(seconds: float) -> int:
+    since_1970 = (START - START.fromtimestamp(0)).total_seconds()
+    return round((since_1970 + seconds) * 1000)

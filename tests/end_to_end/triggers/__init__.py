@@ -1,0 +1,1 @@
+"""When windows fire, which of their rows then count, and when they are forgotten."""

@@ -1,0 +1,112 @@
+"""Rows before 1970, where Spark has no watermark: it starts at 0 and rises only."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import run_stream
+from transom.spec import Layout
+
+SCHEMA = "key string, time timestamp"
+
+# Each window is [00:00:00, 00:00:10) of 1960, or reaches from the first row to 5 s after the last.
+WINDOWS = {
+    "tumbling": transom.Tumbling(size="10 seconds"),
+    "hopping": transom.Hopping(size="10 seconds", slide="10 seconds"),
+    "end included": transom.Tumbling(size="10 seconds", offset="-1 microsecond", closed="right"),
+    "session": transom.Session(gap="5 seconds"),
+}
+LAYOUTS: list[Layout] = ["slices", "keyed"]
+
+
+def at(second: int, year: int = 1960) -> datetime:
+    return datetime(year, 1, 1) + timedelta(seconds=second)
+
+
+class Counts:
+    """Counts per window, and how they are asked for."""
+
+    def __init__(self, window: str, layout: Layout, *, lateness: str | None, drain: bool) -> None:
+        self._window = WINDOWS[window]
+        self._layout = layout
+        self._lateness = lateness
+        self._drain = drain
+
+    def __call__(self, rows: DataFrame) -> DataFrame:
+        stage = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
+        windowed = stage.key_by("key").window(self._window).options(layout=self._layout)
+        if self._lateness is not None:
+            windowed = windowed.allowed_lateness(self._lateness)
+        if self._drain:
+            windowed = windowed.drain()
+        return windowed.agg(F.count("*").alias("rows"))
+
+
+def counts(rows: list[Row], year: int) -> list[int]:
+    """The counts of the windows that start in a year or in the second before it."""
+    return [
+        row["rows"]
+        for row in rows
+        if abs(row["window"]["start"] - at(0, year)) < timedelta(days=300)
+    ]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_window_before_1970_fires_once_and_complete_when_drained(
+    window: str, layout: Layout, spark: SparkSession, tmp_path: Path
+) -> None:
+    batches = [[("a", at(0))], [("a", at(5))], [("b", at(7))]]
+    query = Counts(window, layout, lateness=None, drain=True)
+    outcome = run_stream(spark, query, SCHEMA, batches, checkpoint=tmp_path)
+    assert sorted((row["key"], row["rows"]) for row in outcome.results) == [("a", 2), ("b", 1)]
+    assert outcome.observed()["transom_rows_late"] == 0
+
+
+@pytest.mark.parametrize(
+    ("layout", "lateness"), [("slices", None), ("keyed", None), ("keyed", "1 second")]
+)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_window_before_1970_fires_with_the_first_watermark(
+    window: str, layout: Layout, lateness: str | None, spark: SparkSession, tmp_path: Path
+) -> None:
+    # The third batch makes the watermark. It fires windows in the fourth, and judges the fifth.
+    times = [at(0), at(5), at(0, 2024), at(1), at(2)]
+    batches = [[("a" if time.year == 1960 else "b", time)] for time in times]
+    query = Counts(window, layout, lateness=lateness, drain=False)
+    outcome = run_stream(spark, query, SCHEMA, batches, checkpoint=tmp_path)
+    assert counts(outcome.results, 1960) == [3]
+    assert counts(outcome.results, 2024) == []
+    assert outcome.observed()["transom_rows_late"] == 1
+    assert all(rows == [] for batch, rows in outcome.by_batch.items() if batch < 3)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_restart_does_not_fire_windows_before_1970(
+    layout: Layout, spark: SparkSession, tmp_path: Path
+) -> None:
+    query = Counts("tumbling", layout, lateness=None, drain=False)
+    for row in (("a", at(0)), ("a", at(5))):
+        assert run_stream(spark, query, SCHEMA, [[row]], checkpoint=tmp_path).results == []
+    last = run_stream(spark, query, SCHEMA, [[("b", at(0, 2024))]], checkpoint=tmp_path)
+    assert counts(last.results, 1960) == [2]
+
+
+def test_results_before_1970_are_early_while_there_is_no_watermark(spark: SparkSession) -> None:
+    def query(rows: DataFrame) -> DataFrame:
+        stage = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
+        early = transom.AfterWatermark(early=transom.AfterCount(1))
+        windowed = stage.key_by("key").window(WINDOWS["tumbling"]).trigger(early)
+        return windowed.with_pane().agg(F.count("*").alias("rows"))
+
+    outcome = run_stream(spark, query, SCHEMA, [[("a", at(0))], [("a", at(5))]])
+    assert [(row["rows"], row["pane"]["timing"]) for row in outcome.results] == [
+        (1, "early"),
+        (2, "early"),
+    ]

@@ -1,0 +1,210 @@
+"""Windows on the clocks and the calendar of a place, against plain arithmetic on its wall clock."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.clocked import START, Step, run_clocked
+
+ROME = "Europe/Rome"
+EPOCH = datetime(1970, 1, 1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+
+Span = tuple[datetime, datetime]
+Assign = Callable[[datetime], list[Span]]
+
+
+def hopping(size: timedelta, slide: timedelta, offset: timedelta = timedelta()) -> Assign:
+    """Starts at k * slide + offset since 1970."""
+
+    def assign(wall: datetime) -> list[Span]:
+        start = wall - (wall - EPOCH - offset) % slide
+        starts = [start - k * slide for k in range(size // slide + 1)]
+        return [(s, s + size) for s in starts if s <= wall < s + size]
+
+    return assign
+
+
+def cumulate(size: timedelta, step: timedelta) -> Assign:
+    """Windows that share a start and grow by step."""
+
+    def assign(wall: datetime) -> list[Span]:
+        start = wall - (wall - EPOCH) % size
+        ends = [start + k * step for k in range(1, size // step + 1)]
+        return [(start, end) for end in ends if wall < end]
+
+    return assign
+
+
+def months(every: int) -> Assign:
+    """Calendar months since January 1970."""
+
+    def first(month: int) -> datetime:
+        return datetime(month // 12, month % 12 + 1, 1)
+
+    def assign(wall: datetime) -> list[Span]:
+        month = 12 * wall.year + wall.month - 1
+        start = month - (month - 12 * 1970) % every
+        return [(first(start), first(start + every))]
+
+    return assign
+
+
+def weeks(first_day: int) -> Assign:
+    """Weeks from a day of which Monday is 0."""
+
+    def assign(wall: datetime) -> list[Span]:
+        midnight = datetime(wall.year, wall.month, wall.day)
+        start = midnight - DAY * ((wall.weekday() - first_day) % 7)
+        return [(start, start + 7 * DAY)]
+
+    return assign
+
+
+# None of their bounds falls into an hour that Rome's clocks skip or repeat.
+WINDOWS: dict[str, tuple[transom.Window, Assign]] = {
+    "tumbling": (
+        transom.Tumbling(size="4 hours", time_zone=ROME),
+        hopping(4 * HOUR, 4 * HOUR),
+    ),
+    "hopping": (
+        transom.Hopping(size="9 hours", slide="6 hours", offset="3 hours", time_zone=ROME),
+        hopping(9 * HOUR, 6 * HOUR, 3 * HOUR),
+    ),
+    "hopping, ends included": (
+        transom.Hopping(size="6 hours", slide="3 hours", time_zone=ROME, closed="right"),
+        hopping(6 * HOUR, 3 * HOUR),
+    ),
+    "cumulate": (
+        transom.Cumulate(size="1 day", step="6 hours", time_zone=ROME),
+        cumulate(DAY, 6 * HOUR),
+    ),
+    "days": (transom.Calendar(unit="day", time_zone=ROME), hopping(DAY, DAY)),
+    "weeks": (transom.Calendar(unit="week", time_zone=ROME, first_day="sunday"), weeks(6)),
+    "months": (transom.Calendar(unit="month", time_zone=ROME), months(1)),
+    "months, ends included": (
+        transom.Calendar(unit="month", time_zone=ROME, closed="right"),
+        months(1),
+    ),
+    "quarters": (transom.Calendar(unit="quarter", time_zone=ROME), months(3)),
+    "two years": (transom.Calendar(unit="year", every=2, time_zone=ROME), months(24)),
+}
+
+
+def times() -> list[datetime]:
+    """Every half hour, in UTC, around the year's end and both changes of the clocks."""
+    days = [datetime(2023, 12, 31), datetime(2024, 3, 30), datetime(2024, 10, 26)]
+    return [day + k * HOUR / 2 for day in days for k in range(3 * 48)]
+
+
+def on_the_wall(time: datetime) -> datetime:
+    return time.replace(tzinfo=UTC).astimezone(ZoneInfo(ROME)).replace(tzinfo=None)
+
+
+def in_utc(wall: datetime) -> datetime:
+    return wall.replace(tzinfo=ZoneInfo(ROME)).astimezone(UTC).replace(tzinfo=None)
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_follow_the_clocks_of_their_place(spark: SparkSession, name: str) -> None:
+    window, assign = WINDOWS[name]
+    tick = timedelta(microseconds=1 if getattr(window, "closed", "left") == "right" else 0)
+    expected: dict[Span, list[int]] = defaultdict(list)
+    for number, time in enumerate(times()):
+        for start, end in assign(on_the_wall(time - tick)):
+            expected[in_utc(start), in_utc(end)].append(number)
+    rows = spark.createDataFrame(
+        list(zip(times(), range(len(times())), strict=True)), "t timestamp, n int"
+    )
+    found = (
+        transom.stream(rows, time="t")
+        .window(window)
+        .agg(F.sort_array(F.collect_list("n")).alias("rows"))
+        .collect()
+    )
+    assert {
+        (row["window"]["start"], row["window"]["end"]): row["rows"] for row in found
+    } == expected
+    assert len(found) == len(expected)
+
+
+def utc(text: str) -> float:
+    """Seconds as steps have them, of a time on the day on which Rome's clocks go back."""
+    return (datetime.fromisoformat(f"2024-10-27T{text}") - START).total_seconds()
+
+
+HALF_HOURS = transom.Tumbling(size="30 minutes", time_zone=ROME)
+# Days that begin at 02:30, which Rome's clocks show twice on this day.
+DAYS = transom.Calendar(unit="day", time_zone=ROME, offset="2 hours 30 minutes")
+
+
+def results_around_the_change(
+    spark: SparkSession, window: transom.Window, steps: list[Step]
+) -> tuple[list[tuple[datetime, datetime, list[int]]], list[Row]]:
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        values = F.sort_array(F.collect_list("value")).alias("values")
+        return stream.window(window).with_late_rows().agg(values)
+
+    outcome = run_clocked(spark, pipeline, steps)
+    return (
+        [(row["window"]["start"], row["window"]["end"], row["values"]) for row in outcome.results],
+        outcome.late,
+    )
+
+
+def test_a_window_ends_at_the_second_pass_of_its_end(spark: SparkSession) -> None:
+    # At 01:00 UTC clocks go back from 03:00 to 02:00: they show 02:30 at 00:30 and at 01:30 UTC.
+    steps: list[Step] = [
+        [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
+        # Behind the first 02:30, in front of the second.
+        utc("01:29"),
+        [("a", utc("01:10"), 3)],
+        utc("01:30"),
+        [("a", utc("01:20"), 4), ("a", utc("01:40"), 5)],
+        utc("02:00"),
+    ]
+    found, late = results_around_the_change(spark, HALF_HOURS, steps)
+    day = datetime(2024, 10, 27)
+    assert found == [
+        (day, day + 3 * HOUR / 2, [1, 3]),
+        (day + HOUR / 2, day + 2 * HOUR, [2, 5]),
+    ]
+    assert [row["row"]["value"] for row in late] == [4]
+
+
+def test_a_window_ends_at_the_first_pass_of_the_time_that_clocks_go_back_to(
+    spark: SparkSession,
+) -> None:
+    # Clocks show 02:00 at 00:00 and at 01:00 UTC, and 01:59 never again.
+    steps: list[Step] = [
+        [("a", utc("00:00") - 600, 1)],
+        utc("00:00"),
+        [("a", utc("00:00") - 300, 2)],
+    ]
+    found, late = results_around_the_change(spark, HALF_HOURS, steps)
+    day = datetime(2024, 10, 27)
+    assert found == [(day - HOUR / 2, day, [1])]
+    assert [row["row"]["value"] for row in late] == [2]
+
+
+def test_a_day_ends_at_the_second_pass_of_its_end_too(spark: SparkSession) -> None:
+    steps: list[Step] = [
+        # On the clock 02:10 and 02:40, then 02:10 and 02:40 again.
+        [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
+        [("a", utc("01:10"), 3), ("a", utc("01:40"), 4)],
+        utc("01:30"),
+    ]
+    found, late = results_around_the_change(spark, DAYS, steps)
+    day = datetime(2024, 10, 27)
+    # The day before began at 02:30 in summer time, and lasts 25 hours.
+    assert found == [(day - 47 * HOUR / 2, day + 3 * HOUR / 2, [1, 3])]
+    assert late == []

@@ -1,0 +1,69 @@
+"""The pages of the documentation, as far as they can be checked without a session."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.pictures import draw
+from transom._errors import _TEXTS
+
+ROOT = Path(__file__).parents[3]
+CONDITIONS = ROOT / "jvm/spark/src/main/resources/transom/error-conditions.json"
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+PICTURES = sorted(path.name for path in (DOCS / "pictures").glob("*.svg"))
+
+
+def words(picture: Path) -> list[str]:
+    return re.findall(r"<text[^>]*>(.*?)</text>", picture.read_text(encoding="utf-8"))
+
+
+def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path) -> None:
+    draw.main(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == PICTURES
+    for name in PICTURES:
+        assert words(tmp_path / name) == words(DOCS / "pictures" / name)
+
+
+def test_every_picture_is_shown() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in PICTURES if f"pictures/{name})" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_page_points_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\((?!https:|#)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_errors_are_quoted_as_they_are() -> None:
+    texts = {f"TRANSOM_{name}": re.sub(r"\{(\w+)\}", r"<\1>", t) for name, t in _TEXTS.items()}
+    for name, condition in json.loads(CONDITIONS.read_text(encoding="utf-8")).items():
+        # Some are found by both sides, each in words of its own; pages quote Python's.
+        texts.setdefault(name, "".join(condition["message"]))
+    page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"^\[(TRANSOM_\w+)\] (.*)$", page, re.MULTILINE)
+    assert len(quoted) > 10
+    assert [(name, text) for name, text in quoted if texts[name] != text] == []
+
+
+def test_rules_that_comments_name_are_there() -> None:
+    rules, section = set(), ""
+    for line in (DOCS / "flink.md").read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## (\d+)\.", line):
+            section = heading[1]
+            rules.add(section)
+        elif rule := re.match(r"(\d+)\. ", line):
+            rules.add(f"{section}.{rule[1]}")
+    sources = [*ROOT.glob("jvm/*/src/**/*.scala"), *ROOT.glob("tests/end_to_end/**/*.py")]
+    texts = [re.sub(r"\s*\n\s*\*?\s*", " ", s.read_text(encoding="utf-8")) for s in sources]
+    named = [number for text in texts for number in _numbers(text)]
+    assert len(named) > 20
+    assert [number for number in named if number not in rules] == []
+
+
+def _numbers(text: str) -> list[str]:
+    named = re.findall(r"flink\.md (\d+(?:\.\d+)?(?:(?:, | and | to )\d+(?:\.\d+)?)*)", text)
+    return [number for one in named for number in re.split(r", | and | to ", one)]

@@ -1,0 +1,1 @@
+"""Tests of what the end-to-end tests stand on."""
