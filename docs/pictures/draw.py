@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from tests.end_to_end import model
+from tests.end_to_end.support import model
 
 HERE = Path(__file__).parent
 BLUE, GREY, RED, SAND = "#4269d0", "#9aa5b1", "#d7263d", "#f6efe0"
