@@ -133,7 +133,7 @@ def partly_late() -> Figure:
 
 
 def panes() -> Figure:
-    """How overlapping windows share panes."""
+    """How overlapping windows share slices."""
     size, slide = 30, 20
     width = gcd(size, slide)
     spans = sorted({w for time in range(20, 50) for w in model.hopping(size, slide)(time)})
@@ -142,20 +142,20 @@ def panes() -> Figure:
     plot = figure.subplots()
     for number, start in enumerate(bounds):
         _bar(plot, 0, (start, start + width), GREY)
-        plot.text(start + width / 2, 0, f"pane {number}", ha="center", va="center", fontsize=8)
+        plot.text(start + width / 2, 0, f"slice {number}", ha="center", va="center", fontsize=8)
     for lane, (start, end) in enumerate(spans):
-        held = [str(number) for number, pane in enumerate(bounds) if start <= pane < end]
+        held = [str(number) for number, cut in enumerate(bounds) if start <= cut < end]
         _bar(plot, lane + 1.2, (start, end), BLUE)
-        said = f"window of panes {', '.join(held)}"
+        said = f"window of slices {', '.join(held)}"
         plot.text((start + end) / 2, lane + 1.2, said, ha="center", va="center", fontsize=8)
-    plot.set_xlabel(f"minutes; windows of {size} minutes, one every {slide}: panes of {width}")
+    plot.set_xlabel(f"minutes; windows of {size} minutes, one every {slide}: slices of {width}")
     plot.set_xlim(bounds.start - 1, bounds.stop + 1)
     _bare(plot)
     return figure
 
 
 def sessions() -> Figure:
-    """Sessions of one key, and the panes in which their rows lie."""
+    """Sessions of one key, and the slices in which their rows lie."""
     gap = 6
     last = max(TIMES) // gap
     figure = Figure(figsize=(8.5, 2.4), layout="constrained")
@@ -165,9 +165,9 @@ def sessions() -> Figure:
     for start, end in as_sessions(gap):
         _bar(plot, 1.2, (start, end), BLUE)
     plot.scatter(TIMES, [0] * len(TIMES), color="black", s=22, zorder=3)
-    plot.text(-1, 0, "panes", ha="right", va="center")
+    plot.text(-1, 0, "slices", ha="right", va="center")
     plot.text(-1, 1.2, "sessions", ha="right", va="center")
-    plot.set_xlabel(f"minutes; a gap of {gap}, and panes as wide; dots are rows")
+    plot.set_xlabel(f"minutes; a gap of {gap}, and slices as wide; dots are rows")
     plot.set_xticks(range(0, 46, gap))
     plot.set_xlim(-6, 46)
     _bare(plot)
