@@ -1,4 +1,4 @@
-"""Where windows begin: the rows of a DataFrame, their time and their keys."""
+"""The entry point: `stream` and the builder that it returns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,34 +33,40 @@ from transom.windowed import Windowed
 
 
 def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col] = ()) -> "Stream":
-    """Begin a query over windows of a DataFrame, streaming or static.
+    """Start a windowed query over a DataFrame, streaming or static.
 
     Parameters
     ----------
     df : DataFrame
-        The rows.
+        The input rows.
     time : str, Column, EventTime or ProcessingTime, optional
-        When a row happened; a name means ``EventTime(name)``. The ``window`` of an earlier stage
-        stands for its last instant. Only `Global` and `Count` windows can do without.
-    order : str, Column or a sequence of them
-        Columns that tell in which order the rows of a micro-batch arrived. Aggregates that depend
-        on the order of rows, such as `first`, `last` and `collect_list`, then take rows in this
-        order, and need the keyed layout. Without it they take rows as in Spark, in no fixed order,
-        unless another step needs the keyed layout.
+        The time of a row. A column or its name means ``EventTime(column)``. The column is a
+        timestamp, or the ``window`` column of an earlier window operator. The time of such a row is
+        the last instant of its window. Only `Count` and `Global` windows work without a time.
+    order : str, Column or a sequence of these
+        Columns that define the order in which the rows of a micro-batch arrived. Aggregates that
+        depend on the order of rows, such as `first`, `last` and `collect_list`, then read rows in
+        this order. Such aggregates need the keyed layout. Without ``order`` they read rows in no
+        fixed order, as in Spark. If another step needs the keyed layout, they read rows in the
+        order of the source.
 
     Returns
     -------
     Stream
-        An immutable builder, on which `Stream.key_by` and `Stream.window` go on.
+        An immutable builder. Call `Stream.key_by` and `Stream.window` on it.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_NOT_A_TIMESTAMP``; ``TRANSOM_RESERVED_NAME`` for a
-        column whose name begins with "__transom"; if ``df`` is streaming,
-        ``TRANSOM_NO_WATERMARK`` for a time without one, ``TRANSOM_OTHER_WATERMARK`` if another
-        column has it, and ``TRANSOM_TWO_WATERMARKS`` for a ``delay`` on top of one; if it is
-        static, ``TRANSOM_CLOCK_IN_BATCH`` for `ProcessingTime`.
+        ``TRANSOM_UNKNOWN_COLUMN`` if ``df`` has no such column. ``TRANSOM_NOT_A_TIMESTAMP`` if
+        ``time`` has another type. ``TRANSOM_RESERVED_NAME`` if a column name begins with
+        "__transom".
+
+        For a streaming ``df``: ``TRANSOM_NO_WATERMARK`` if ``time`` has no watermark,
+        ``TRANSOM_OTHER_WATERMARK`` if another column has one, ``TRANSOM_TWO_WATERMARKS`` if a
+        ``delay`` would add a second one.
+
+        For a static ``df``: ``TRANSOM_CLOCK_IN_BATCH`` if ``time`` is `ProcessingTime`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -80,7 +86,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     if not isinstance(df, DataFrame):
         raise type_error("df", df, "a DataFrame")
     for name in df.columns:
-        # Spark does not tell such names apart by their case.
+        # Spark ignores the case of column names.
         if name.lower().startswith(HIDDEN_PREFIX):
             raise value_error("RESERVED_NAME", argument="df", column=repr(name))
     if not isinstance(order, str | Column | Sequence):
@@ -97,7 +103,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         return Stream(df, time, ordered)
     clock = time if isinstance(time, EventTime) else EventTime(time)
     (field,) = fields_of(df, "time", [clock.time])
-    # Spark has no watermarks on timestamps without a time zone.
+    # Spark allows no watermark on a timestamp without time zone.
     cannot_carry_one = df.isStreaming and field.dataType == TimestampNTZType()
     if cannot_carry_one or not is_time(field.dataType):
         raise value_error(
@@ -113,7 +119,10 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stream:
-    """Rows with a time, as `stream` makes them; it never changes, so one may serve many windows."""
+    """Rows with a time and keys, as `stream` returns them.
+
+    The builder is immutable, so several windowed queries can start from the same `Stream`.
+    """
 
     _df: DataFrame
     _time: Clock | None
@@ -121,12 +130,20 @@ class Stream:
     _keys: tuple[Col, ...] | None = None
 
     def key_by(self, *keys: Col) -> "Stream":
-        """Give each combination of the columns' values windows of its own.
+        """Window each combination of key values separately.
+
+        Without this step, and with no columns, all rows have the same key. Null is a key like any
+        other.
 
         Parameters
         ----------
         *keys : str or Column
-            None of them means one key for all rows. Null is a key like others.
+            The key columns. They become the first columns of the result.
+
+        Returns
+        -------
+        Stream
+            A new builder with these keys.
 
         Raises
         ------
@@ -143,20 +160,26 @@ class Stream:
         return replace(self, _keys=keys)
 
     def window(self, window: Window) -> Windowed:
-        """Put the rows into windows.
+        """Assign the rows of each key to windows.
 
         Parameters
         ----------
         window : Tumbling, Hopping, Cumulate, Calendar, Session, Count, Custom or Global
-            Which rows belong together.
+            The rule that assigns rows to windows.
+
+        Returns
+        -------
+        Windowed
+            A builder that sets triggers and other options, and computes results.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_NO_CLOCK`` if the stream has no time, but for `Count` and `Global`;
-            ``TRANSOM_UNKNOWN_COLUMN`` for those that the window names.
+            ``TRANSOM_NO_CLOCK`` if the stream has no time and the window is neither `Count` nor
+            `Global`. ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column that the window
+            names.
         PySparkTypeError
-            ``TRANSOM_BAD_TYPE``, for columns of another type than the window needs too.
+            ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
         """
         if not isinstance(window, Window):
             raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
@@ -167,19 +190,25 @@ class Stream:
         return Windowed(self._df, spec)
 
     def window_all(self, window: Window) -> Windowed:
-        """Put all rows into the same windows, whatever their keys would be.
+        """Assign the rows of all keys to the same windows.
 
-        It is `window` without keys, said aloud. Partial aggregates are still made in parallel.
+        This method equals `window` on a stream without keys, and makes that choice explicit. Spark
+        still computes partial aggregates in parallel.
 
         Parameters
         ----------
         window : Window
-            Which rows belong together.
+            The rule that assigns rows to windows.
+
+        Returns
+        -------
+        Windowed
+            A builder that sets triggers and other options, and computes results.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_KEYED`` after `key_by`, and as `window`.
+            ``TRANSOM_KEYED`` if `key_by` has set keys, and the conditions of `window`.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         """
@@ -190,7 +219,7 @@ class Stream:
 
 
 def _check_columns(df: DataFrame, window: Window) -> None:
-    """The columns that a window names, which must be there and of its type."""
+    """Check the columns that a window names: they must exist and have the right type."""
     if isinstance(window, Session) and isinstance(window.gap, Column):
         (gap,) = fields_of(df, "gap", [window.gap])
         if not isinstance(gap.dataType, DayTimeIntervalType):
@@ -199,7 +228,7 @@ def _check_columns(df: DataFrame, window: Window) -> None:
     if isinstance(window, Custom):
         (windows,) = fields_of(df, "windows", [window.windows])
         kind = windows.dataType
-        # A timestamp alone would do for the time of a row.
+        # is_time() also accepts a timestamp, so the element must be checked to be a struct.
         if not (
             isinstance(kind, ArrayType)
             and isinstance(kind.elementType, StructType)
@@ -225,7 +254,7 @@ def _with_watermark(
         raise value_error("NO_WATERMARK", argument="time", column=shown)
     name = text_of(clock.time)
     if name not in df.columns:
-        # withWatermark takes only columns of the DataFrame itself.
+        # withWatermark accepts only names of columns, no expressions.
         df, name = df.withColumn(HIDDEN_TIME, column(clock.time)), HIDDEN_TIME
     quoted = "`" + name.replace("`", "``") + "`"
     delay = f"{micros(clock.delay)} microseconds"
