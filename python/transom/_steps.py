@@ -1,4 +1,4 @@
-"""What is said about windows before anything is computed: each step once, in any order."""
+"""The optional steps between `Stream.window` and a result: trigger, lateness and the like."""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,27 +19,36 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Steps:
-    """The steps of `Windowed`."""
+    """Base class of `Windowed` with its optional steps."""
 
     _df: DataFrame
     _spec: WindowSpec
     _steps: frozenset[str] = frozenset()
 
     def trigger(self, trigger: Trigger) -> Self:
-        """Say when windows fire, which they do by themselves at their end.
+        """Set when a window fires.
+
+        Without this step a window fires at its end, and again for each late row within its allowed
+        lateness.
 
         Parameters
         ----------
         trigger : Trigger
-            `Global` windows have no end, and need one. `Count` windows have theirs.
+            The trigger. `Global` windows have no end and need one. `Count` windows fire when they
+            are full and accept no trigger.
+
+        Returns
+        -------
+        Windowed
+            A new builder with this trigger.
 
         Raises
         ------
         PySparkValueError
             ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
-            merge, ``TRANSOM_NO_CLOCK`` for `AfterWatermark` and `Every` by the watermark without
-            event time, ``TRANSOM_CONFLICT`` for `Count` windows, `EveryBatch` with `evictor` and
-            `Purging` with `retract`, ``TRANSOM_SET_TWICE``.
+            merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark` and `Every` by the watermark without
+            event time. ``TRANSOM_CONFLICT`` for `Count` windows, for `EveryBatch` with `evictor`,
+            and for `Purging` with `retract`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         """
@@ -47,17 +56,25 @@ class Steps:
         return self._with("trigger", trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> Self:
-        """Say which rows of a window stay when it fires, which all do by themselves.
+        """Set which rows a window keeps when it fires.
+
+        Without this step a window keeps all rows.
 
         Parameters
         ----------
         evictor : Evictor
-            Its windows keep their rows, not their aggregates alone.
+            The evictor. Windows with an evictor store their rows in the state, not only partial
+            aggregates.
+
+        Returns
+        -------
+        Windowed
+            A new builder with this evictor.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract` and ``Count(partial=True)``,
+            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract` and ``Count(partial=True)``.
             ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
@@ -67,18 +84,27 @@ class Steps:
         return self._with("evictor", evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration) -> Self:
-        """Say how long a late row fires its window again; 0 if it is not said.
+        """Keep a window after its end, so that late rows fire it again.
+
+        Without this step the lateness is 0: a window is dropped when it fires at its end.
 
         Parameters
         ----------
         lateness : str or timedelta
-            Event time after the end of a window, until which the window is kept.
+            How long a window is kept after its end, in event time.
+
+        Returns
+        -------
+        Windowed
+            A new builder with this lateness.
 
         Raises
         ------
         PySparkValueError
             ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
             ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
         """
         length = not_negative("lateness", lateness)
         if not isinstance(self._spec.time, EventTime):
@@ -86,26 +112,43 @@ class Steps:
         return self._with("allowed_lateness", allowed_lateness=length)
 
     def retract(self) -> Self:
-        """Take back results that have changed.
+        """Add a ``change`` column, and retract each result that a later firing replaces.
 
-        Results have the column ``change``: "+I" with a window's first result; later ones come in
-        two rows, "-U" with the values before and "+U" with those now. Results that have not changed
-        are not sent again.
+        The first result of a window has the change "+I". A later result comes as two rows: "-U"
+        with the previous values, then "+U" with the new values. A firing that repeats the previous
+        result emits nothing. When sessions merge, each result of the merged sessions is retracted
+        with a row of its own.
+
+        Returns
+        -------
+        Windowed
+            A new builder that retracts.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``,
+            ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``.
             ``TRANSOM_SET_TWICE``.
         """
         return self._with("retract", retract=True)
 
     def with_pane(self) -> Self:
-        """Say of each result which of its window's it is, and what made it.
+        """Add a ``pane`` column: the index of this firing within its window, and what caused it.
 
-        Results have the column ``pane``, a struct: ``index`` from 0, ``timing`` ("early",
-        "on_time", "late"), ``is_last``, ``number`` (of count windows) and ``cause`` ("watermark",
-        "clock", "rows", "batch", "idle", "drain").
+        The column is a struct with these fields:
+
+        - ``index``: the number of earlier firings of the window. It is 0 for `Count` windows.
+        - ``timing``: "early", "on_time" or "late", relative to the end of the window.
+        - ``is_last``: whether the window is dropped with this firing.
+        - ``number``: the number of the window within its key, counted from 0. Only `Count` windows
+          have one, and not those with ``partial=True`` and a ``slide`` other than ``size``. It is
+          null otherwise.
+        - ``cause``: "watermark", "clock", "rows", "batch" or "drain".
+
+        Returns
+        -------
+        Windowed
+            A new builder whose results have this column.
 
         Raises
         ------
@@ -115,41 +158,62 @@ class Steps:
         return self._with("with_pane", pane=True)
 
     def with_late_rows(self, *, partly: bool = False) -> Self:
-        """Hand on the rows that found their windows closed, instead of only counting them.
+        """Emit late rows as a side output. Without this step late rows are only counted.
 
-        The result then has tagged rows, for `route` and `untag`: ``results`` as without this step,
-        and ``late`` with ``row`` (the input), ``reason`` ("late", "late_session"),
-        ``missed_windows``, ``time``, ``watermark``, ``operator``, ``query`` and ``at``.
+        A row is late if all of its windows are closed. The result becomes tagged rows, which
+        `route` and `untag` split. The tag ``results`` has the columns of a result without this
+        step. The tag ``late`` has these columns:
+
+        - ``row``: the input row.
+        - ``reason``: "late", or "late_session" for `Session` windows.
+        - ``missed_windows``: the closed windows of the row.
+        - ``time``: the time of the row.
+        - ``watermark``: the late watermark, by which the row was late.
+        - ``operator``, ``query``: the name of the window operator and the id of the query.
+        - ``at``: the wall clock of the micro-batch.
 
         Parameters
         ----------
         partly : bool
-            Whether rows that missed some of their windows come too, as "late_partly". They are in
-            their other windows all the same.
+            Whether to emit rows that missed only some of their windows, with the reason
+            "late_partly". Such rows also count in their open windows.
+
+        Returns
+        -------
+        Windowed
+            A new builder whose results are tagged.
 
         Raises
         ------
         PySparkValueError
             ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
         """
         _checks.flag("partly", partly)
         return self._with("with_late_rows", late_rows="partly" if partly else "late")
 
     def with_dead_letters(self) -> Self:
-        """Hand on the rows that no window can take, instead of only counting them.
+        """Emit rows that cannot be assigned to a window as a side output.
 
-        No such row ends a query. The result then has tagged rows, as by `with_late_rows`:
-        ``dead_letters`` has the same columns as ``late``, with the ``reason``
+        Without this step such rows are only counted. They never end a query. The result becomes
+        tagged rows, as after `with_late_rows`. The tag ``dead_letters`` has the columns of
+        ``late``, and one of these reasons:
 
-        - "no_time": the time is null,
-        - "time_out_of_range": the time is outside of the years 1 to 9999,
-        - "bad_gap": the row's own gap is null, not positive, or longer than 10,000,000 days,
-        - "bad_windows": the row's own windows are null, or one does not start before it ends,
-          or reaches out of the years 1 to 9999,
-        - "too_many_windows": they are more than 10,000,000.
+        - "no_time": the time is null.
+        - "time_out_of_range": the time is outside of the years 1 to 9999.
+        - "bad_gap": the gap of the row is null, not positive, or longer than 10,000,000 days.
+        - "bad_windows": the windows of the row are null, or one of them does not start before it
+          ends, or reaches out of the years 1 to 9999.
+        - "too_many_windows": the row has more than 10,000,000 windows.
 
-        ``time`` is null for the first two, ``missed_windows`` is empty, and ``watermark`` is null
-        as long as there is none.
+        ``time`` is null for the first two reasons. ``missed_windows`` is empty. ``watermark`` is
+        null before the first watermark.
+
+        Returns
+        -------
+        Windowed
+            A new builder whose results are tagged.
 
         Raises
         ------
@@ -159,12 +223,19 @@ class Steps:
         return self._with("with_dead_letters", dead_letters=True)
 
     def drain(self) -> Self:
-        """Fire the windows that are open when a run with ``trigger(availableNow=True)`` ends.
+        """Fire all open windows when a run with ``trigger(availableNow=True)`` ends.
 
-        The checkpoint then ends too. A later run that finds no further rows ends at once; one that
-        finds some is refused with ``TRANSOM_DRAINED``. Runs with other triggers, ``once=True``
-        included, are as without this step. Take this step from the first run on: it adds a source,
-        and Spark counts the sources of a checkpoint.
+        Such a run also ends the checkpoint. A later ``availableNow`` run without new rows ends at
+        once. A later run with new rows, or with another trigger, fails with ``TRANSOM_DRAINED``.
+        Before that, runs with other triggers, ``once=True`` included, ignore this step.
+
+        Call this step from the first run on. It adds a source to the query, and Spark requires the
+        same number of sources for each run of a checkpoint.
+
+        Returns
+        -------
+        Windowed
+            A new builder that drains.
 
         Raises
         ------
@@ -181,27 +252,38 @@ class Steps:
         layout: Layout = "auto",
         tick: Duration = "1 second",
     ) -> Self:
-        """Choose how the stage runs. Results stay the same.
+        """Tune execution.
 
-        Only the windows of a `Tumbling` with a ``stagger`` follow from the key groups.
+        Two options can change results. ``key_groups`` moves the windows of a `Tumbling` with a
+        ``stagger``. ``tick`` sets how often the wall clock can fire windows of keys without new
+        rows.
 
         Parameters
         ----------
         name : str, optional
-            Name of the stage in metrics and in the checkpoint.
+            Name of the window operator in metrics and in the checkpoint.
         key_groups : int
-            Number of groups that the keys are spread over: the most tasks that can share the work.
+            Number of hash ranges that the keys are split into. At most this many tasks share the
+            work.
         layout : {"auto", "slices", "keyed"}
-            How state is laid out: as a log of partial aggregates, or an entry for each key.
+            State layout: "slices" is the slice log, "keyed" stores one entry for each key. "auto"
+            uses the slice log wherever it can run the windows.
         tick : str or timedelta
-            The period of the ticks that tell keys without rows the wall clock. Only processing
-            time and triggers by the wall clock need ticks.
+            Period of the ticks that advance the wall clock of keys without new rows. Only
+            `ProcessingTime` and triggers by the wall clock use ticks.
+
+        Returns
+        -------
+        Windowed
+            A new builder with these options.
 
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``,
+            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_DURATION``,
             ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
         """
         if name is not None:
             _checks.text("name", name)

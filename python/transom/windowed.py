@@ -1,4 +1,4 @@
-"""Windows of a stream, and what is computed over them."""
+"""Windowed rows, and the methods that compute a result for each window."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
 
 Rows: TypeAlias = Union["pa.Table", "pd.DataFrame"]
 
-# Columns that a result has, or will have in a later version, beside its keys and values.
+# Names of result columns other than keys and values, some of them for later versions.
 _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Windowed(Steps):
-    """Rows in windows, as `Stream.window` makes them.
+    """Rows assigned to windows, as `Stream.window` returns them.
 
-    Each step gives another builder and can be taken once; `agg` and `apply` give a DataFrame.
+    Each step returns a new builder and can be called once, in any order. `agg` and `apply` return a
+    DataFrame.
     """
 
     def agg(self, *aggregates: Column) -> DataFrame:
@@ -38,15 +39,17 @@ class Windowed(Steps):
         Parameters
         ----------
         *aggregates : Column
-            Aggregates of Spark, with ``FILTER`` and ``DISTINCT`` too.
+            Spark aggregates. ``FILTER`` and ``DISTINCT`` are allowed.
 
         Returns
         -------
         DataFrame
-            The keys, ``window`` as ``struct<start, end>``, ``pane`` and ``change`` if they were
-            asked for, and the aggregates; tagged rows after `with_late_rows` and
-            `with_dead_letters`. A streaming one is written in append or update mode, which
-            write the same rows, and can be windowed again.
+            One row for each firing of a window. The columns are the keys, ``window`` as
+            ``struct<start, end>``, ``pane`` after `with_pane`, ``change`` after `retract`, and the
+            aggregates. After `with_late_rows` or `with_dead_letters` the rows are tagged.
+
+            A streaming result can be written in append or update mode. Both modes write the same
+            rows. Another window operator can read the result.
 
         Raises
         ------
@@ -57,14 +60,19 @@ class Windowed(Steps):
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError
             ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
-            ``TRANSOM_JAR_VERSION``.
+            ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
-            ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``; for expressions of
-            triggers and evictors ``TRANSOM_NOT_A_CONDITION``, ``TRANSOM_NOT_A_NUMBER``,
-            ``TRANSOM_UNKNOWN_COLUMN``, ``TRANSOM_EXPRESSION_UNSUPPORTED``;
-            ``TRANSOM_LAYOUT_UNSUPPORTED`` where ``layout="slices"`` cannot run the spec; when the
-            query starts, ``TRANSOM_SPEC_CHANGED``, and after `drain` ``TRANSOM_DRAINED`` and
-            ``TRANSOM_CANNOT_DRAIN``.
+            For aggregates: ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``.
+
+            For expressions in triggers and evictors: ``TRANSOM_NOT_A_CONDITION``,
+            ``TRANSOM_NOT_A_NUMBER``, ``TRANSOM_UNKNOWN_COLUMN``,
+            ``TRANSOM_EXPRESSION_UNSUPPORTED``.
+
+            ``TRANSOM_LAYOUT_UNSUPPORTED`` if ``layout="slices"`` cannot run these windows.
+
+            When the query starts: ``TRANSOM_SPEC_CHANGED``, ``TRANSOM_STATE_STORE``, and
+            ``TRANSOM_CANNOT_DRAIN`` and ``TRANSOM_DRAINED`` after `drain`. ``TRANSOM_BAD_NAME`` if
+            two window operators of a query have the same name.
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")
@@ -84,55 +92,61 @@ class Windowed(Steps):
         key_state: str | StructType | None = None,
         outputs: Mapping[str, str | StructType] | None = None,
     ) -> DataFrame:
-        """Call a function of yours for each window, with all of its rows.
+        """Call a Python function with all rows of each window.
 
-        It is called in Spark's Python workers, where this package must be installed too. A worker
-        is handed the rows of many windows at a time. State holds the rows of a window until it is
-        over; with ``agg`` it holds aggregates alone.
+        Spark's Python workers call the function, so each worker needs this package. Rows of many
+        windows travel to a worker together. The state stores the rows of a window until the window
+        is over. With ``agg`` the state stores only partial aggregates.
 
         Parameters
         ----------
         fn : callable
-            ``fn(rows)`` or ``fn(rows, context)``: gets the rows in the order of their arrival, and
-            a `Context` if it cannot be called without; returns any number of rows. Instants in a
-            result need a time zone.
+            ``fn(rows)`` or ``fn(rows, context)``. ``rows`` are in the order of arrival. ``context``
+            is a `Context`, which a function with two required arguments receives. The function
+            returns any number of rows. Timestamps that it returns need a time zone where the schema
+            has one.
         schema : str or StructType
-            What ``fn`` returns: these columns, in any order. Numbers become those of the schema as
-            long as that changes none.
+            The columns that ``fn`` returns, in any order. Numbers are cast to the type in the
+            schema. A cast that would change a value is an error.
         form : {"arrow", "pandas"}
-            What rows are: a ``pyarrow.Table`` or a ``pandas.DataFrame``, both ways.
+            The type of the rows that ``fn`` receives and returns: ``pyarrow.Table`` or
+            ``pandas.DataFrame``.
         agg : sequence of Column
-            Aggregates, of which ``fn`` gets one row in place of the window's rows.
+            Aggregates over the window. If given, ``fn`` receives a single row with their values in
+            place of the rows of the window.
         window_state : str or StructType, optional
-            What ``context.window_state`` keeps for each window and key, until the window's end and
-            lateness are over.
+            Schema of ``context.window_state``, which is kept for each key and window until the
+            window and its lateness are over.
         key_state : str or StructType, optional
-            What ``context.key_state`` keeps for each key, for good.
+            Schema of ``context.key_state``, which is kept for each key without limit.
         outputs : mapping of str to str or StructType, optional
-            Further results, by name: `Context.output` takes their rows.
+            Names and schemas of further results. `Context.output` emits their rows.
 
         Returns
         -------
         DataFrame
-            The keys, ``window``, ``pane`` if it was asked for, and the columns of ``schema``;
-            tagged rows after `with_late_rows` and `with_dead_letters`, and with ``outputs``: a tag
-            for each, with the keys, ``window`` and the columns of its schema.
+            The keys, ``window``, ``pane`` after `with_pane`, and the columns of ``schema``. The
+            rows are tagged after `with_late_rows` or `with_dead_letters`, and with ``outputs``.
+            Each output has its own tag, with the keys, ``window`` and the columns of its schema.
 
         Raises
         ------
         PySparkValueError
             ``TRANSOM_BAD_FUNCTION``, ``TRANSOM_BAD_SCHEMA``, ``TRANSOM_RESERVED_NAME``,
-            ``TRANSOM_CONFLICT`` with `retract`, ``TRANSOM_STATE_WITH_MERGING`` for ``window_state``
-            of windows that merge, ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_BAD_CHOICE``,
-            ``TRANSOM_UNKNOWN_COLUMN``.
+            ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_COLUMN``.
+            ``TRANSOM_CONFLICT`` after `retract`. ``TRANSOM_STATE_WITH_MERGING`` if ``window_state``
+            is set for windows that merge.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError
-            As `agg`. While the query runs, ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, with its
-            error as the cause, and ``TRANSOM_FUNCTION_SCHEMA`` if it returns something else than
-            ``schema`` says; both end the query.
+            The conditions of `agg`.
+
+            In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, and
+            ``TRANSOM_FUNCTION_SCHEMA`` if ``fn`` returns other columns or types than ``schema``.
+            Both end the query. Spark's exception on the driver contains their text and the
+            traceback of ``fn``.
         IllegalArgumentException
-            As `agg`.
+            The conditions of `agg`.
 
         Examples
         --------
@@ -180,7 +194,7 @@ def _check_names(result: DataFrame, spec: WindowSpec) -> None:
     schema = result.schema["results"].dataType if spec.asides else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
-    # Between the keys and the aggregates stand columns of ours.
+    # The columns window, pane and change are between the keys and the aggregates.
     ours = 1 + spec.pane + spec.retract
     _check_keys(schema.names[:keys], spec)
     for name in schema.names[keys + ours :]:
@@ -196,7 +210,7 @@ def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
 
 
 def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> DataFrame:
-    """Rows beside results as they came in, without the time that `stream` has computed."""
+    """Remove the time column that `stream` has computed from the rows of side outputs."""
     if HIDDEN_TIME not in df.columns:
         return result
     shown = {
