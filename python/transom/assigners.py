@@ -1,6 +1,7 @@
-"""Windows: frozen values that say which rows belong together.
+"""Windows: frozen values that assign rows to sessions, counts of rows, or windows of their own.
 
-They need no session, and are equal by meaning. Those on a fixed grid are in `transom.grids`.
+A window value needs no Spark session. Two values are equal if they mean the same: 60 seconds equal
+1 minute. `transom.grids` has the windows on a fixed grid.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ _MOST_WINDOWS = 10_000_000
 
 
 class Window(Value):
-    """Any of the windows below; it has no use of its own."""
+    """Base class of all windows."""
 
     __slots__ = ()
 
@@ -31,24 +32,27 @@ class Window(Value):
 class Session(Window):
     """Windows that stay open while rows of a key keep arriving.
 
-    Two rows share a window when at most ``gap`` apart; a row between two windows joins them into
-    one. A window ends one gap after its last row.
+    Two rows share a window if at most ``gap`` lies between them. A row between two windows merges
+    them into one. A window ends one gap after its last row.
 
     Parameters
     ----------
     gap : str, timedelta or Column
-        Quiet time that ends a window. A Column of type ``INTERVAL DAY TO SECOND``, as
-        ``F.make_dt_interval`` makes it, has a gap for each row, which reaches forward only: a
-        shorter one never pulls the end of a window back.
+        The quiet time that ends a window. A Column of type ``INTERVAL DAY TO SECOND``, as
+        ``F.make_dt_interval`` returns it, sets a gap for each row. Such a gap only reaches forward:
+        a shorter gap never moves the end of a window back.
     inclusive : bool
-        Whether rows exactly one gap apart share a window.
+        Whether two rows exactly one gap apart share a window.
     closed : {"left", "right"}
-        With "right" the end belongs to the window: it fires when the watermark is past it.
+        The end that belongs to the window. With "right" a window fires when the watermark is past
+        its end.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -70,7 +74,9 @@ class Session(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Global(Window):
-    """One window for all time. Its ``window`` is null, and it needs a trigger.
+    """One window for all rows of a key.
+
+    The ``window`` of its results is null. A global window has no end, so it needs a trigger.
 
     Examples
     --------
@@ -82,28 +88,31 @@ class Global(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count(Window):
-    """Windows of so many rows of a key, in the order of their arrival.
+    """Windows of a fixed number of rows of a key, in the order of their arrival.
 
-    They fire when they are full, so they take no trigger. ``window`` is the first and last time of
-    their rows, null for a stream without time.
+    A window fires when it is full, and accepts no trigger. In its result, ``window`` has the first
+    and the last time of its rows. ``window`` is null for a stream without time, and for partial
+    windows with `ProcessingTime`.
 
     Parameters
     ----------
     size : int
-        How many rows are in a window.
+        Number of rows in a window.
     slide : int, optional
-        How many rows after the start of a window the next one starts. None if they lie side by
-        side. A slide above the size leaves gaps: their rows are in no window, and are counted in
-        ``transom_rows_in_gaps``.
+        Number of rows from the start of one window to the start of the next. None means ``size``. A
+        slide above the size leaves gaps. Rows in a gap belong to no window, and the metric
+        ``transom_rows_in_gaps`` counts them.
     partial : bool
-        Whether there is a result each ``slide`` rows, of the last ``size`` rows or as many as there
-        are, in place of full windows alone. No row is then in a gap.
+        Whether windows fire before they are full. If so, every ``slide`` rows emit a result of the
+        last ``size`` rows, or of all rows while there are fewer. No row is then in a gap.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``, and ``TRANSOM_TOO_MANY_WINDOWS`` for more
-        than 10,000,000 windows a row.
+        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``. ``TRANSOM_TOO_MANY_WINDOWS`` if a row
+        would be in more than 10,000,000 windows.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -126,20 +135,20 @@ class Count(Window):
 
     @property
     def step(self) -> int:
-        """From the first row of one window to that of the next."""
+        """Number of rows from the start of one window to the start of the next."""
         return self.size if self.slide is None else self.slide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Custom(Window):
-    """Windows of your own: each row lists those that it belongs to.
+    """Windows that each row lists in a column.
 
     Parameters
     ----------
     windows : str or Column
-        The row's windows: an array of structs of two timestamps, ``start`` and ``end``.
+        The windows of a row: an array of structs with two timestamps, ``start`` and ``end``.
     merging : bool
-        Whether windows of a key that overlap or touch become one.
+        Whether windows of a key that overlap or touch become one window.
 
     Raises
     ------
@@ -162,7 +171,10 @@ class Custom(Window):
 
 
 class Sliding:
-    """No window: the word means two things, and making one says which windows to use instead.
+    """A name for two kinds of windows. Its constructor raises an error that names both.
+
+    Spark and Flink call `Hopping` windows sliding. Azure and Kafka call windows up to each event
+    sliding.
 
     Raises
     ------
@@ -183,24 +195,27 @@ class Sliding:
 
 
 def is_merging(window: Window) -> bool:
-    """Whether windows of a key that meet become one."""
+    """Return whether windows of a key that overlap become one window."""
     return isinstance(window, Session) or (isinstance(window, Custom) and window.merging)
 
 
-# Lengths are kept as timedeltas however they were written, so that equal ones make equal windows.
 def keep_positive(value: Window, name: str) -> timedelta:
-    """The length in a field, which is checked."""
+    """Replace a length field by its checked timedelta, and return the timedelta.
+
+    Lengths are stored as timedeltas, so that equal lengths make equal windows however they are
+    written.
+    """
     length = positive(name, getattr(value, name))
     object.__setattr__(value, name, length)
     return length
 
 
 def check_closed(closed: object) -> None:
-    """Which end belongs to a window."""
+    """Raise ``TRANSOM_BAD_CHOICE`` if the value is neither "left" nor "right"."""
     _checks.choice("closed", closed, ("left", "right"))
 
 
 def check_windows_per_row(windows: int, argument: str, value: object) -> None:
-    """Not more windows than a row may be in."""
+    """Raise ``TRANSOM_TOO_MANY_WINDOWS`` if a row would be in more windows than a row may be in."""
     if windows > _MOST_WINDOWS:
         raise value_error("TOO_MANY_WINDOWS", argument=argument, value=value, windows=windows)

@@ -1,4 +1,4 @@
-"""Windows on a fixed grid, the same for every key."""
+"""Windows on a fixed grid, which is the same for every key."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,34 +20,42 @@ _MOST_UNITS = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tumbling(Window):
-    """Windows of one size, side by side: every row is in one.
+    """Windows of one size without gaps or overlap: each row is in exactly one window.
 
-    Windows start at ``k * size + offset`` since 1970 on the clocks of the time zone, so a window of
-    4 hours lasts 3 or 5 when they change. A start that clocks show twice is the first one, an end
-    the second one, unless clocks go back to just this end: then it is the first one too.
+    Windows start at ``k * size + offset`` since 1970 on the wall clock of the time zone. A window
+    of 4 hours therefore lasts 3 or 5 hours when the clock changes. When the clock goes back, some
+    times occur twice. A window starts at the first occurrence of its start, and ends at the second
+    occurrence of its end. If the clock goes back to exactly this end, the window ends at the first
+    occurrence.
 
     Parameters
     ----------
     size : str or timedelta
         Length of a window.
     offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``size``.
+        Moves all starts. It may be negative, and must be shorter than ``size``.
     closed : {"left", "right"}
-        Which end belongs to a window. With "right" windows are ``(start, end]``, and they fire when
+        The end that belongs to a window. With "right" windows are ``(start, end]``, and fire when
         the watermark is past their end.
     time_zone : str
-        Place on whose clocks windows start.
+        Time zone on whose wall clock windows start, such as "Europe/Rome".
     stagger : {"aligned", "random", "natural"}
-        How far windows are moved beyond their offset, so that not all fire at once: not at all; by
-        a length drawn for each key group; or by as much as the first row of the key group came
-        after the start of its window on the wall clock. A key group, of which ``options`` sets
-        the number, stands where Flink has a parallel task; it keeps its length for good.
+        How far windows are moved beyond their offset, so that not all of them fire at once.
+
+        "aligned" moves no window. "random" draws a length for each key group. "natural" uses how
+        long after the start of its window the first row of the key group arrived, on the wall
+        clock.
+
+        A key group keeps its length for good. `Windowed.options` sets the number of key groups.
+        Flink moves windows by parallel task instead, and draws again after a restart.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_OFFSET_TOO_LARGE``,
         ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_TIME_ZONE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -71,27 +79,31 @@ class Tumbling(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hopping(Window):
-    """Windows of one size that start one ``slide`` after another: a row is in all that hold it.
+    """Windows of one size that start every ``slide``: a row is in each window that holds its time.
 
-    A slide above the size leaves gaps, whose rows are in no window. It need not divide the size.
+    A slide below the size makes windows overlap. A slide above the size leaves gaps, and rows in a
+    gap belong to no window. The slide need not divide the size.
 
     Parameters
     ----------
     size : str or timedelta
         Length of a window.
     slide : str or timedelta
-        From the start of one window to the next.
+        Time from the start of one window to the start of the next.
     offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``slide``.
+        Moves all starts. It may be negative, and must be shorter than ``slide``.
     closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
+        The end that belongs to a window, as in `Tumbling`.
     time_zone : str
-        Place on whose clocks windows start.
+        Time zone on whose wall clock windows start.
 
     Raises
     ------
     PySparkValueError
-        As `Tumbling`, and ``TRANSOM_TOO_MANY_WINDOWS`` for more than 10,000,000 windows a row.
+        The conditions of `Tumbling`. ``TRANSOM_TOO_MANY_WINDOWS`` if a row would be in more than
+        10,000,000 windows.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -116,25 +128,27 @@ class Hopping(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cumulate(Window):
-    """Windows that share a start and grow step by step to their full size, over and over.
+    """Windows that share a start and grow step by step to their full size, then start again.
 
     Parameters
     ----------
     size : str or timedelta
-        Length of the largest window; a multiple of ``step``.
+        Length of the largest window. It is a multiple of ``step``.
     step : str or timedelta
-        From the end of one window to the next.
+        Time from the end of one window to the end of the next.
     offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than ``size``.
+        Moves all starts. It may be negative, and must be shorter than ``size``.
     closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
+        The end that belongs to a window, as in `Tumbling`.
     time_zone : str
-        Place on whose clocks windows start.
+        Time zone on whose wall clock windows start.
 
     Raises
     ------
     PySparkValueError
-        As `Tumbling`, and ``TRANSOM_NOT_A_MULTIPLE``.
+        The conditions of `Tumbling`, and ``TRANSOM_NOT_A_MULTIPLE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -161,27 +175,29 @@ class Cumulate(Window):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar(Window):
-    """Days, weeks, months, quarters or years of a place, however long they are there.
+    """Days, weeks, months, quarters or years of a time zone, whatever their length.
 
     Parameters
     ----------
     unit : {"day", "week", "month", "quarter", "year"}
-        What a window is.
+        The calendar unit.
     time_zone : str
-        Place on whose calendar windows start.
+        Time zone on whose calendar windows start.
     every : int
-        How many units a window lasts, counted from 1970.
+        Number of units in a window, counted from 1970. At most 100,000.
     first_day : str
-        Day on which weeks start, such as "sunday".
+        First day of a week, such as "sunday".
     offset : str or timedelta
-        Moves all starts; may be negative, but must be shorter than the shortest window.
+        Moves all starts. It may be negative, and must be shorter than the shortest window.
     closed : {"left", "right"}
-        Which end belongs to a window, as in `Tumbling`.
+        The end that belongs to a window, as in `Tumbling`.
 
     Raises
     ------
     PySparkValueError
-        As `Tumbling`.
+        The conditions of `Tumbling`.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
