@@ -1,6 +1,7 @@
-"""Triggers: frozen values that say when a window gives its result.
+"""Triggers: frozen values that set when a window fires.
 
-All but `Purging` keep what a window holds when it fires, so that its next result is of all rows.
+All triggers except `Purging` keep the contents of a window when it fires. The next firing therefore
+includes all rows so far.
 """
 
 from dataclasses import dataclass, field
@@ -16,26 +17,29 @@ Clock = Literal["event", "processing"]
 
 
 class Trigger(Value):
-    """Any of the triggers below; it has no use of its own."""
+    """Base class of all triggers."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AfterCount(Trigger):
-    """Each time so many rows have come into the window, counted anew after each firing.
+    """Fires each time a number of rows has arrived in the window.
 
-    Sessions that merge add up their counts.
+    The count starts again at 0 after each firing. Sessions that merge add their counts, so a merged
+    session may fire after more than ``rows`` rows.
 
     Parameters
     ----------
     rows : int
-        How many rows.
+        Number of rows from one firing to the next.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE`` for more than 2,147,483,647.
+        ``TRANSOM_NOT_POSITIVE``. ``TRANSOM_BAD_CHOICE`` for more than 2,147,483,647.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -52,10 +56,10 @@ class AfterCount(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class AfterClock(Trigger):
-    """When the wall clock passes the end of the window, as windows of `ProcessingTime` do.
+    """Fires when the wall clock passes the end of the window. The default with `ProcessingTime`.
 
-    A window in event time that the watermark closes before that gives no result, unless the input
-    has ended.
+    In event time, the watermark may drop a window before the wall clock passes its end. Such a
+    window emits no result, unless the input has ended.
 
     Examples
     --------
@@ -67,17 +71,18 @@ class AfterClock(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class AfterDelta(Trigger):
-    """When a row is more than a threshold away from the row of the last firing.
+    """Fires when a row is more than a threshold away from the row of the last firing.
 
-    At first that is the window's first row. Windows that merge cannot have it.
+    Before the first firing, rows are compared with the first row of the window. Windows that merge
+    do not accept this trigger.
 
     Parameters
     ----------
     delta : function
-        Makes a numeric Column of two rows, the older one and the new one, which it is given as
-        struct Columns. It is called once, and runs in the JVM.
+        The distance function. It takes the older and the new row as struct Columns, and returns a
+        numeric Column. Python calls it once, and the JVM evaluates the Column.
     threshold : float
-        The distance that a row must exceed, which null does not.
+        The distance that a row must exceed. A null distance does not exceed it.
 
     Raises
     ------
@@ -104,22 +109,27 @@ class AfterDelta(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class Every(Trigger):
-    """At regular times as long as rows come, and at the end of the window.
+    """Fires at regular times, and at the end of the window.
+
+    A window fires at each of these times once it has a row, also if no row has arrived since the
+    last firing.
 
     Parameters
     ----------
     interval : str or timedelta
-        From one time to the next.
+        Time from one firing to the next.
     clock : {"event", "processing"}
-        Whether the watermark or the wall clock tells the time.
+        Whether the watermark or the wall clock advances the time.
     aligned : bool
-        Whether the times are multiples of the interval since 1970; if not, the window's first row
-        starts them.
+        Whether the times are multiples of the interval since 1970. If not, the first interval
+        starts at the first row of the window.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -140,13 +150,14 @@ class Every(Trigger):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class When(Trigger):
-    """When a condition of your own holds for a new row and its window so far.
+    """Fires when a boolean expression is true for a new row and its window.
 
     Parameters
     ----------
     condition : str or Column
-        True or false, as which null counts; a text is SQL. In it, columns are those of the new
-        row, aggregates are over the window's rows, the new one among them. It runs in the JVM.
+        A boolean expression; null counts as false. A string is parsed as SQL. Columns are the
+        values of the new row. Aggregates cover the rows of the window, the new row included. The
+        JVM evaluates the expression.
 
     Raises
     ------
@@ -168,9 +179,9 @@ class When(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class EveryBatch(Trigger):
-    """At the end of each micro-batch that brought the window rows: Spark's update mode.
+    """Fires at the end of each micro-batch that brought the window rows, like Spark's update mode.
 
-    It cannot be inside another trigger.
+    This trigger cannot be inside another trigger.
 
     Examples
     --------
@@ -182,7 +193,7 @@ class EveryBatch(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class EndOfStream(Trigger):
-    """When the input ends: after a static DataFrame, or when a stream is drained.
+    """Fires when the input ends: after a static DataFrame, or when a stream is drained.
 
     Examples
     --------
@@ -194,7 +205,7 @@ class EndOfStream(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class Never(Trigger):
-    """Never: rows are taken in, and no result is given.
+    """Never fires: windows collect rows and emit no result.
 
     Examples
     --------
@@ -205,6 +216,6 @@ class Never(Trigger):
 
 
 def check_trigger(argument: str, value: object) -> None:
-    """One of the triggers."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no trigger."""
     if not isinstance(value, Trigger):
         raise type_error(argument, value, "a trigger such as transom.AfterCount(100)")

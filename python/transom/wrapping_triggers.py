@@ -1,4 +1,4 @@
-"""Triggers with others inside of them: frozen values too."""
+"""Triggers that contain other triggers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
@@ -13,22 +13,23 @@ _EACH_LATE_ROW = AfterCount(1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AfterWatermark(Trigger):
-    """When the watermark reaches the end of the window, as windows in event time do by themselves.
+    """Fires when the watermark reaches the end of the window. The default in event time.
 
     Parameters
     ----------
     early : Trigger, optional
-        What fires the window before its end.
+        Fires the window before its end as well.
     late : Trigger, optional
-        What fires it after its end, as long as `Windowed.allowed_lateness` keeps it: each late row
-        if it is not said, nothing if it is None.
+        Fires the window after its end, while `Windowed.allowed_lateness` keeps it. By default each
+        late row fires it. With None, no late row does.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_NOT_IN_PLACE`` for `EveryBatch` as ``early`` or ``late``, and for triggers that
-        fire at the end of windows themselves, `AfterWatermark` and `AfterClock`; so too if they are
-        inside of these.
+        ``TRANSOM_NOT_IN_PLACE`` if ``early`` or ``late`` is or contains `EveryBatch`,
+        `AfterWatermark` or `AfterClock`. The last two fire at the end of the window themselves.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -49,17 +50,19 @@ class AfterWatermark(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class Purging(Trigger):
-    """As another trigger, and what the window holds goes after each firing.
+    """Fires as another trigger does, and drops the contents of the window after each firing.
 
     Parameters
     ----------
     trigger : Trigger
-        What fires the window.
+        The trigger that fires the window.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_NOT_IN_PLACE`` for `EveryBatch`.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -76,33 +79,36 @@ class Purging(Trigger):
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTimeout(Trigger):
-    """As another trigger, and also some time after a row on the wall clock.
+    """Fires as another trigger does, and also some time after a row, on the wall clock.
 
-    Windows that merge cannot have it.
+    Windows that merge do not accept this trigger.
 
     Parameters
     ----------
     trigger : Trigger
-        What else fires the window.
+        The other trigger.
     after : str or timedelta
-        How long after the first row since the last firing.
+        Time from the first row since the last firing to the timeout.
     reset : bool
-        Whether it is counted from the newest row instead.
+        Whether the timeout counts from the newest row instead.
     clear : bool
-        Whether ``trigger`` starts anew when the time is over. Then a window that has timed out
-        fires at its end only if more rows have come since; with an allowed lateness, it fires once
-        more when the lateness is over. With False, it always fires at its end.
+        Whether a timeout resets ``trigger``. If so, a window that has timed out fires at its end
+        only if more rows have arrived since. With an allowed lateness, it also fires when the
+        lateness is over. With False, the window always fires at its end.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``; ``TRANSOM_NOT_IN_PLACE`` for
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``. ``TRANSOM_NOT_IN_PLACE`` for
         `EveryBatch`.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Notes
     -----
-    As Flink's ``ProcessingTimeoutTrigger``, where ``clear`` is ``clearOnTimeout``. Flink keeps a
-    window for good whose timers the timeout has removed; here it goes at its end.
+    The rules are those of Flink's ``ProcessingTimeoutTrigger``, where ``clear`` is called
+    ``clearOnTimeout``. One rule differs: if a timeout has removed the timer at the end of a window,
+    Flink keeps the window for good. Here the window is dropped at its end.
 
     Examples
     --------
@@ -124,7 +130,7 @@ class ProcessingTimeout(Trigger):
 
 
 def parts(trigger: Trigger) -> Iterator[Trigger]:
-    """The trigger, and all inside of it.
+    """Yield a trigger and all triggers inside it, the outermost first.
 
     Examples
     --------
