@@ -1,7 +1,7 @@
-"""Evictors: frozen values that say which rows of a window stay when it fires.
+"""Evictors: frozen values that set which rows a window keeps when it fires.
 
-What stays is what the next result begins with, and the order of rows is that of their arrival. A
-window that has one keeps its rows, not their aggregates alone.
+The kept rows are the contents with which the window goes on. Rows are in the order of their
+arrival. A window with an evictor stores its rows in the state, not only partial aggregates.
 """
 
 from dataclasses import dataclass, field
@@ -16,26 +16,28 @@ Eviction = Literal["before", "after"]
 
 
 class Evictor(Value):
-    """Any of the evictors below; it has no use of its own."""
+    """Base class of all evictors."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class KeepLast(Evictor):
-    """The rows that came last.
+    """Keeps the rows that arrived last.
 
     Parameters
     ----------
     rows : int
-        How many rows stay.
+        Number of rows to keep.
     when : {"before", "after"}
-        Whether the others go before the result is computed or after.
+        Whether to drop the other rows before or after the result is computed.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -54,21 +56,25 @@ class KeepLast(Evictor):
 
 @dataclass(frozen=True, slots=True)
 class KeepRecent(Evictor):
-    """Rows newer than the pane's newest row, less some time.
+    """Keeps the rows whose event time is close to the newest event time in the window.
 
-    Only the times of rows count, no clock and no watermark does. Where rows have none, all stay.
+    The wall clock and the watermark have no influence. Without event time, that is with
+    `ProcessingTime` or without a time, all rows are kept.
 
     Parameters
     ----------
     within : str or timedelta
-        How much older than the newest row a row must not be.
+        Maximum age of a row, measured back from the newest row in the window. A row of exactly this
+        age is dropped.
     when : {"before", "after"}
-        Whether the others go before the result is computed or after.
+        Whether to drop the other rows before or after the result is computed.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -87,22 +93,22 @@ class KeepRecent(Evictor):
 
 @dataclass(frozen=True, slots=True)
 class KeepNear(Evictor):
-    """Rows less than a threshold away from the row that came last.
+    """Keeps the rows that are less than a threshold away from the row that arrived last.
 
     Parameters
     ----------
     delta : function
-        Makes a numeric Column of two rows, the older one and the last one, which it is given as
-        struct Columns. It is called once, and runs in the JVM.
+        The distance function. It takes the older and the last row as struct Columns, and returns a
+        numeric Column. Python calls it once, and the JVM evaluates the Column.
     threshold : float
-        The distance from which on a row goes, as it does where the distance is null.
+        The smallest distance at which a row is dropped. A row with a null distance is dropped too.
     when : {"before", "after"}
-        Whether the others go before the result is computed or after.
+        Whether to drop the other rows before or after the result is computed.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_BAD_CHOICE``, for a threshold that is not finite too.
+        ``TRANSOM_BAD_CHOICE``, also for a threshold that is not finite.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -125,15 +131,16 @@ class KeepNear(Evictor):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeepWhere(Evictor):
-    """Rows for which a condition of your own holds.
+    """Keeps the rows for which a boolean expression is true.
 
     Parameters
     ----------
     condition : str or Column
-        True or false, as which null counts; a text is SQL. In it, columns are those of the row,
-        aggregates are over the pane. It runs in the JVM.
+        A boolean expression; null counts as false. A string is parsed as SQL. Columns are the
+        values of the row. Aggregates cover all rows that the window has before any are dropped. The
+        JVM evaluates the expression.
     when : {"before", "after"}
-        Whether the others go before the result is computed or after.
+        Whether to drop the other rows before or after the result is computed.
 
     Raises
     ------
