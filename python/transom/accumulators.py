@@ -1,4 +1,4 @@
-"""Aggregates of the user's, in Python."""
+"""Aggregates written in Python: `Accumulator` and `udaf`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from transom._errors import type_error
 
 A = TypeVar("A")
 
-# The jar's names, see Parts.scala.
+# Names of functions in the jar, see Parts.scala.
 _PLACE = "__transom_place"
 _PARTS = "__transom_parts"
 
@@ -31,14 +31,14 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Accumulator(ABC, Generic[A]):
-    """An aggregate written in Python, for `udaf`.
+    """Base class of an aggregate written in Python, for `udaf`.
 
-    It sees rows in Arrow tables, many at a time, never one by one. An accumulator ``A`` is a tuple
-    of the values that `state` names. It is made of some rows of a window; those of a window are
-    merged. In which order, and of which rows each is made, is not said.
+    Rows arrive as Arrow tables of many rows, never one by one. An accumulator ``A`` is a tuple of
+    the values that `state` names. Spark builds several accumulators for a window, each from some of
+    its rows, and merges them. Neither the order of merges nor the split of the rows is fixed.
 
-    Its methods should be functions of what they are given: they are called in other processes, and
-    again when Spark repeats a task.
+    The methods must depend on their arguments only. They run in several processes, and run again
+    when Spark repeats a task.
 
     Attributes
     ----------
@@ -74,54 +74,59 @@ class Accumulator(ABC, Generic[A]):
 
     @abstractmethod
     def init(self) -> A:
-        """The accumulator of no rows."""
+        """Return the accumulator of no rows."""
 
     @abstractmethod
     def add(self, acc: A, rows: pa.Table) -> A:
-        """The accumulator with rows added, one or more."""
+        """Return the accumulator with one or more rows added."""
 
     @abstractmethod
     def merge(self, left: A, right: A) -> A:
-        """The accumulator of the rows of both."""
+        """Return the accumulator of the rows of both arguments."""
 
     @abstractmethod
     def result(self, acc: A) -> Any:
-        """What the window gives."""
+        """Return the result of a window, of the type ``returns`` of `udaf`."""
 
     def remove(self, acc: A, rows: pa.Table) -> A:
-        """The accumulator with rows taken away again.
+        """Return the accumulator without these rows.
 
-        Optional, and not called in this version: no window takes rows out of an accumulator.
+        Optional. This version never calls it.
         """
         raise NotImplementedError
 
 
 def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> Column:
-    """Aggregate by an accumulator written in Python; goes into `Windowed.agg`.
+    """Aggregate columns by an accumulator written in Python, for `Windowed.agg`.
 
-    Windows that fire by the watermark get accumulators that were made before rows are exchanged:
-    one for each key and pane of an Arrow batch. Others, and sessions of streams, get the rows, and
-    keep them.
+    In the slice log, rows become accumulators before the exchange: one for each key and slice of an
+    Arrow batch. In the keyed layout, and for sessions over streams, the rows themselves cross the
+    exchange, and the state stores them.
 
     Parameters
     ----------
     accumulator : Accumulator
-        What is done.
+        The aggregate.
     *cols : str or Column
-        The columns of the tables that it is given, under their names.
+        The columns of the tables that `Accumulator.add` receives. They keep their names.
     returns : DataType or str
-        The type of its results.
+        The type of the result.
+
+    Returns
+    -------
+    Column
+        The aggregate.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_BAD_SCHEMA`` for the accumulator's ``state`` and for ``returns``,
-        ``TRANSOM_BAD_FUNCTION`` for methods with other arguments.
+        ``TRANSOM_BAD_SCHEMA`` for a bad ``state`` or ``returns``. ``TRANSOM_BAD_FUNCTION`` if a
+        method of the accumulator has other arguments.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
     PySparkRuntimeError
-        While the query runs, ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises, and
-        ``TRANSOM_FUNCTION_SCHEMA`` if it returns something else than ``state`` and ``returns`` say.
+        In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises,
+        and ``TRANSOM_FUNCTION_SCHEMA`` if it returns other types than ``state`` and ``returns``.
     """
     given: object = accumulator
     if not isinstance(given, Accumulator):

@@ -1,4 +1,4 @@
-"""Functions of the user's over windows: what they fold by, and what they are told."""
+"""User functions over windows: `reduce`, and the `Context` of `Windowed.apply`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,38 +11,38 @@ from pyspark.sql import functions as F
 from transom._columns import Col, check_binary, check_column, column, internal
 from transom._errors import type_error
 
-# The jar's name for it, see Reduce.scala.
+# Name of the function in the jar, see Reduce.scala.
 _REDUCE = "__transom_reduce"
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Which window a function is called for, and when; `Windowed.apply` hands it over.
+    """The key, window and time of a call of a `Windowed.apply` function.
 
-    Instants are `datetime` values in UTC.
+    Timestamps are `datetime` values in UTC.
 
     Attributes
     ----------
     key : Row
-        The values of the keys, by name; no fields without keys.
+        The values of the keys, by name. Empty without keys.
     window : Row or None
-        ``start`` and ``end``; None for `Global` windows, and for `Count` windows of rows without
-        time.
+        ``start`` and ``end`` of the window. None for `Global` windows, and for `Count` windows over
+        rows without time.
     window_id : str or None
-        Always None: a stage has one window.
+        Always None in this version, where a window operator has one kind of window.
     pane : Row or None
-        As `Windowed.with_pane` has it; None without that step.
+        The fields that `Windowed.with_pane` describes. None without that step.
     watermark : datetime or None
-        How far event time had come when the window fired. None before the first watermark, for
-        static DataFrames, and when time has ended.
+        The watermark when the window fired. None before the first watermark, for static DataFrames,
+        and after a drain has ended the input.
     clock : datetime
-        The wall clock: when the micro-batch, or the query over a static DataFrame, began.
+        The wall clock: the start of the micro-batch, or of the query over a static DataFrame.
     window_state : dict
-        What was kept for this window and key, by name, for `Windowed.apply` with ``window_state``.
-        Values that are put in are there in the next call; they are None at first, and gone when
-        the window is.
+        State of this key and window, by name, for functions with ``window_state``. Values that a
+        function sets are there in its next call. They are None in the first call, and are dropped
+        with the window.
     key_state : dict
-        The same for this key, with ``key_state``, for good.
+        State of this key, by name, for functions with ``key_state``. It is never dropped.
 
     Examples
     --------
@@ -64,45 +64,51 @@ class Context:
     _given: list[tuple[str, Any]] = field(default_factory=list, repr=False)
 
     def output(self, name: str, rows: Any) -> None:
-        """Hand on rows beside the results, for `Windowed.apply` with ``outputs``.
+        """Emit rows to a named output of `Windowed.apply`.
 
         Parameters
         ----------
         name : str
-            Of the output.
+            Name of the output, one of the keys of ``outputs``.
         rows : pyarrow.Table or pandas.DataFrame
-            As the function returns them, with the columns of the output's schema.
+            The rows, of the type that the function returns, with the columns in the schema of the
+            output.
 
         Raises
         ------
         PySparkRuntimeError
-            ``TRANSOM_FUNCTION_SCHEMA``, when the function has returned, for an output that was not
-            announced and for other columns.
+            ``TRANSOM_FUNCTION_SCHEMA`` for an unknown output or other columns. The worker raises it
+            after the function has returned.
         """
         self._given.append((name, rows))
 
 
 def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
-    """Fold the values of a window by an expression of two of them; goes into `Windowed.agg`.
+    """Aggregate values by an expression that merges two of them, for `Windowed.agg`.
 
-    The JVM evaluates the expression: Python makes it, once. In which order values are folded is not
-    said, nor whether folded ones are the left or the right.
+    Python builds the expression once, and the JVM evaluates it. Values are merged in no particular
+    order, so ``merge`` must be associative and commutative.
 
     Parameters
     ----------
     col : str or Column
-        The values. Nulls are left out; a window with nothing else has a null.
+        The values. Nulls are ignored. The result is null if a window has no other value.
     merge : callable
-        Makes a Column of two, as in ``lambda a, b: F.greatest(a, b)``: of the type of ``col``, and
-        of nothing else than these two.
+        Takes two Columns and returns a Column, as ``lambda a, b: F.greatest(a, b)`` does. The
+        returned Column has the type of ``col``, and uses no column except the two.
+
+    Returns
+    -------
+    Column
+        The aggregate.
 
     Raises
     ------
     PySparkTypeError
-        ``TRANSOM_BAD_TYPE``, for a ``merge`` that is no function of two or makes no Column.
+        ``TRANSOM_BAD_TYPE`` if ``merge`` is no function of two arguments, or returns no Column.
     IllegalArgumentException
-        ``TRANSOM_AGGREGATE_UNSUPPORTED`` by `Windowed.agg`, if ``merge`` gives another type than
-        that of ``col`` or reads other columns.
+        `Windowed.agg` raises ``TRANSOM_AGGREGATE_UNSUPPORTED`` if ``merge`` returns another type
+        than that of ``col``, or uses other columns.
 
     Examples
     --------
@@ -126,6 +132,6 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
             raise type_error("merge", both, "a function that makes a Column of two values")
         return both
 
-    # Spark tells variables of a function the types of the arrays that it goes through.
+    # Spark derives the type of a lambda variable from an array: zip_with gives both that of `col`.
     values = F.array(column(col))
     return internal(_REDUCE, F.zip_with(values, values, merged))
