@@ -1,6 +1,6 @@
-"""Tagged rows: results and what else a stage hands on, in one stream, and how it is split.
+"""Tagged rows: results and side outputs in one DataFrame, and the functions that split them.
 
-Two DataFrames from one stage would be two queries, each with a state of its own.
+A window operator emits one DataFrame. Two DataFrames would be two queries, each with its own state.
 """
 
 from collections.abc import Callable
@@ -14,29 +14,37 @@ from transom._errors import type_error, value_error
 
 Writer = Callable[[DataFrame, int], None]
 
-# What the parts of tagged rows are called, but for a function's own outputs.
+# Names that named outputs of a function cannot have.
 TAGS = ("tag", "results", "late", "dead_letters", "watermarks")
 
-# Spark names the query that a thread works for by this property.
+# Spark's thread-local property with the id of the running query.
 _QUERY = "sql.streaming.queryId"
 
 
 def untag(tagged: DataFrame, tag: str) -> DataFrame:
-    """Rows of one tag, with plain columns.
+    """Return the rows of one tag, with plain columns.
 
     Results keep the watermark of their stream, so `stream` can window them again.
 
     Parameters
     ----------
     tagged : DataFrame
-        As `Windowed.with_late_rows` and `Windowed.with_dead_letters` make them.
+        Tagged rows, as `Windowed.agg` returns them after `Windowed.with_late_rows` or
+        `Windowed.with_dead_letters`, and `Windowed.apply` with ``outputs``.
     tag : str
-        Such as "results", "late" or "dead_letters".
+        The tag, such as "results", "late" or "dead_letters".
+
+    Returns
+    -------
+    DataFrame
+        The rows with this tag. Its columns are the fields of the struct column of the tag.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_NOT_TAGGED``, ``TRANSOM_UNKNOWN_TAG``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -65,34 +73,35 @@ def route(
     dead_letters: Writer | None = None,
     **outputs: Writer,
 ) -> Writer:
-    """Make a function for ``foreachBatch`` that hands the rows of each tag to a writer.
+    """Make a function for ``foreachBatch`` that passes the rows of each tag to a writer.
 
-    A writer gets a DataFrame with plain columns, also if it has no rows, and the id of the batch.
-    Each batch is computed once, and whole, whatever writers read of it; so counts stay exact.
+    A writer is called with a DataFrame with plain columns and the id of the batch. It is also
+    called if the DataFrame is empty. Each batch is computed once and as a whole, even if writers
+    read only a part of it. Counts therefore stay exact.
 
     A query that failed repeats its last batch, with the same id and the same rows. While the
     process lives, `route` does not call a writer again for a batch that the writer has finished.
-    After a restart of the process it does. So store each batch under its id and overwrite what is
-    there, as the example does: a repeated batch then replaces itself. The page "Delivery
-    guarantees" has a complete program.
+    After a restart of the process it does. Store each batch under its id and overwrite existing
+    rows, as the example does: a repeated batch then replaces itself. The page "Delivery guarantees"
+    has a complete program.
 
     Parameters
     ----------
     results : callable, optional
-        ``results(rows, batch_id)`` takes the plain result columns.
+        ``results(rows, batch_id)`` writes results.
     late : callable, optional
-        ``late(rows, batch_id)`` takes late rows, see `Windowed.with_late_rows`.
+        ``late(rows, batch_id)`` writes late rows, see `Windowed.with_late_rows`.
     dead_letters : callable, optional
-        ``dead_letters(rows, batch_id)`` takes rows that no window can take, see
+        ``dead_letters(rows, batch_id)`` writes rows that cannot be assigned to a window, see
         `Windowed.with_dead_letters`.
     **outputs : callable
-        The same for the named outputs of a function, see `Windowed.apply`.
+        Writers of named outputs, see `Windowed.apply`. The keyword is the name of the output.
 
     Returns
     -------
     callable
-        For ``writeStream.foreachBatch``. In the first batch it raises ``TRANSOM_NOT_TAGGED``, or
-        ``TRANSOM_ROUTE_MISSING`` if the rows have a tag without a writer.
+        A function for ``writeStream.foreachBatch``. Its first call raises ``TRANSOM_NOT_TAGGED``
+        for rows without tags, and ``TRANSOM_ROUTE_MISSING`` for a tag without a writer.
 
     Raises
     ------
@@ -115,7 +124,7 @@ def route(
 class _Route:
     def __init__(self, writers: dict[str, Writer]) -> None:
         self._writers = writers
-        # The newest batch that each writer has finished with, by query.
+        # Id of the last batch that a writer has finished, by query and tag.
         self._finished: dict[tuple[str | None, str], int] = {}
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
@@ -126,7 +135,7 @@ class _Route:
         query = rows.sparkSession.sparkContext.getLocalProperty(_QUERY)
         kept = rows.persist()
         try:
-            # State is committed by tasks that run to their end: a writer may stop before.
+            # A task commits its state at its end, and a writer may read only some of the rows.
             kept.count()
             for tag in tags:
                 if self._finished.get((query, tag), -1) < batch_id:

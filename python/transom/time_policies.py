@@ -1,4 +1,4 @@
-"""Clocks: frozen values that say which time rows have."""
+"""Time policies: frozen values that set the time of a row, by event time or the wall clock."""
 
 from dataclasses import dataclass, field
 
@@ -11,20 +11,22 @@ from transom._values import Value
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventTime(Value):
-    """The time in a column, with Spark's watermark.
+    """Event time: the time of a row is in a column, and Spark's watermark advances it.
 
     Parameters
     ----------
     time : str or Column
-        When the row happened: a timestamp, or the ``window`` of an earlier stage.
+        When the row happened: a timestamp, or the ``window`` column of an earlier window operator.
     delay : str or timedelta, optional
-        How far the watermark stays behind the latest time seen. None if the DataFrame has a
-        watermark already.
+        How far the watermark stays behind the latest time seen. None if the DataFrame already has a
+        watermark. A static DataFrame has no watermark and ignores it.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NEGATIVE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -45,10 +47,9 @@ class EventTime(Value):
 
 @dataclass(frozen=True, slots=True)
 class ProcessingTime(Value):
-    """The wall clock: a row's time is that of its micro-batch, and nothing is late.
+    """Processing time: the time of a row is the wall clock of its micro-batch, and no row is late.
 
-    A batch that is done again after a crash has the time that it had. Only streaming DataFrames
-    have this clock.
+    A replayed batch has the same time again. A static DataFrame cannot use processing time.
 
     Examples
     --------
