@@ -1,9 +1,10 @@
-"""transom: the window operator that Spark lacks, for PySpark.
+"""transom: exact event-time windows for PySpark.
 
-``stream(df, time=...).key_by(...).window(...).agg(...)`` is a DataFrame; begin with `stream`.
+Start a query with `stream`. ``stream(df, time=...).key_by(...).window(...).agg(...)`` returns a
+DataFrame.
 """
 
-# First: what follows imports what other versions of PySpark do not have.
+# First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
 from transom._version import __version__
 from transom.accumulators import Accumulator, udaf

@@ -1,4 +1,4 @@
-"""``python -m transom``: where the jar is, and whether this machine can run windows."""
+"""The commands ``python -m transom jar`` and ``python -m transom doctor``."""
 
 import argparse
 import sys

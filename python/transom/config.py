@@ -1,4 +1,4 @@
-"""Setting up: where the jar is, and a session that has it."""
+"""Setup: the path of the jar, and the settings of a Spark session."""
 
 import os
 import shlex
@@ -17,13 +17,18 @@ PROVIDER = f"{_STATE_STORE}.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _ROCKSDB_SETTINGS = {
     f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
-    # To count rows, RocksDB reads each value before it writes one.
+    # Counting makes RocksDB read each value before a write.
     f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",
 }
 
 
 def jar_path() -> str:
-    """Where the jar is, for ``spark-submit --jars``.
+    """Return the path of transom's jar, for ``spark-submit --jars``.
+
+    Returns
+    -------
+    str
+        The path of the jar in the installed package.
 
     Raises
     ------
@@ -37,16 +42,21 @@ def jar_path() -> str:
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Give a session that is going to be built what windows need.
+    """Add to a session builder what windows need: the jar and the state store.
 
-    The jar joins those in ``spark.jars``. State is kept in RocksDB with changelog checkpoints, and
-    without counting rows, where the builder, ``spark-submit`` or ``spark-defaults.conf`` has not
-    chosen otherwise.
+    The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
+    changelog checkpoints, and skip counting rows. A setting that the builder, ``spark-submit`` or
+    ``spark-defaults.conf`` already has is not changed.
 
     Parameters
     ----------
     builder : SparkSession.Builder
-        Is changed, and returned.
+        The builder. It is changed in place.
+
+    Returns
+    -------
+    SparkSession.Builder
+        The same builder.
 
     Raises
     ------
@@ -77,9 +87,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 
 def _settings_from_outside() -> Mapping[str, str]:
-    """What Spark would take if the builder did not say otherwise."""
+    """Return the settings that apply where the builder sets none."""
     if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:
-        # spark-submit has started the JVM, and knows the settings.
+        # spark-submit has started this JVM, which has its settings.
         SparkContext._ensure_initialized()
     if SparkContext._jvm is not None:
         return dict(SparkConf().getAll())
@@ -99,7 +109,7 @@ def _from_submit_args() -> dict[str, str]:
     folder = os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf"
     file = Path(folder) / "spark-defaults.conf"
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
-    # Spark takes both "--conf a=b" and "--conf=a=b".
+    # Spark accepts both "--conf a=b" and "--conf=a=b".
     joined = [word.partition("=") for word in words if word.startswith("--")]
     options = [*pairwise(words), *((name, value) for name, equals, value in joined if equals)]
     for option, value in options:

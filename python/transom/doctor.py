@@ -1,4 +1,4 @@
-"""Checks of the machine and its installation, each with what to do if it fails."""
+"""Checks of the machine and the installation. A check that fails says what to do."""
 
 import json
 import os
@@ -30,13 +30,13 @@ from transom.time_policies import EventTime
 OLDEST_JDK = 17
 OLDEST_PYARROW = 18
 _LONGEST_QUERY = 300
-# What PySpark and its JVM say to each other about state, made by protobuf.
+# PySpark's generated protobuf messages for state. Their import fails if protobuf is too old.
 _STATE_MESSAGES = "pyspark.sql.streaming.proto.StateMessage_pb2"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The line of one check."""
+    """The outcome of a check, printed as one line."""
 
     ok: bool
     text: str
@@ -51,16 +51,19 @@ def _todo(text: str) -> Finding:
 
 
 def doctor() -> int:
-    """Print a line for each check: ok, or what to do.
+    """Run all checks and print a line for each: ok, or what to do.
 
-    The exit code is 1 if something is to be done that all windows need.
+    Returns
+    -------
+    int
+        The exit code: 1 if a check has failed that all windows depend on, else 0.
     """
     installed = [
         _line("JDK", find_jdk),
         _line("PySpark", find_pyspark),
         _line("pyarrow", find_pyarrow),
     ]
-    # Only functions that keep state need it.
+    # Only functions with state need protobuf, so it does not count in the exit code.
     _line("protobuf", find_protobuf)
     installed.append(_line("jar", find_jar))
     if not all(installed):
@@ -82,7 +85,7 @@ def doctor() -> int:
 
 
 def find_jdk() -> Finding:
-    """The Java that Spark will start, as Spark looks for it."""
+    """Check that the Java that Spark will start is there and new enough."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     todo = f"install JDK {OLDEST_JDK} or newer and set JAVA_HOME to its folder"
@@ -98,7 +101,7 @@ def find_jdk() -> Finding:
 
 
 def find_pyspark() -> Finding:
-    """The version of PySpark, and whether the Spark that it starts is of the same line."""
+    """Check that this PySpark is supported, and starts a Spark of the same minor version."""
     found = pyspark.__version__
     if not is_supported(found):
         lines = " and ".join(f"{line}.x" for line in SUPPORTED_SPARK)
@@ -123,7 +126,7 @@ def _line_of(version: str) -> list[str]:
 
 
 def find_pyarrow() -> Finding:
-    """The version of pyarrow."""
+    """Check that pyarrow is installed and new enough."""
     todo = f"pip install 'pyarrow>={OLDEST_PYARROW}'"
     try:
         found = version("pyarrow")
@@ -135,7 +138,7 @@ def find_pyarrow() -> Finding:
 
 
 def find_protobuf() -> Finding:
-    """The version of protobuf, which PySpark's own client of the state store needs."""
+    """Check that protobuf is installed, which PySpark's client of the state store needs."""
     for_state = "window_state and key_state of apply() need it, other windows do not"
     try:
         import_module(_STATE_MESSAGES)
@@ -148,7 +151,7 @@ def find_protobuf() -> Finding:
 
 
 def find_jar() -> Finding:
-    """The jar in the package, and its version."""
+    """Check that the package contains the jar, in the version of the package."""
     try:
         path = jar_path()
         with zipfile.ZipFile(path) as jar:
@@ -165,7 +168,7 @@ def find_jar() -> Finding:
 
 
 def find_state_store(spark: SparkSession) -> Finding:
-    """Where the state of windows will be kept."""
+    """Check that the session keeps state in RocksDB."""
     provider = spark.conf.get(PROVIDER)
     if provider == ROCKSDB:
         return _ok("RocksDB")
@@ -173,7 +176,7 @@ def find_state_store(spark: SparkSession) -> Finding:
 
 
 def find_window(spark: SparkSession) -> Finding:
-    """The window that a tiny stream closes."""
+    """Run a tiny stream, and check that a window of it fires."""
     with tempfile.TemporaryDirectory() as folder:
         rows = [{"time": f"2024-01-01T00:0{minute}:01Z"} for minute in (0, 0, 1)]
         source = Path(folder, "rows")

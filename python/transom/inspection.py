@@ -1,4 +1,4 @@
-"""Looking inside a query."""
+"""Inspection of a query: `explain`."""
 
 from typing import Literal
 
@@ -9,21 +9,32 @@ from transom._errors import type_error
 
 
 def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
-    """What the window stages of a DataFrame do, and how.
+    """Describe the window operators of a DataFrame and how they run.
 
     Parameters
     ----------
     df : DataFrame
-        What `Windowed.agg` has returned, or a DataFrame made from it.
+        A result of `Windowed.agg` or `Windowed.apply`, or a DataFrame derived from one.
     mode : {"text", "json"}
-        For people, or the messages as the JVM has them.
+        "text" returns a description for people. "json" returns the messages that the JVM has
+        received.
+
+    Returns
+    -------
+    str
+        One block or message for each window operator, in the order in which rows pass them.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkRuntimeError
+        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+        ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
     IllegalArgumentException
-        ``TRANSOM_NOT_OURS`` if no stage is in it.
+        ``TRANSOM_NOT_OURS`` if the DataFrame has no window operator.
 
     Examples
     --------
