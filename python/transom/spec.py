@@ -1,4 +1,4 @@
-"""What describes a window stage: the values joined and checked against each other."""
+"""The spec of a window operator: the values of a query, checked against each other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,9 +25,10 @@ RowsForm = Literal["arrow", "pandas"]
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A function that is called for each result, which stays on this side.
+    """The part of a user function that the spec describes. The function itself stays in Python.
 
-    Without aggregates it takes the rows of a window, else the one row of these.
+    If the spec has aggregates, the function receives one row of their values. Otherwise it receives
+    the rows of the window.
     """
 
     schema: StructType
@@ -41,15 +42,16 @@ class Apply:
 
     @property
     def keeps_state(self) -> bool:
-        """Whether it has to run where Spark keeps state."""
+        """Whether the function has state, and so needs Spark's stateful operator."""
         return self.window_state is not None or self.key_state is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSpec:
-    """All that a window stage has to know.
+    """Everything that a window operator needs to know.
 
-    A trigger that is not given is the one by which the windows fire by themselves, if they do.
+    Without a trigger, the spec has the default trigger of its window, if there is one. The
+    constructor raises the conditions that `Windowed` and its steps describe.
     """
 
     keys: tuple[Col, ...] = ()
@@ -90,7 +92,7 @@ class WindowSpec:
 
     @property
     def asides(self) -> tuple[str, ...]:
-        """The tags beside "results" that rows of the stage may have."""
+        """The tags of side outputs: "late", "dead_letters", both or none."""
         late = () if self.late_rows == "no" else ("late",)
         return (*late, "dead_letters") if self.dead_letters else late
 
@@ -122,7 +124,7 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
 
 
 def _check_together(spec: WindowSpec) -> None:
-    """Refuse steps that exclude each other."""
+    """Raise ``TRANSOM_CONFLICT`` for steps that exclude each other."""
     triggers = () if spec.trigger is None else tuple(parts(spec.trigger))
     evicts_itself = isinstance(spec.window, Count) and spec.window.partial
     if spec.evictor is not None and EveryBatch() in triggers:
