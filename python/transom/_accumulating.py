@@ -1,4 +1,4 @@
-"""Accumulators of the user's, in Spark's Python workers: before rows move, and behind a stage."""
+"""User accumulators in Spark's Python workers, before the exchange and behind a window operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transom._failing import failed, mismatch
+from transom._failing import function_failed, schema_mismatch
 from transom._returned import one_array, table_of
 
 if TYPE_CHECKING:
@@ -20,79 +20,96 @@ _RESULT = "result"
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """All that a worker has to know.
+    """Calls a user accumulator on Arrow arrays. Workers receive it pickled.
 
     Attributes
     ----------
     name : str
-        Of the accumulator, for errors.
+        Name of the accumulator, for errors.
     accumulator : Accumulator
-        The user's.
+        The user accumulator.
     state : pa.Schema
-        Of what it makes of rows.
-    returned : pa.DataType
-        Of its results.
+        Schema of its state.
+    result_type : pa.DataType
+        Type of its results.
     """
 
     name: str
     accumulator: "Accumulator[Any]"
     state: pa.Schema
-    returned: pa.DataType
+    result_type: pa.DataType
 
     def parts(self, place: pa.Array, rows: pa.Array) -> pa.Array:
-        """The accumulator of each place, beside the first of its rows; null beside the others."""
+        """Return one accumulator for each place, in the position of its first row.
+
+        All other positions are null, so the array is as long as `rows`.
+
+        Parameters
+        ----------
+        place : pa.Array
+            The key and the slice of each row, as bytes.
+        rows : pa.Array
+            The rows, as structs.
+        """
         number = place.dictionary_encode().indices
-        # Stable, so that rows of a place stay in order.
+        # The sort is stable, so the rows of a place stay in their order.
         order = pc.array_sort_indices(number)
         bounds = [0, *pc.run_end_encode(number.take(order)).run_ends.to_pylist()]
         sorted_rows = rows.take(order)
-        made = [
+        accumulators = [
             self._call("add", self._call("init"), _table(sorted_rows[start:end]))
             for start, end in pairwise(bounds)
         ]
-        # Sorting has put the first of a place in front of its others.
-        firsts = order.take(pa.array(bounds[:-1], pa.int64())).to_pylist()
-        beside: list[int | None] = [None] * len(rows)
-        for group, first in enumerate(firsts):
-            beside[first] = group
-        return self._states(made, "add").take(pa.array(beside, pa.int64()))
+        first_rows = order.take(pa.array(bounds[:-1], pa.int64())).to_pylist()
+        indexes: list[int | None] = [None] * len(rows)
+        for index, first in enumerate(first_rows):
+            indexes[first] = index
+        return self._states(accumulators, "add").take(pa.array(indexes, pa.int64()))
 
     def results(self, collected: pa.Array) -> pa.Array:
-        """The result of each window, from accumulators or from rows; null where there is none."""
-        made = [self._whole(parts) for parts in _slices(collected.drop_null())]
-        # As it would come out of the state.
-        states = _tuples(self._states(made, "merge"))
-        given = [self._call("result", state) for state in states]
-        results = self._column(given, _RESULT, pa.schema([(_RESULT, self.returned)]), "result")
+        """Return the result of each window, or null where `collected` is null.
+
+        Parameters
+        ----------
+        collected : pa.Array
+            For each window, a list of structs with the fields ``state`` and ``row``. Either all
+            structs have an accumulator in ``state``, or all have a row in ``row``.
+        """
+        accumulators = [self._merged(parts) for parts in _lists(collected.drop_null())]
+        # Casting to the state schema gives result() the same types as values from the state.
+        states = _tuples(self._states(accumulators, "merge"))
+        values = [self._call("result", state) for state in states]
+        schema = pa.schema([(_RESULT, self.result_type)])
+        results = self._column(values, _RESULT, schema, "result")
         if not collected.null_count:
             return results
         numbers = iter(range(len(results)))
-        places = [next(numbers) if valid else None for valid in collected.is_valid().to_pylist()]
-        return results.take(pa.array(places, pa.int64()))
+        indexes = [next(numbers) if valid else None for valid in collected.is_valid().to_pylist()]
+        return results.take(pa.array(indexes, pa.int64()))
 
-    def _whole(self, parts: pa.Array) -> Any:
+    def _merged(self, parts: pa.Array) -> Any:
         rows = parts.field("row")
         if rows.null_count == 0:
             empty = self._call("init")
             return self._call("add", empty, _table(rows)) if len(rows) else empty
-        whole, *others = _tuples(parts.field("state").cast(pa.struct(self.state)))
+        merged, *others = _tuples(parts.field("state").cast(pa.struct(self.state)))
         for other in others:
-            whole = self._call("merge", whole, other)
-        return whole
+            merged = self._call("merge", merged, other)
+        return merged
 
-    def _call(self, method: str, *given: Any) -> Any:
+    def _call(self, method: str, *arguments: Any) -> Any:
         try:
-            return getattr(self.accumulator, method)(*given)
+            return getattr(self.accumulator, method)(*arguments)
         except Exception as error:
-            raise failed(f"{self.name}.{method}", _WHERE, error) from error
+            raise function_failed(f"{self.name}.{method}", _WHERE, error) from error
 
-    def _states(self, made: Sequence[Any], method: str) -> pa.StructArray:
-        for acc in made:
+    def _states(self, accumulators: Sequence[Any], method: str) -> pa.StructArray:
+        for acc in accumulators:
             if not isinstance(acc, tuple) or len(acc) != len(self.state):
                 problem = f"it is {acc!r}, and no tuple of {len(self.state)} values"
-                raise mismatch(f"{self.name}.{method}", _WHERE, problem)
+                raise schema_mismatch(f"{self.name}.{method}", _WHERE, problem)
         columns = [
-            self._column([acc[i] for acc in made], field.name, self.state, method)
+            self._column([acc[i] for acc in accumulators], field.name, self.state, method)
             for i, field in enumerate(self.state)
         ]
         return pa.StructArray.from_arrays(columns, fields=list(self.state))
@@ -102,11 +119,11 @@ class Accumulation:
             table = pa.table({name: pa.array(values)})
             column = table_of(table, pa.schema([schema.field(name)]), in_pandas=False)[name]
         except (pa.ArrowException, OverflowError, ValueError) as error:
-            raise mismatch(f"{self.name}.{method}", _WHERE, error) from error
+            raise schema_mismatch(f"{self.name}.{method}", _WHERE, error) from error
         return one_array(column)
 
 
-def _slices(lists: pa.Array) -> list[pa.Array]:
+def _lists(lists: pa.Array) -> list[pa.Array]:
     offsets = lists.offsets.to_pylist()
     return [lists.values[start:end] for start, end in pairwise(offsets)]
 

@@ -1,4 +1,4 @@
-"""Functions over windows, as they are put behind a window stage."""
+"""Checks of user functions, and the plan that calls a function behind a window operator."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -25,16 +25,23 @@ from transom.spec import Apply, WindowSpec
 
 
 def check_function(argument: str, function: object) -> bool:
-    """Whether a function takes a context beside the rows.
+    """Check the signature of a function, and return whether the function takes a context.
 
-    Arguments with defaults keep them, as long as it can be called with the rows alone.
+    Arguments with default values keep them if the function can be called with the rows alone.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` if it is not callable.
+    PySparkValueError
+        ``TRANSOM_BAD_FUNCTION`` if it accepts neither one nor two arguments.
     """
     if not callable(function):
         raise type_error(argument, function, "a function of the rows of a window")
     try:
         signature = inspect.signature(function)
     except ValueError:
-        # Some that are not written in Python do not say what they take.
+        # Functions written in C may have no signature.
         raise _bad_function(argument, function) from None
     for arguments in ((None,), (None, None)):
         try:
@@ -59,12 +66,12 @@ def _bad_function(argument: str, function: object) -> Exception:
 
 
 def name_of(function: object) -> str:
-    """What a function is called."""
+    """Return the name of a function, or of the class of a callable object."""
     return getattr(function, "__qualname__", type(function).__qualname__)
 
 
 def check_arguments(argument: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Refuses a function that cannot be called with just these arguments."""
+    """Raise ``TRANSOM_BAD_FUNCTION`` if a function does not accept exactly these arguments."""
     try:
         inspect.signature(function).bind(*names)
     except TypeError:
@@ -78,7 +85,16 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Sequence
 
 
 def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) -> StructType:
-    """The schema of what a function returns."""
+    """Parse and check the schema of the rows that a function returns.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_BAD_SCHEMA`` for no columns, two columns of one name, or a type that Arrow lacks.
+        ``TRANSOM_RESERVED_NAME`` for a reserved name.
+    """
     if not isinstance(schema, str | StructType):
         raise type_error(argument, schema, "a schema as text, or a StructType")
     parsed = type_of(argument, schema)
@@ -96,7 +112,15 @@ def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) 
 def outputs_of(
     outputs: Mapping[str, str | StructType], tags: Sequence[str], reserved: Sequence[str]
 ) -> dict[str, StructType]:
-    """The schemas of a function's named outputs."""
+    """Parse and check the schemas of named outputs, and return them by name.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``, also for a name that is no Python identifier.
+    PySparkValueError
+        ``TRANSOM_BAD_SCHEMA``. ``TRANSOM_RESERVED_NAME`` for a reserved or repeated name.
+    """
     if not isinstance(outputs, Mapping):
         raise type_error("outputs", outputs, "a mapping of names to schemas")
     found: dict[str, StructType] = {}
@@ -110,12 +134,20 @@ def outputs_of(
 
 
 def type_of(argument: str, kind: str | DataType) -> DataType:
-    """A type of Spark's that values from Python can have."""
+    """Parse a Spark type, and check that Arrow can transfer it from Python to Spark.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_BAD_SCHEMA``.
+    """
     if not isinstance(kind, str | DataType):
         raise type_error(argument, kind, "a type as text, such as 'double', or a DataType")
     try:
         parsed = DataType.fromDDL(kind) if isinstance(kind, str) else kind
-        # Not all types of Spark's can come back from Python.
+        # Raises for a type that Arrow cannot transfer from Python to Spark.
         to_arrow_type(parsed, timezone="UTC")
     except (ParseException, PySparkTypeError) as error:
         raise _bad_schema(
@@ -125,14 +157,26 @@ def type_of(argument: str, kind: str | DataType) -> DataType:
 
 
 def _bad_schema(argument: str, schema: str | DataType, why: str) -> Exception:
-    shown = schema if isinstance(schema, str) else schema.simpleString()
-    return value_error("BAD_SCHEMA", argument=argument, value=repr(shown), why=why)
+    schema_text = schema if isinstance(schema, str) else schema.simpleString()
+    return value_error("BAD_SCHEMA", argument=argument, value=repr(schema_text), why=why)
 
 
-def called(
+def call_function(
     calls: DataFrame, keys: Sequence[str], spec: WindowSpec, function: Callable[..., Any]
 ) -> DataFrame:
-    """The results of a function, behind the stage that yields its calls."""
+    """Return a DataFrame with the results of a function.
+
+    Parameters
+    ----------
+    calls : DataFrame
+        The output of the window operator, a row for each row of a window that fires.
+    keys : sequence of str
+        Names of the key columns in the result.
+    spec : WindowSpec
+        The spec of the window operator.
+    function : callable
+        The user function.
+    """
     assert spec.function is not None
     outputs = spec.function.outputs or {}
     run = Calls(
@@ -142,8 +186,8 @@ def called(
         in_pandas=spec.function.form == "pandas",
         keys=tuple(keys),
         has_pane=spec.pane,
-        asides=spec.asides,
-        returned=_in_arrow(spec.function.schema),
+        side_output_tags=spec.side_output_tags,
+        result_schema=_in_arrow(spec.function.schema),
         outputs={name: _in_arrow(schema) for name, schema in outputs.items()},
     )
     front = [
@@ -153,19 +197,22 @@ def called(
     front.append(calls.schema["window"])
     pane = [calls.schema["pane"]] if spec.pane else []
     results = StructType([*front, *pane, *spec.function.schema.fields])
-    if spec.asides or outputs:
-        kinds = {"results": results, **{name: calls.schema[name].dataType for name in spec.asides}}
+    if spec.side_output_tags or outputs:
+        kinds = {
+            "results": results,
+            **{name: calls.schema[name].dataType for name in spec.side_output_tags},
+        }
         for name, schema in outputs.items():
             kinds[name] = StructType([*front, *schema.fields])
         columns = [StructField(name, kind) for name, kind in kinds.items()]
         results = StructType([StructField("tag", StringType()), *columns])
     if not spec.function.keeps_state:
         return calls.mapInArrow(run.run, results)
-    return _keeping_state(calls, run, spec, spec.function).mapInArrow(unpack, results)
+    return _call_with_state(calls, run, spec, spec.function).mapInArrow(unpack, results)
 
 
-def _keeping_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: Apply) -> DataFrame:
-    """What a function that keeps state has returned, packed."""
+def _call_with_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: Apply) -> DataFrame:
+    """Return a DataFrame with the packed results of a function with state."""
     stateful = StatefulCalls(
         calls=run,
         window_state=None if function.window_state is None else _in_arrow(function.window_state),
@@ -184,7 +231,7 @@ def _keeping_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: App
     if calls.isStreaming:
         return grouped.transformWithState(Processor(stateful), RESULT, "Append", "None")
 
-    # PySpark counts the arguments of a method with self.
+    # PySpark would count the argument self of a bound method.
     def run_static(table: pa.Table) -> pa.Table:
         return stateful.in_memory(table)
 

@@ -1,6 +1,7 @@
-"""The only file that touches the JVM.
+"""Access to the JVM. No other module touches it.
 
-One call crosses: the message as JSON and the columns that it names go in, a DataFrame comes out.
+A query crosses in a single call. The arguments are the message as JSON and the columns whose
+indexes the message has. The result is a DataFrame.
 """
 
 import json
@@ -19,35 +20,42 @@ from transom._writing import encode
 from transom.config import jar_path
 from transom.spec import WindowSpec
 
-# Scala keeps an object as the one instance of a class with this name.
+# A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
 
 def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
-    """The DataFrame of a window stage over `df`."""
+    """Return the DataFrame of a window operator over `df`."""
     entry = entry_object(df)
     message, columns = encode(spec)
     session = df.sparkSession
-    beside = _jvm(session).java.util.ArrayList()
-    for named in columns:
-        beside.add(column(named)._jc)
-    return ClassicDataFrame(entry.apply(df._jdf, json.dumps(message), beside), session)
+    jcolumns = _jvm(session).java.util.ArrayList()
+    for item in columns:
+        jcolumns.add(column(item)._jc)
+    return ClassicDataFrame(entry.apply(df._jdf, json.dumps(message), jcolumns), session)
 
 
 def explain(df: DataFrame, mode: str) -> str:
-    """What the JVM says about the stages of `df`."""
+    """Return the JVM's description of the window operators of `df`."""
     return str(entry_object(df).explain(df._jdf, mode))
 
 
 def entry_object(df: DataFrame) -> Any:
-    """The jar's entry in the session of `df`, which need not have been made by `configure`."""
+    """Return the JVM object that Python calls, and add the jar to the session if it is missing.
+
+    Raises
+    ------
+    PySparkRuntimeError
+        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+        ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
+    """
     if not isinstance(df, ClassicDataFrame):
         raise runtime_error("CONNECT_UNSUPPORTED")
     session = df.sparkSession
     check_version(session.version)
     entry = _load(session)
     if entry is None:
-        # A path in SQL text: its quotes must not end it.
+        # The path is inside quotes in SQL text, so its own quotes must be escaped.
         path = jar_path().replace("\\", "\\\\").replace("'", "\\'")
         session.sql(f"ADD JAR '{path}'")
         entry = _load(session)
@@ -60,8 +68,8 @@ def entry_object(df: DataFrame) -> Any:
 
 
 def _load(session: SparkSession) -> Any:
-    # Py4J looks classes up with the loader of its own thread, which does not see added jars. This
-    # loader sees them, and those of spark.jars too.
+    # Py4J uses the class loader of its own thread, which lacks jars that ADD JAR has added. The jar
+    # loader of the session has these jars and the jars in spark.jars.
     loader = session._jsparkSession.sharedState().jarClassLoader()
     try:
         return loader.loadClass(_ENTRY).getField("MODULE$").get(None)

@@ -1,6 +1,7 @@
-"""Calls of functions over windows, in Spark's Python workers.
+"""Calls of user functions over windows, in Spark's Python workers.
 
-What comes in are the rows of many calls, one after the other, in Arrow batches that end anywhere.
+The input is Arrow batches. They hold the rows of many calls, one call after the other. A batch may
+end in the middle of a call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,39 +13,39 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
 
-from transom._columns import listed
-from transom._failing import failed, mismatch
+from transom._columns import quoted_list
+from transom._failing import function_failed, schema_mismatch
 from transom._returned import one_array, table_of
 from transom.functions import Context
 
-# As many as Spark's own batches have.
+# Maximum rows of an output batch, the default of Spark's Arrow batches.
 MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """All that a worker has to know.
+    """Calls a user function for the windows in Arrow batches. Workers receive it pickled.
 
     Attributes
     ----------
     name : str
-        Of the function, for errors.
+        Name of the function, for errors.
     function : callable
-        The user's.
+        The user function.
     takes_context : bool
-        Whether it has a second argument.
+        Whether the function has a second argument, the context.
     in_pandas : bool
-        Whether rows are handed over as a pandas DataFrame.
+        Whether the function receives and returns pandas DataFrames.
     keys : tuple of str
-        The names of the keys.
+        Names of the keys.
     has_pane : bool
-        Whether results say which of their window's they are.
-    asides : tuple of str
-        The columns of rows that pass by the function, to come out beside its results.
-    returned : pa.Schema
-        What the function has to return.
+        Whether results have the ``pane`` column.
+    side_output_tags : tuple of str
+        Columns with the rows of side outputs, such as late rows. These rows bypass the function.
+    result_schema : pa.Schema
+        Schema of the rows that the function returns.
     outputs : mapping of str to pa.Schema
-        What it may hand on beside that, by name.
+        Schemas of the named outputs.
     """
 
     name: str
@@ -53,82 +54,105 @@ class Calls:
     in_pandas: bool
     keys: tuple[str, ...]
     has_pane: bool
-    asides: tuple[str, ...]
-    returned: pa.Schema
+    side_output_tags: tuple[str, ...]
+    result_schema: pa.Schema
     outputs: Mapping[str, pa.Schema]
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The results of the calls, many of them in a batch."""
-        begun: list[pa.RecordBatch] = []
+        """Call the function for all windows, and yield batches with the results of many calls."""
+        open_rows: list[pa.RecordBatch] = []
         for batch in batches:
-            yield from self.passing(batch)
-            calls = self.without_passing(batch)
-            returned = Returned()
-            for last, rows in cut(calls, begun):
-                self.call(calls, last, rows, returned)
-                if returned.rows >= MOST_ROWS:
-                    yield from self.results(calls, returned)
-                    returned = Returned()
-            yield from self.results(calls, returned)
-        check_whole(begun)
+            yield from self.side_outputs(batch)
+            calls = self.without_side_outputs(batch)
+            results = CallResults()
+            for last, rows in split_calls(calls, open_rows):
+                self.call(calls, last, rows, results)
+                if results.rows >= MOST_ROWS:
+                    yield from self.results(calls, results)
+                    results = CallResults()
+            yield from self.results(calls, results)
+        check_whole(open_rows)
 
-    def passing(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The rows that pass by the function, as they come out."""
-        for aside in self.asides:
-            rows = batch.filter(pc.is_valid(batch.column(aside)))
+    def side_outputs(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of side outputs, as tagged rows."""
+        for tag in self.side_output_tags:
+            rows = batch.filter(pc.is_valid(batch.column(tag)))
             if rows.num_rows:
-                yield self._tagged(aside, rows.column(aside), rows.schema)
+                yield self._tagged(tag, rows.column(tag), rows.schema)
 
-    def without_passing(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The other rows."""
-        for aside in self.asides:
-            batch = batch.filter(pc.is_null(batch.column(aside)))
+    def without_side_outputs(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the rows of calls: the batch without the rows of side outputs."""
+        for tag in self.side_output_tags:
+            batch = batch.filter(pc.is_null(batch.column(tag)))
         return batch
 
     def call(
         self,
         calls: pa.RecordBatch,
-        at: int,
+        last: int,
         rows: pa.Table,
-        returned: "Returned",
-        state: "State | None" = None,
+        results: "CallResults",
+        state: "CallState | None" = None,
     ) -> None:
-        """Call the function, whose call ends at a row of `calls`."""
-        given: list[Any] = [rows.to_pandas() if self.in_pandas else rows]
+        """Call the function once, and add the tables that it returns to `results`.
+
+        Parameters
+        ----------
+        calls : pa.RecordBatch
+            The batch in which the call ends.
+        last : int
+            Index in `calls` of the last row of the call, which has its key and window.
+        rows : pa.Table
+            The rows of the window.
+        results : CallResults
+            Receives the results and the named outputs.
+        state : CallState, optional
+            State of the window and the key. The function changes it in place.
+
+        Raises
+        ------
+        PySparkRuntimeError
+            ``TRANSOM_FUNCTION_FAILED``, ``TRANSOM_FUNCTION_SCHEMA``.
+        """
+        arguments: list[Any] = [rows.to_pandas() if self.in_pandas else rows]
         outputs: list[tuple[str, Any]] = []
         if self.takes_context:
-            context = self._context(calls, at)
+            context = self._context(calls, last)
             if state is not None:
-                context = replace(context, window_state=state.of_window, key_state=state.of_key)
-            given.append(replace(context, _given=outputs))
+                context = replace(
+                    context, window_state=state.window_values, key_state=state.key_values
+                )
+            arguments.append(replace(context, _outputs=outputs))
         try:
-            result = self.function(*given)
+            result = self.function(*arguments)
         except Exception as error:
-            raise failed(self.name, self.where(calls, at), error) from error
-        schemas = {"results": self.returned, **self.outputs}
-        for tag, table in [("results", result), *outputs]:
-            named = self.name if tag == "results" else f"{self.name}, for its output {tag!r},"
+            raise function_failed(self.name, self.where(calls, last), error) from error
+        schemas = {"results": self.result_schema, **self.outputs}
+        for tag, value in [("results", result), *outputs]:
+            source = self.name if tag == "results" else f"{self.name}, for its output {tag!r},"
             try:
                 if tag not in schemas:
-                    raise ValueError(f"it has the outputs {listed(list(self.outputs))}")
-                made = table_of(table, schemas[tag], in_pandas=self.in_pandas)
+                    raise ValueError(f"it has the outputs {quoted_list(list(self.outputs))}")
+                table = table_of(value, schemas[tag], in_pandas=self.in_pandas)
             except ValueError as error:
-                raise mismatch(named, self.where(calls, at), error) from error
-            returned.add(tag, at, made)
+                raise schema_mismatch(source, self.where(calls, last), error) from error
+            results.add(tag, last, table)
 
-    def _context(self, calls: pa.RecordBatch, at: int) -> Context:
-        values = [python_value(calls.column(i)[at].as_py()) for i in range(len(self.keys))]
+    def _context(self, calls: pa.RecordBatch, last: int) -> Context:
+        values = [python_value(calls.column(i)[last].as_py()) for i in range(len(self.keys))]
         key = Row(*self.keys)(*values) if values else Row()
 
-        def of(name: str) -> Any:
-            return python_value(calls.column(name)[at].as_py())
+        def value_of(name: str) -> Any:
+            return python_value(calls.column(name)[last].as_py())
 
-        pane = of("pane") if self.has_pane else None
-        return Context(key, of("window"), None, pane, of("watermark"), of("clock"))
+        pane = value_of("pane") if self.has_pane else None
+        return Context(
+            key, value_of("window"), None, pane, value_of("watermark"), value_of("clock")
+        )
 
-    def where(self, calls: pa.RecordBatch, at: int) -> str:
-        """Which call it is, for errors."""
-        context = self._context(calls, at)
+    def where(self, calls: pa.RecordBatch, last: int) -> str:
+        """Return the key and the window of a call as text, for errors."""
+        context = self._context(calls, last)
         window = context.window
         keys = ", ".join(f"{name} = {value!r}" for name, value in context.key.asDict().items())
         bounds = "a window without bounds"
@@ -136,50 +160,55 @@ class Calls:
             bounds = f"the window from {window.start} to {window.end}"
         return f"{keys or 'all rows'}, {bounds}"
 
-    def results(self, calls: pa.RecordBatch, returned: "Returned") -> Iterator[pa.RecordBatch]:
-        """What calls have returned, behind keys, window and pane of each."""
-        for tag, tables in returned.tables.items():
-            front = self._front(calls, tag).take(pa.array(returned.positions[tag], pa.int32()))
+    def results(self, calls: pa.RecordBatch, results: "CallResults") -> Iterator[pa.RecordBatch]:
+        """Yield the tables of `results`, with the keys, window and pane of each call in front."""
+        for tag, tables in results.tables.items():
+            front = self._front(calls, tag).take(pa.array(results.positions[tag], pa.int32()))
             values = pa.concat_tables(tables).combine_chunks()
             columns = [*front.columns, *(one_array(column) for column in values.columns)]
             batch = pa.RecordBatch.from_arrays(columns, [*front.schema.names, *values.column_names])
-            if self.asides or self.outputs:
+            if self.side_output_tags or self.outputs:
                 batch = self._tagged(tag, batch.to_struct_array(), calls.schema)
             for start in range(0, batch.num_rows, MOST_ROWS):
                 yield batch.slice(start, MOST_ROWS)
 
     def _tagged(self, tag: str, values: pa.Array, calls: pa.Schema) -> pa.RecordBatch:
-        kinds = {aside: calls.field(aside).type for aside in self.asides}
-        for name, schema in {"results": self.returned, **self.outputs}.items():
-            front = [(n, calls.field(i).type) for n, i in self._places(calls, name).items()]
-            kinds[name] = pa.struct([*front, *schema])
-        places = ["results", *self.asides, *self.outputs]
-        columns = [values if n == tag else pa.nulls(len(values), kinds[n]) for n in places]
+        types = {name: calls.field(name).type for name in self.side_output_tags}
+        for name, schema in {"results": self.result_schema, **self.outputs}.items():
+            front = [(n, calls.field(i).type) for n, i in self._front_indexes(calls, name).items()]
+            types[name] = pa.struct([*front, *schema])
+        names = ["results", *self.side_output_tags, *self.outputs]
+        columns = [values if n == tag else pa.nulls(len(values), types[n]) for n in names]
         tags = pa.array([tag] * len(values))
-        return pa.RecordBatch.from_arrays([tags, *columns], ["tag", *places])
+        return pa.RecordBatch.from_arrays([tags, *columns], ["tag", *names])
 
     def _front(self, calls: pa.RecordBatch, tag: str) -> pa.RecordBatch:
-        """The columns in front of what calls have returned."""
-        places = self._places(calls.schema, tag)
-        return pa.RecordBatch.from_arrays([calls.column(i) for i in places.values()], list(places))
+        """Return the columns in front of the function's own: keys, window, and pane for results."""
+        indexes = self._front_indexes(calls.schema, tag)
+        return pa.RecordBatch.from_arrays(
+            [calls.column(i) for i in indexes.values()], list(indexes)
+        )
 
-    def _places(self, calls: pa.Schema, tag: str) -> dict[str, int]:
-        """Where these columns are, by their names."""
-        own = ["window", "pane"] if self.has_pane and tag == "results" else ["window"]
+    def _front_indexes(self, calls: pa.Schema, tag: str) -> dict[str, int]:
+        """Return the indexes in `calls` of the columns in front, by name."""
+        names = ["window", "pane"] if self.has_pane and tag == "results" else ["window"]
         keys = {name: i for i, name in enumerate(self.keys)}
-        return keys | {name: calls.get_field_index(name) for name in own}
+        return keys | {name: calls.get_field_index(name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What a call finds kept, and leaves."""
+class CallState:
+    """State of a window and of a key, by name. A call reads and changes both dictionaries."""
 
-    of_window: dict[str, Any]
-    of_key: dict[str, Any]
+    window_values: dict[str, Any]
+    key_values: dict[str, Any]
 
 
-class Returned:
-    """Tables that calls have returned, by tag, and for each of their rows where its call ended."""
+class CallResults:
+    """Tables that calls have returned, by tag.
+
+    For each row of a table, ``positions`` has the index of the last row of its call.
+    """
 
     def __init__(self) -> None:
         self.tables: dict[str, list[pa.Table]] = {}
@@ -187,41 +216,56 @@ class Returned:
         self.rows = 0
 
     def add(self, tag: str, last: int, table: pa.Table) -> None:
-        """Take a table, of the call that ended there."""
+        """Add a table of the call whose last row has the index `last`."""
         if table.num_rows:
             self.tables.setdefault(tag, []).append(table)
             self.positions.setdefault(tag, []).extend([last] * table.num_rows)
             self.rows += table.num_rows
 
 
-def cut(calls: pa.RecordBatch, begun: list[pa.RecordBatch]) -> Iterator[tuple[int, pa.Table]]:
-    """The calls that end in a batch: where, and all their rows.
+def split_calls(
+    calls: pa.RecordBatch, open_rows: list[pa.RecordBatch]
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the calls that end in a batch: the index of the last row, and all rows of the window.
 
-    Those of a call that goes on in the next batch are left in `begun`.
+    Parameters
+    ----------
+    calls : pa.RecordBatch
+        The batch. ``is_last`` marks the last row of a call, and ``row`` has the row of the window.
+    open_rows : list of pa.RecordBatch
+        The rows of the call that goes on from the batch before. Afterwards it has the rows of the
+        call that goes on in the next batch.
     """
     rows = pa.RecordBatch.from_struct_array(calls.column("row"))
     start = 0
     for last in pc.indices_nonzero(calls.column("is_last")).to_pylist():
+        # A call without rows is a single row in which ``row`` is null.
         if calls.column("row")[last].is_valid:
-            begun.append(rows.slice(start, last + 1 - start))
+            open_rows.append(rows.slice(start, last + 1 - start))
         else:
-            begun.append(rows.slice(last, 0))
-        yield last, pa.Table.from_batches(begun)
-        begun.clear()
+            open_rows.append(rows.slice(last, 0))
+        yield last, pa.Table.from_batches(open_rows)
+        open_rows.clear()
         start = last + 1
     if start < calls.num_rows:
-        begun.append(rows.slice(start))
+        open_rows.append(rows.slice(start))
 
 
-def check_whole(begun: list[pa.RecordBatch]) -> None:
-    """Fail rather than lose the rows of a call that has no end, a fault of the stage's."""
-    if begun:
-        rows = sum(batch.num_rows for batch in begun)
+def check_whole(open_rows: list[pa.RecordBatch]) -> None:
+    """Raise a RuntimeError if the input has ended in the middle of a call.
+
+    Only a bug of the window operator can cause this. Without the error the rows would be lost.
+    """
+    if open_rows:
+        rows = sum(batch.num_rows for batch in open_rows)
         raise RuntimeError(f"the input is over after {rows} row(s) of a call, without its last one")
 
 
 def python_value(value: Any) -> Any:
-    """A value of Arrow's as Spark would collect it, but for instants: these are in UTC."""
+    """Convert a value from Arrow to the Python value that Spark collects.
+
+    Timestamps with a time zone are an exception: they are in UTC.
+    """
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Checks of arguments, each named in the error if it is wrong."""
+"""Checks of arguments. Each error names the argument."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from transom._errors import type_error, value_error
 
-# What the JVM takes beside the names of regions: offsets, and short names that it has kept.
+# Time zones that the JVM accepts besides names of regions: offsets, and old short names.
 _OFFSET = re.compile(r"Z|(UTC|GMT|UT)?([+-](\d{1,2}|\d\d:\d\d(:\d\d)?|\d{4}|\d{6}))?", re.ASCII)
 _SHORT_NAMES = re.compile(
     "A(CT|ET|GT|RT|ST)|B[ES]T|C(AT|NT|ST|TT)|E(AT|CT|ST)|HST|I[ES]T|JST|M[IS]T|N[ES]T|P(LT|NT|RT|ST)"
@@ -18,27 +18,36 @@ _LARGEST_INT = 2**31 - 1
 
 
 def choice(argument: str, value: object, choices: Collection[object]) -> None:
-    """One of some words."""
+    """Raise ``TRANSOM_BAD_CHOICE`` if the value is not one of the choices."""
     text(argument, value)
     if value not in choices:
-        shown = ", ".join(repr(word) for word in choices)
-        raise value_error("BAD_CHOICE", argument=argument, value=repr(value), choices=shown)
+        choice_list = ", ".join(repr(word) for word in choices)
+        raise value_error("BAD_CHOICE", argument=argument, value=repr(value), choices=choice_list)
 
 
 def text(argument: str, value: object) -> None:
-    """Text."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no string."""
     if not isinstance(value, str):
         raise type_error(argument, value, "text")
 
 
 def flag(argument: str, value: object) -> None:
-    """True or False."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no bool."""
     if not isinstance(value, bool):
         raise type_error(argument, value, "True or False")
 
 
 def whole_number(argument: str, value: object, *, least: int, most: int = _LARGEST_INT) -> None:
-    """A whole number between two others, the lower of which is 0 or 1."""
+    """Check that the value is an integer from `least`, which is 0 or 1, to `most`.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_NOT_POSITIVE`` or ``TRANSOM_NEGATIVE`` below `least`, ``TRANSOM_BAD_CHOICE`` above
+        `most`.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise type_error(argument, value, "a whole number")
     if value < least:
@@ -50,7 +59,7 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
 
 
 def number(argument: str, value: object) -> float:
-    """A finite number, as a float."""
+    """Check that the value is a finite number, and return it as a float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise type_error(argument, value, "a number")
     if not math.isfinite(value):
@@ -60,7 +69,7 @@ def number(argument: str, value: object) -> float:
 
 
 def time_zone(argument: str, value: object) -> None:
-    """The name of a time zone."""
+    """Raise ``TRANSOM_UNKNOWN_TIME_ZONE`` if the JVM knows no time zone of this name."""
     text(argument, value)
     if not _is_zone(str(value)):
         raise value_error("UNKNOWN_TIME_ZONE", argument=argument, value=repr(value))
@@ -73,6 +82,6 @@ def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
-        # Some machines have no list of zones: there only the JVM can tell, which has its own.
+        # Without a time zone database Python cannot check the name. The JVM has its own database.
         return not available_timezones()
     return True

@@ -1,4 +1,4 @@
-"""Columns as users name them, and what can be known about them before a query is built."""
+"""Columns as users name them, and checks that need no query."""
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -13,77 +13,77 @@ from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZTyp
 from transom._errors import type_error, value_error
 
 Col = str | Column
-# True or false for a row; a text is SQL, as in DataFrame.filter.
+# A boolean expression. A string is parsed as SQL, as in DataFrame.filter.
 Condition = str | Column
-# How far a row is from an older one: makes a Column of both, the older one first.
+# A distance function: takes the older and the newer row, and returns a numeric Column.
 Delta = Callable[[Column, Column], Column]
 
-# Names of the columns that transom adds to rows, in both languages.
+# Prefix of the columns that transom adds to rows, in Python and in the JVM.
 HIDDEN_PREFIX = "__transom"
-# Where `stream` puts a time that it has to compute for the watermark.
+# The column in which `stream` computes a time that is an expression, for the watermark.
 HIDDEN_TIME = "__transom_time"
-# The rows that a delta compares, as struct columns; the JVM knows them by these names.
+# Struct columns for the rows that a distance function compares. The JVM uses the same names.
 OLDER_ROW = "__transom_older"
 NEWER_ROW = "__transom_newer"
 
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
 
-# Spark's key for what withWatermark writes beside a column.
+# Key in the metadata of a column that withWatermark sets.
 _WATERMARK = "spark.watermarkDelayMs"
 
 
 def check_column(argument: str, value: object) -> None:
-    """A column or its name."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name."""
     if not isinstance(value, str | Column):
         raise type_error(argument, value, "a Column or the name of one")
 
 
 def internal(name: str, *columns: Column) -> Column:
-    """A call of a function of the jar's, which SQL does not know."""
+    """Call a function of the jar that is not registered in SQL."""
     return InternalFunction._invoke_internal_function_over_columns(name, *columns)
 
 
 class Sql(str):
-    """SQL, where another text would be the name of a column."""
+    """A string with SQL. Any other string is the name of a column."""
 
     __slots__ = ()
 
 
 def condition_of(argument: str, value: Condition) -> Condition:
-    """A condition as values keep it."""
+    """Check a boolean expression, and mark a string as SQL."""
     if not isinstance(value, str | Column):
         raise type_error(argument, value, "a Column that is true or false, or one as SQL")
     return Sql(value) if isinstance(value, str) else value
 
 
 def check_delta(argument: str, value: object) -> None:
-    """A function of two rows."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no function of two rows."""
     example = "lambda old, new: new['v'] - old['v']"
     check_binary(argument, value, f"a function of two rows, as in {example}")
 
 
 def check_binary(argument: str, value: object, expected: str) -> None:
-    """A function of two arguments."""
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no function of two arguments."""
     try:
         inspect.signature(value).bind(None, None)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise type_error(argument, value, expected) from None
 
 
-def column(given: Col | Delta) -> Column:
-    """The column of a name, of SQL or of a delta."""
-    if isinstance(given, Column):
-        return given
-    if isinstance(given, str):
-        return F.expr(given) if isinstance(given, Sql) else F.col(given)
-    distance = given(F.col(OLDER_ROW), F.col(NEWER_ROW))
+def column(source: Col | Delta) -> Column:
+    """Return the Column of a name, of SQL, or of a distance function."""
+    if isinstance(source, Column):
+        return source
+    if isinstance(source, str):
+        return F.expr(source) if isinstance(source, Sql) else F.col(source)
+    distance = source(F.col(OLDER_ROW), F.col(NEWER_ROW))
     if not isinstance(distance, Column):
         raise type_error("delta", distance, "a function that makes a Column of two rows")
     return distance
 
 
 def text_of(name: Col) -> str:
-    """How the column reads in SQL.
+    """Return the SQL text of a column.
 
     Examples
     --------
@@ -94,7 +94,13 @@ def text_of(name: Col) -> str:
 
 
 def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[StructField]:
-    """Names, types and metadata of columns, which the DataFrame must have."""
+    """Return the names, types and metadata of columns.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column.
+    """
     if not columns:
         return []
     for name in columns:
@@ -106,7 +112,7 @@ def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[Stru
 
 @contextmanager
 def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
-    """Names the argument if Spark cannot find a column."""
+    """Convert Spark's error for an unknown column to ``TRANSOM_UNKNOWN_COLUMN``."""
     try:
         yield
     except AnalysisException as error:
@@ -118,39 +124,41 @@ def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
 
 
 def is_time(kind: DataType) -> bool:
-    """Whether it is a timestamp, or a window with two of them."""
+    """Return whether a type is a timestamp, or a window with timestamps as start and end."""
     if isinstance(kind, StructType):
         return kind.names == ["start", "end"] and all(is_timestamp(f.dataType) for f in kind)
     return is_timestamp(kind)
 
 
 def is_timestamp(kind: DataType) -> bool:
-    """Whether it is a timestamp, with time zone or without."""
+    """Return whether a type is a timestamp, with or without time zone."""
     return isinstance(kind, TimestampType | TimestampNTZType)
 
 
 def has_watermark(field: StructField) -> bool:
-    """Whether `withWatermark` was called for it."""
+    """Return whether `withWatermark` was called for a column."""
     return _WATERMARK in field.metadata
 
 
-def listed(names: Sequence[str]) -> str:
-    """The names, for an error.
+def quoted_list(names: Sequence[str]) -> str:
+    """Return the quoted names, separated by commas, or "none". For errors.
 
     Examples
     --------
-    >>> listed(["k", "v"])
+    >>> quoted_list(["k", "v"])
     "'k', 'v'"
     """
     return ", ".join(repr(name) for name in names) or "none"
 
 
 def _is_missing(df: DataFrame, name: str) -> bool:
-    # Spark finds more than the columns by other names, such as `_metadata`: there it has to be
-    # asked. But its error comes with a stack trace in the log, which a slip is not worth.
+    # Only a plain name can be checked here: Spark also resolves paths such as `a.b`, and hidden
+    # columns such as `_metadata`. The check saves a stack trace that Spark would log.
     plain = name.isidentifier() and not name.startswith("_")
     return plain and name.lower() not in (column.lower() for column in df.columns)
 
 
 def _unknown(df: DataFrame, argument: str, name: object) -> Exception:
-    return value_error("UNKNOWN_COLUMN", argument=argument, column=name, columns=listed(df.columns))
+    return value_error(
+        "UNKNOWN_COLUMN", argument=argument, column=name, columns=quoted_list(df.columns)
+    )

@@ -1,4 +1,4 @@
-"""Durations as Spark writes intervals, to the microsecond and without months."""
+"""Durations in Spark's interval text, with microseconds as the smallest unit and without months."""
 
 import re
 from datetime import timedelta
@@ -18,18 +18,25 @@ _UNITS = {
 }
 _MONTHS = ("month", "quarter", "year")
 _MICROSECOND = timedelta(microseconds=1)
-# As the engine's `Durations.Longest`: windows of rows up to the year 9999 then end before the
-# instant at which a drain fires everything.
+# Same limit as `Durations.Longest` in the engine. With this limit, all windows of rows up to the
+# year 9999 end before the instant at which a drain fires all windows.
 _LONGEST = timedelta(days=10_000_000)
 
-# A sign may stand apart from its number, a number must stand apart from its unit.
+# Space is optional after the sign, and required between the number and the unit.
 _PART = re.compile(
     r"(?P<sign>[+-]?)\s*(?P<whole>\d*)(?P<point>\.?)(?P<part>\d*)\s+(?P<unit>[a-z]+)", re.ASCII
 )
 
 
 def duration(argument: str, value: Duration) -> timedelta:
-    """The length that `value` stands for.
+    """Return the length of a duration.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_BAD_DURATION`` for text that is no duration, and above 10,000,000 days.
 
     Examples
     --------
@@ -50,23 +57,23 @@ def duration(argument: str, value: Duration) -> timedelta:
 
 
 def positive(argument: str, value: Duration) -> timedelta:
-    """As `duration`, which must be more than nothing."""
+    """Return the length of a duration, and raise ``TRANSOM_NOT_POSITIVE`` if it is 0 or less."""
     length = duration(argument, value)
     if length <= timedelta():
-        raise value_error("NOT_POSITIVE", argument=argument, value=shown(length))
+        raise value_error("NOT_POSITIVE", argument=argument, value=duration_text(length))
     return length
 
 
 def not_negative(argument: str, value: Duration) -> timedelta:
-    """As `duration`, which may be nothing but not less."""
+    """Return the length of a duration, and raise ``TRANSOM_NEGATIVE`` if it is less than 0."""
     length = duration(argument, value)
     if length < timedelta():
-        raise value_error("NEGATIVE", argument=argument, value=shown(length))
+        raise value_error("NEGATIVE", argument=argument, value=duration_text(length))
     return length
 
 
 def micros(length: Duration) -> int:
-    """Microseconds of a value's field, once it has been checked.
+    """Return the microseconds of a checked duration.
 
     Examples
     --------
@@ -76,14 +83,14 @@ def micros(length: Duration) -> int:
     return duration("duration", length) // _MICROSECOND
 
 
-def shown(length: timedelta) -> str:
-    """The text that Spark and people read.
+def duration_text(length: timedelta) -> str:
+    """Return a length as interval text, which Spark parses and people read.
 
     Examples
     --------
-    >>> shown(timedelta(hours=25, milliseconds=-1))
+    >>> duration_text(timedelta(hours=25, milliseconds=-1))
     '1 day 59 minutes 59 seconds 999 milliseconds'
-    >>> shown(timedelta())
+    >>> duration_text(timedelta())
     '0 seconds'
     """
     sign, rest = ("-", -length) if length < timedelta() else ("", length)

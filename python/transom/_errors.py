@@ -1,7 +1,7 @@
-"""PySpark's errors with conditions and texts of ours.
+"""PySpark errors with transom's conditions and texts.
 
-A condition is ``TRANSOM_`` and a name. Its text names the argument and says what is wrong, why, and
-what to do about it.
+The name of a condition is ``TRANSOM_`` and a key of ``_TEXTS``. Each text names the argument, and
+says what is wrong, why, and what to write instead.
 """
 
 from pyspark.errors import PySparkRuntimeError, PySparkTypeError, PySparkValueError
@@ -148,31 +148,31 @@ _TEXTS = {
 
 
 def value_error(condition: str, **parameters: object) -> PySparkValueError:
-    """An argument that has the right type and cannot be used."""
-    text, shown = _text(condition, parameters)
-    return PySparkValueError(text, f"TRANSOM_{condition}", shown)
+    """Return an error for an argument of the right type that cannot be used."""
+    text, parameter_texts = _text(condition, parameters)
+    return PySparkValueError(text, f"TRANSOM_{condition}", parameter_texts)
 
 
 def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:
-    """An argument of a wrong type."""
-    given = {"argument": argument, "value": repr(value), "type": type(value).__name__}
-    text, shown = _text("BAD_TYPE", {**given, "expected": expected})
-    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", shown)
+    """Return an error for an argument of a wrong type."""
+    parameters = {"argument": argument, "value": repr(value), "type": type(value).__name__}
+    text, parameter_texts = _text("BAD_TYPE", {**parameters, "expected": expected})
+    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", parameter_texts)
 
 
 def column_type_error(argument: str, column: object, kind: object, expected: str) -> Exception:
-    """A column of a wrong type."""
-    given = {"argument": argument, "value": column, "type": kind, "expected": expected}
-    text, shown = _text("BAD_TYPE", given)
-    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", shown)
+    """Return an error for a column of a wrong type."""
+    parameters = {"argument": argument, "value": column, "type": kind, "expected": expected}
+    text, parameter_texts = _text("BAD_TYPE", parameters)
+    return PySparkTypeError(text, "TRANSOM_BAD_TYPE", parameter_texts)
 
 
 def runtime_error(condition: str, **parameters: object) -> PySparkRuntimeError:
-    """A session, or an installation, that windows cannot run in."""
-    text, shown = _text(condition, parameters)
-    return PySparkRuntimeError(text, f"TRANSOM_{condition}", shown)
+    """Return an error about the session, the installation, or a failed user function."""
+    text, parameter_texts = _text(condition, parameters)
+    return PySparkRuntimeError(text, f"TRANSOM_{condition}", parameter_texts)
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:
-    shown = {name: str(value) for name, value in parameters.items()}
-    return _TEXTS[condition].format(**shown), shown
+    parameter_texts = {name: str(value) for name, value in parameters.items()}
+    return _TEXTS[condition].format(**parameter_texts), parameter_texts

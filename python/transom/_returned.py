@@ -1,4 +1,4 @@
-"""What functions over windows return, brought into the schema that was announced."""
+"""Conversion of the rows that a user function returns to the schema of the function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from transom._columns import listed
+from transom._columns import quoted_list
 
-# Types of one meaning: a value is cast among them, as long as it stays the same.
+# Families of types. Values are cast only within a family, by Arrow's safe casts, which raise when
+# they would truncate a value.
 _NUMBERS = (kinds.is_integer, kinds.is_floating, kinds.is_decimal)
-_KIN: tuple[tuple[Callable[[pa.DataType], bool], ...], ...] = (
+_FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], ...], ...] = (
     _NUMBERS,
     (kinds.is_string, kinds.is_large_string, kinds.is_string_view),
     (kinds.is_binary, kinds.is_large_binary, kinds.is_fixed_size_binary, kinds.is_binary_view),
@@ -19,25 +20,25 @@ _KIN: tuple[tuple[Callable[[pa.DataType], bool], ...], ...] = (
 )
 
 
-def table_of(result: Any, wanted: pa.Schema, *, in_pandas: bool) -> pa.Table:
-    """The result as a table of just these columns.
+def table_of(result: Any, target: pa.Schema, *, in_pandas: bool) -> pa.Table:
+    """Convert the result of a function to an Arrow table with exactly the columns of a schema.
 
     Raises
     ------
     ValueError
-        Saying what differs.
+        The result does not match the schema. The message says how.
     """
     table = _from_pandas(result) if in_pandas else result
     if not isinstance(table, pa.Table):
         kind = "pandas DataFrame" if in_pandas else "pyarrow Table"
         raise ValueError(f"it is of type {type(result).__name__}, and no {kind}")
-    if sorted(table.schema.names) != sorted(wanted.names):
-        raise ValueError(f"its columns are {listed(table.schema.names)}")
-    return pa.Table.from_arrays([_cast(table, field) for field in wanted], schema=wanted)
+    if sorted(table.schema.names) != sorted(target.names):
+        raise ValueError(f"its columns are {quoted_list(table.schema.names)}")
+    return pa.Table.from_arrays([_cast(table, field) for field in target], schema=target)
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The column in one piece."""
+    """Combine the chunks of a column into one array."""
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 
@@ -68,23 +69,23 @@ def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
         raise ValueError(f"its column '{field.name}' is no {field.type}: {error}") from error
 
 
-def _fits(given: pa.DataType, wanted: pa.DataType) -> bool:
-    if kinds.is_null(given) or given == wanted:
+def _fits(source: pa.DataType, target: pa.DataType) -> bool:
+    if kinds.is_null(source) or source == target:
         return True
-    if kinds.is_dictionary(given):
-        return _fits(given.value_type, wanted)
-    if kinds.is_timestamp(given) and kinds.is_timestamp(wanted):
-        # An instant is none without a time zone; in which one it is written is all the same.
-        return (given.tz is None) == (wanted.tz is None)
-    if _is_list(given) and _is_list(wanted):
-        return _fits(given.value_type, wanted.value_type)
-    if kinds.is_struct(given) and kinds.is_struct(wanted):
-        return [f.name for f in given] == [f.name for f in wanted] and all(
-            _fits(one.type, other.type) for one, other in zip(given, wanted, strict=True)
+    if kinds.is_dictionary(source):
+        return _fits(source.value_type, target)
+    if kinds.is_timestamp(source) and kinds.is_timestamp(target):
+        # A timestamp with any time zone is an instant. A timestamp without one is not.
+        return (source.tz is None) == (target.tz is None)
+    if _is_list(source) and _is_list(target):
+        return _fits(source.value_type, target.value_type)
+    if kinds.is_struct(source) and kinds.is_struct(target):
+        return [f.name for f in source] == [f.name for f in target] and all(
+            _fits(one.type, other.type) for one, other in zip(source, target, strict=True)
         )
     return any(
-        any(is_one(given) for is_one in kin) and any(is_one(wanted) for is_one in kin)
-        for kin in _KIN
+        any(is_type(source) for is_type in family) and any(is_type(target) for is_type in family)
+        for family in _FAMILIES
     )
 
 

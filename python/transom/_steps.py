@@ -160,13 +160,15 @@ class Steps:
     def with_late_rows(self, *, partly: bool = False) -> Self:
         """Emit late rows as a side output. Without this step late rows are only counted.
 
-        A row is late if all of its windows are closed. The result becomes tagged rows, which
-        `route` and `untag` split. The tag ``results`` has the columns of a result without this
-        step. The tag ``late`` has these columns:
+        A row is late if all of its windows are closed. With `Session` windows it must also be too
+        far from each open session. The result becomes tagged rows, which `route` and `untag` split.
+        The tag ``results`` has the columns of a result without this step. The tag ``late`` has
+        these columns:
 
         - ``row``: the input row.
         - ``reason``: "late", or "late_session" for `Session` windows.
-        - ``missed_windows``: the closed windows of the row.
+        - ``missed_windows``: the closed windows of the row. For sessions, the session that the row
+          alone would form.
         - ``time``: the time of the row.
         - ``watermark``: the late watermark, by which the row was late.
         - ``operator``, ``query``: the name of the window operator and the id of the query.
@@ -194,7 +196,7 @@ class Steps:
         return self._with("with_late_rows", late_rows="partly" if partly else "late")
 
     def with_dead_letters(self) -> Self:
-        """Emit rows that cannot be assigned to a window as a side output.
+        """Emit, as a side output, the rows that cannot be assigned to a window.
 
         Without this step such rows are only counted. They never end a query. The result becomes
         tagged rows, as after `with_late_rows`. The tag ``dead_letters`` has the columns of
@@ -203,8 +205,8 @@ class Steps:
         - "no_time": the time is null.
         - "time_out_of_range": the time is outside of the years 1 to 9999.
         - "bad_gap": the gap of the row is null, not positive, or longer than 10,000,000 days.
-        - "bad_windows": the windows of the row are null, or one of them does not start before it
-          ends, or reaches out of the years 1 to 9999.
+        - "bad_windows": the windows of the row are null, or a window does not start before it ends.
+          Windows outside of the years 1 to 9999 have this reason too.
         - "too_many_windows": the row has more than 10,000,000 windows.
 
         ``time`` is null for the first two reasons. ``missed_windows`` is empty. ``watermark`` is
@@ -254,9 +256,13 @@ class Steps:
     ) -> Self:
         """Tune execution.
 
-        Two options can change results. ``key_groups`` moves the windows of a `Tumbling` with a
-        ``stagger``. ``tick`` sets how often the wall clock can fire windows of keys without new
-        rows.
+        Three options can change results:
+
+        - ``key_groups`` moves the windows of a `Tumbling` with a ``stagger``.
+        - ``tick`` sets how often the wall clock can fire windows of keys without new rows.
+        - ``layout`` affects aggregates that depend on the order of rows, if `stream` has no
+          ``order``. It also affects sessions that several rows behind the watermark join in one
+          micro-batch.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which PySpark there has to be: looked at before anything else of PySpark's is imported."""
+"""The supported versions of Spark. The import of this module checks the version of PySpark."""
 
 import pyspark
 
@@ -9,12 +9,12 @@ SUPPORTED_SPARK = ("4.2", "4.3")
 
 
 def is_supported(found: str) -> bool:
-    """Whether transom runs on this version of Spark."""
+    """Return whether transom runs on this version of Spark."""
     return found.startswith(tuple(f"{line}." for line in SUPPORTED_SPARK))
 
 
 def check_version(found: str) -> None:
-    """Raise ``TRANSOM_SPARK_VERSION`` for a Spark that transom does not run on."""
+    """Raise ``TRANSOM_SPARK_VERSION`` for a version of Spark that transom does not run on."""
     if not is_supported(found):
         raise runtime_error(
             "SPARK_VERSION",

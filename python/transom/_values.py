@@ -1,4 +1,4 @@
-"""What the values that users make have in common."""
+"""The base class of windows, triggers, evictors and time policies."""
 
 from dataclasses import fields
 from typing import Any
@@ -9,25 +9,29 @@ from transom._columns import text_of
 
 
 class Value:
-    """A frozen dataclass with ``eq=False`` that holds Columns, equal if they read the same in SQL.
+    """Base class of frozen dataclasses, with an equality that supports Columns.
 
-    Columns themselves cannot be compared: == makes a third.
+    Two values are equal if their Columns have the same SQL text and their other fields are equal.
+    The operator == of a Column returns a Column instead of a bool. A dataclass that holds Columns
+    uses this equality by ``eq=False``.
     """
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Value) and type(other) is type(self) and _held(self) == _held(other)
+            isinstance(other, Value)
+            and type(other) is type(self)
+            and _field_values(self) == _field_values(other)
         )
 
     def __hash__(self) -> int:
-        return hash(_held(self))
+        return hash(_field_values(self))
 
 
-def _held(value: Any) -> tuple[object, ...]:
-    return tuple(_meaning(getattr(value, field.name)) for field in fields(value))
+def _field_values(value: Any) -> tuple[object, ...]:
+    return tuple(_comparable(getattr(value, field.name)) for field in fields(value))
 
 
-def _meaning(held: object) -> object:
-    return text_of(held) if isinstance(held, Column) else held
+def _comparable(value: object) -> object:
+    return text_of(value) if isinstance(value, Column) else value

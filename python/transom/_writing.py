@@ -1,7 +1,7 @@
-"""The message to the JVM.
+"""Encoding of a spec as the message to the JVM.
 
-``spec/window-spec.schema.json`` is its schema, ``spec/cases`` has examples that both languages
-read.
+``spec/window-spec.schema.json`` is the schema of the message. ``spec/cases`` has examples that the
+tests of both languages read.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ VERSION = 2
 Message = dict[str, Any]
 
 
-# The name of each kind in the message.
+# Classes by their kind in the message.
 Kinds = Mapping[str, type[Any]]
 
 TIMES: Kinds = {"event_time": EventTime, "processing_time": ProcessingTime}
@@ -69,32 +69,32 @@ EVICTORS: Kinds = {
     "keep_near": KeepNear,
     "keep_where": KeepWhere,
 }
-# By the types of their fields values are written and read.
+# The type hint of a field selects its form in the message.
 COLUMN_HINTS = (Col, Delta)
 LENGTH_HINTS = (Duration, Duration | None)
 TRIGGER_HINTS = (Trigger, Trigger | None)
 
-Beside = Col | Delta
+MessageColumn = Col | Delta
 
 
 class Columns:
-    """The columns that travel beside a message, which has their indexes."""
+    """Collects the columns of a message. The message has their indexes."""
 
     def __init__(self) -> None:
-        self.listed: list[Beside] = []
+        self.in_order: list[MessageColumn] = []
 
-    def index(self, column: Beside) -> int:
-        """Where the column is going to be."""
-        self.listed.append(column)
-        return len(self.listed) - 1
+    def index(self, column: MessageColumn) -> int:
+        """Add a column, and return its index."""
+        self.in_order.append(column)
+        return len(self.in_order) - 1
 
     def indexes(self, columns: tuple[Col, ...]) -> list[int]:
-        """As `index`, for each of them."""
+        """Add columns, and return their indexes."""
         return [self.index(column) for column in columns]
 
 
-def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
-    """The message, and the columns that its indexes mean."""
+def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
+    """Return the message of a spec, and the columns in the order of their indexes."""
     columns = Columns()
     message = {
         "version": VERSION,
@@ -116,7 +116,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[Beside]]:
         "layout": spec.layout,
         "tick_us": micros(spec.tick),
     }
-    return message, columns.listed
+    return message, columns.in_order
 
 
 def _write_function(spec: WindowSpec, columns: Columns) -> Message:
@@ -143,23 +143,22 @@ def _write_function(spec: WindowSpec, columns: Columns) -> Message:
 def _write(value: Any, kinds: Kinds, columns: Columns) -> Message:
     name, kind = next((name, kind) for name, kind in kinds.items() if kind is type(value))
     hints = get_type_hints(kind)
-    written: Message = {"kind": name}
+    message: Message = {"kind": name}
     for field in fields(kind):
-        held = getattr(value, field.name)
-        written |= _write_field(field.name, held, hints[field.name], columns)
-    return written
+        message |= _write_field(field.name, getattr(value, field.name), hints[field.name], columns)
+    return message
 
 
-def _write_field(name: str, held: Any, hint: object, columns: Columns) -> Message:
+def _write_field(name: str, value: Any, hint: object, columns: Columns) -> Message:
     if hint in COLUMN_HINTS:
-        return {f"{name}_column": columns.index(held)}
+        return {f"{name}_column": columns.index(value)}
     if hint == Gap:
         return {
-            f"{name}_us": None if isinstance(held, Column) else micros(held),
-            f"{name}_column": columns.index(held) if isinstance(held, Column) else None,
+            f"{name}_us": None if isinstance(value, Column) else micros(value),
+            f"{name}_column": columns.index(value) if isinstance(value, Column) else None,
         }
     if hint in LENGTH_HINTS:
-        return {f"{name}_us": None if held is None else micros(held)}
+        return {f"{name}_us": None if value is None else micros(value)}
     if hint in TRIGGER_HINTS:
-        return {name: None if held is None else _write(held, TRIGGERS, columns)}
-    return {name: held}
+        return {name: None if value is None else _write(value, TRIGGERS, columns)}
+    return {name: value}

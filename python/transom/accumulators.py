@@ -128,39 +128,39 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises,
         and ``TRANSOM_FUNCTION_SCHEMA`` if it returns other types than ``state`` and ``returns``.
     """
-    given: object = accumulator
-    if not isinstance(given, Accumulator):
+    candidate: object = accumulator
+    if not isinstance(candidate, Accumulator):
         expected = "an instance of a class that extends transom.Accumulator"
         raise type_error("accumulator", accumulator, expected)
     if not cols:
         raise type_error("cols", cols, "at least one column that the accumulator is to see")
-    for named in cols:
-        check_column("cols", named)
+    for col in cols:
+        check_column("cols", col)
     name = type(accumulator).__qualname__
     for method, arguments in _ARGUMENTS.items():
         check_arguments(method, getattr(accumulator, method), arguments)
-    declared: Any = getattr(accumulator, "state", None)
-    state = schema_of("state", declared, ())
+    schema: Any = getattr(accumulator, "state", None)
+    state = schema_of("state", schema, ())
     result = type_of("returns", returns)
-    run = Accumulation(
+    accumulation = Accumulation(
         name=name,
         accumulator=accumulator,
         state=to_arrow_schema(state, timezone="UTC"),
-        returned=to_arrow_type(result, timezone="UTC"),
+        result_type=to_arrow_type(result, timezone="UTC"),
     )
 
     def parts(place: pa.Array, rows: pa.Array) -> pa.Array:
-        return run.parts(place, rows)
+        return accumulation.parts(place, rows)
 
     def results(collected: pa.Array) -> pa.Array:
-        return run.results(collected)
+        return accumulation.results(collected)
 
-    rows = F.struct(*(column(named) for named in cols))
-    made = _over_arrays(parts, state)(internal(_PLACE), rows)
-    whole = _over_arrays(results, result)(internal(_PARTS, made, rows))
-    return whole.alias(f"{name}({', '.join(text_of(named) for named in cols)})")
+    rows = F.struct(*(column(col) for col in cols))
+    partials = _over_arrays(parts, state)(internal(_PLACE), rows)
+    result_column = _over_arrays(results, result)(internal(_PARTS, partials, rows))
+    return result_column.alias(f"{name}({', '.join(text_of(col) for col in cols)})")
 
 
 def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Callable[..., Column]:
-    made: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]
-    return made
+    udf: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]
+    return udf

@@ -72,16 +72,16 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """
     if not isinstance(builder, SparkSession.Builder):
         raise type_error("builder", builder, "a SparkSession.Builder, as SparkSession.builder is")
-    chosen = {**_settings_from_outside(), **builder._options}
-    jars = [jar for jar in str(chosen.get("spark.jars", "")).split(",") if jar]
+    existing = {**_settings_from_outside(), **builder._options}
+    jars = [jar for jar in str(existing.get("spark.jars", "")).split(",") if jar]
     if jar_path() not in jars:
         jars.append(jar_path())
     builder.config("spark.jars", ",".join(jars))
-    wanted = {PROVIDER: ROCKSDB}
-    if chosen.get(PROVIDER, ROCKSDB) == ROCKSDB:
-        wanted |= _ROCKSDB_SETTINGS
-    for name, value in wanted.items():
-        if name not in chosen:
+    defaults = {PROVIDER: ROCKSDB}
+    if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
+        defaults |= _ROCKSDB_SETTINGS
+    for name, value in defaults.items():
+        if name not in existing:
             builder.config(name, value)
     return builder
 

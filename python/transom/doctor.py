@@ -91,8 +91,8 @@ def find_jdk() -> Finding:
     todo = f"install JDK {OLDEST_JDK} or newer and set JAVA_HOME to its folder"
     if java is None or not Path(java).is_file():
         return _todo(f"there is none at {java or 'any folder of PATH'}: {todo}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', said)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', output)
     if found is None:
         return _todo(f"{java} does not tell its version: {todo}")
     if int(found[1]) < OLDEST_JDK:
@@ -162,8 +162,8 @@ def find_jar() -> Finding:
         return _todo(f"it cannot be read ({error}): install the wheel anew")
     found = re.search(r"^Implementation-Version: (\S+)", manifest, re.MULTILINE)
     if found is None or found[1] != __version__:
-        shown = found[1] if found else "unknown"
-        return _todo(f"its version is {shown}, not {__version__}: install the wheel anew")
+        jar_version = found[1] if found else "unknown"
+        return _todo(f"its version is {jar_version}, not {__version__}: install the wheel anew")
     return _ok(f"{__version__} at {path}")
 
 

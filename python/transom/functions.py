@@ -61,7 +61,7 @@ class Context:
     clock: datetime
     window_state: dict[str, Any] = field(default_factory=dict)
     key_state: dict[str, Any] = field(default_factory=dict)
-    _given: list[tuple[str, Any]] = field(default_factory=list, repr=False)
+    _outputs: list[tuple[str, Any]] = field(default_factory=list, repr=False)
 
     def output(self, name: str, rows: Any) -> None:
         """Emit rows to a named output of `Windowed.apply`.
@@ -80,7 +80,7 @@ class Context:
             ``TRANSOM_FUNCTION_SCHEMA`` for an unknown output or other columns. The worker raises it
             after the function has returned.
         """
-        self._given.append((name, rows))
+        self._outputs.append((name, rows))
 
 
 def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:

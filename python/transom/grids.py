@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from transom import _checks
-from transom._durations import Duration, duration, shown
+from transom._durations import Duration, duration, duration_text
 from transom._errors import value_error
 from transom.assigners import Closed, Window, check_closed, check_windows_per_row, keep_positive
 
@@ -121,7 +121,7 @@ class Hopping(Window):
     def __post_init__(self) -> None:
         size = keep_positive(self, "size")
         slide = keep_positive(self, "slide")
-        check_windows_per_row(size // slide, "slide", shown(slide))
+        check_windows_per_row(size // slide, "slide", duration_text(slide))
         _keep_offset(self, slide)
         _check_ends(self.closed, self.time_zone)
 
@@ -167,7 +167,11 @@ class Cumulate(Window):
         step = keep_positive(self, "step")
         if size % step:
             raise value_error(
-                "NOT_A_MULTIPLE", argument="size", value=shown(size), of="step", step=shown(step)
+                "NOT_A_MULTIPLE",
+                argument="size",
+                value=duration_text(size),
+                of="step",
+                step=duration_text(step),
             )
         _keep_offset(self, size)
         _check_ends(self.closed, self.time_zone)
@@ -225,7 +229,10 @@ def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timede
     object.__setattr__(value, "offset", offset)
     if abs(offset) >= period:
         raise value_error(
-            "OFFSET_TOO_LARGE", argument="offset", value=shown(offset), period=shown(period)
+            "OFFSET_TOO_LARGE",
+            argument="offset",
+            value=duration_text(offset),
+            period=duration_text(period),
         )
 
 

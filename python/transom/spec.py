@@ -85,19 +85,19 @@ class WindowSpec:
         object.__setattr__(self, "allowed_lateness", lateness)
         object.__setattr__(self, "tick", positive("tick", self.tick))
         if self.trigger is None:
-            object.__setattr__(self, "trigger", _own_trigger(self.window, self.time))
+            object.__setattr__(self, "trigger", _default_trigger(self.window, self.time))
         else:
             _check_trigger(self.trigger, self.window, self.time)
         _check_together(self)
 
     @property
-    def asides(self) -> tuple[str, ...]:
+    def side_output_tags(self) -> tuple[str, ...]:
         """The tags of side outputs: "late", "dead_letters", both or none."""
         late = () if self.late_rows == "no" else ("late",)
         return (*late, "dead_letters") if self.dead_letters else late
 
 
-def _own_trigger(window: Window, time: Clock | None) -> Trigger | None:
+def _default_trigger(window: Window, time: Clock | None) -> Trigger | None:
     if isinstance(window, Global):
         return None
     if isinstance(window, Count):
@@ -106,7 +106,7 @@ def _own_trigger(window: Window, time: Clock | None) -> Trigger | None:
 
 
 def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None:
-    if isinstance(window, Count) and trigger != _own_trigger(window, time):
+    if isinstance(window, Count) and trigger != _default_trigger(window, time):
         raise _conflict("trigger()", "Count", "such windows fire when they are full")
     for part in parts(trigger):
         if is_merging(window) and isinstance(part, AfterDelta | ProcessingTimeout):
@@ -126,21 +126,21 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
 def _check_together(spec: WindowSpec) -> None:
     """Raise ``TRANSOM_CONFLICT`` for steps that exclude each other."""
     triggers = () if spec.trigger is None else tuple(parts(spec.trigger))
-    evicts_itself = isinstance(spec.window, Count) and spec.window.partial
+    is_partial_count = isinstance(spec.window, Count) and spec.window.partial
     if spec.evictor is not None and EveryBatch() in triggers:
         raise _conflict("evictor()", "EveryBatch", "its results are of all rows of a window")
-    if spec.evictor is not None and evicts_itself:
+    if spec.evictor is not None and is_partial_count:
         raise _conflict("evictor()", "Count(partial=True)", "such windows keep their last rows")
     if spec.retract and spec.evictor is not None:
         raise _conflict("retract()", "evictor()", "evicted rows are in no later result")
-    if spec.retract and evicts_itself:
+    if spec.retract and is_partial_count:
         raise _conflict("retract()", "Count(partial=True)", "older rows are in no later result")
     if spec.retract and any(isinstance(part, Purging) for part in triggers):
         raise _conflict("retract()", "Purging", "purged rows are in no later result")
     if spec.retract and spec.function is not None:
         raise _conflict("retract()", "apply()", "what a function has returned is not kept")
-    keeps_by_window = spec.function is not None and spec.function.window_state is not None
-    if keeps_by_window and is_merging(spec.window):
+    has_window_state = spec.function is not None and spec.function.window_state is not None
+    if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__
         raise value_error("STATE_WITH_MERGING", argument="window_state", window=window)
 

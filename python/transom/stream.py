@@ -21,7 +21,7 @@ from transom._columns import (
     fields_of,
     has_watermark,
     is_time,
-    listed,
+    quoted_list,
     text_of,
 )
 from transom._durations import micros
@@ -91,21 +91,21 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
             raise value_error("RESERVED_NAME", argument="df", column=repr(name))
     if not isinstance(order, str | Column | Sequence):
         raise type_error("order", order, "columns or their names")
-    ordered = (order,) if isinstance(order, str | Column) else tuple(order)
-    for named in ordered:
-        check_column("order", named)
-    fields_of(df, "order", ordered)
+    order_columns = (order,) if isinstance(order, str | Column) else tuple(order)
+    for item in order_columns:
+        check_column("order", item)
+    fields_of(df, "order", order_columns)
     if time is None:
-        return Stream(df, None, ordered)
+        return Stream(df, None, order_columns)
     if isinstance(time, ProcessingTime):
         if not df.isStreaming:
             raise value_error("CLOCK_IN_BATCH", argument="time")
-        return Stream(df, time, ordered)
+        return Stream(df, time, order_columns)
     clock = time if isinstance(time, EventTime) else EventTime(time)
     (field,) = fields_of(df, "time", [clock.time])
     # Spark allows no watermark on a timestamp without time zone.
-    cannot_carry_one = df.isStreaming and field.dataType == TimestampNTZType()
-    if cannot_carry_one or not is_time(field.dataType):
+    cannot_have_watermark = df.isStreaming and field.dataType == TimestampNTZType()
+    if cannot_have_watermark or not is_time(field.dataType):
         raise value_error(
             "NOT_A_TIMESTAMP",
             argument="time",
@@ -114,7 +114,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         )
     if df.isStreaming:
         df, clock = _with_watermark(df, clock, field)
-    return Stream(df, clock, ordered)
+    return Stream(df, clock, order_columns)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -213,7 +213,7 @@ class Stream:
             ``TRANSOM_BAD_TYPE``.
         """
         if self._keys:
-            keys = listed([text_of(key) for key in self._keys])
+            keys = quoted_list([text_of(key) for key in self._keys])
             raise value_error("KEYED", argument="window_all", keys=keys)
         return self.window(window)
 
@@ -243,15 +243,15 @@ def _with_watermark(
 ) -> tuple[DataFrame, EventTime]:
     if clock.delay is None and has_watermark(field):
         return df, clock
-    shown = repr(text_of(clock.time))
+    time_text = repr(text_of(clock.time))
     for other in df.schema:
         if has_watermark(other):
             name = repr(other.name)
             if clock.delay is None:
-                raise value_error("OTHER_WATERMARK", argument="time", column=shown, other=name)
+                raise value_error("OTHER_WATERMARK", argument="time", column=time_text, other=name)
             raise value_error("TWO_WATERMARKS", argument="time", column=name)
     if clock.delay is None:
-        raise value_error("NO_WATERMARK", argument="time", column=shown)
+        raise value_error("NO_WATERMARK", argument="time", column=time_text)
     name = text_of(clock.time)
     if name not in df.columns:
         # withWatermark accepts only names of columns, no expressions.

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from transom._columns import listed
+from transom._columns import quoted_list
 from transom._errors import type_error, value_error
 
 Writer = Callable[[DataFrame, int], None]
@@ -62,7 +62,7 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
         raise type_error("tagged", tagged, "a DataFrame")
     tags = _tags_of(tagged, "tagged")
     if tag not in tags:
-        raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=listed(tags))
+        raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=quoted_list(tags))
     return tagged.where(F.col("tag") == tag).select(f"`{tag}`.*")
 
 
@@ -125,7 +125,7 @@ class _Route:
     def __init__(self, writers: dict[str, Writer]) -> None:
         self._writers = writers
         # Id of the last batch that a writer has finished, by query and tag.
-        self._finished: dict[tuple[str | None, str], int] = {}
+        self._finished_batches: dict[tuple[str | None, str], int] = {}
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         tags = _tags_of(rows, "rows")
@@ -133,16 +133,16 @@ class _Route:
             if tag not in self._writers:
                 raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
         query = rows.sparkSession.sparkContext.getLocalProperty(_QUERY)
-        kept = rows.persist()
+        cached = rows.persist()
         try:
             # A task commits its state at its end, and a writer may read only some of the rows.
-            kept.count()
+            cached.count()
             for tag in tags:
-                if self._finished.get((query, tag), -1) < batch_id:
-                    self._writers[tag](untag(kept, tag), batch_id)
-                    self._finished[query, tag] = batch_id
+                if self._finished_batches.get((query, tag), -1) < batch_id:
+                    self._writers[tag](untag(cached, tag), batch_id)
+                    self._finished_batches[query, tag] = batch_id
         finally:
-            kept.unpersist()
+            cached.unpersist()
 
 
 def _tags_of(rows: DataFrame, argument: str) -> list[str]:
@@ -150,5 +150,5 @@ def _tags_of(rows: DataFrame, argument: str) -> list[str]:
     others = rows.columns[1:]
     is_tagged = rows.columns[:1] == ["tag"] and kinds["tag"] is StringType and others
     if not is_tagged or any(kinds[other] is not StructType for other in others):
-        raise value_error("NOT_TAGGED", argument=argument, columns=listed(rows.columns))
+        raise value_error("NOT_TAGGED", argument=argument, columns=quoted_list(rows.columns))
     return others

@@ -77,7 +77,7 @@ class Windowed(Steps):
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")
         spec = replace(self._spec, aggregates=aggregates)
-        result = self._stage("aggregates", spec)
+        result = self._operator("aggregates", spec)
         _check_names(result, spec)
         return _without_hidden_time(self._df, result, spec)
 
@@ -107,7 +107,9 @@ class Windowed(Steps):
             has one.
         schema : str or StructType
             The columns that ``fn`` returns, in any order. Numbers are cast to the type in the
-            schema. A cast that would change a value is an error.
+            schema. A cast that would truncate a number, or exceed the range of an integer or
+            decimal, is an error. A cast to a narrower floating-point type rounds, and a value
+            beyond its range becomes infinite.
         form : {"arrow", "pandas"}
             The type of the rows that ``fn`` receives and returns: ``pyarrow.Table`` or
             ``pandas.DataFrame``.
@@ -166,21 +168,21 @@ class Windowed(Steps):
         _applying.check_function("fn", fn)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns such as [F.count('*')]")
-        further = None if outputs is None else _applying.outputs_of(outputs, TAGS, _RESERVED)
-        returned = _applying.schema_of("schema", schema, _RESERVED)
-        kept = {
+        output_schemas = None if outputs is None else _applying.outputs_of(outputs, TAGS, _RESERVED)
+        result_schema = _applying.schema_of("schema", schema, _RESERVED)
+        state_schemas = {
             name: None if state is None else _applying.schema_of(name, state, ())
             for name, state in (("window_state", window_state), ("key_state", key_state))
         }
-        function = Apply(returned, form, **kept, outputs=further)
+        function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
-        calls = self._stage("agg", spec)
+        calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
-        result = _applying.called(calls, keys, spec, fn)
+        result = _applying.call_function(calls, keys, spec, fn)
         return _without_hidden_time(self._df, result, spec)
 
-    def _stage(self, argument: str, spec: WindowSpec) -> DataFrame:
+    def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:
         for aggregate in spec.aggregates:
             if not isinstance(aggregate, Column):
                 raise type_error(argument, aggregate, "a Column such as F.count('*')")
@@ -191,21 +193,25 @@ class Windowed(Steps):
 
 
 def _check_names(result: DataFrame, spec: WindowSpec) -> None:
-    schema = result.schema["results"].dataType if spec.asides else result.schema
+    schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
     # The columns window, pane and change are between the keys and the aggregates.
-    ours = 1 + spec.pane + spec.retract
+    own_count = 1 + spec.pane + spec.retract
     _check_keys(schema.names[:keys], spec)
-    for name in schema.names[keys + ours :]:
+    for name in schema.names[keys + own_count :]:
         if name.lower() in _RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
 
 
 def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
-    ours = {"window", *(["pane"] if spec.pane else []), *(["change"] if spec.retract else [])}
+    own_names = {
+        "window",
+        *(["pane"] if spec.pane else []),
+        *(["change"] if spec.retract else []),
+    }
     for name in names:
-        if name.lower() in ours:
+        if name.lower() in own_names:
             raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
 
 
@@ -213,8 +219,8 @@ def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> 
     """Remove the time column that `stream` has computed from the rows of side outputs."""
     if HIDDEN_TIME not in df.columns:
         return result
-    shown = {
+    columns = {
         tag: F.col(tag).withField("row", F.col(f"{tag}.row").dropFields(HIDDEN_TIME))
-        for tag in spec.asides
+        for tag in spec.side_output_tags
     }
-    return result.withColumns(shown)
+    return result.withColumns(columns)

@@ -138,8 +138,8 @@ def parts(trigger: Trigger) -> Iterator[Trigger]:
     ['Purging', 'AfterWatermark', 'AfterCount']
     """
     yield trigger
-    for held in fields(trigger):  # type: ignore[arg-type]
-        inner = getattr(trigger, held.name)
+    for item in fields(trigger):  # type: ignore[arg-type]
+        inner = getattr(trigger, item.name)
         if isinstance(inner, Trigger):
             yield from parts(inner)
 

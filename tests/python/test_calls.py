@@ -64,9 +64,9 @@ def calls(function: Callable[..., Any], **changed: Any) -> Calls:
         "in_pandas": False,
         "keys": ("origin",),
         "has_pane": False,
-        "asides": (),
+        "side_output_tags": (),
         "outputs": {},
-        "returned": pa.schema([("values", pa.list_(pa.int32()))]),
+        "result_schema": pa.schema([("values", pa.list_(pa.int32()))]),
     }
     return Calls(**(settings | changed))
 
@@ -133,7 +133,7 @@ def test_late_rows_come_out_beside_the_results() -> None:
     rows = [*of_call(0, [1, 2]), late, *of_call(1, [3])]
     out = [
         row
-        for batch in calls(values, asides=("late",)).run(batches(rows, [1, 3]))
+        for batch in calls(values, side_output_tags=("late",)).run(batches(rows, [1, 3]))
         for row in batch.to_pylist()
     ]
     assert [row["results"]["values"] for row in out if row["tag"] == "results"] == [[1, 2], [3]]
@@ -183,7 +183,7 @@ def test_outputs_stand_beside_the_results() -> None:
 
     outputs = {"odd": pa.schema([("n", pa.int64())])}
     late = dict.fromkeys(COLUMNS.names) | {"late": {"reason": "late"}}
-    run = calls(both, takes_context=True, outputs=outputs, asides=("late",)).run
+    run = calls(both, takes_context=True, outputs=outputs, side_output_tags=("late",)).run
     out = [
         row
         for batch in run(batches([*of_call(0, [1, 2]), late, *of_call(1, [3])], [2]))

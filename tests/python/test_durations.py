@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.python.conditions import raises
-from transom._durations import duration, micros, not_negative, positive, shown
+from transom._durations import duration, duration_text, micros, not_negative, positive
 
 # Far below the 106,751,991 days that 64 bits of microseconds hold.
 LONGEST = timedelta(days=10_000_000)
@@ -96,7 +96,7 @@ def test_signs_are_checked_where_they_matter() -> None:
 
 @given(lengths)
 def test_a_length_is_shown_as_text_that_means_it(length: timedelta) -> None:
-    assert duration("size", shown(length)) == length
+    assert duration("size", duration_text(length)) == length
 
 
 @given(lengths)
