@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.keyed._
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 import transom.engine.spec._
 
 /** What a row costs in the per-key operator: rows of one key in order of time, watermark close
@@ -84,8 +84,8 @@ object LongSumFold extends WindowFold[java.lang.Long, LongSum] {
     sum.sum += other.sum
     sum
   }
-  override def encode(sum: LongSum): Slice =
-    new Slice().set(ByteBuffer.allocate(8).putLong(sum.sum).array, 0, 8)
+  override def encode(sum: LongSum): ByteRange =
+    new ByteRange().set(ByteBuffer.allocate(8).putLong(sum.sum).array, 0, 8)
   override def decode(bytes: Array[Byte], offset: Int, length: Int): LongSum =
     new LongSum(ByteBuffer.wrap(bytes, offset, length).getLong())
   override def result(sum: LongSum): Array[Byte] = Array.emptyByteArray

@@ -19,7 +19,7 @@ class MergeBenchmark {
   var runs: Int = _
 
   private val segment =
-    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.slice(1L)))
+    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.range(1L)))
 
   /** All records of all runs, 2,000 in each. */
   @Benchmark

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.Grid
-import transom.engine.log.{MemoryStore, PaneLog, Panes}
+import transom.engine.log.{MemoryStore, SliceDirectory, SliceLog}
 import transom.engine.spec.{Cumulate, Hopping, Tumbling}
 
 /** A minute of seconds through the windows of one key group, all keys in each second. */
@@ -23,7 +23,7 @@ class PaneLogBenchmark {
 
   private var grid: Grid = _
   private val segment =
-    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.slice(1L)))
+    Segments.of((writer, hash, key) => writer.append(hash, key, Segments.range(1L)))
 
   @Setup
   def makeGrid(): Unit = grid = Grid.of(shape match {
@@ -35,10 +35,10 @@ class PaneLogBenchmark {
 
   /** The rows alone, no window fired: what `minute` takes longer is firing. */
   @Benchmark
-  def append(): PaneLog[Long] = {
-    val log = new PaneLog(grid, new Panes(new MemoryStore), new SumFold)
+  def append(): SliceLog[Long] = {
+    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumFold)
     (0L until 60L).foreach { at =>
-      log.append(grid.paneOf(at * second), segment, Long.MinValue)
+      log.append(grid.sliceOf(at * second), segment, Long.MinValue)
     }
     log
   }
@@ -49,9 +49,9 @@ class PaneLogBenchmark {
   /** Two minutes of them, each window fired as soon as it is due. */
   @Benchmark
   def oneByOne(): Long = {
-    val log = new PaneLog(grid, new Panes(new MemoryStore), new SumFold)
+    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumFold)
     (0L until 120L).map { at =>
-      log.append(grid.paneOf(at * second), segment, Long.MinValue)
+      log.append(grid.sliceOf(at * second), segment, Long.MinValue)
       log.fire((at + 1) * second).sum
     }.sum
   }

@@ -7,7 +7,7 @@ import org.openjdk.jmh.annotations._
 import transom.engine.Grid
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 
-/** What it costs to find a row's pane, which is done once for each row. */
+/** What it costs to find a row's slice, which is done once for each row. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -30,7 +30,7 @@ class PaneOfBenchmark {
   @Benchmark
   def paneOf(): Long = {
     instant += 50
-    grid.paneOf(instant ^ (instant & 0xffff) << 4)
+    grid.sliceOf(instant ^ (instant & 0xffff) << 4)
   }
 
   private def window: GridWindow = shape match {

@@ -4,9 +4,9 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{PaneTable, Slice, Taken}
+import transom.engine.log.{ByteRange, MemoryUsage, SliceTable}
 
-/** Rows folded into the table of a pane, map side, and read out as segments. */
+/** Rows folded into the table of a slice, map side, and read out as segments. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -20,22 +20,22 @@ class PaneTableBenchmark {
   var keys: Int = _
 
   private val fresh = new Array[Byte](8)
-  private var slices: Array[Slice] = _
+  private var keyBytes: Array[ByteRange] = _
 
   @Setup
   def makeKeys(): Unit = {
     val random = new java.util.Random(1L)
-    slices = Array.fill(rows)(Segments.slice(random.nextInt(keys).toLong))
+    keyBytes = Array.fill(rows)(Segments.range(random.nextInt(keys).toLong))
   }
 
   /** A row's time, its share of the reading out included. */
   @Benchmark
   @OperationsPerInvocation(1 << 18)
   def foldAndPack(): Long = {
-    val table = new PaneTable(new Taken)
+    val table = new SliceTable(new MemoryUsage)
     var i = 0
     while (i < rows) {
-      val at = table.locate(slices(i), fresh)
+      val at = table.locate(keyBytes(i), fresh)
       table.array(at) = (table.array(at) + 1).toByte
       i += 1
     }

@@ -1,25 +1,25 @@
 package transom.benchmarks
 
 import transom.engine.KeyGroups
-import transom.engine.log.{SegmentWriter, Slice}
+import transom.engine.log.{ByteRange, SegmentWriter}
 
 /** Segments as a batch brings them: one record for each key, sorted. */
 object Segments {
   val Keys = 2000
 
-  def of(append: (SegmentWriter, Long, Slice) => Unit): Array[Byte] = {
+  def of(append: (SegmentWriter, Long, ByteRange) => Unit): Array[Byte] = {
     val writer = new SegmentWriter
     (0L until Keys.toLong)
-      .map(slice)
+      .map(range)
       .map(key => (KeyGroups.hash(key.bytes), key))
       .sortBy(_._1)
       .foreach { case (hash, key) => append(writer, hash, key) }
     writer.take()
   }
 
-  def slice(number: Long): Slice = {
+  def range(number: Long): ByteRange = {
     val bytes = new Array[Byte](8)
     SumFold.view(bytes).putLong(0, number)
-    new Slice().set(bytes, 0, 8)
+    new ByteRange().set(bytes, 0, 8)
   }
 }

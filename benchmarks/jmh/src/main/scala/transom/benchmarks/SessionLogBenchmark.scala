@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{MemoryStore, Panes, SessionBounds, SessionLog}
+import transom.engine.log.{MemoryStore, SessionBounds, SessionLog, SliceDirectory}
 
 /** A minute of seconds through the sessions of one key group, all keys in each second. */
 @State(Scope.Thread)
@@ -22,13 +22,13 @@ class SessionLogBenchmark {
 
   private val segments = (0L until 60L).map { at =>
     val bounds = new SessionBounds().set(at * second, at * second)
-    Segments.of((writer, hash, key) => writer.append(hash, key, bounds, Segments.slice(1L)))
+    Segments.of((writer, hash, key) => writer.append(hash, key, bounds, Segments.range(1L)))
   }
 
   @Benchmark
   def minute(): Long = {
     val width = gap * second / 2
-    val log = new SessionLog(width, true, new Panes(new MemoryStore), new SumFold)
+    val log = new SessionLog(width, true, new SliceDirectory(new MemoryStore), new SumFold)
     segments.foreach(log.append(_, Long.MinValue))
     log.fire(Long.MaxValue).sum
   }

@@ -2,27 +2,27 @@ package transom.benchmarks
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import transom.engine.log.{Fold, Slice}
+import transom.engine.log.{ByteRange, Fold}
 
 /** Adds numbers of eight bytes; a result is the sum. */
 final class SumFold extends Fold[Long] {
   private val bytes = new Array[Byte](8)
   private val buffer = SumFold.view(bytes)
-  private val slice = new Slice().set(bytes, 0, 8)
+  private val range = new ByteRange().set(bytes, 0, 8)
   private var sum = 0L
 
-  override def start(accumulator: Slice): Unit = sum = read(accumulator)
+  override def start(accumulator: ByteRange): Unit = sum = read(accumulator)
 
-  override def add(accumulator: Slice): Unit = sum += read(accumulator)
+  override def add(accumulator: ByteRange): Unit = sum += read(accumulator)
 
-  override def folded: Slice = {
+  override def folded: ByteRange = {
     buffer.putLong(0, sum)
-    slice
+    range
   }
 
-  override def result(key: Slice, windowStart: Long, windowEnd: Long): Long = sum
+  override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Long = sum
 
-  private def read(accumulator: Slice): Long =
+  private def read(accumulator: ByteRange): Long =
     SumFold.view(accumulator.bytes).getLong(accumulator.offset)
 }
 

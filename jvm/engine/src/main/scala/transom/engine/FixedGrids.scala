@@ -1,52 +1,52 @@
 package transom.engine
 
-/** Windows of one size side by side, starting at `k * size + offset`. A pane is a window. */
+/** Windows of one size side by side, starting at `k * size + offset`. A slice is a window. */
 final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid(zone) {
 
   private val shift = Math.floorMod(offset, size)
 
-  def paneOf(instant: Long): Long = Ticks.boundaryAtOrBefore(zone.local(instant), size, shift)
+  def sliceOf(instant: Long): Long = Ticks.boundaryAtOrBefore(zone.local(instant), size, shift)
 
-  def paneEnd(pane: Long): Long = Ticks.boundaryAfter(pane, size, shift)
+  def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, size, shift)
 
-  def firstWindow(pane: Long, after: Long): TimeWindow = {
-    val end = paneEnd(pane)
-    if (end > zone.reached(after)) TimeWindow(pane, end) else null
+  def firstWindow(slice: Long, after: Long): TimeWindow = {
+    val end = sliceEnd(slice)
+    if (end > zone.reached(after)) TimeWindow(slice, end) else null
   }
 
   def nextWindow(window: TimeWindow): TimeWindow =
-    if (window.end == Long.MaxValue) null else TimeWindow(window.end, paneEnd(window.end))
+    if (window.end == Long.MaxValue) null else TimeWindow(window.end, sliceEnd(window.end))
 
-  def lastDue(pane: Long): Long = zone.passed(paneEnd(pane))
+  def lastDue(slice: Long): Long = zone.passed(sliceEnd(slice))
 }
 
 /** Windows of one size that start at `k * slide + offset`.
   *
-  * They overlap, or leave gaps if `slide` exceeds `size`. A pane is the greatest common divisor
-  * of both, so that each start and each end of a window is a bound of panes.
+  * They overlap, or leave gaps if `slide` exceeds `size`. A slice is the greatest common divisor
+  * of both, so that each start and each end of a window is a bound of slices.
   */
 final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     extends ZonedGrid(zone) {
 
   private val width = Ticks.gcd(size, slide)
   private val shift = Math.floorMod(offset, slide)
-  private val paneShift = Math.floorMod(offset, width)
+  private val sliceShift = Math.floorMod(offset, width)
 
   override def isOverlapping: Boolean = slide < size
 
-  def paneOf(instant: Long): Long = {
+  def sliceOf(instant: Long): Long = {
     val time = zone.local(instant)
-    if (slide > size && Ticks.sinceBoundary(time, slide, shift) >= size) Grid.NoPane
-    else Ticks.boundaryAtOrBefore(time, width, paneShift)
+    if (slide > size && Ticks.sinceBoundary(time, slide, shift) >= size) Grid.NoSlice
+    else Ticks.boundaryAtOrBefore(time, width, sliceShift)
   }
 
-  def paneEnd(pane: Long): Long = Ticks.boundaryAfter(pane, width, paneShift)
+  def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, width, sliceShift)
 
-  def firstWindow(pane: Long, after: Long): TimeWindow = {
+  def firstWindow(slice: Long, after: Long): TimeWindow = {
     val reached = zone.reached(after)
     val earliest =
-      Ticks.boundaryAfter(Ticks.subtract(Math.max(pane, reached), size), slide, shift)
-    val start = Math.min(earliest, lastStart(pane))
+      Ticks.boundaryAfter(Ticks.subtract(Math.max(slice, reached), size), slide, shift)
+    val start = Math.min(earliest, lastStart(slice))
     val end = Ticks.add(start, size)
     if (end > reached) TimeWindow(start, end) else null
   }
@@ -57,9 +57,9 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > window.end) TimeWindow(start, end) else null
   }
 
-  def lastDue(pane: Long): Long = zone.passed(Ticks.add(lastStart(pane), size))
+  def lastDue(slice: Long): Long = zone.passed(Ticks.add(lastStart(slice), size))
 
-  private def lastStart(pane: Long): Long = Ticks.boundaryAtOrBefore(pane, slide, shift)
+  private def lastStart(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
 }
 
 /** Windows that share a start and grow by `step` until they are `size` long, then start anew.
@@ -75,22 +75,23 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
 
   override def isCumulative: Boolean = true
 
-  def paneOf(instant: Long): Long = Ticks.boundaryAtOrBefore(zone.local(instant), step, stepShift)
+  def sliceOf(instant: Long): Long =
+    Ticks.boundaryAtOrBefore(zone.local(instant), step, stepShift)
 
-  def paneEnd(pane: Long): Long = Ticks.boundaryAfter(pane, step, stepShift)
+  def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, step, stepShift)
 
-  def firstWindow(pane: Long, after: Long): TimeWindow = {
+  def firstWindow(slice: Long, after: Long): TimeWindow = {
     val reached = zone.reached(after)
-    val end = paneEnd(Math.max(pane, reached))
-    if (end > reached && end <= cycleEnd(pane)) TimeWindow(cycleStart(pane), end) else null
+    val end = sliceEnd(Math.max(slice, reached))
+    if (end > reached && end <= cycleEnd(slice)) TimeWindow(cycleStart(slice), end) else null
   }
 
   def nextWindow(window: TimeWindow): TimeWindow = {
     val resumed = Math.max(window.end, zone.local(due(window)))
-    if (resumed == Long.MaxValue) null else TimeWindow(cycleStart(resumed), paneEnd(resumed))
+    if (resumed == Long.MaxValue) null else TimeWindow(cycleStart(resumed), sliceEnd(resumed))
   }
 
-  def lastDue(pane: Long): Long = zone.passed(cycleEnd(pane))
+  def lastDue(slice: Long): Long = zone.passed(cycleEnd(slice))
 
   private def cycleStart(time: Long): Long = Ticks.boundaryAtOrBefore(time, size, shift)
 

@@ -10,12 +10,12 @@ object GlobalGrid extends Grid {
 
   private val window = TimeWindow(0L, EndOfTime)
 
-  override def paneOf(instant: Long): Long = window.start
-  override def paneEnd(pane: Long): Long = window.end
-  override def firstWindow(pane: Long, after: Long): TimeWindow =
+  override def sliceOf(instant: Long): Long = window.start
+  override def sliceEnd(slice: Long): Long = window.end
+  override def firstWindow(slice: Long, after: Long): TimeWindow =
     if (after < EndOfTime) window else null
   override def nextWindow(window: TimeWindow): TimeWindow = null
-  override def lastDue(pane: Long): Long = EndOfTime
+  override def lastDue(slice: Long): Long = EndOfTime
   override def instantOf(gridTime: Long): Long = gridTime
   override def due(window: TimeWindow): Long = EndOfTime
 }

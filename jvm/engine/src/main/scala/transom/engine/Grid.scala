@@ -2,28 +2,28 @@ package transom.engine
 
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 
-/** A fixed grid of windows, cut into panes so that every window is a row of whole panes.
+/** A fixed grid of windows, cut into slices so that every window is a row of whole slices.
   *
-  * Panes and windows are in grid time: instants in UTC, wall-clock time in any other zone. A pane
-  * is named by its start. Watermarks, row times and due times are instants.
+  * Slices and windows are in grid time: instants in UTC, wall-clock time in any other zone. A
+  * slice is named by its start. Watermarks, row times and due times are instants.
   */
 trait Grid extends Serializable {
 
-  /** The pane that holds `instant`, or `Grid.NoPane` if it lies in the gap between windows. */
-  def paneOf(instant: Long): Long
+  /** The slice that holds `instant`, or `Grid.NoSlice` if it lies in the gap between windows. */
+  def sliceOf(instant: Long): Long
 
-  def paneEnd(pane: Long): Long
+  def sliceEnd(slice: Long): Long
 
-  /** The first window to fall due, later than `after`, of those that hold `pane`; null if all of
+  /** The first window to fall due, later than `after`, of those that hold `slice`; null if all of
     * them are due by then.
     */
-  def firstWindow(pane: Long, after: Long): TimeWindow
+  def firstWindow(slice: Long, after: Long): TimeWindow
 
   /** The window that falls due next after `window`; null at the end of time. */
   def nextWindow(window: TimeWindow): TimeWindow
 
-  /** When the last window that holds `pane` falls due: from then on its rows are late. */
-  def lastDue(pane: Long): Long
+  /** When the last window that holds `slice` falls due: from then on its rows are late. */
+  def lastDue(slice: Long): Long
 
   /** The first instant at `gridTime`: where a window that starts then begins. */
   def instantOf(gridTime: Long): Long
@@ -36,7 +36,7 @@ trait Grid extends Serializable {
     */
   def due(window: TimeWindow): Long
 
-  /** Whether a pane may be in several windows, none of which contains all others of the same
+  /** Whether a slice may be in several windows, none of which contains all others of the same
     * start.
     */
   def isOverlapping: Boolean = false
@@ -44,17 +44,17 @@ trait Grid extends Serializable {
   /** Whether windows that share a start follow each other, each holding the one before. */
   def isCumulative: Boolean = false
 
-  final def holds(window: TimeWindow, pane: Long): Boolean =
-    window.start <= pane && paneEnd(pane) <= window.end
+  final def holds(window: TimeWindow, slice: Long): Boolean =
+    window.start <= slice && sliceEnd(slice) <= window.end
 
   /** Every window that a row at `instant` belongs to, in order of falling due. */
   final def windowsOf(instant: Long): Seq[TimeWindow] = {
-    val pane = paneOf(instant)
-    if (pane == Grid.NoPane) Nil
+    val slice = sliceOf(instant)
+    if (slice == Grid.NoSlice) Nil
     else {
       Iterator
-        .iterate(firstWindow(pane, Long.MinValue))(nextWindow)
-        .takeWhile(window => window != null && holds(window, pane))
+        .iterate(firstWindow(slice, Long.MinValue))(nextWindow)
+        .takeWhile(window => window != null && holds(window, slice))
         .toVector
     }
   }
@@ -62,8 +62,8 @@ trait Grid extends Serializable {
 
 object Grid {
 
-  /** Answer of `paneOf` for an instant outside all windows. */
-  final val NoPane = Long.MinValue
+  /** Answer of `sliceOf` for an instant outside all windows. */
+  final val NoSlice = Long.MinValue
 
   def of(window: GridWindow): Grid = {
     val zone = Zone.of(window.timeZone)

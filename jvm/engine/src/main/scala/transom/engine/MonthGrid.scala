@@ -3,24 +3,24 @@ package transom.engine
 import java.time.LocalDate
 import java.time.temporal.ChronoUnit
 
-/** Windows of `months` calendar months, counted from January 1970. A pane is a window. */
+/** Windows of `months` calendar months, counted from January 1970. A slice is a window. */
 final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(zone) {
 
   @transient private var lastPeriod: TimeWindow = _
 
-  def paneOf(instant: Long): Long = periodOf(zone.local(instant)).start
+  def sliceOf(instant: Long): Long = periodOf(zone.local(instant)).start
 
-  def paneEnd(pane: Long): Long = periodOf(pane).end
+  def sliceEnd(slice: Long): Long = periodOf(slice).end
 
-  def firstWindow(pane: Long, after: Long): TimeWindow = {
-    val window = periodOf(pane)
+  def firstWindow(slice: Long, after: Long): TimeWindow = {
+    val window = periodOf(slice)
     if (window.end > zone.reached(after)) window else null
   }
 
   def nextWindow(window: TimeWindow): TimeWindow =
     if (window.end == Long.MaxValue) null else periodOf(window.end)
 
-  def lastDue(pane: Long): Long = zone.passed(periodOf(pane).end)
+  def lastDue(slice: Long): Long = zone.passed(periodOf(slice).end)
 
   private def periodOf(time: Long): TimeWindow = {
     val cached = lastPeriod
@@ -39,7 +39,7 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
     TimeWindow(startOf(start), startOf(start + months))
   }
 
-  // Grid.NoPane is no start of a window, hence the instant after it for what lies before time.
+  // Grid.NoSlice is no start of a window, hence the instant after it for what lies before time.
   private def startOf(month: Long): Long = {
     val reachable = Math.max(-MonthGrid.Months, Math.min(month, MonthGrid.Months))
     val day = MonthGrid.First.plusMonths(reachable).toEpochDay

@@ -28,7 +28,7 @@ private[engine] object Ticks {
     if (rest < 0) rest + width else rest
   }
 
-  /** The last boundary at or before `time`. Never `Long.MinValue`, which stands for "no pane": a
+  /** The last boundary at or before `time`. Never `Long.MinValue`, which stands for "no slice": a
     * boundary before the beginning of time is the instant after it.
     */
   def boundaryAtOrBefore(time: Long, width: Long, offset: Long): Long =

@@ -26,28 +26,28 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a row has no pane exactly when it has no window") {
+  property("a row has no slice exactly when it has no window") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val pane = Grid.of(spec).paneOf(time)
-      assertEquals(pane == Grid.NoPane, GridModel.windows(spec, time).isEmpty)
+      val slice = Grid.of(spec).sliceOf(time)
+      assertEquals(slice == Grid.NoSlice, GridModel.windows(spec, time).isEmpty)
     }
   }
 
-  property("a pane holds the local time of its row") {
+  property("a slice holds the local time of its row") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
-      val pane = grid.paneOf(time)
+      val slice = grid.sliceOf(time)
       val local = GridModel.local(time, spec.timeZone)
-      (pane != Grid.NoPane) ==> TimeWindow(pane, grid.paneEnd(pane)).contains(local)
+      (slice != Grid.NoSlice) ==> TimeWindow(slice, grid.sliceEnd(slice)).contains(local)
     }
   }
 
-  property("windows are made of whole panes") {
+  property("windows are made of whole slices") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       grid.windowsOf(time).foreach { window =>
-        assertEquals(grid.paneEnd(window.start - 1), window.start)
-        assertEquals(grid.paneEnd(window.end - 1), window.end)
+        assertEquals(grid.sliceEnd(window.start - 1), window.start)
+        assertEquals(grid.sliceEnd(window.end - 1), window.end)
       }
     }
   }
@@ -72,7 +72,7 @@ class GridSuite extends ScalaCheckSuite {
         if (windows.nonEmpty) {
           watermarks.foreach { watermark =>
             assertEquals(
-              Option(grid.firstWindow(grid.paneOf(time), watermark)),
+              Option(grid.firstWindow(grid.sliceOf(time), watermark)),
               windows.find(grid.due(_) > watermark))
           }
         }
@@ -83,7 +83,7 @@ class GridSuite extends ScalaCheckSuite {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       grid.windowsOf(time).lastOption.foreach { last =>
-        assertEquals(grid.lastDue(grid.paneOf(time)), grid.due(last))
+        assertEquals(grid.lastDue(grid.sliceOf(time)), grid.due(last))
       }
     }
   }
@@ -101,20 +101,20 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a grid that was serialized gives the same panes") {
+  property("a grid that was serialized gives the same slices") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
-      val pane = grid.paneOf(time)
+      val slice = grid.sliceOf(time)
       val bytes = new ByteArrayOutputStream
       new ObjectOutputStream(bytes).writeObject(grid)
       val copy = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject
-      assertEquals(copy.asInstanceOf[Grid].paneOf(time), pane)
+      assertEquals(copy.asInstanceOf[Grid].sliceOf(time), slice)
     }
   }
 
   test("times before 1970 and negative offsets round down") {
-    assertEquals(new TumblingGrid(7, 0, Zone.Utc).paneOf(-8), -14L)
-    assertEquals(new TumblingGrid(7, -2, Zone.Utc).paneOf(-12), -16L)
+    assertEquals(new TumblingGrid(7, 0, Zone.Utc).sliceOf(-8), -14L)
+    assertEquals(new TumblingGrid(7, -2, Zone.Utc).sliceOf(-12), -16L)
   }
 
   test("a slide above the size leaves gaps") {
@@ -122,10 +122,10 @@ class GridSuite extends ScalaCheckSuite {
     assertEquals((0L to 5L).map(grid.windowsOf(_).size), Seq(1, 1, 0, 0, 0, 1))
   }
 
-  test("a slide that does not divide the size cuts panes at both bounds") {
+  test("a slide that does not divide the size cuts slices at both bounds") {
     val grid = Grid.of(Hopping(sizeUs = 5, slideUs = 2))
     assertEquals(grid.windowsOf(4), Seq(TimeWindow(0, 5), TimeWindow(2, 7), TimeWindow(4, 9)))
-    assertEquals(grid.paneEnd(grid.paneOf(4)), 5L)
+    assertEquals(grid.sliceEnd(grid.sliceOf(4)), 5L)
   }
 
   test("four hours last three or five on the days when clocks change") {
@@ -209,7 +209,7 @@ class GridSuite extends ScalaCheckSuite {
         val windows = grid.windowsOf(time)
         assert(windows.nonEmpty)
         windows.foreach(window => assert(window.start < window.end))
-        assertEquals(grid.firstWindow(grid.paneOf(time), Long.MaxValue), null)
+        assertEquals(grid.firstWindow(grid.sliceOf(time), Long.MaxValue), null)
       }
       val last = grid.windowsOf(Long.MaxValue - 1).last
       assert(Iterator.iterate(last)(grid.nextWindow).take(10).contains(null))

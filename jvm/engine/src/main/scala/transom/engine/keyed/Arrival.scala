@@ -12,10 +12,10 @@ final class Arrival {
     */
   var time: Long = Arrival.NoTime
 
-  /** The pane of the grid that it is in, where it stands for rows of several times; else
-    * `Grid.NoPane`.
+  /** The slice of the grid that it is in, where it stands for rows of several times; else
+    * `Grid.NoSlice`.
     */
-  var pane: Long = Grid.NoPane
+  var slice: Long = Grid.NoSlice
 
   /** The watermark that it met: nothing before it was still to come. */
   var watermark: Long = Long.MinValue

@@ -52,10 +52,10 @@ object Assigner {
 final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
-    val pane = if (row.pane == Grid.NoPane) grid.paneOf(row.time) else row.pane
-    if (pane != Grid.NoPane) {
-      var window = grid.firstWindow(pane, Long.MinValue)
-      while (window != null && grid.holds(window, pane)) {
+    val slice = if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
+    if (slice != Grid.NoSlice) {
+      var window = grid.firstWindow(slice, Long.MinValue)
+      while (window != null && grid.holds(window, slice)) {
         windows += window
         window = if (grid.isOverlapping || grid.isCumulative) grid.nextWindow(window) else null
       }

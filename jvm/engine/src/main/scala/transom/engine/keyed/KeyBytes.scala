@@ -2,15 +2,15 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** A key by its bytes. One that is only looked up may point into a larger array. */
 private[keyed] final class KeyBytes {
-  private val slice = new Slice
+  private val range = new ByteRange
   private var hash = 0
 
   def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
-    slice.set(bytes, offset, length)
+    range.set(bytes, offset, length)
     var h = 1
     var i = offset
     while (i < offset + length) {
@@ -23,13 +23,13 @@ private[keyed] final class KeyBytes {
 
   /** The bytes alone. */
   def bytes: Array[Byte] =
-    if (slice.offset == 0 && slice.length == slice.bytes.length) slice.bytes
-    else Arrays.copyOfRange(slice.bytes, slice.offset, slice.offset + slice.length)
+    if (range.offset == 0 && range.length == range.bytes.length) range.bytes
+    else Arrays.copyOfRange(range.bytes, range.offset, range.offset + range.length)
 
   override def hashCode: Int = hash
 
   override def equals(other: Any): Boolean = other match {
-    case key: KeyBytes => hash == key.hash && slice.contentEquals(key.slice)
+    case key: KeyBytes => hash == key.hash && range.contentEquals(key.range)
     case _ => false
   }
 }

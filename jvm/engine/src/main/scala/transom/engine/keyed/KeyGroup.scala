@@ -3,7 +3,7 @@ package transom.engine.keyed
 import java.util.LinkedHashMap
 
 import transom.engine.GlobalGrid
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** Is told whose contents and results come next. */
 trait KeyListener {
@@ -45,7 +45,7 @@ final class KeyGroup[R, A <: AnyRef](
     * @param weight
     *   how many bytes it may add to what its windows hold
     */
-  def process(key: Slice, row: R, arrival: Arrival, weight: Int): Disposition = {
+  def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
     if (bytes > maxHeld) flush()
     sought.set(key.bytes, key.offset, key.length)
     val one = touch()

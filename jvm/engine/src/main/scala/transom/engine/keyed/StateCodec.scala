@@ -136,8 +136,8 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
     if (window.encoded != null) {
       out.array(window.encoded, window.encodedFrom, window.encodedLength)
     } else {
-      val slice = fold.encode(window.accumulator)
-      out.array(slice.bytes, slice.offset, slice.length)
+      val encoded = fold.encode(window.accumulator)
+      out.array(encoded.bytes, encoded.offset, encoded.length)
     }
 
   // Timers lie near the end of their window, mostly at it.

@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** Folds the rows of a window into an accumulator, of which the engine knows nothing. An
   * accumulator may be changed in place; the engine goes on with what it is handed back.
@@ -15,7 +15,7 @@ trait WindowFold[R, A <: AnyRef] {
   def merge(accumulator: A, other: A): A
 
   /** Valid until the next call; the accumulator is not used again. */
-  def encode(accumulator: A): Slice
+  def encode(accumulator: A): ByteRange
 
   def decode(bytes: Array[Byte], offset: Int, length: Int): A
 

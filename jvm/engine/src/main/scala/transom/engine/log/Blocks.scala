@@ -2,21 +2,21 @@ package transom.engine.log
 
 import transom.engine.{Grid, TimeWindow}
 
-/** Folds of panes in a row that stay in the state between firings. A block of level n takes the
-  * 4^n panes from where such blocks begin, so a window of many panes is merged from a few blocks
-  * and panes, and those that overlap it use them again.
+/** Folds of slices in a row that stay in the state between firings. A block of level n takes the
+  * 4^n slices from where such blocks begin, so a window of many slices is merged from a few
+  * blocks and slices, and those that overlap it use them again.
   *
-  * Only windows that have fired build blocks. What comes later for a pane, late for those but not
-  * for all of its windows, goes into its blocks as well. Four panes a block rather than two:
+  * Only windows that have fired build blocks. What comes later for a slice, late for those but
+  * not for all of its windows, goes into its blocks as well. Four slices a block rather than two:
   * about as many merges, and a third of the writing.
   */
-private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
+private[log] final class Blocks[T](grid: Grid, slices: SliceDirectory, folding: Fold[T]) {
 
-  /** Whether a window is worth it: most of it is also in the next ones, and it holds many panes.
+  /** Whether a window is worth it: most of it is also in the next ones, and it holds many slices.
     */
   def serve(window: TimeWindow, held: Int): Boolean = {
     val next = grid.nextWindow(window)
-    next != null && held >= Blocks.LeastPanes &&
+    next != null && held >= Blocks.LeastSlices &&
     (window.end - window.start) / (next.start - window.start) >= Blocks.LeastOverlap
   }
 
@@ -24,7 +24,7 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
   def cursors(window: TimeWindow): Seq[Cursor] = {
     val width = widthAt(window.start)
     val next = grid.nextWindow(window).start
-    val parts = Vector.newBuilder[Pane]
+    val parts = Vector.newBuilder[Slice]
     var at = window.start
     while (at < window.end) {
       var level = 0
@@ -33,51 +33,51 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
       parts ++= cover(at, level, width, next)
       at += extent(level, width)
     }
-    parts.result().flatMap(panes.cursors)
+    parts.result().flatMap(slices.cursors)
   }
 
-  /** The blocks that a pane is in. */
-  def holding(pane: Long): Seq[Pane] = {
-    val highest = panes.highestLevel
+  /** The blocks that a slice is in. */
+  def holding(slice: Long): Seq[Slice] = {
+    val highest = slices.highestLevel
     if (highest == 0) Nil
     else {
-      val width = widthAt(pane)
+      val width = widthAt(slice)
       (1 to highest).flatMap { level =>
-        val number = Math.floorDiv(pane, width)
+        val number = Math.floorDiv(slice, width)
         val first = number & -(1L << (2 * level))
-        panes.block(pane - (number - first) * width, level)
+        slices.block(slice - (number - first) * width, level)
       }
     }
   }
 
-  /** What holds just the rows of a block's panes. */
-  private def cover(start: Long, level: Int, width: Long, next: Long): Seq[Pane] =
-    if (level == 0) panes.get(start).toSeq
+  /** What holds just the rows of a block's slices. */
+  private def cover(start: Long, level: Int, width: Long, next: Long): Seq[Slice] =
+    if (level == 0) slices.get(start).toSeq
     else
-      panes.block(start, level).map(Seq(_)).getOrElse {
-        val held = panes.between(start, start + extent(level, width))
+      slices.block(start, level).map(Seq(_)).getOrElse {
+        val held = slices.between(start, start + extent(level, width))
         if (held.length < 2) held
         else if (start >= next) Seq(build(start, level, width))
         else children(start, level, width).flatMap(cover(_, level - 1, width, next))
       }
 
-  private def build(start: Long, level: Int, width: Long): Pane = {
+  private def build(start: Long, level: Int, width: Long): Slice = {
     val sources = written(start, level, width)
-    val block = panes.openBlock(start, level)
-    val writer = panes.newRun(block)
-    new FoldedRuns(sources.flatMap(panes.cursors), folding).copyTo(writer)
+    val block = slices.openBlock(start, level)
+    val writer = slices.newRun(block)
+    new FoldedRuns(sources.flatMap(slices.cursors), folding).copyTo(writer)
     writer.close()
     block
   }
 
   /** The largest parts of a block that are there already. */
-  private def written(start: Long, level: Int, width: Long): Seq[Pane] =
-    if (level == 0) panes.get(start).toSeq
+  private def written(start: Long, level: Int, width: Long): Seq[Slice] =
+    if (level == 0) slices.get(start).toSeq
     else
       children(start, level, width).flatMap { child =>
-        panes.block(child, level - 1) match {
+        slices.block(child, level - 1) match {
           case Some(block) => Seq(block)
-          case None if panes.between(child, child + extent(level - 1, width)).isEmpty => Nil
+          case None if slices.between(child, child + extent(level - 1, width)).isEmpty => Nil
           case None => written(child, level - 1, width)
         }
       }
@@ -92,13 +92,13 @@ private[log] final class Blocks[T](grid: Grid, panes: Panes, folding: Fold[T]) {
       start,
       width) & ((1L << (2 * level)) - 1)) == 0L
 
-  // Panes of windows that overlap are all of one width.
-  private def widthAt(pane: Long): Long = grid.paneEnd(pane) - pane
+  // Slices of windows that overlap are all of one width.
+  private def widthAt(slice: Long): Long = grid.sliceEnd(slice) - slice
 }
 
 private object Blocks {
   final val Fanout = 4
-  final val LeastPanes = 8
+  final val LeastSlices = 8
   final val LeastOverlap = 4L
   final val HighestLevel = 12
 }

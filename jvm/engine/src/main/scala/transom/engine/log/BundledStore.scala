@@ -8,24 +8,25 @@ import scala.collection.mutable
 import transom.engine.Grid
 
 /** Writes small segments many to an entry of the store behind, a bundle: what an entry costs
-  * there hardly depends on its size, and of windows that overlap a lot a key group's panes hold a
-  * few records each. Where each segment lies stands in front of the directory. A bundle goes with
-  * the last of its segments.
+  * there hardly depends on its size, and of windows that overlap a lot a key group's slices hold
+  * a few records each. Where each segment lies stands in front of the directory. A bundle goes
+  * with the last of its segments.
   *
   * {{{
   * version byte, bundles int
   * bundle    id int, segments int
-  * segment   pane long, sequence int, length int, negative once it is removed
+  * segment   slice long, sequence int, length int, negative once it is removed
   * }}}
   */
-final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSize) extends Store {
+final class BundledStore(underlying: Store, targetSize: Int = BundledStore.TargetSize)
+    extends Store {
   import BundledStore._
 
   private val bundles = mutable.TreeMap.empty[Int, Bundle]
   private val places = mutable.HashMap.empty[SegmentKey, Place]
   private val read = mutable.LinkedHashMap.empty[Int, Array[Byte]]
 
-  override val directory: Array[Byte] = Option(behind.directory).map(readPlaces).orNull
+  override val directory: Array[Byte] = Option(underlying.directory).map(readPlaces).orNull
 
   override def saveDirectory(bytes: Array[Byte]): Unit = {
     val segments = bundles.valuesIterator.map(_.places.length).sum
@@ -35,30 +36,30 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
     bundles.valuesIterator.foreach { bundle =>
       out.putInt(bundle.id).putInt(bundle.places.length)
       bundle.places.foreach { place =>
-        out.putLong(place.key.pane).putInt(place.key.sequence)
+        out.putLong(place.key.slice).putInt(place.key.sequence)
         out.putInt(if (place.isLive) place.length else -place.length)
       }
     }
-    behind.saveDirectory(out.put(bytes).array)
+    underlying.saveDirectory(out.put(bytes).array)
   }
 
-  override def removeDirectory(): Unit = behind.removeDirectory()
+  override def removeDirectory(): Unit = underlying.removeDirectory()
 
-  override def get(pane: Long, sequence: Int): Array[Byte] =
-    places.get(SegmentKey(pane, sequence)) match {
-      case None => behind.get(pane, sequence)
+  override def get(slice: Long, sequence: Int): Array[Byte] =
+    places.get(SegmentKey(slice, sequence)) match {
+      case None => underlying.get(slice, sequence)
       case Some(place) =>
         Arrays.copyOfRange(bytesOf(place.bundle), place.at, place.at + place.length)
     }
 
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    behind.put(pane, sequence, segment)
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    underlying.put(slice, sequence, segment)
 
   override def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit = {
-    // Panes that follow each other are read together, and go together.
-    val sorted = segments.toVector.sortBy(_._1.pane)
+    // Slices that follow each other are read together, and go together.
+    val sorted = segments.toVector.sortBy(_._1.slice)
     val (small, large) = sorted.partition(_._2.length <= targetSize / LeastSegments)
-    behind.putAll(large)
+    underlying.putAll(large)
     var from = 0
     while (from < small.length) {
       var until = from
@@ -67,20 +68,20 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
         size += small(until)._2.length
         until += 1
       }
-      if (until - from == 1) behind.putAll(small.slice(from, until))
+      if (until - from == 1) underlying.putAll(small.slice(from, until))
       else bundle(small.slice(from, until), size)
       from = until
     }
   }
 
-  override def remove(pane: Long, sequence: Int): Unit =
-    places.remove(SegmentKey(pane, sequence)) match {
-      case None => behind.remove(pane, sequence)
+  override def remove(slice: Long, sequence: Int): Unit =
+    places.remove(SegmentKey(slice, sequence)) match {
+      case None => underlying.remove(slice, sequence)
       case Some(place) =>
         place.isLive = false
-        // Panes go in order, so one that is live is found at the end at once.
+        // Slices go in order, so one that is live is found at the end at once.
         if (!place.bundle.places.reverseIterator.exists(_.isLive)) {
-          behind.remove(BundlesPane, place.bundle.id)
+          underlying.remove(BundlesSlice, place.bundle.id)
           bundles.remove(place.bundle.id)
           read.remove(place.bundle.id)
         }
@@ -93,7 +94,7 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
       add(bundle, key, segment.length)
       bytes.put(segment)
     }
-    behind.put(BundlesPane, bundle.id, bytes.array)
+    underlying.put(BundlesSlice, bundle.id, bytes.array)
   }
 
   /** Enters the next segment of a bundle, which may be a removed one. */
@@ -106,7 +107,7 @@ final class BundledStore(behind: Store, targetSize: Int = BundledStore.TargetSiz
   }
 
   private def bytesOf(bundle: Bundle): Array[Byte] = {
-    val bytes = read.getOrElseUpdate(bundle.id, behind.get(BundlesPane, bundle.id))
+    val bytes = read.getOrElseUpdate(bundle.id, underlying.get(BundlesSlice, bundle.id))
     if (read.size > MostRead) read.remove(read.head._1)
     bytes
   }
@@ -134,7 +135,7 @@ object BundledStore {
   private final val LeastSegments = 4
   // Of those read last, so many are held.
   private final val MostRead = 64
-  private val BundlesPane = Grid.NoPane
+  private val BundlesSlice = Grid.NoSlice
   // Directories without bundles had 1 and 2.
   private val Version: Byte = 3
   private final val HeaderSize = 5

@@ -55,7 +55,7 @@ private[log] final class Chains[T](
   private var until = 0
 
   var hash: Long = 0L
-  val key = new Slice
+  val key = new ByteRange
 
   /** The times of the session's first and last row. */
   var first: Long = 0L
@@ -142,13 +142,13 @@ private[log] final class Chains[T](
       records = Arrays.copyOf(records, 2 * count)
       (count until records.length).foreach(records(_) = new Record)
     }
-    val taken = records(count).read(record)
+    val added = records(count).read(record)
     var i = count
-    while (i > 0 && records(i - 1).first > taken.first) {
+    while (i > 0 && records(i - 1).first > added.first) {
       records(i) = records(i - 1)
       i -= 1
     }
-    records(i) = taken
+    records(i) = added
     count += 1
   }
 
@@ -171,7 +171,7 @@ private object Chains {
   private final class Record {
     var first: Long = 0L
     var last: Long = 0L
-    val accumulator = new Slice
+    val accumulator = new ByteRange
 
     def read(record: Cursor): this.type = {
       first = SessionBounds.first(record)

@@ -13,10 +13,10 @@ import transom.engine.KeyGroups
   * They lie behind each other as they do in a segment. Slots lie in the order of the upper bits
   * of the hash, so the table is handed out in order of (hash, key) nearly without sorting.
   *
-  * @param taken
+  * @param usage
   *   is told what the table takes
   */
-abstract class KeyTable(taken: Taken) {
+abstract class KeyTable(usage: MemoryUsage) {
   import KeyTable._
 
   // Pages grow and are never copied. A record lies in one of them; where, is an int: the number of
@@ -34,8 +34,8 @@ abstract class KeyTable(taken: Taken) {
   private var pageAtHand = lastPage
 
   protected val writer = new SegmentWriter
-  protected val key = new Slice
-  protected val accumulator = new Slice
+  protected val key = new ByteRange
+  protected val accumulator = new ByteRange
 
   final def keys: Int = held
 
@@ -50,7 +50,7 @@ abstract class KeyTable(taken: Taken) {
     * @return
     *   where its accumulator lies in `array`
     */
-  protected final def find(key: Slice, fresh: Array[Byte]): Int = {
+  protected final def find(key: ByteRange, fresh: Array[Byte]): Int = {
     val needed = Segment.RecordHeaderSize + key.length + fresh.length
     if (needed > lastPage.capacity - end) nextPage(needed)
     // The key is written where a new record's would be. It stays there only if it is new.
@@ -122,7 +122,8 @@ abstract class KeyTable(taken: Taken) {
     * @param written
     *   turns an accumulator of the table into that of the segment
     */
-  final def segments(keyGroups: Int)(written: Slice => Slice): Iterator[(Int, Array[Byte])] = {
+  final def segments(keyGroups: Int)(
+      written: ByteRange => ByteRange): Iterator[(Int, Array[Byte])] = {
     val order = sorted()
     new AbstractIterator[(Int, Array[Byte])] {
       private var ahead = 0
@@ -149,7 +150,7 @@ abstract class KeyTable(taken: Taken) {
   }
 
   /** Appends a record to the segment. */
-  protected def write(at: Int, written: Slice => Slice): Unit
+  protected def write(at: Int, written: ByteRange => ByteRange): Unit
 
   /** Where the next record of the same key lies, `NoRecord` if there is none. */
   protected def behind(at: Int): Int
@@ -230,7 +231,7 @@ abstract class KeyTable(taken: Taken) {
   }
 
   private def addPage(size: Int): ByteBuffer = {
-    taken.bytes += size
+    usage.bytes += size
     pages += Segment.view(new Array[Byte](size))
     pages.last
   }
@@ -238,7 +239,7 @@ abstract class KeyTable(taken: Taken) {
   /** Searches go upwards only, so those from the topmost slots need room behind them. */
   private def newSlots(): Array[Long] = {
     val length = (1 << bits) + 32
-    taken.bytes += length * 8L
+    usage.bytes += length * 8L
     new Array[Long](length)
   }
 
@@ -247,7 +248,7 @@ abstract class KeyTable(taken: Taken) {
     var fits = false
     while (!fits) {
       bits += 1
-      taken.bytes -= slots.length * 8L
+      usage.bytes -= slots.length * 8L
       slots = newSlots()
       fits = enter(entries)
     }
@@ -274,7 +275,7 @@ abstract class KeyTable(taken: Taken) {
 }
 
 /** Bytes that tables take. */
-final class Taken {
+final class MemoryUsage {
   var bytes: Long = 0L
 }
 

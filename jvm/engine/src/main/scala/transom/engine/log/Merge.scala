@@ -82,24 +82,24 @@ final class Merge(runs: Seq[Cursor]) {
 /** Folds accumulators that the engine sees as bytes, and turns the fold of a key into a result.
   * The aggregates behind it are Spark's; tests bring plain ones.
   *
-  * One instance serves one task. `start` and `add` may keep the slice's array, not the slice.
+  * One instance serves one task. `start` and `add` may keep the range's array, not the range.
   */
 trait Fold[T] {
-  def start(accumulator: Slice): Unit
-  def add(accumulator: Slice): Unit
+  def start(accumulator: ByteRange): Unit
+  def add(accumulator: ByteRange): Unit
 
   /** The fold as an accumulator; valid until the next `start`. */
-  def folded: Slice
+  def folded: ByteRange
 
   /** The result of the fold for a window, whose bounds are instants in microseconds. */
-  def result(key: Slice, windowStart: Long, windowEnd: Long): T
+  def result(key: ByteRange, windowStart: Long, windowEnd: Long): T
 }
 
 /** The keys of a merge, one at a time, each with the fold of its accumulators. */
 final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
   private val merge = new Merge(runs)
   var hash: Long = 0L
-  val key = new Slice
+  val key = new ByteRange
 
   def next(): Boolean = {
     val first = merge.head

@@ -57,13 +57,13 @@ final class SegmentWriter {
 
   def size: Int = position
 
-  def append(hash: Long, key: Slice, accumulator: Slice): Unit = {
+  def append(hash: Long, key: ByteRange, accumulator: ByteRange): Unit = {
     val at = record(hash, key, accumulator.length)
     System.arraycopy(accumulator.bytes, accumulator.offset, bytes, at, accumulator.length)
   }
 
   /** A session's record: its bounds stand in front of its accumulator. */
-  def append(hash: Long, key: Slice, bounds: SessionBounds, accumulator: Slice): Unit = {
+  def append(hash: Long, key: ByteRange, bounds: SessionBounds, accumulator: ByteRange): Unit = {
     val at = record(hash, key, SessionBounds.Size + accumulator.length)
     bounds.write(buffer, at)
     due = math.min(due, bounds.last)
@@ -85,7 +85,7 @@ final class SegmentWriter {
   }
 
   /** Writes what precedes the accumulator; answers where that begins. */
-  private def record(hash: Long, key: Slice, accumulatorLength: Int): Int = {
+  private def record(hash: Long, key: ByteRange, accumulatorLength: Int): Int = {
     val size = Segment.RecordHeaderSize + key.length + accumulatorLength
     if (size > bytes.length - position) grow(size)
     lastHash = hash
@@ -105,48 +105,14 @@ final class SegmentWriter {
   }
 }
 
-/** A piece of an array, pointed at and never copied. */
-final class Slice {
-  var bytes: Array[Byte] = Array.emptyByteArray
-  var offset: Int = 0
-  var length: Int = 0
-
-  def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
-    this.bytes = bytes
-    this.offset = offset
-    this.length = length
-    this
-  }
-
-  def set(other: Slice): this.type = set(other.bytes, other.offset, other.length)
-
-  def contentEquals(other: Slice): Boolean =
-    Arrays.equals(
-      bytes,
-      offset,
-      offset + length,
-      other.bytes,
-      other.offset,
-      other.offset + other.length)
-
-  def compareTo(other: Slice): Int =
-    Arrays.compareUnsigned(
-      bytes,
-      offset,
-      offset + length,
-      other.bytes,
-      other.offset,
-      other.offset + other.length)
-}
-
 /** Reads the records of one run, that is of segments that continue each other. */
 final class Cursor(segments: Iterator[Array[Byte]]) {
   private var buffer: ByteBuffer = _
   private var next = 0
   private var left = 0
   var hash: Long = 0L
-  val key = new Slice
-  val accumulator = new Slice
+  val key = new ByteRange
+  val accumulator = new ByteRange
 
   /** Moves to the next record; false at the end. */
   def advance(): Boolean = {

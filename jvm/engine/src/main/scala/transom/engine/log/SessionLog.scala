@@ -6,12 +6,16 @@ import scala.collection.mutable.ArrayBuffer
 
 /** A row whose own session had ended by the watermark; it counts only if it joins one still open.
   */
-final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumulator: Slice)
+final class LateRow(
+    val hash: Long,
+    val key: ByteRange,
+    val time: Long,
+    val accumulator: ByteRange)
 
 /** The sessions of one key group. What comes together is chained at once, so a record may be a
-  * whole session, or a part of one, of any length. A record lies in a pane as wide as the gap:
+  * whole session, or a part of one, of any length. A record lies in a slice as wide as the gap:
   * that of its first row, or one that the watermark had reached when it was written. So all that
-  * can touch what is due at a watermark lies in panes that begin by then.
+  * can touch what is due at a watermark lies in slices that begin by then.
   *
   * What is due closes, or moves on if the session goes on. A session costs nothing while it is
   * merely open: which keys are due is found in the segments that hold such records, and they
@@ -27,7 +31,7 @@ final class LateRow(val hash: Long, val key: Slice, val time: Long, val accumula
 final class SessionLog[T](
     gap: Long,
     inclusive: Boolean,
-    panes: Panes,
+    slices: SliceDirectory,
     folding: Fold[T],
     inMemory: Long = SessionLog.InMemory) {
   private val arrived = ArrayBuffer.empty[Array[Byte]]
@@ -39,13 +43,13 @@ final class SessionLog[T](
     *   the watermark by which late rows were told apart: what was due by then has fired
     */
   def append(segment: Array[Byte], judgedBy: Long): Unit = {
-    panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
+    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
     arrived += segment
     arrivedBytes += segment.length
     if (arrivedBytes > inMemory) settle()
   }
 
-  /** Lays what has come down in panes. */
+  /** Lays what has come down in slices. */
   def settle(): Unit = if (arrived.nonEmpty) {
     val sessions =
       chains(arrived.toSeq.map(segment => new Cursor(Iterator.single(segment))), Long.MinValue)
@@ -53,9 +57,9 @@ final class SessionLog[T](
     arrivedBytes = 0L
     val writers = mutable.LongMap.empty[RunWriter]
     while (sessions.next()) {
-      val start = SessionLog.paneOf(sessions.first, gap)
+      val start = SessionLog.sliceOf(sessions.first, gap)
       sessions.write(Long.MaxValue) {
-        writers.getOrElseUpdate(start, panes.newRun(panes.open(start)))
+        writers.getOrElseUpdate(start, slices.newRun(slices.open(start)))
       }
     }
     writers.foreachValue(_.close())
@@ -65,11 +69,11 @@ final class SessionLog[T](
   private def chains(runs: Seq[Cursor], firedUpTo: Long, only: Option[Array[Long]] = None) =
     new Chains(runs, gap, inclusive, firedUpTo, folding, only)
 
-  /** Merges runs of a pane that has got too many. */
-  private def compact(start: Long): Unit = panes.get(start).foreach { pane =>
-    val runs = panes.crowded(pane)
-    if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
-      val sessions = chains(cursors, panes.firedUpTo)
+  /** Merges runs of a slice that has got too many. */
+  private def compact(start: Long): Unit = slices.get(start).foreach { slice =>
+    val runs = slices.crowded(slice)
+    if (runs.nonEmpty) slices.compact(slice, runs) { (cursors, writer) =>
+      val sessions = chains(cursors, slices.firedUpTo)
       while (sessions.next()) sessions.write(Long.MaxValue)(writer)
     }
   }
@@ -80,7 +84,7 @@ final class SessionLog[T](
     */
   def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = {
     settle()
-    panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
+    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
     val open = firstOpenSessions(late)
     val joined = late.sortBy(-_.time).filter { row =>
       open.get(row.key).exists { session =>
@@ -91,8 +95,8 @@ final class SessionLog[T](
       }
     }
     if (joined.nonEmpty) {
-      val pane = panes.open(SessionLog.paneOf(panes.firedUpTo, gap))
-      val writer = panes.newRun(pane)
+      val slice = slices.open(SessionLog.sliceOf(slices.firedUpTo, gap))
+      val writer = slices.newRun(slice)
       val bounds = new SessionBounds
       joined.sorted(SessionLog.KeyOrder).foreach { row =>
         // As long as the session it joins: on its own it would count as closed.
@@ -100,34 +104,35 @@ final class SessionLog[T](
         writer.append(row.hash, row.key, bounds, row.accumulator)
       }
       writer.close()
-      compact(pane.start)
+      compact(slice.start)
     }
     late.filterNot(joined.toSet)
   }
 
   /** The earliest open session of each late row's key. */
   private def firstOpenSessions(
-      late: Seq[LateRow]): collection.Map[Slice, SessionLog.OpenSession] = {
-    val found = mutable.TreeMap.empty[Slice, SessionLog.OpenSession](SessionLog.SliceOrder)
+      late: Seq[LateRow]): collection.Map[ByteRange, SessionLog.OpenSession] = {
+    val found =
+      mutable.TreeMap.empty[ByteRange, SessionLog.OpenSession](SessionLog.ByteRangeOrder)
     val hashes = late.map(_.hash).distinct.sorted.toArray
     // A late row ends by the watermark, so what it touches begins by then.
-    val runs = begun(panes.firedUpTo).flatMap(panes.cursors(_, hashes))
-    val sessions = chains(runs, panes.firedUpTo, Some(hashes))
+    val runs = begun(slices.firedUpTo).flatMap(slices.cursors(_, hashes))
+    val sessions = chains(runs, slices.firedUpTo, Some(hashes))
     while (sessions.next())
       found.getOrElseUpdate(
-        new Slice().set(sessions.key),
+        new ByteRange().set(sessions.key),
         new SessionLog.OpenSession(sessions.first, sessions.last))
     found
   }
 
-  /** The panes that begin by a watermark. */
-  private def begun(watermark: Long): Vector[Pane] =
-    panes.all.takeWhile(_.start <= watermark).toVector
+  /** The slices that begin by a watermark. */
+  private def begun(watermark: Long): Vector[Slice] =
+    slices.all.takeWhile(_.start <= watermark).toVector
 
   /** When the next session may be due; `Long.MaxValue` if none is open. */
   def nextDue: Long = {
     settle()
-    val earliest = panes.all.map(_.due).minOption.getOrElse(Long.MaxValue)
+    val earliest = slices.all.map(_.due).minOption.getOrElse(Long.MaxValue)
     if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
   }
 
@@ -159,21 +164,21 @@ final class SessionLog[T](
       if (due != Long.MaxValue && due <= watermark)
         Some(new Step(math.min(watermark, within(due))))
       else {
-        panes.firedUpTo = math.max(panes.firedUpTo, watermark)
+        slices.firedUpTo = math.max(slices.firedUpTo, watermark)
         None
       }
     }
   }
 
   /** How far time can move at once, but at least until `atLeast`: there may be no more runs in
-    * the panes that begin by then than memory has room for segments.
+    * the slices that begin by then than memory has room for segments.
     */
   private def within(atLeast: Long): Long = {
     var room = inMemory
-    panes.all
-      .find { pane =>
-        room -= pane.runs.iterator.map(run => math.min(run.bytes, Segment.SessionTargetSize)).sum
-        room < 0 && pane.start > atLeast
+    slices.all
+      .find { slice =>
+        room -= slice.runs.iterator.map(run => math.min(run.bytes, Segment.SessionTargetSize)).sum
+        room < 0 && slice.start > atLeast
       }
       .fold(Long.MaxValue)(_.start - 1)
   }
@@ -183,13 +188,13 @@ final class SessionLog[T](
     private val dueBy = watermark - gap
     private val read = begun(watermark)
     private val rewrites = mostlyOver
-    private val old = read.map(pane => (pane, pane.runs.toVector))
+    private val old = read.map(slice => (slice, slice.runs.toVector))
     private val sessions = {
       val only = if (rewrites) None else Some(dueHashes)
-      val runs = read.flatMap(pane => only.fold(panes.cursors(pane))(panes.cursors(pane, _)))
-      chains(runs, panes.firedUpTo, only)
+      val runs = read.flatMap(slice => only.fold(slices.cursors(slice))(slices.cursors(slice, _)))
+      chains(runs, slices.firedUpTo, only)
     }
-    private lazy val moved = panes.newRun(panes.open(SessionLog.paneOf(watermark, gap)))
+    private lazy val moved = slices.newRun(slices.open(SessionLog.sliceOf(watermark, gap)))
     private var hasMoved = false
 
     /** Moves to the next session that closes; the others move on, as far as they have to. */
@@ -212,16 +217,16 @@ final class SessionLog[T](
 
     def close(): Unit = {
       if (hasMoved) moved.close()
-      old.foreach { case (pane, runs) =>
+      old.foreach { case (slice, runs) =>
         val over = if (rewrites) runs else runs.filter(_.parts.forall(_.due == Long.MaxValue))
-        panes.removeRuns(pane, over)
+        slices.removeRuns(slice, over)
       }
-      panes.firedUpTo = math.max(panes.firedUpTo, watermark)
-      compact(SessionLog.paneOf(watermark, gap))
+      slices.firedUpTo = math.max(slices.firedUpTo, watermark)
+      compact(SessionLog.sliceOf(watermark, gap))
     }
 
-    /** Whether most segments lie in panes that are over: then it is less to read and write all of
-      * them than to look up what is due.
+    /** Whether most segments lie in slices that are over: then it is less to read and write all
+      * of them than to look up what is due.
       */
     private def mostlyOver: Boolean = {
       val over = read.iterator.filter(_.start + gap - 1 <= dueBy)
@@ -231,12 +236,12 @@ final class SessionLog[T](
     /** Of the keys whose sessions may be due. What these records leave open is due later. */
     private def dueHashes: Array[Long] = {
       val found = Array.newBuilder[Long]
-      for (pane <- read; (part, records) <- panes.due(pane, dueBy)) {
+      for (slice <- read; (part, records) <- slices.due(slice, dueBy)) {
         part.due = Long.MaxValue
         while (records.advance()) {
           val last = SessionBounds.last(records)
           if (last > dueBy) part.due = math.min(part.due, last)
-          else if (last + gap > panes.firedUpTo) found += records.hash
+          else if (last + gap > slices.firedUpTo) found += records.hash
         }
       }
       found.result().sorted.distinct
@@ -248,12 +253,12 @@ object SessionLog {
 
   final val InMemory = 32L << 20
 
-  /** The pane that holds an instant. */
-  def paneOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
+  /** The slice that holds an instant. */
+  def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
 
   private final class OpenSession(var first: Long, val last: Long)
 
-  private val SliceOrder: Ordering[Slice] = (a, b) => a.compareTo(b)
+  private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
   private val KeyOrder: Ordering[LateRow] = (a, b) => {
     val order = java.lang.Long.compare(a.hash, b.hash)
     if (order != 0) order else a.key.compareTo(b.key)

@@ -12,8 +12,8 @@ import KeyTable.NoRecord
   * @param initial
   *   an accumulator to which no row has come
   */
-final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], taken: Taken)
-    extends KeyTable(taken) {
+final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], usage: MemoryUsage)
+    extends KeyTable(usage) {
   import SessionTable._
 
   private val fresh = new Array[Byte](HeaderSize) ++ initial
@@ -21,7 +21,7 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], ta
   private val bounds = new SessionBounds
 
   /** Where the accumulator lies to which a row goes. */
-  def locate(key: Slice, time: Long): Int = {
+  def locate(key: ByteRange, time: Long): Int = {
     start(time, NoRecord)
     val latest = find(key, fresh)
     val at = if (touches(latest, time)) latest else further(latest, time)
@@ -65,7 +65,7 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], ta
     begun
   }
 
-  override protected def write(at: Int, written: Slice => Slice): Unit = {
+  override protected def write(at: Int, written: ByteRange => ByteRange): Unit = {
     val hash = read(at)
     val header = pointAt(at)
     bounds.set(numbers.getLong(header + First), numbers.getLong(header + Last))

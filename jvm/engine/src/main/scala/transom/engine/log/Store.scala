@@ -3,7 +3,7 @@ package transom.engine.log
 import scala.collection.mutable
 
 /** The name of a segment within its key group. */
-final case class SegmentKey(pane: Long, sequence: Int)
+final case class SegmentKey(slice: Long, sequence: Int)
 
 /** Where the segments of one key group live: Spark's state, or memory. */
 trait Store {
@@ -13,44 +13,45 @@ trait Store {
   def saveDirectory(bytes: Array[Byte]): Unit
   def removeDirectory(): Unit
 
-  def get(pane: Long, sequence: Int): Array[Byte]
-  def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit
-  def remove(pane: Long, sequence: Int): Unit
+  def get(slice: Long, sequence: Int): Array[Byte]
+  def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit
+  def remove(slice: Long, sequence: Int): Unit
 
   /** Puts what a visit to the group leaves. */
   def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit =
-    segments.foreach { case (key, segment) => put(key.pane, key.sequence, segment) }
+    segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
 }
 
 /** Holds what is put until it is flushed, so that what a visit to a key group writes and removes
   * again never reaches the store behind it. What exceeds `maxHeld` bytes goes there at once.
   */
-final class BufferedStore(behind: Store, maxHeld: Long = BufferedStore.MaxHeld) extends Store {
+final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHeld)
+    extends Store {
   private val held = mutable.LinkedHashMap.empty[SegmentKey, Array[Byte]]
   private var bytes = 0L
 
-  override def directory: Array[Byte] = behind.directory
-  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
-  override def removeDirectory(): Unit = behind.removeDirectory()
+  override def directory: Array[Byte] = underlying.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = underlying.saveDirectory(bytes)
+  override def removeDirectory(): Unit = underlying.removeDirectory()
 
-  override def get(pane: Long, sequence: Int): Array[Byte] =
-    held.getOrElse(SegmentKey(pane, sequence), behind.get(pane, sequence))
+  override def get(slice: Long, sequence: Int): Array[Byte] =
+    held.getOrElse(SegmentKey(slice, sequence), underlying.get(slice, sequence))
 
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    if (bytes + segment.length > maxHeld) behind.put(pane, sequence, segment)
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    if (bytes + segment.length > maxHeld) underlying.put(slice, sequence, segment)
     else {
-      held(SegmentKey(pane, sequence)) = segment
+      held(SegmentKey(slice, sequence)) = segment
       bytes += segment.length
     }
 
-  override def remove(pane: Long, sequence: Int): Unit =
-    held.remove(SegmentKey(pane, sequence)) match {
+  override def remove(slice: Long, sequence: Int): Unit =
+    held.remove(SegmentKey(slice, sequence)) match {
       case Some(segment) => bytes -= segment.length
-      case None => behind.remove(pane, sequence)
+      case None => underlying.remove(slice, sequence)
     }
 
   def flush(): Unit = {
-    behind.putAll(held)
+    underlying.putAll(held)
     held.clear()
     bytes = 0L
   }
@@ -68,11 +69,12 @@ final class MemoryStore extends Store {
   override def directory: Array[Byte] = saved
   override def saveDirectory(bytes: Array[Byte]): Unit = saved = bytes
   override def removeDirectory(): Unit = saved = null
-  override def get(pane: Long, sequence: Int): Array[Byte] = segments(SegmentKey(pane, sequence))
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    segments(SegmentKey(pane, sequence)) = segment
-  override def remove(pane: Long, sequence: Int): Unit =
-    segments.remove(SegmentKey(pane, sequence))
+  override def get(slice: Long, sequence: Int): Array[Byte] = segments(
+    SegmentKey(slice, sequence))
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    segments(SegmentKey(slice, sequence)) = segment
+  override def remove(slice: Long, sequence: Int): Unit =
+    segments.remove(SegmentKey(slice, sequence))
 
   /** How many entries are held, the directory not counted. */
   def size: Int = segments.size

@@ -4,38 +4,38 @@ import scala.collection.mutable
 
 import transom.engine.TimeWindow
 
-/** A sliding fold over panes that neither subtracts nor starts over (two stacks): the front
-  * holds, for each of its panes, the fold from that pane to the end of the front, the back one
-  * fold of all panes that came since. A window is the top of the front and the back: about three
-  * merges a result, however many panes a window has.
+/** A sliding fold over slices that neither subtracts nor starts over (two stacks): the front
+  * holds, for each of its slices, the fold from that slice to the end of the front, the back one
+  * fold of all slices that came since. A window is the top of the front and the back: about three
+  * merges a result, however many slices a window has.
   */
-private[log] final class TwoStacks[T](panes: Panes, folding: Fold[T]) {
+private[log] final class TwoStacks[T](slices: SliceDirectory, folding: Fold[T]) {
   private val writer = new SegmentWriter
   private var front: List[(Long, Seq[Array[Byte]])] = Nil
-  private var back: Vector[Pane] = Vector.empty
+  private var back: Vector[Slice] = Vector.empty
   private var backFold: Seq[Array[Byte]] = Nil
   private var pushedUntil = Long.MinValue
 
   def isStarted: Boolean = pushedUntil != Long.MinValue
 
-  /** The runs whose merge is the window, which has these panes; windows must come in order. */
-  def cursors(window: TimeWindow, inside: SlidingPanes): Seq[Cursor] = {
+  /** The runs whose merge is the window, which has these slices; windows must come in order. */
+  def cursors(window: TimeWindow, inside: SlidingSlices): Seq[Cursor] = {
     front = front.dropWhile(_._1 < window.start)
     val arrived = inside.from(pushedUntil)
     pushedUntil = window.end
     if (front.isEmpty) {
       flip(back.filter(_.start >= window.start) ++ arrived)
     } else {
-      arrived.foreach(pane => backFold = merge(run(backFold) +: panes.cursors(pane)))
+      arrived.foreach(slice => backFold = merge(run(backFold) +: slices.cursors(slice)))
       back ++= arrived
     }
     front.headOption.map(top => run(top._2)).toSeq :+ run(backFold)
   }
 
-  private def flip(held: Vector[Pane]): Unit = {
-    held.reverseIterator.foreach { pane =>
+  private def flip(held: Vector[Slice]): Unit = {
+    held.reverseIterator.foreach { slice =>
       val newer = front.headOption.map(top => run(top._2)).toSeq
-      front = (pane.start, merge(panes.cursors(pane) ++ newer)) :: front
+      front = (slice.start, merge(slices.cursors(slice) ++ newer)) :: front
     }
     back = Vector.empty
     backFold = Nil
@@ -55,11 +55,11 @@ private[log] final class TwoStacks[T](panes: Panes, folding: Fold[T]) {
   }
 }
 
-/** How much the panes of a window hold, for windows that come in order: each pane is looked at
+/** How much the slices of a window hold, for windows that come in order: each slice is looked at
   * when it comes and when it goes, not in each window between.
   */
-private[log] final class SlidingPanes(panes: Panes) {
-  private val held = mutable.Queue.empty[Pane]
+private[log] final class SlidingSlices(slices: SliceDirectory) {
+  private val held = mutable.Queue.empty[Slice]
   private var until = Long.MinValue
   private var sum = 0L
 
@@ -68,14 +68,14 @@ private[log] final class SlidingPanes(panes: Panes) {
   def bytes: Long = sum
 
   /** Those that start at or after an instant, in order. */
-  def from(start: Long): Seq[Pane] =
+  def from(start: Long): Seq[Slice] =
     held.reverseIterator.takeWhile(_.start >= start).toSeq.reverse
 
   def moveTo(window: TimeWindow): Unit = {
     while (held.nonEmpty && held.front.start < window.start) sum -= held.dequeue().bytes
-    panes.between(math.max(until, window.start), window.end).foreach { pane =>
-      held += pane
-      sum += pane.bytes
+    slices.between(math.max(until, window.start), window.end).foreach { slice =>
+      held += slice
+      sum += slice.bytes
     }
     until = window.end
   }

@@ -38,7 +38,7 @@ object GridKinds {
     cases(vector) { asked =>
       val size = scale.in(asked("size_ms").long)
       val grid = new TumblingGrid(size, scale.in(asked("offset_ms").long), Zone.Utc)
-      val got = scale.out(grid.paneOf(scale.in(asked("ts").long)))
+      val got = scale.out(grid.sliceOf(scale.in(asked("ts").long)))
       Outcome.compare(s"start of $asked", asked("window_start").long, got)
     }
   }
@@ -46,15 +46,15 @@ object GridKinds {
   def panes(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     val grid = Grid.of(Settings.grid(scale, "UTC", vector("windows")))
-    def paneAt(start: Long) = TimeWindow(start, grid.paneEnd(start))
+    def paneAt(start: Long) = TimeWindow(start, grid.sliceEnd(start))
     cases(vector) { asked =>
       val expected = asked("expected").value
       val got =
         if (asked.has("pane_of")) {
-          scale.show(paneAt(grid.paneOf(scale.in(asked("pane_of").long))))
+          scale.show(paneAt(grid.sliceOf(scale.in(asked("pane_of").long))))
         } else if (asked.has("panes_of_window")) {
           val window = scale.window(asked("panes_of_window"))
-          val starts = Iterator.iterate(window.start)(grid.paneEnd).takeWhile(_ < window.end)
+          val starts = Iterator.iterate(window.start)(grid.sliceEnd).takeWhile(_ < window.end)
           starts.map(start => scale.show(paneAt(start))).toVector
         } else {
           val pane = scale.window(asked("last_window_of_pane"))

@@ -3,7 +3,7 @@ package transom.engine.conformance
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.keyed.WindowFold
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** The values of a window in order of arrival; `report` makes its results of them. */
 final class JsonFold(report: Seq[Json] => Seq[Any]) extends WindowFold[Row, Vector[Json]] {
@@ -14,8 +14,8 @@ final class JsonFold(report: Seq[Json] => Seq[Any]) extends WindowFold[Row, Vect
 
   override def merge(values: Vector[Json], other: Vector[Json]): Vector[Json] = values ++ other
 
-  override def encode(values: Vector[Json]): Slice =
-    RowList.slice(Json.show(values.map(_.value)).getBytes(UTF_8))
+  override def encode(values: Vector[Json]): ByteRange =
+    RowList.range(Json.show(values.map(_.value)).getBytes(UTF_8))
 
   override def decode(bytes: Array[Byte], offset: Int, length: Int): Vector[Json] =
     Json.parse(new String(bytes, offset, length, UTF_8)).elements.toVector

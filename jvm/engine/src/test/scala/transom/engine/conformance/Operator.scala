@@ -34,13 +34,13 @@ trait Operator {
 
 object Operator {
 
-  private val SliceOrder: Ordering[Slice] = (a, b) => a.compareTo(b)
+  private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 
   /** One segment of rows; `append` writes a row to it. */
   def segment(rows: Seq[Row])(append: (SegmentWriter, Row) => Unit): Array[Byte] = {
     val writer = new SegmentWriter
     rows
-      .sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, SliceOrder))
+      .sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, ByteRangeOrder))
       .foreach {
         append(writer, _)
       }
@@ -48,8 +48,8 @@ object Operator {
   }
 }
 
-/** Windows on a grid, in the pane log. */
-final class GridOperator(grid: Grid, sharedBytes: Long = PaneLog.SharedBytes) extends Operator {
+/** Windows on a grid, in the slice log. */
+final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) extends Operator {
 
   private val store = new MemoryStore
 
@@ -57,15 +57,15 @@ final class GridOperator(grid: Grid, sharedBytes: Long = PaneLog.SharedBytes) ex
     // Flink reports a row in a gap as late once the watermark has passed it; a stage of ours counts
     // it among the rows in gaps.
     val (late, taken) = rows
-      .map(row => (row, grid.paneOf(row.time.getOrElse(0))))
-      .filter { case (row, pane) => pane != Grid.NoPane || row.time.exists(_ < watermark) }
-      .partition { case (_, pane) => pane == Grid.NoPane || grid.lastDue(pane) <= watermark }
+      .map(row => (row, grid.sliceOf(row.time.getOrElse(0))))
+      .filter { case (row, slice) => slice != Grid.NoSlice || row.time.exists(_ < watermark) }
+      .partition { case (_, slice) => slice == Grid.NoSlice || grid.lastDue(slice) <= watermark }
     visit { log =>
-      taken.groupMap(_._2)(_._1).foreach { case (pane, held) =>
+      taken.groupMap(_._2)(_._1).foreach { case (slice, held) =>
         val segment = Operator.segment(held) { (writer, row) =>
           writer.append(row.hash, row.keyBytes, row.accumulator)
         }
-        log.append(pane, segment, watermark)
+        log.append(slice, segment, watermark)
       }
     }
     late.map(_._1)
@@ -75,20 +75,20 @@ final class GridOperator(grid: Grid, sharedBytes: Long = PaneLog.SharedBytes) ex
 
   override def nextDue: Long = visit(_.nextDue)
 
-  private def visit[A](body: PaneLog[Fired] => A): A = {
+  private def visit[A](body: SliceLog[Fired] => A): A = {
     // So small that a test's segments are bundled in different ways.
     val buffered = new BufferedStore(new BundledStore(store, targetSize = 400))
-    val panes = new Panes(buffered)
-    val answer = body(new PaneLog(grid, panes, new RowList, sharedBytes))
+    val slices = new SliceDirectory(buffered)
+    val answer = body(new SliceLog(grid, slices, new RowList, sharedBytes))
     buffered.flush()
-    panes.save()
+    slices.save()
     answer
   }
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }
 
-/** Sessions, in the pane log. */
+/** Sessions, in the slice log. */
 final class SessionOperator(
     gap: Long,
     inclusive: Boolean = true,
@@ -99,9 +99,9 @@ final class SessionOperator(
 
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     val (late, open) = rows.partition(row => Sessions.windowOf(time(row), gap).end <= watermark)
-    val panes = new Panes(store)
-    val log = logOf(panes)
-    open.groupBy(row => SessionLog.paneOf(time(row), gap)).foreachEntry { (_, held) =>
+    val slices = new SliceDirectory(store)
+    val log = logOf(slices)
+    open.groupBy(row => SessionLog.sliceOf(time(row), gap)).foreachEntry { (_, held) =>
       val segment = Operator.segment(held) { (writer, row) =>
         val bounds = new SessionBounds().set(time(row), time(row))
         writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
@@ -111,24 +111,24 @@ final class SessionOperator(
     log.settle()
     val asked = late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
     val alone = if (asked.isEmpty) Nil else log.join(asked, watermark)
-    panes.save()
+    slices.save()
     late.zip(asked).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
   }
 
-  private def logOf(panes: Panes) =
-    new SessionLog(gap, inclusive, panes, new RowList, inMemory)
+  private def logOf(slices: SliceDirectory) =
+    new SessionLog(gap, inclusive, slices, new RowList, inMemory)
 
   private def time(row: Row): Long = row.time.get
 
   override def fire(watermark: Long): Seq[Fired] = {
-    val panes = new Panes(store)
-    val fired = logOf(panes).fire(watermark).toVector
-    panes.save()
+    val slices = new SliceDirectory(store)
+    val fired = logOf(slices).fire(watermark).toVector
+    slices.save()
     fired
   }
 
   override def nextDue: Long =
-    logOf(new Panes(store)).nextDue
+    logOf(new SliceDirectory(store)).nextDue
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

@@ -5,7 +5,7 @@ import transom.engine.keyed.{KeyedPlan, Timeline}
 import transom.engine.spec.{AfterWatermark, Custom}
 
 /** Vectors that run rows, watermarks and clocks through a window operator: the per-key one, and
-  * the pane log where that has what they need. The results must be the same.
+  * the slice log where that has what they need. The results must be the same.
   */
 object OperatorKind {
 
@@ -25,7 +25,7 @@ object OperatorKind {
       if (rowByRow.nonEmpty) rowByRow
       else {
         replay(keyed(restarts = false, handsOutRows), inBatches = true).problems.map(inBatches) ++
-          panes(vector, replay)
+          slices(vector, replay)
       })
   }
 
@@ -55,7 +55,7 @@ object OperatorKind {
 
   private def inBatches(problem: String) = s"in batches: $problem"
 
-  private def panes(vector: Json, replay: (Operator, Boolean) => Replay): Seq[String] =
+  private def slices(vector: Json, replay: (Operator, Boolean) => Replay): Seq[String] =
     paneOperator(vector).fold(Seq.empty[String]) { _ =>
       def operator = paneOperator(vector).get
       val rowByRow = replay(operator, false)
@@ -65,12 +65,12 @@ object OperatorKind {
       val batched =
         if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) Nil
         else replay(operator, true).problems.map(inBatches)
-      (problems ++ batched).map(problem => s"pane log: $problem")
+      (problems ++ batched).map(problem => s"slice log: $problem")
     }
 
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
-  /** The pane log has aggregates of windows that the watermark fires, once. */
+  /** The slice log has aggregates of windows that the watermark fires, once. */
   private def paneOperator(vector: Json): Option[Operator] = {
     val scale = Scale.of(vector)
     val windows = vector("windows")

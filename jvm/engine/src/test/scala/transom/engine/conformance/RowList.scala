@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.{KeyGroups, TimeWindow}
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.log.{Fold, Slice}
+import transom.engine.log.{ByteRange, Fold}
 
 /** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
   *
@@ -25,13 +25,13 @@ final case class Row(
     gap: Long = 0L,
     windows: Seq[TimeWindow] = Nil) {
 
-  val keyBytes: Slice = RowList.slice(RowList.pad(key.toString.getBytes(UTF_8)))
+  val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)
 
   /** The row as an accumulator of one. */
-  def accumulator: Slice = {
+  def accumulator: ByteRange = {
     val text = RowList.pad(value.toString.getBytes(UTF_8))
-    RowList.slice(
+    RowList.range(
       ByteBuffer.allocate(16 + text.length).putLong(arrival).putLong(text.length).put(text).array)
   }
 }
@@ -51,15 +51,15 @@ final case class Fired(
 final class RowList extends Fold[Fired] {
 
   private var bytes = Array.emptyByteArray
-  private val whole = new Slice
+  private val whole = new ByteRange
 
-  override def start(accumulator: Slice): Unit = bytes = RowList.copy(accumulator)
+  override def start(accumulator: ByteRange): Unit = bytes = RowList.copy(accumulator)
 
-  override def add(accumulator: Slice): Unit = bytes = bytes ++ RowList.copy(accumulator)
+  override def add(accumulator: ByteRange): Unit = bytes = bytes ++ RowList.copy(accumulator)
 
-  override def folded: Slice = whole.set(bytes, 0, bytes.length)
+  override def folded: ByteRange = whole.set(bytes, 0, bytes.length)
 
-  override def result(key: Slice, windowStart: Long, windowEnd: Long): Fired = {
+  override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Fired = {
     val in = ByteBuffer.wrap(bytes)
     val rows = Iterator
       .continually(in)
@@ -80,14 +80,14 @@ final class RowList extends Fold[Fired] {
 
 object RowList {
 
-  def slice(bytes: Array[Byte]): Slice = new Slice().set(bytes, 0, bytes.length)
+  def range(bytes: Array[Byte]): ByteRange = new ByteRange().set(bytes, 0, bytes.length)
 
   /** The log wants lengths to be multiples of 8; spaces change no JSON. */
   def pad(json: Array[Byte]): Array[Byte] =
     json.padTo((json.length + 7) / 8 * 8, ' '.toByte)
 
-  private def copy(slice: Slice): Array[Byte] =
-    slice.bytes.slice(slice.offset, slice.offset + slice.length)
+  private def copy(range: ByteRange): Array[Byte] =
+    range.bytes.slice(range.offset, range.offset + range.length)
 
   private def json(bytes: Array[Byte]): Json = Json.parse(new String(bytes, UTF_8))
 }

@@ -3,12 +3,12 @@ package transom.engine.conformance
 import transom.engine._
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
 
-/** Flink's questions about slices, answered from the panes of a grid. Flink names slices and
+/** Flink's questions about slices, answered from the slices of a grid. Flink names slices and
   * windows by their ends, in milliseconds.
   */
 final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
-  def endOf(time: Long): Long = scale.out(grid.paneEnd(grid.paneOf(scale.in(time))))
+  def endOf(time: Long): Long = scale.out(grid.sliceEnd(grid.sliceOf(scale.in(time))))
 
   def windowStart(end: Long): Long = scale.out(windowEnding(end).start)
 
@@ -30,7 +30,7 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
     settings match {
       case _: Cumulate => (Some(firstSlice(window)), Seq(end).filter(_ != firstSlice(window)))
       case _ =>
-        val ends = Iterator.iterate(grid.paneEnd(window.start))(grid.paneEnd)
+        val ends = Iterator.iterate(grid.sliceEnd(window.start))(grid.sliceEnd)
         (None, ends.takeWhile(_ <= window.end).map(scale.out).toSeq)
     }
   }
@@ -48,5 +48,5 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
   private def following(window: TimeWindow): Option[TimeWindow] =
     Option(grid.nextWindow(window)).filter(_.start == window.start)
 
-  private def firstSlice(window: TimeWindow): Long = scale.out(grid.paneEnd(window.start))
+  private def firstSlice(window: TimeWindow): Long = scale.out(grid.sliceEnd(window.start))
 }

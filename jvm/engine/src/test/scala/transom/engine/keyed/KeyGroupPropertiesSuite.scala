@@ -13,7 +13,7 @@ import transom.engine.Generators
 import transom.engine.TimeWindow
 import transom.engine.conformance.{Json, Row}
 import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, Stage}
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 import transom.engine.spec._
 
 /** Rows of several keys, each with the watermark that it met, in batches. Nothing outlasts a
@@ -94,7 +94,7 @@ object KeyGroupPropertiesSuite {
         arrival.watermark = came.watermark
         arrival.gap = came.gap
         arrival.windows = came.row.windows
-        val disposition = group.process(slice(number), came.row, arrival, 10)
+        val disposition = group.process(keyBytes(number), came.row, arrival, 10)
         if (disposition != Disposition.Taken) told += ((number, (came, disposition)))
       }
       group
@@ -139,8 +139,8 @@ object KeyGroupPropertiesSuite {
     override def timeOf(row: Row): Long = row.time.get
   }
 
-  private def slice(key: Int): Slice =
-    new Slice().set(ByteBuffer.allocate(4).putInt(key).array, 0, 4)
+  private def keyBytes(key: Int): ByteRange =
+    new ByteRange().set(ByteBuffer.allocate(4).putInt(key).array, 0, 4)
 
   private val streams: Gen[List[Keyed]] = for {
     steps <- KeyedOperatorPropertiesSuite.steps.map(_.collect { case came: Came => came })

@@ -8,7 +8,7 @@ import scala.util.Random
 import munit.FunSuite
 
 import transom.engine.conformance.{Json, JsonFold, Row}
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 import transom.engine.spec._
 
 class KeyGroupSuite extends FunSuite {
@@ -66,15 +66,15 @@ class KeyGroupSuite extends FunSuite {
         arrival.watermark = arrived
         arrival.clock = clock
         val row = Row(Json.parse("0"), Json.parse(time.toString), Some(time), 0L, 0L)
-        group.process(slice(key), row, arrival, 10)
+        group.process(keyBytes(key), row, arrival, 10)
       }
       group.advance(arrived, watermark, clock, hasTicked).foreach(_ => ())
       group.save()
       group.nextDue
     }
 
-    private def slice(key: Int): Slice =
-      new Slice().set(ByteBuffer.allocate(8).putInt(key).array, 0, 8)
+    private def keyBytes(key: Int): ByteRange =
+      new ByteRange().set(ByteBuffer.allocate(8).putInt(key).array, 0, 8)
   }
 
   private final class CountingStore extends KeyStore {

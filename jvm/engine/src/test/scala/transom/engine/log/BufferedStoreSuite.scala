@@ -6,38 +6,38 @@ class BufferedStoreSuite extends FunSuite {
   private def bytes(size: Int): Array[Byte] = Array.fill(size)(size.toByte)
 
   test("what is put and removed before a flush never reaches the store behind") {
-    val behind = new MemoryStore
-    val store = new BufferedStore(behind)
+    val underlying = new MemoryStore
+    val store = new BufferedStore(underlying)
     store.put(10L, 0, bytes(1))
     store.put(10L, 1, bytes(2))
     store.remove(10L, 0)
     assertEquals(store.get(10L, 1).toSeq, bytes(2).toSeq)
-    assertEquals(behind.size, 0)
+    assertEquals(underlying.size, 0)
     store.flush()
-    assertEquals(behind.size, 1)
-    assertEquals(behind.get(10L, 1).toSeq, bytes(2).toSeq)
+    assertEquals(underlying.size, 1)
+    assertEquals(underlying.get(10L, 1).toSeq, bytes(2).toSeq)
   }
 
   test("what was there before is read and removed behind it") {
-    val behind = new MemoryStore
-    behind.put(10L, 0, bytes(3))
-    val store = new BufferedStore(behind)
+    val underlying = new MemoryStore
+    underlying.put(10L, 0, bytes(3))
+    val store = new BufferedStore(underlying)
     assertEquals(store.get(10L, 0).toSeq, bytes(3).toSeq)
     store.remove(10L, 0)
-    assertEquals(behind.size, 0)
+    assertEquals(underlying.size, 0)
   }
 
   test("what is too much to hold goes behind at once, and there is room again after a removal") {
-    val behind = new MemoryStore
-    val store = new BufferedStore(behind, maxHeld = 100L)
+    val underlying = new MemoryStore
+    val store = new BufferedStore(underlying, maxHeld = 100L)
     store.put(10L, 0, bytes(60))
     store.put(10L, 1, bytes(60))
-    assertEquals(behind.size, 1)
+    assertEquals(underlying.size, 1)
     assertEquals(store.get(10L, 1).length, 60)
     store.remove(10L, 0)
     store.put(10L, 2, bytes(60))
-    assertEquals(behind.size, 1)
+    assertEquals(underlying.size, 1)
     store.flush()
-    assertEquals(behind.size, 2)
+    assertEquals(underlying.size, 2)
   }
 }

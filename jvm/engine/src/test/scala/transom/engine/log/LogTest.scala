@@ -3,7 +3,7 @@ package transom.engine.log
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 
-import transom.engine.{TimeWindow, Ticks}
+import transom.engine.{Ticks, TimeWindow}
 import transom.engine.conformance.{Fired, Json, Operator, Row}
 
 /** The contents of windows, kept window by window. */
@@ -74,18 +74,18 @@ object LogTest {
 }
 
 /** Counts the segments that are read. */
-final class CountingStore(behind: Store) extends Store {
+final class CountingStore(underlying: Store) extends Store {
   var reads = 0
 
-  override def directory: Array[Byte] = behind.directory
-  override def saveDirectory(bytes: Array[Byte]): Unit = behind.saveDirectory(bytes)
-  override def removeDirectory(): Unit = behind.removeDirectory()
+  override def directory: Array[Byte] = underlying.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = underlying.saveDirectory(bytes)
+  override def removeDirectory(): Unit = underlying.removeDirectory()
 
-  override def get(pane: Long, sequence: Int): Array[Byte] = {
+  override def get(slice: Long, sequence: Int): Array[Byte] = {
     reads += 1
-    behind.get(pane, sequence)
+    underlying.get(slice, sequence)
   }
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    behind.put(pane, sequence, segment)
-  override def remove(pane: Long, sequence: Int): Unit = behind.remove(pane, sequence)
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    underlying.put(slice, sequence, segment)
+  override def remove(slice: Long, sequence: Int): Unit = underlying.remove(slice, sequence)
 }

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.{Generators, TimeWindow}
 import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
 
-/** Panes of sessions that take many segments, of which few are looked at. */
+/** Slices of sessions that take many segments, of which few are looked at. */
 class SessionSegmentsSuite extends LogTest {
 
   override def scalaCheckTestParameters: Parameters =
@@ -26,18 +26,18 @@ class SessionSegmentsSuite extends LogTest {
       val memory = new MemoryStore
       val store = new CountingStore(memory)
       def visit[A](body: SessionLog[Fired] => A): A = {
-        val panes = new Panes(store)
-        val log = new SessionLog(gap, true, panes, new RowList)
+        val slices = new SliceDirectory(store)
+        val log = new SessionLog(gap, true, slices, new RowList)
         val answer = body(log)
         log.settle()
-        panes.save()
+        slices.save()
         answer
       }
       def append(times: Iterable[(Int, Long)]): Unit = {
         val rows = times.map { case (key, time) =>
           Row(LogTest.json(s"key $key"), LogTest.json("x" * 100), Some(time), time)
         }.toSeq
-        rows.groupBy(row => SessionLog.paneOf(row.time.get, gap)).foreachEntry { (_, held) =>
+        rows.groupBy(row => SessionLog.sliceOf(row.time.get, gap)).foreachEntry { (_, held) =>
           val writer = new SegmentWriter
           held.sortBy(_.hash).foreach { row =>
             val bounds = new SessionBounds().set(row.time.get, row.time.get)
@@ -67,8 +67,8 @@ class SessionSegmentsSuite extends LogTest {
   }
 
   private def batch(store: Store, gap: Long, times: Seq[Long], watermark: Long): Seq[Fired] = {
-    val panes = new Panes(store)
-    val log = new SessionLog(gap, true, panes, new RowList)
+    val slices = new SliceDirectory(store)
+    val log = new SessionLog(gap, true, slices, new RowList)
     times.foreach { time =>
       val writer = new SegmentWriter
       val row = Row(LogTest.json("a"), LogTest.json(time.toString), Some(time), time)
@@ -77,11 +77,11 @@ class SessionSegmentsSuite extends LogTest {
       log.append(writer.take(), Long.MinValue)
     }
     val fired = log.fire(watermark).toVector
-    panes.save()
+    slices.save()
     fired
   }
 
-  test("what comes together is a record for each session, however many panes it has") {
+  test("what comes together is a record for each session, however many slices it has") {
     val store = new MemoryStore
     batch(store, 10L, (0L to 500L by 5L) ++ (600L to 900L by 10L), Long.MinValue)
     assertEquals(store.size, 2)
@@ -91,8 +91,8 @@ class SessionSegmentsSuite extends LogTest {
     val (store, gap) = (new MemoryStore, 10L)
     val fired = (0L until 2000L by 4L).flatMap { time =>
       val closed = batch(store, gap, Seq(time, time + 1), time - 2)
-      // Runs of the pane that the watermark has reached, and what came since then and a gap before.
-      assert(store.size <= Panes.MaxRuns + 4, (time, store.size))
+      // Runs of the slice that the watermark has reached, and what came since then and a gap before.
+      assert(store.size <= SliceDirectory.MaxRuns + 4, (time, store.size))
       closed
     }
     assertEquals(fired.length, 0)

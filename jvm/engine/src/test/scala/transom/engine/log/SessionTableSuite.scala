@@ -24,7 +24,7 @@ class SessionTableSuite extends ScalaCheckSuite {
   private def folded(rows: Seq[Row], inclusive: Boolean, groups: Int): Seq[(Int, Array[Byte])] = {
     val tables = new SessionTables(gap, inclusive, new Array[Byte](8))
     rows.foreach { row =>
-      val at = tables.locate(slice(row.key), 0L, row.time)
+      val at = tables.locate(keyBytes(row.key), 0L, row.time)
       val numbers = Segment.view(tables.array)
       numbers.putLong(at, numbers.getLong(at) + 1)
     }
@@ -120,10 +120,10 @@ object SessionTableSuite {
   private final case class Row(key: Long, time: Long)
   private final case class Record(key: Long, first: Long, last: Long, rows: Long)
 
-  private def slice(key: Long): Slice = {
+  private def keyBytes(key: Long): ByteRange = {
     val bytes = new Array[Byte](16)
     Segment.view(bytes).putLong(8, key)
-    new Slice().set(bytes, 8, 8)
+    new ByteRange().set(bytes, 8, 8)
   }
 
   private def records(segment: Array[Byte]): Vector[(Long, Record)] = {

@@ -67,12 +67,12 @@ object Aggregation {
       order: Seq[Column],
       aggregates: Seq[Column],
       asked: Asked,
-      paneOf: Option[Expression => Expression]): Aggregation = {
+      sliceOf: Option[Expression => Expression]): Aggregation = {
     val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
     val beside = (col("*") +: time.as(TimeName) +: ordered) ++ placing.map(_.as(PlacingName))
     val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
     val analyzed = analyze(timed, keys, aggregates)
-    val parted = paneOf.fold[LogicalPlan](analyzed)(partsOfPanes(analyzed, _))
+    val parted = sliceOf.fold[LogicalPlan](analyzed)(partsOfSlices(analyzed, _))
     // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
     val PhysicalAggregation(grouping, functions, results, child) =
       ReplaceExpressions(parted): @unchecked
@@ -81,10 +81,12 @@ object Aggregation {
     assemble(grouping, keyNames, wanted, asked, results.takeRight(aggregates.length), child)
   }
 
-  /** Has accumulators in Python made of the rows of a key and pane, before these move. */
-  private def partsOfPanes(analyzed: Aggregate, paneOf: Expression => Expression): LogicalPlan = {
+  /** Has accumulators in Python made of the rows of a key and slice, before these move. */
+  private def partsOfSlices(
+      analyzed: Aggregate,
+      sliceOf: Expression => Expression): LogicalPlan = {
     val time = lastInstant(analyzed.child.output.find(_.name == TimeName).get)
-    val place = Place(analyzed.groupingExpressions.map(ComparableKeys.of) :+ paneOf(time))
+    val place = Place(analyzed.groupingExpressions.map(ComparableKeys.of) :+ sliceOf(time))
     analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
   }
 

@@ -5,13 +5,13 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 import transom.engine.Grid
 import transom.engine.keyed.Arrival
-import transom.engine.log.{Cursor, LateRow, Slice}
+import transom.engine.log.{ByteRange, Cursor, LateRow}
 
 /** Reads what has come over the exchange for single keys. Points at a record of one key until the
   * next is asked for.
   */
 trait Arriving {
-  val key = new Slice
+  val key = new ByteRange
 
   /** What the engine folds. */
   def record: UnsafeRow
@@ -28,14 +28,14 @@ trait Arriving {
   def tell(arrival: Arrival): Unit
 }
 
-/** Reads accumulators: of the rows that a key has in a pane, or of one row that may be late. */
-final class PaneReader(stage: WindowStage) extends Arriving {
+/** Reads accumulators: of the rows that a key has in a slice, or of one row that may be late. */
+final class AccumulatorReader(stage: WindowStage) extends Arriving {
   override val record = new UnsafeRow(stage.buffers.length)
   override val row = new UnsafeRow(stage.row.length)
   private var parcel = Iterator.empty[(Long, Array[Byte])]
   private var segment = new Cursor(Iterator.empty)
   private var single: Option[LateRow] = None
-  private var pane = Grid.NoPane
+  private var slice = Grid.NoSlice
   private var time = Arrival.NoTime
 
   override def open(exchanged: InternalRow): Unit = {
@@ -52,7 +52,7 @@ final class PaneReader(stage: WindowStage) extends Arriving {
     case Some(late) =>
       single = None
       LateRecord.row(late, row)
-      pane = Grid.NoPane
+      slice = Grid.NoSlice
       time = late.time
       point(late.key, late.accumulator)
       true
@@ -60,7 +60,7 @@ final class PaneReader(stage: WindowStage) extends Arriving {
       var isThere = segment.advance()
       while (!isThere && parcel.hasNext) {
         val (start, records) = parcel.next()
-        pane = start
+        slice = start
         segment = new Cursor(Iterator.single(records))
         isThere = segment.advance()
       }
@@ -69,11 +69,11 @@ final class PaneReader(stage: WindowStage) extends Arriving {
   }
 
   override def tell(arrival: Arrival): Unit = {
-    arrival.pane = pane
+    arrival.slice = slice
     arrival.time = time
   }
 
-  private def point(key: Slice, accumulator: Slice): Unit = {
+  private def point(key: ByteRange, accumulator: ByteRange): Unit = {
     this.key.set(key)
     record.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
   }

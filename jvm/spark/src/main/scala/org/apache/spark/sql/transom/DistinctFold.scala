@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataType
 
 /** `function(DISTINCT ...)` as an aggregate that can be merged: the set of distinct inputs, over
   * which the function runs once when a window fires. Spark plans DISTINCT by two exchanges, which
-  * a window that is merged from panes cannot have.
+  * a window that is merged from slices cannot have.
   *
   * The set is a map from what makes an input distinct, compared by its bytes, to the input: "A"
   * and "a" may be one in their collation.

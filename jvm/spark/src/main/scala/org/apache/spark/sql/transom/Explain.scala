@@ -123,7 +123,7 @@ object Explain {
   }
 
   private def state(window: JsonNode): String = {
-    val pane = window.get("kind").asText match {
+    val slice = window.get("kind").asText match {
       case "tumbling" | "calendar" => Some("window")
       case "hopping" =>
         val gcd = BigInt(micros(window, "size_us")).gcd(BigInt(micros(window, "slide_us")))
@@ -136,7 +136,7 @@ object Explain {
     val lasts =
       if (window.get("kind").asText == "session") "until a session has closed"
       else "until the last window over them has fired"
-    s"for each key group${pane.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $lasts"
+    s"for each key group${slice.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $lasts"
   }
 
   private def micros(node: JsonNode, field: String): Long = node.get(field).longValue

@@ -85,7 +85,7 @@ final class WindowProcessor(stage: WindowStage)
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] = {
     val log = new KeyGroupLog(stage, fold, store)
     // Spark removes the expired timer itself, after the last row has been taken.
-    log.panes.timer = None
+    log.slices.timer = None
     Iterator.single(new Visit(null, fire(log, timerValues.getCurrentWatermarkInMs())))
   }
 
@@ -109,8 +109,8 @@ final class WindowProcessor(stage: WindowStage)
   /** Moves the timer to where the next window is due and saves the directory. */
   private def finish(log: KeyGroupLog): Unit = {
     val timer = GroupTimer.at(log.nextDue)
-    GroupTimer.move(getHandle, log.panes.timer, timer)
-    log.panes.timer = timer
+    GroupTimer.move(getHandle, log.slices.timer, timer)
+    log.slices.timer = timer
     log.save()
   }
 }

@@ -13,17 +13,17 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
     case _: SessionWindows => store
   })
 
-  val panes = new Panes(buffered)
+  val slices = new SliceDirectory(buffered)
 
-  private val log: Either[PaneLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
-    case GridWindows(grid) => Left(new PaneLog(grid, panes, fold))
-    case SessionWindows(gap, inclusive) => Right(new SessionLog(gap, inclusive, panes, fold))
+  private val log: Either[SliceLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
+    case GridWindows(grid) => Left(new SliceLog(grid, slices, fold))
+    case SessionWindows(gap, inclusive) => Right(new SessionLog(gap, inclusive, slices, fold))
   }
 
   /** Takes a parcel of segments. */
   def append(parcel: Array[Byte], judgedBy: Long): Unit =
-    Parcel.read(parcel).foreach { case (pane, segment) =>
-      log.fold(_.append(pane, segment, judgedBy), _.append(segment, judgedBy))
+    Parcel.read(parcel).foreach { case (slice, segment) =>
+      log.fold(_.append(slice, segment, judgedBy), _.append(segment, judgedBy))
     }
 
   /** Rows that are late by themselves; answers those that no open session took. */
@@ -47,6 +47,6 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
     */
   def save(): Unit = {
     buffered.flush()
-    panes.save()
+    slices.save()
   }
 }

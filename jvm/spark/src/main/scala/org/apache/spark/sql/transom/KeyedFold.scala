@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 
 import transom.engine.keyed.WindowFold
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
   * buffer's row. What it adds are records of the stage or, where rows come folded, accumulators.
@@ -15,7 +15,7 @@ import transom.engine.log.Slice
 final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, InternalRow] {
   private val rows = new RowFold(stage, stage.record)
   private val parts = new SparkFold(stage)
-  private val slice = new Slice
+  private val range = new ByteRange
   private val toResult =
     UnsafeProjection.create(stage.aggregates.map(_.resultAttribute.dataType).toArray)
 
@@ -25,7 +25,7 @@ final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, Internal
   override def create(): InternalRow = rows.create()
 
   override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
-    if (stage.packsPanes) parts.merge(accumulator, UnsafeRows.slice(row, slice))
+    if (stage.packsPanes) parts.merge(accumulator, UnsafeRows.bytesOf(row, range))
     else rows.update(accumulator, row)
     accumulator
   }
@@ -35,13 +35,13 @@ final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, Internal
     accumulator
   }
 
-  override def encode(accumulator: InternalRow): Slice = rows.written(accumulator)
+  override def encode(accumulator: InternalRow): ByteRange = rows.written(accumulator)
 
   override def decode(bytes: Array[Byte], offset: Int, length: Int): InternalRow =
     if (rows.inPlace) rows.read(Arrays.copyOfRange(bytes, offset, offset + length))
     else {
       val accumulator = rows.create()
-      parts.merge(accumulator, slice.set(bytes, offset, length))
+      parts.merge(accumulator, range.set(bytes, offset, length))
       accumulator
     }
 

@@ -22,7 +22,7 @@ final class KeyedTask(stage: WindowStage) {
   private val isNatural = stage.settings.window.stagger == Stagger.Natural
   private val isOnClock = stage.settings.time.contains(ProcessingTime)
   private val arriving =
-    if (stage.packsPanes) new PaneReader(stage) else new ChunkReader(stage, rows)
+    if (stage.packsPanes) new AccumulatorReader(stage) else new ChunkReader(stage, rows)
   private val arrival = new Arrival
   private lazy val refused = new RefusedOutput(stage)
   private def weightOf(row: UnsafeRow): Int = fold.weightOf(row)

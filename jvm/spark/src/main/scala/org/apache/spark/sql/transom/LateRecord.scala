@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
 import transom.engine.KeyGroups
-import transom.engine.log.{LateRow, Slice}
+import transom.engine.log.{ByteRange, LateRow}
 
 /** A late row over the exchange.
   *
@@ -20,7 +20,7 @@ object LateRecord {
   final val Partly = 1
   private final val HeaderSize = 20
 
-  def hash(key: Slice): Long =
+  def hash(key: ByteRange): Long =
     KeyGroups.hash(
       ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN),
       key.offset,
@@ -29,8 +29,8 @@ object LateRecord {
   def write(
       reason: Int,
       time: Long,
-      key: Slice,
-      accumulator: Slice,
+      key: ByteRange,
+      accumulator: ByteRange,
       row: Array[Byte]): Array[Byte] = {
     val out = ByteBuffer.allocate(HeaderSize + key.length + accumulator.length + row.length)
     out.putLong(time).putInt(reason).putInt(key.length).putInt(accumulator.length)
@@ -41,8 +41,8 @@ object LateRecord {
 
   def read(record: Array[Byte]): LateRow = {
     val in = ByteBuffer.wrap(record)
-    val key = new Slice().set(record, HeaderSize, in.getInt(12))
-    val accumulator = new Slice().set(record, key.offset + key.length, in.getInt(16))
+    val key = new ByteRange().set(record, HeaderSize, in.getInt(12))
+    val accumulator = new ByteRange().set(record, key.offset + key.length, in.getInt(16))
     new LateRow(hash(key), key, in.getLong(0), accumulator)
   }
 

@@ -6,38 +6,38 @@ import transom.engine.Grid
 sealed abstract class Lateness {
 
   /** Whether none of the row's windows is open. */
-  def isLate(time: Long, pane: Long): Boolean
+  def isLate(time: Long, slice: Long): Boolean
 
-  /** Whether one of the windows of a pane has fired, if not all. */
-  def isPartlyLate(pane: Long): Boolean
+  /** Whether one of the windows of a slice has fired, if not all. */
+  def isPartlyLate(slice: Long): Boolean
 }
 
-private final class PaneLateness(grid: Grid, watermark: Long) extends Lateness {
-  private val haveAllFired = new OfLastPane(grid.lastDue(_) <= watermark)
+private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness {
+  private val haveAllFired = new LastSliceCache(grid.lastDue(_) <= watermark)
   private val hasOneFired =
-    new OfLastPane(pane => grid.due(grid.firstWindow(pane, Long.MinValue)) <= watermark)
+    new LastSliceCache(slice => grid.due(grid.firstWindow(slice, Long.MinValue)) <= watermark)
 
-  override def isLate(time: Long, pane: Long): Boolean = haveAllFired(pane)
-  override def isPartlyLate(pane: Long): Boolean = hasOneFired(pane)
+  override def isLate(time: Long, slice: Long): Boolean = haveAllFired(slice)
+  override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
 }
 
-/** What holds of a pane, asked once for rows of it that come together: when its windows fall due
+/** What holds of a slice, asked once for rows of it that come together: when its windows fall due
   * may be for the rules of a time zone to say.
   */
-private final class OfLastPane(holds: Long => Boolean) {
-  private var last = Grid.NoPane
+private final class LastSliceCache(holds: Long => Boolean) {
+  private var last = Grid.NoSlice
   private var answer = false
 
-  def apply(pane: Long): Boolean = {
-    if (pane != last) {
-      last = pane
-      answer = holds(pane)
+  def apply(slice: Long): Boolean = {
+    if (slice != last) {
+      last = slice
+      answer = holds(slice)
     }
     answer
   }
 }
 
 private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
-  override def isLate(time: Long, pane: Long): Boolean = time + gap <= watermark
-  override def isPartlyLate(pane: Long): Boolean = false
+  override def isLate(time: Long, slice: Long): Boolean = time + gap <= watermark
+  override def isPartlyLate(slice: Long): Boolean = false
 }

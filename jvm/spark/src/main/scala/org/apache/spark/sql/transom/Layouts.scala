@@ -8,7 +8,7 @@ import transom.spark.TransomException
 /** How the state of a stage is laid out. */
 sealed abstract class StageLayout(val name: String) extends Serializable
 
-/** Segments by key group and pane: no state of single keys. */
+/** Segments by key group and slice: no state of single keys. */
 case object SliceLayout extends StageLayout("slices")
 
 /** An entry for each key. */
@@ -71,14 +71,15 @@ object Layouts {
     case other => Some(s"${nameOf(other)} windows")
   }
 
-  /** What comes late fires nothing: with a lateness, the stage is beyond panes for that alone. */
+  /** What comes late fires nothing: with a lateness, the stage is beyond slices for that alone.
+    */
   private def firesFromPanes(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
     case (Global, trigger) => trigger == EndOfStream
     case (_, AfterWatermark(None, _)) => true
     case _ => false
   }
 
-  /** Whether the keyed layout can take rows of a pane as one, as long as they come in time. */
+  /** Whether the keyed layout can take rows of a slice as one, as long as they come in time. */
   def takesPanes(spec: WindowSpec): Boolean = {
     val isAligned =
       spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned

@@ -10,9 +10,9 @@ import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartit
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 import transom.engine.{KeyGroups, Watermark}
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
-/** Map side of a window stage: packs rows by key group, as panes or as they are. The exchange,
+/** Map side of a window stage: packs rows by key group, as slices or as they are. The exchange,
   * and the sort that Spark puts before a stateful operator, see a few large rows instead of every
   * key.
   */
@@ -64,7 +64,7 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
 
   private val timeAt = input.indexWhere(_.exprId == stage.time.exprId)
   protected val toKey: UnsafeProjection = UnsafeProjection.create(stage.keys, input)
-  protected val key = new Slice
+  protected val key = new ByteRange
   protected val counts = new RowCounts
   protected lazy val toRow: UnsafeProjection = UnsafeProjection.create(stage.row, input)
   private val exchanged = Exchanged.projection(stage.order)
@@ -127,7 +127,7 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
     */
   protected final def refuse(row: InternalRow, reason: Int, time: Option[Long] = None): Unit =
     if (stage.deadLetters) {
-      UnsafeRows.slice(toKey(row), key)
+      UnsafeRows.bytesOf(toKey(row), key)
       val record = DeadLetter.write(reason, time, toRow(row).getBytes)
       out = Iterator.single(sent(groupOfKey, Exchanged.Dead, 0L, record))
     }

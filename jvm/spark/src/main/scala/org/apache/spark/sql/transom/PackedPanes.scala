@@ -4,10 +4,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 
 import transom.engine.Grid
-import transom.engine.log.{PaneTables, SessionTables, Tables}
+import transom.engine.log.{AccumulatorTables, SessionTables, SliceTables}
 import transom.engine.spec.LateRows
 
-/** Tells late rows apart, folds the others by key into panes or sessions, and hands these on as
+/** Tells late rows apart, folds the others by key into slices or sessions, and hands these on as
   * sorted segments, those of a key group together.
   */
 private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
@@ -23,8 +23,8 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   private val isKeyed = stage.layout == KeyedLayout
 
   private val fold = new RowFold(stage, input)
-  private val tables: Tables = windows match {
-    case _: GridWindows => new PaneTables(fold.initial)
+  private val tables: AccumulatorTables = windows match {
+    case _: GridWindows => new SliceTables(fold.initial)
     case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, fold.initial)
   }
 
@@ -35,16 +35,16 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   override protected def begin(): Unit = if (tables.isEmpty) fold.clear()
 
   override protected def take(row: InternalRow, time: Long): Unit = {
-    val pane = windows.paneOf(time)
-    if (pane == Grid.NoPane) counts.inGaps += 1
+    val slice = windows.sliceOf(time)
+    if (slice == Grid.NoSlice) counts.inGaps += 1
     else if (isKeyed) {
       // What becomes of a row when one of its windows has fired is for its key to say.
-      if (lateness.isPartlyLate(pane))
+      if (lateness.isPartlyLate(slice))
         out = Iterator.single(late(row, time, LateRecord.Late))
-      else add(row, time, pane)
-    } else if (!lateness.isLate(time, pane)) {
-      add(row, time, pane)
-      if (tagsPartly && lateness.isPartlyLate(pane)) {
+      else add(row, time, slice)
+    } else if (!lateness.isLate(time, slice)) {
+      add(row, time, slice)
+      if (tagsPartly && lateness.isPartlyLate(slice)) {
         counts.latePartly += 1
         out ++= Iterator.single(late(row, time, LateRecord.Partly))
       }
@@ -52,16 +52,16 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     else counts.late += 1
   }
 
-  private def add(row: InternalRow, time: Long, pane: Long): Unit = {
-    UnsafeRows.slice(toKey(row), key)
-    val at = tables.locate(key, pane, time)
+  private def add(row: InternalRow, time: Long, slice: Long): Unit = {
+    UnsafeRows.bytesOf(toKey(row), key)
+    val at = tables.locate(key, slice, time)
     fold.update(tables.array, at, row)
-    if (!fold.inPlace) tables.taken.bytes += toInputs(row).getSizeInBytes
-    if (tables.taken.bytes > Packed.MaxHeld) out ++= drain()
+    if (!fold.inPlace) tables.usage.bytes += toInputs(row).getSizeInBytes
+    if (tables.usage.bytes > Packed.MaxHeld) out ++= drain()
   }
 
   private def late(row: InternalRow, time: Long, reason: Int): InternalRow = {
-    UnsafeRows.slice(toKey(row), key)
+    UnsafeRows.bytesOf(toKey(row), key)
     val own = if (tagsLate) toRow(row).getBytes else Array.emptyByteArray
     val record = LateRecord.write(reason, time, key, fold.single(row), own)
     sent(groupOfKey, Exchanged.Late, nextPlace(), record)
@@ -72,8 +72,8 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     def parcel(group: Int): InternalRow =
       sent(group, Exchanged.Segments, nextPlace(), parcels(group).take())
     val full = for {
-      (pane, group, segment) <- tables.drain(stage.keyGroups)(fold.written)
-      _ = parcels(group).add(pane, segment)
+      (slice, group, segment) <- tables.drain(stage.keyGroups)(fold.written)
+      _ = parcels(group).add(slice, segment)
       if parcels(group).isFull
     } yield parcel(group)
     full ++ parcels.indices.iterator.filterNot(parcels(_).isEmpty).map(parcel)

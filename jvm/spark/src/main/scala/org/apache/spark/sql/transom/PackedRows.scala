@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 import transom.engine.spec.{EventTime, LateRows}
 
 /** Hands rows on as they are, many of a key group together, in the order in which they come. */
@@ -17,9 +17,9 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   private val toRecord = UnsafeProjection.create(stage.record, input)
   private val toOrder =
     if (stage.order.isEmpty) None else Some(UnsafeProjection.create(stage.order, input))
-  private val record = new Slice
-  private val whole = new Slice
-  private val noRow = new Slice
+  private val record = new ByteRange
+  private val whole = new ByteRange
+  private val noRow = new ByteRange
 
   private val chunks = Array.fill(stage.keyGroups)(new RowChunk)
 
@@ -34,10 +34,10 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   }
 
   private def add(row: InternalRow, known: UnsafeRow, mayBeLate: Boolean): Unit = {
-    UnsafeRows.slice(toKey(row), key)
-    UnsafeRows.slice(known, record)
+    UnsafeRows.bytesOf(toKey(row), key)
+    UnsafeRows.bytesOf(known, record)
     // The whole row is needed only if it may turn out to be late.
-    val own = if (tagsLate && mayBeLate) UnsafeRows.slice(toRow(row), whole) else noRow
+    val own = if (tagsLate && mayBeLate) UnsafeRows.bytesOf(toRow(row), whole) else noRow
     val group = groupOfKey
     chunks(group).add(key, record, own)
     toOrder match {

@@ -6,11 +6,11 @@ import java.util.Arrays
 import scala.collection.AbstractIterator
 import scala.collection.mutable.ArrayBuffer
 
-/** Segments of one key group on their way through the exchange, each with its pane. Where panes
+/** Segments of one key group on their way through the exchange, each with its slice. Where slices
   * are many they hold a few records each, and what a row costs there hardly depends on its size.
   *
   * {{{
-  * pane long, length long, segment
+  * slice long, length long, segment
   * }}}
   */
 private final class Parcel {
@@ -21,16 +21,16 @@ private final class Parcel {
 
   def isFull: Boolean = size >= Exchanged.FullPayload
 
-  def add(pane: Long, segment: Array[Byte]): Unit = {
-    held += ((pane, segment))
+  def add(slice: Long, segment: Array[Byte]): Unit = {
+    held += ((slice, segment))
     size += Parcel.HeaderSize + segment.length
   }
 
   /** All segments; what is added next begins anew. */
   def take(): Array[Byte] = {
     val out = ByteBuffer.allocate(size)
-    held.foreach { case (pane, segment) =>
-      out.putLong(pane).putLong(segment.length.toLong).put(segment)
+    held.foreach { case (slice, segment) =>
+      out.putLong(slice).putLong(segment.length.toLong).put(segment)
     }
     held.clear()
     size = 0
@@ -46,11 +46,11 @@ private object Parcel {
       private val in = ByteBuffer.wrap(parcel)
       override def hasNext: Boolean = in.hasRemaining
       override def next(): (Long, Array[Byte]) = {
-        val pane = in.getLong()
+        val slice = in.getLong()
         val length = in.getLong().toInt
         val from = in.position()
         in.position(from + length)
-        (pane, Arrays.copyOfRange(parcel, from, from + length))
+        (slice, Arrays.copyOfRange(parcel, from, from + length))
       }
     }
 }

@@ -57,7 +57,7 @@ object Parts {
   }
 }
 
-/** Which accumulator a row goes into, as bytes: that of its key and pane. Without children it
+/** Which accumulator a row goes into, as bytes: that of its key and slice. Without children it
   * stands for what the planner puts there.
   */
 final case class Place(children: Seq[Expression]) extends Expression with CodegenFallback {

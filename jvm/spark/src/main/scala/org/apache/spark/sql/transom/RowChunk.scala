@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.keyed.Arrival
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** Rows of a key group on their way through the exchange, in the order in which they came.
   *
@@ -26,7 +26,7 @@ final class RowChunk {
 
   def isFull: Boolean = position >= Exchanged.FullPayload
 
-  def add(key: Slice, record: Slice, row: Slice): Unit = {
+  def add(key: ByteRange, record: ByteRange, row: ByteRange): Unit = {
     val needed = RowChunk.HeaderSize + key.length + record.length + row.length
     if (needed > held.length - position)
       held = Arrays.copyOf(
@@ -42,7 +42,7 @@ final class RowChunk {
     put(row)
   }
 
-  private def put(part: Slice): Unit = {
+  private def put(part: ByteRange): Unit = {
     System.arraycopy(part.bytes, part.offset, held, position, part.length)
     position += part.length
   }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjecti
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.log.Slice
+import transom.engine.log.ByteRange
 
 /** Spark's own aggregates as they take in rows: its base class of aggregation iterators in
   * `Partial` mode.
@@ -30,7 +30,7 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
   private val bufferTypes =
     aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes).map(_.dataType)
   private val noKey = new UnsafeRow(0)
-  private val bytes = new Slice
+  private val bytes = new ByteRange
 
   /** Whether accumulators are updated where they lie. */
   val inPlace: Boolean = bufferTypes.forall(UnsafeRow.isMutable)
@@ -64,12 +64,12 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
   }
 
   /** An accumulator of a table as it leaves the task; valid until the next. */
-  def written(accumulator: Slice): Slice =
+  def written(accumulator: ByteRange): ByteRange =
     if (inPlace) accumulator
     else written(objects(Platform.getInt(accumulator.bytes, UnsafeRows.offset(accumulator)) - 1))
 
   /** The accumulator of a single row; valid until the next. */
-  def single(row: InternalRow): Slice = {
+  def single(row: InternalRow): ByteRange = {
     initializeBuffer(scratch)
     processRow(scratch, row)
     written(scratch)
@@ -92,9 +92,9 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
   def clear(): Unit = objects.clear()
 
   /** An accumulator by itself as bytes, valid until the next. It may not be used again. */
-  def written(accumulator: InternalRow): Slice = accumulator match {
-    case row: UnsafeRow => UnsafeRows.slice(row, bytes)
-    case other => UnsafeRows.slice(generateOutput(noKey, other), bytes)
+  def written(accumulator: InternalRow): ByteRange = accumulator match {
+    case row: UnsafeRow => UnsafeRows.bytesOf(row, bytes)
+    case other => UnsafeRows.bytesOf(generateOutput(noKey, other), bytes)
   }
 
   private def newObjects(): InternalRow = {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjecti
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.log.{Fold, Slice}
+import transom.engine.log.{ByteRange, Fold}
 
 /** Spark's own aggregates as a fold over their serialized buffers.
   *
@@ -40,7 +40,7 @@ final class SparkFold(stage: WindowStage)
   mutable.pointTo(new Array[Byte](8), 8)
   private val objects = new SpecificInternalRow(bufferTypes)
   private lazy val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
-  private val bytes = new Slice
+  private val bytes = new ByteRange
 
   private val evaluate = evaluation(stage.aggregates)
 
@@ -53,28 +53,28 @@ final class SparkFold(stage: WindowStage)
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
 
-  override def start(accumulator: Slice): Unit = {
+  override def start(accumulator: ByteRange): Unit = {
     single.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
     isSingle = true
   }
 
-  override def add(accumulator: Slice): Unit = {
+  override def add(accumulator: ByteRange): Unit = {
     incoming.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
     processRow(buffer(), incoming)
   }
 
-  override def folded: Slice =
-    if (isSingle) UnsafeRows.slice(single, bytes)
-    else if (inPlace) UnsafeRows.slice(mutable, bytes)
+  override def folded: ByteRange =
+    if (isSingle) UnsafeRows.bytesOf(single, bytes)
+    else if (inPlace) UnsafeRows.bytesOf(mutable, bytes)
     else {
       typed.foreach(_.serializeAggregateBufferInPlace(objects))
-      UnsafeRows.slice(toUnsafe(objects), bytes)
+      UnsafeRows.bytesOf(toUnsafe(objects), bytes)
       // The objects are serialized now; a result that is asked for next starts from the bytes.
       start(bytes)
       bytes
     }
 
-  override def result(key: Slice, windowStart: Long, windowEnd: Long): FiredRow = {
+  override def result(key: ByteRange, windowStart: Long, windowEnd: Long): FiredRow = {
     evaluated(if (isSingle && declarative) single else buffer())
     keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
     fired.start = windowStart
@@ -92,7 +92,7 @@ final class SparkFold(stage: WindowStage)
       bufferAttributes)
 
   /** Adds an accumulator's bytes to one by itself. */
-  def merge(accumulator: InternalRow, other: Slice): Unit = {
+  def merge(accumulator: InternalRow, other: ByteRange): Unit = {
     incoming.pointTo(other.bytes, UnsafeRows.offset(other), other.length)
     processRow(accumulator, incoming)
   }
@@ -112,14 +112,14 @@ final class SparkFold(stage: WindowStage)
   }
 }
 
-/** Rows and the slices that hold their bytes. */
+/** Rows and the ranges that hold their bytes. */
 object UnsafeRows {
   val ArrayOffset: Long = Platform.BYTE_ARRAY_OFFSET.toLong
 
-  def offset(slice: Slice): Long = ArrayOffset + slice.offset
+  def offset(range: ByteRange): Long = ArrayOffset + range.offset
 
   /** Points at a row's bytes, which must lie in an array; they are copied if they do not. */
-  def slice(row: UnsafeRow, to: Slice): Slice = row.getBaseObject match {
+  def bytesOf(row: UnsafeRow, to: ByteRange): ByteRange = row.getBaseObject match {
     case array: Array[Byte] =>
       to.set(array, (row.getBaseOffset - ArrayOffset).toInt, row.getSizeInBytes)
     case _ =>

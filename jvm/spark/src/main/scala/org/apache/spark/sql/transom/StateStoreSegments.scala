@@ -6,8 +6,8 @@ import org.apache.spark.sql.streaming.{MapState, ValueState}
 
 import transom.engine.log.Store
 
-/** The segments of the key group at hand in Spark's state store. Keys are big endian (pane,
-  * sequence) with the pane's sign turned, so that they sort as numbers do; plain bytes are the
+/** The segments of the key group at hand in Spark's state store. Keys are big endian (slice,
+  * sequence) with the slice's sign turned, so that they sort as numbers do; plain bytes are the
   * store's fastest keys.
   */
 final class StateStoreSegments(
@@ -19,12 +19,12 @@ final class StateStoreSegments(
   override def saveDirectory(bytes: Array[Byte]): Unit = directoryState.update(bytes)
   override def removeDirectory(): Unit = directoryState.clear()
 
-  override def get(pane: Long, sequence: Int): Array[Byte] =
-    segments.getValue(key(pane, sequence))
-  override def put(pane: Long, sequence: Int, segment: Array[Byte]): Unit =
-    segments.updateValue(key(pane, sequence), segment)
-  override def remove(pane: Long, sequence: Int): Unit = segments.removeKey(key(pane, sequence))
+  override def get(slice: Long, sequence: Int): Array[Byte] =
+    segments.getValue(key(slice, sequence))
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    segments.updateValue(key(slice, sequence), segment)
+  override def remove(slice: Long, sequence: Int): Unit = segments.removeKey(key(slice, sequence))
 
-  private def key(pane: Long, sequence: Int): Array[Byte] =
-    ByteBuffer.allocate(12).putLong(pane ^ Long.MinValue).putInt(sequence).array
+  private def key(slice: Long, sequence: Int): Array[Byte] =
+    ByteBuffer.allocate(12).putLong(slice ^ Long.MinValue).putInt(sequence).array
 }

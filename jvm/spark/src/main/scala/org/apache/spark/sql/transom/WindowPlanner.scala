@@ -54,7 +54,7 @@ object WindowPlanner {
       order,
       aggregates,
       Asked.of(df, spec, columns),
-      paneOf(spec, choice.layout, df.isStreaming))
+      sliceOf(spec, choice.layout, df.isStreaming))
     val layout = new OutputLayout(df, stageSpec, spec, choice, aggregation)
     val operator = UUID.randomUUID().toString
     val needed =
@@ -70,10 +70,10 @@ object WindowPlanner {
     else static(session, layout, packed)
   }
 
-  /** The pane of a time, if rows of one key and pane are in the same windows and late together.
+  /** The slice of a time, if rows of one key and slice are in the same windows and late together.
     * Rows of a session are late one by one.
     */
-  private def paneOf(
+  private def sliceOf(
       spec: WindowSpec,
       layout: StageLayout,
       isStreaming: Boolean): Option[Expression => Expression] =
@@ -81,7 +81,7 @@ object WindowPlanner {
     else {
       val windows = Literal(Windows.of(spec.window), ObjectType(classOf[Windows]))
       val shift = Literal(Windows.timeShift(spec.window))
-      Some(time => Invoke(windows, "paneOf", LongType, Seq(Subtract(time, shift))))
+      Some(time => Invoke(windows, "sliceOf", LongType, Seq(Subtract(time, shift))))
     }
 
   private def streaming(

@@ -34,7 +34,7 @@ import transom.engine.spec.{GridWindow, LateRows, WindowSpec}
   *   what tells the order in which rows arrived, if the order in which they are read does not
   * @param fired
   *   the types of the columns that its rows have: keys, start, end, the functions' results, then
-  *   pane, change, what goes with a call, late row and dead letter as far as they are asked for
+  *   slice, change, what goes with a call, late row and dead letter as far as they are asked for
   */
 final case class WindowStage(
     spec: StageSpec,
@@ -70,10 +70,10 @@ final case class WindowStage(
 
   def layout: StageLayout = choice.layout
 
-  /** The windows as the pane log has them. */
+  /** The windows as the slice log has them. */
   lazy val windows: Windows = Windows.of(settings.window)
 
-  /** Whether rows that come in time cross the exchange folded by key and pane. In the keyed
+  /** Whether rows that come in time cross the exchange folded by key and slice. In the keyed
     * layout they do if no one can tell: windows of a grid that fire by the watermark, and
     * aggregates that are the same in any order. Rows behind the watermark may each fire, so they
     * go by themselves.
@@ -105,11 +105,11 @@ final case class WindowStage(
   def record: Seq[Attribute] = (time +: (placing.toSeq ++ inputs ++ contents)).distinct
 }
 
-/** The assigner of the pane log as its tasks use it; times are instants in microseconds. */
+/** The assigner of the slice log as its tasks use it; times are instants in microseconds. */
 sealed trait Windows extends Serializable {
 
-  /** The pane of a row, `Grid.NoPane` if it belongs to no window. */
-  def paneOf(time: Long): Long
+  /** The slice of a row, `Grid.NoSlice` if it belongs to no window. */
+  def sliceOf(time: Long): Long
 
   /** Tells the late rows of one task apart. */
   def lateness(watermark: Long): Lateness
@@ -119,8 +119,8 @@ sealed trait Windows extends Serializable {
 }
 
 final case class GridWindows(grid: Grid) extends Windows {
-  override def paneOf(time: Long): Long = grid.paneOf(time)
-  override def lateness(watermark: Long): Lateness = new PaneLateness(grid, watermark)
+  override def sliceOf(time: Long): Long = grid.sliceOf(time)
+  override def lateness(watermark: Long): Lateness = new SliceLateness(grid, watermark)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     grid
       .windowsOf(time)
@@ -129,7 +129,7 @@ final case class GridWindows(grid: Grid) extends Windows {
 }
 
 final case class SessionWindows(gap: Long, inclusive: Boolean) extends Windows {
-  override def paneOf(time: Long): Long = SessionLog.paneOf(time, gap)
+  override def sliceOf(time: Long): Long = SessionLog.sliceOf(time, gap)
   override def lateness(watermark: Long): Lateness = new SessionLateness(gap, watermark)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     Seq(TimeWindow(time, time + gap))
@@ -140,7 +140,7 @@ object Windows {
     case grid: spec.GridWindow => GridWindows(Grid.of(grid))
     case spec.Global => GridWindows(GlobalGrid)
     case session: spec.Session => SessionWindows(session.gapUs, session.inclusive)
-    case other => throw new IllegalArgumentException(s"$other are no windows of the pane log")
+    case other => throw new IllegalArgumentException(s"$other are no windows of the slice log")
   }
 
   def includeEnd(window: spec.Window): Boolean = window match {

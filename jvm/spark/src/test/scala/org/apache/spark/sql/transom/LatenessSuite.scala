@@ -26,10 +26,10 @@ class LatenessSuite extends ScalaCheckSuite {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
       val grid = Grid.of(window)
       val lateness = GridWindows(grid).lateness(watermark)
-      rows.filter(grid.paneOf(_) != Grid.NoPane).foreach { time =>
+      rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
         val due = grid.windowsOf(time).map(grid.due)
-        assertEquals(lateness.isLate(time, grid.paneOf(time)), due.forall(_ <= watermark))
-        assertEquals(lateness.isPartlyLate(grid.paneOf(time)), due.exists(_ <= watermark))
+        assertEquals(lateness.isLate(time, grid.sliceOf(time)), due.forall(_ <= watermark))
+        assertEquals(lateness.isPartlyLate(grid.sliceOf(time)), due.exists(_ <= watermark))
       }
     }
   }
@@ -40,7 +40,7 @@ class LatenessSuite extends ScalaCheckSuite {
       val lateness = sessions.lateness(watermark)
       rows.foreach { time =>
         val isClosed = time + 600 * Second <= watermark
-        assertEquals(lateness.isLate(time, sessions.paneOf(time)), isClosed)
+        assertEquals(lateness.isLate(time, sessions.sliceOf(time)), isClosed)
       }
     }
   }

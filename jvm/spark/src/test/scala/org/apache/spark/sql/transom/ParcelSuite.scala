@@ -7,12 +7,14 @@ class ParcelSuite extends FunSuite {
     Seq((3L, Array[Byte](1, 2, 3)), (-8L, Array.emptyByteArray), (Long.MaxValue, Array[Byte](4)))
 
   private def read(parcel: Array[Byte]): Seq[(Long, Seq[Byte])] =
-    Parcel.read(parcel).map { case (pane, segment) => (pane, segment.toSeq) }.toSeq
+    Parcel.read(parcel).map { case (slice, segment) => (slice, segment.toSeq) }.toSeq
 
-  test("segments come out with their panes, in the order in which they were put in") {
+  test("segments come out with their slices, in the order in which they were put in") {
     val parcel = new Parcel
-    segments.foreach { case (pane, segment) => parcel.add(pane, segment) }
-    assertEquals(read(parcel.take()), segments.map { case (pane, bytes) => (pane, bytes.toSeq) })
+    segments.foreach { case (slice, segment) => parcel.add(slice, segment) }
+    assertEquals(
+      read(parcel.take()),
+      segments.map { case (slice, bytes) => (slice, bytes.toSeq) })
   }
 
   test("a parcel that was taken begins anew") {

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, KeyGroups}
 
-class PaneTableSuite extends ScalaCheckSuite {
+class SliceTableSuite extends ScalaCheckSuite {
 
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(200))
@@ -20,20 +20,20 @@ class PaneTableSuite extends ScalaCheckSuite {
       Gen.long.map(Vector(_)),
       Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.choose(0L, 2L))).map(_.toVector))
 
-  private def slice(words: Seq[Long]): Slice = {
+  private def keyBytes(words: Seq[Long]): ByteRange = {
     // Not at the start of its array, as a row's key is not.
     val bytes = new Array[Byte](8 + 8 * words.length)
     val view = Segment.view(bytes)
     words.zipWithIndex.foreach { case (word, i) => view.putLong(8 + 8 * i, word) }
-    new Slice().set(bytes, 8, bytes.length - 8)
+    new ByteRange().set(bytes, 8, bytes.length - 8)
   }
 
   private def hash(words: Seq[Long]): Long = {
-    val key = slice(words)
+    val key = keyBytes(words)
     KeyGroups.hash(Segment.view(key.bytes), key.offset, key.length)
   }
 
-  private def add(table: PaneTable, key: Slice, value: Long): Unit = {
+  private def add(table: SliceTable, key: ByteRange, value: Long): Unit = {
     val at = table.locate(key, zero)
     val view = Segment.view(table.array)
     view.putLong(at, view.getLong(at) + value)
@@ -54,8 +54,8 @@ class PaneTableSuite extends ScalaCheckSuite {
 
   property("a table gives the sum of each key once, in order of hash and key, group by group") {
     forAll(Gen.listOf(Gen.zip(key, Gen.choose(1L, 100L))), Gen.choose(1, 64)) { (rows, groups) =>
-      val table = new PaneTable(new Taken)
-      rows.foreach { case (words, value) => add(table, slice(words), value) }
+      val table = new SliceTable(new MemoryUsage)
+      rows.foreach { case (words, value) => add(table, keyBytes(words), value) }
       val segments = table.segments(groups)(identity).toVector
       val got = segments.flatMap { case (group, segment) =>
         records(segment).map(record => (group, record))
@@ -73,8 +73,8 @@ class PaneTableSuite extends ScalaCheckSuite {
 
   test("a table grows past its first slots and bytes, and cuts its segments by size") {
     val keys = 200000L
-    val table = new PaneTable(new Taken)
-    (0L until 2 * keys).foreach(i => add(table, slice(Seq(i % keys)), i))
+    val table = new SliceTable(new MemoryUsage)
+    (0L until 2 * keys).foreach(i => add(table, keyBytes(Seq(i % keys)), i))
     val segments = table.segments(4)(identity).toVector
     assert(segments.forall(_._2.length < Segment.TargetSize + 100))
     val got = segments.flatMap { case (_, segment) => records(segment) }

@@ -4,38 +4,38 @@ import scala.collection.AbstractIterator
 
 import transom.engine.{Grid, TimeWindow}
 
-/** The windows of one key group on a fixed grid: partial accumulators lie in panes as sorted runs
-  * and are merged when a window fires. Nothing is read or written key by key.
+/** The windows of one key group on a fixed grid: partial accumulators lie in slices as sorted
+  * runs and are merged when a window fires. Nothing is read or written key by key.
   *
   * Times are microseconds, watermarks in Spark's sense: a window fires once the watermark has
   * reached its end (flink.md 3.2, a tick later than Flink counts).
   *
   * @param sharedBytes
-  *   windows that overlap share their merges in memory while their panes take no more than this
+  *   windows that overlap share their merges in memory while their slices take no more than this
   */
-final class PaneLog[T](
+final class SliceLog[T](
     grid: Grid,
-    panes: Panes,
+    slices: SliceDirectory,
     folding: Fold[T],
-    sharedBytes: Long = PaneLog.SharedBytes) {
+    sharedBytes: Long = SliceLog.SharedBytes) {
 
-  private val blocks = new Blocks(grid, panes, folding)
+  private val blocks = new Blocks(grid, slices, folding)
 
-  /** Takes a segment into a pane.
+  /** Takes a segment into a slice.
     *
     * @param judgedBy
     *   the watermark by which late rows were told apart: windows due by then are not fired for it
     */
   def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
-    panes.firedUpTo = math.max(panes.firedUpTo, judgedBy)
-    append(panes.open(start), segment)
+    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
+    append(slices.open(start), segment)
     blocks.holding(start).foreach(append(_, segment))
   }
 
-  private def append(pane: Pane, segment: Array[Byte]): Unit = {
-    panes.append(pane, segment)
-    val runs = panes.crowded(pane)
-    if (runs.nonEmpty) panes.compact(pane, runs) { (cursors, writer) =>
+  private def append(slice: Slice, segment: Array[Byte]): Unit = {
+    slices.append(slice, segment)
+    val runs = slices.crowded(slice)
+    if (runs.nonEmpty) slices.compact(slice, runs) { (cursors, writer) =>
       new FoldedRuns(cursors, folding).copyTo(writer)
     }
   }
@@ -44,17 +44,17 @@ final class PaneLog[T](
   def nextDue: Long = nextWindow().fold(Long.MaxValue)(grid.due)
 
   private def nextWindow(): Option[TimeWindow] =
-    panes.first.flatMap(pane => Option(grid.firstWindow(pane.start, panes.firedUpTo)))
+    slices.first.flatMap(slice => Option(grid.firstWindow(slice.start, slices.firedUpTo)))
 
   /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken.
     */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
-    private val stacks = new TwoStacks(panes, folding)
-    private val inside = new SlidingPanes(panes)
+    private val stacks = new TwoStacks(slices, folding)
+    private val inside = new SlidingSlices(slices)
     private var window: TimeWindow = _
     private var sibling: TimeWindow = _
     private var keys: FoldedRuns[T] = _
-    private var total: Option[(RunWriter, Seq[Pane])] = None
+    private var total: Option[(RunWriter, Seq[Slice])] = None
     private var ready = false
     open()
 
@@ -79,46 +79,46 @@ final class PaneLog[T](
 
     private def open(): Unit = {
       window = Option(sibling).orElse(nextWindow().filter(isDue)).orNull
-      if (window == null) panes.firedUpTo = math.max(panes.firedUpTo, watermark)
+      if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
         keys = new FoldedRuns(cursors, folding)
         total = if (grid.isCumulative && !isLastOf(window)) totalOf(held) else None
       }
     }
 
-    private def held: Seq[Pane] = panes.between(window.start, window.end)
+    private def held: Seq[Slice] = slices.between(window.start, window.end)
 
     private def cursors: Seq[Cursor] =
-      if (!grid.isOverlapping) held.flatMap(panes.cursors)
+      if (!grid.isOverlapping) held.flatMap(slices.cursors)
       else {
         inside.moveTo(window)
         if (shares) stacks.cursors(window, inside)
         else if (blocks.serve(window, inside.length)) blocks.cursors(window)
-        else held.flatMap(panes.cursors)
+        else held.flatMap(slices.cursors)
       }
 
-    private def totalOf(held: Seq[Pane]): Option[(RunWriter, Seq[Pane])] =
+    private def totalOf(held: Seq[Slice]): Option[(RunWriter, Seq[Slice])] =
       if (held.map(_.runs.length).sum < 2) None
-      else Some((panes.newRun(panes.open(window.start)), held))
+      else Some((slices.newRun(slices.open(window.start)), held))
 
-    /** Drops what no later window needs; of cumulated panes their total stays, in the first of
+    /** Drops what no later window needs; of cumulated slices their total stays, in the first of
       * them.
       */
     private def close(): Unit = {
       val due = grid.due(window)
       total.foreach { case (writer, held) =>
-        val old = held.map(pane => (pane, pane.runs.toSeq))
+        val old = held.map(slice => (slice, slice.runs.toSeq))
         writer.close()
-        old.foreach { case (pane, runs) => panes.removeRuns(pane, runs) }
+        old.foreach { case (slice, runs) => slices.removeRuns(slice, runs) }
       }
-      // Windows whose ends the clock skips fall due together, and may share panes.
+      // Windows whose ends the clock skips fall due together, and may share slices.
       val next = grid.nextWindow(window)
       sibling = Option(next).filter(grid.due(_) == due).orNull
-      panes.removeBlocksBefore(if (next == null) Long.MaxValue else next.start)
+      slices.removeBlocksBefore(if (next == null) Long.MaxValue else next.start)
       if (sibling == null) {
-        panes.firedUpTo = math.max(panes.firedUpTo, due)
-        while (panes.first.exists(pane => grid.lastDue(pane.start) <= due))
-          panes.first.foreach(panes.remove)
+        slices.firedUpTo = math.max(slices.firedUpTo, due)
+        while (slices.first.exists(slice => grid.lastDue(slice.start) <= due))
+          slices.first.foreach(slices.remove)
       }
     }
 
@@ -137,6 +137,6 @@ final class PaneLog[T](
   }
 }
 
-object PaneLog {
+object SliceLog {
   final val SharedBytes = 32L << 20
 }

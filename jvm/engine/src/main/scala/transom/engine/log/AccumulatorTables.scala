@@ -6,63 +6,63 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.Grid
 
 /** The tables of a task, map side. */
-abstract class Tables {
-  final val taken = new Taken
+abstract class AccumulatorTables {
+  final val usage = new MemoryUsage
 
   /** Where the accumulator of a key lies to which a row goes.
     *
-    * @param pane
+    * @param slice
     *   of the row
     * @param time
     *   of the row
     */
-  def locate(key: Slice, pane: Long, time: Long): Int
+  def locate(key: ByteRange, slice: Long, time: Long): Int
 
   /** What `locate` has answered points into this array. */
   def array: Array[Byte]
 
   def isEmpty: Boolean
 
-  /** All records as segments with their pane and key group, which are cut as they are asked for.
+  /** All records as segments with their slice and key group, which are cut as they are asked for.
     * What is located next lies in other tables.
     *
     * @param written
     *   turns an accumulator of a table into that of a segment
     */
-  def drain(keyGroups: Int)(written: Slice => Slice): Iterator[(Long, Int, Array[Byte])]
+  def drain(keyGroups: Int)(written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
 }
 
-/** A table a pane.
+/** A table a slice.
   *
   * @param initial
   *   an accumulator to which no row has come
   */
-final class PaneTables(initial: Array[Byte]) extends Tables {
-  private val panes = mutable.LongMap.empty[PaneTable]
-  private var lastPane = Grid.NoPane
-  private var table: PaneTable = _
+final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
+  private val slices = mutable.LongMap.empty[SliceTable]
+  private var lastSlice = Grid.NoSlice
+  private var table: SliceTable = _
 
-  override def locate(key: Slice, pane: Long, time: Long): Int = {
-    if (pane != lastPane) {
-      lastPane = pane
-      table = panes.getOrElseUpdate(pane, new PaneTable(taken))
+  override def locate(key: ByteRange, slice: Long, time: Long): Int = {
+    if (slice != lastSlice) {
+      lastSlice = slice
+      table = slices.getOrElseUpdate(slice, new SliceTable(usage))
     }
     table.locate(key, initial)
   }
 
   override def array: Array[Byte] = table.array
-  override def isEmpty: Boolean = panes.isEmpty
+  override def isEmpty: Boolean = slices.isEmpty
 
   override def drain(keyGroups: Int)(
-      written: Slice => Slice): Iterator[(Long, Int, Array[Byte])] = {
-    val full = panes.toSeq.sortBy(_._1)
-    panes.clear()
-    lastPane = Grid.NoPane
-    taken.bytes = 0L
+      written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
+    val full = slices.toSeq.sortBy(_._1)
+    slices.clear()
+    lastSlice = Grid.NoSlice
+    usage.bytes = 0L
     for {
-      (pane, table) <- full.iterator
+      (slice, table) <- full.iterator
       (group, segment) <- table.segments(keyGroups)(written)
-    } yield (pane, group, segment)
+    } yield (slice, group, segment)
   }
 }
 
@@ -70,13 +70,14 @@ final class PaneTables(initial: Array[Byte]) extends Tables {
   * processor finds fast. Where keys are few one table takes all, and what leaves are whole
   * sessions; where they are many a table holds some time, in which most have a row.
   */
-final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte]) extends Tables {
+final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
+    extends AccumulatorTables {
   private val full = ArrayBuffer.empty[SessionTable]
   private var table = opened()
 
-  private def opened(): SessionTable = new SessionTable(gap, inclusive, initial, taken)
+  private def opened(): SessionTable = new SessionTable(gap, inclusive, initial, usage)
 
-  override def locate(key: Slice, pane: Long, time: Long): Int = {
+  override def locate(key: ByteRange, slice: Long, time: Long): Int = {
     if (table.keys >= SessionTables.MaxKeys) {
       full += table
       table = opened()
@@ -87,17 +88,17 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte]) e
   override def array: Array[Byte] = table.array
   override def isEmpty: Boolean = full.isEmpty && table.keys == 0
 
-  // Sessions find their panes behind the exchange.
+  // Sessions find their slices behind the exchange.
   override def drain(keyGroups: Int)(
-      written: Slice => Slice): Iterator[(Long, Int, Array[Byte])] = {
+      written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val tables = full.toSeq :+ table
     full.clear()
-    taken.bytes = 0L
+    usage.bytes = 0L
     table = opened()
     for {
       table <- tables.iterator
       (group, segment) <- table.segments(keyGroups)(written)
-    } yield (SessionTables.Pane, group, segment)
+    } yield (SessionTables.UnassignedSlice, group, segment)
   }
 }
 
@@ -105,5 +106,5 @@ private[log] object SessionTables {
 
   /** Their records take some 2 MB. */
   final val MaxKeys = 1 << 15
-  private final val Pane = 0L
+  private final val UnassignedSlice = 0L
 }

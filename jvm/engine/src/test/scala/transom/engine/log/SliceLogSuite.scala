@@ -10,7 +10,7 @@ import transom.engine.{Generators, Grid, GridModel, TimeWindow}
 import transom.engine.conformance.{Fired, GridOperator, Json, Operator, Row, RowList}
 import transom.engine.spec._
 
-class PaneLogSuite extends LogTest {
+class SliceLogSuite extends LogTest {
 
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
@@ -60,14 +60,14 @@ class PaneLogSuite extends LogTest {
     }
   }
 
-  property("windows of many panes fire with their rows, one by one and several at once") {
+  property("windows of many slices fire with their rows, one by one and several at once") {
     val longWindows = for {
       slide <- Gen.choose(1L, 3L)
       size <- Gen.choose(12L * slide, 90L)
       offset <- Gen.choose(1 - slide, slide - 1)
     } yield Hopping(size, slide, offset)
     // With little room windows share their merges now and then.
-    val room = Gen.oneOf(300L, 1000L, PaneLog.SharedBytes)
+    val room = Gen.oneOf(300L, 1000L, SliceLog.SharedBytes)
     forAllNoShrink(longWindows, Gen.choose(-1000L, 1000L), room) { (spec, time, room) =>
       val grid = Grid.of(spec)
       forAll(steps(time, 2 * spec.sizeUs)) { steps =>
@@ -76,13 +76,13 @@ class PaneLogSuite extends LogTest {
     }
   }
 
-  test("a window that fires alone reads a few blocks, not all of its panes") {
+  test("a window that fires alone reads a few blocks, not all of its slices") {
     val memory = new MemoryStore
     val store = new CountingStore(memory)
-    def visit[A](body: PaneLog[Fired] => A): A = {
-      val panes = new Panes(store)
-      val answer = body(new PaneLog(Grid.of(Hopping(256, 1)), panes, new RowList))
-      panes.save()
+    def visit[A](body: SliceLog[Fired] => A): A = {
+      val slices = new SliceDirectory(store)
+      val answer = body(new SliceLog(Grid.of(Hopping(256, 1)), slices, new RowList))
+      slices.save()
       answer
     }
     val reads = (0 until 1000).map { time =>
@@ -120,7 +120,7 @@ class PaneLogSuite extends LogTest {
     }
   }
 
-  test("a pane of many large segments is merged from all of them") {
+  test("a slice of many large segments is merged from all of them") {
     val operator = new GridOperator(Grid.of(Hopping(20, 10)))
     val text = "x" * 300000
     val rows = (1 to 30).map { i =>

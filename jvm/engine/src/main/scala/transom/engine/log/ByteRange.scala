@@ -1,0 +1,37 @@
+package transom.engine.log
+
+import java.util.Arrays
+
+/** A piece of an array, pointed at and never copied. */
+final class ByteRange {
+  var bytes: Array[Byte] = Array.emptyByteArray
+  var offset: Int = 0
+  var length: Int = 0
+
+  def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
+    this.bytes = bytes
+    this.offset = offset
+    this.length = length
+    this
+  }
+
+  def set(other: ByteRange): this.type = set(other.bytes, other.offset, other.length)
+
+  def contentEquals(other: ByteRange): Boolean =
+    Arrays.equals(
+      bytes,
+      offset,
+      offset + length,
+      other.bytes,
+      other.offset,
+      other.offset + other.length)
+
+  def compareTo(other: ByteRange): Int =
+    Arrays.compareUnsigned(
+      bytes,
+      offset,
+      offset + length,
+      other.bytes,
+      other.offset,
+      other.offset + other.length)
+}
