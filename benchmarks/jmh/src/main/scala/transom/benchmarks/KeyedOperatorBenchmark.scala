@@ -45,11 +45,11 @@ class KeyedOperatorBenchmark {
       Timeline.Event,
       AfterWatermark(),
       None,
-      LongSumFold,
+      LongSumAggregation,
       contents,
       null)
     operator = new KeyedOperator(plan, contents, Discarded)
-    codec = new StateCodec(LongSumFold)
+    codec = new StateCodec(LongSumAggregation)
     state = new KeyState
     time = 0L
   }
@@ -74,7 +74,7 @@ class KeyedOperatorBenchmark {
 
 final class LongSum(var sum: Long)
 
-object LongSumFold extends WindowFold[java.lang.Long, LongSum] {
+object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
   override def create(): LongSum = new LongSum(0L)
   override def add(sum: LongSum, row: java.lang.Long): LongSum = {
     sum.sum += row

@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{Cursor, FoldedRuns}
+import transom.engine.log.{Cursor, MergedRuns}
 
 /** Sorted runs with the same keys walked as one and folded, which every firing does. */
 @State(Scope.Thread)
@@ -24,7 +24,7 @@ class MergeBenchmark {
   /** All records of all runs, 2,000 in each. */
   @Benchmark
   def fold(): Long = {
-    val keys = new FoldedRuns(Seq.fill(runs)(new Cursor(Iterator.single(segment))), new SumFold)
+    val keys = new MergedRuns(Seq.fill(runs)(new Cursor(Iterator.single(segment))), new SumMerger)
     var found = 0L
     while (keys.next()) found += 1
     found

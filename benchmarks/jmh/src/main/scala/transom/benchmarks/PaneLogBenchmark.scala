@@ -36,7 +36,7 @@ class PaneLogBenchmark {
   /** The rows alone, no window fired: what `minute` takes longer is firing. */
   @Benchmark
   def append(): SliceLog[Long] = {
-    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumFold)
+    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger)
     (0L until 60L).foreach { at =>
       log.append(grid.sliceOf(at * second), segment, Long.MinValue)
     }
@@ -49,7 +49,7 @@ class PaneLogBenchmark {
   /** Two minutes of them, each window fired as soon as it is due. */
   @Benchmark
   def oneByOne(): Long = {
-    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumFold)
+    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger)
     (0L until 120L).map { at =>
       log.append(grid.sliceOf(at * second), segment, Long.MinValue)
       log.fire((at + 1) * second).sum

@@ -19,7 +19,7 @@ object Segments {
 
   def range(number: Long): ByteRange = {
     val bytes = new Array[Byte](8)
-    SumFold.view(bytes).putLong(0, number)
+    SumMerger.view(bytes).putLong(0, number)
     new ByteRange().set(bytes, 0, 8)
   }
 }

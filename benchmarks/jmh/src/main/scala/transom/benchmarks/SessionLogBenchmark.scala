@@ -28,7 +28,7 @@ class SessionLogBenchmark {
   @Benchmark
   def minute(): Long = {
     val width = gap * second / 2
-    val log = new SessionLog(width, true, new SliceDirectory(new MemoryStore), new SumFold)
+    val log = new SessionLog(width, true, new SliceDirectory(new MemoryStore), new SumMerger)
     segments.foreach(log.append(_, Long.MinValue))
     log.fire(Long.MaxValue).sum
   }

@@ -6,13 +6,13 @@ import transom.engine.spec._
 /** The running half of an evictor: which rows of a pane stay. */
 abstract class EvictorLogic[R, A] {
 
-  /** Whether it looks at the fold of the pane. */
+  /** Whether it looks at the accumulator of the pane. */
   def readsAccumulator: Boolean = false
 
   /** Marks those of `rows` that stay, which are in the order of their arrival.
     *
     * @param accumulator
-    *   their fold, if `readsAccumulator`
+    *   their accumulator, if `readsAccumulator`
     */
   def keep(rows: IndexedSeq[R], accumulator: A): Int => Boolean
 }

@@ -42,7 +42,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     contents: WindowContents[R, A],
     times: Contents[R],
     results: Results[R, A]) {
-  import plan.{assigner, fold}
+  import plan.{assigner, aggregation}
 
   def fire(window: WindowState[A], occasion: Occasion): Unit = {
     val pane = paneOf(window, occasion)
@@ -53,7 +53,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
       results.firedRows(fired(window, pane, watermark, boundsOf(window)), contents.rows(window))
     } else if (plan.retracts) change(window, pane, watermark)
     else {
-      val accumulator = window.accumulatorBy(fold)
+      val accumulator = window.accumulatorBy(aggregation)
       results.fired(fired(window, pane, watermark, boundsOf(window)), accumulator)
     }
   }
@@ -72,7 +72,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val bounds = if (plan.boundsFromRows) spanOf(kept) else boundsOf(window)
     val handedOut = fired(window, pane, watermark, bounds)
     if (plan.handsOutRows) results.firedRows(handedOut, kept.iterator)
-    else results.fired(handedOut, contents.foldOf(kept))
+    else results.fired(handedOut, contents.accumulatorOf(kept))
     val after = plan.after.fold(EveryRow)(keep(_, kept))
     val left = positions.indices.filter(after).map(positions).toSet
     if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
@@ -83,14 +83,14 @@ private[keyed] final class Firing[R, A <: AnyRef](
   private def keep(evictor: EvictorLogic[R, A], rows: IndexedSeq[R]): Int => Boolean =
     evictor.keep(
       rows,
-      if (evictor.readsAccumulator) contents.foldOf(rows) else null.asInstanceOf[A])
+      if (evictor.readsAccumulator) contents.accumulatorOf(rows) else null.asInstanceOf[A])
 
   /** Sends what has changed, a result that repeats the one before not at all (flink.md 9.1). What
     * sessions gave before they merged is taken back too.
     */
   private def change(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val bounds = boundsOf(window)
-    val result = fold.result(window.accumulatorBy(fold))
+    val result = aggregation.result(window.accumulatorBy(aggregation))
     val isRepeated = window.standing match {
       case List(before) => before.bounds == bounds && Arrays.equals(before.result, result)
       case _ => false

@@ -9,7 +9,7 @@ import transom.engine.spec._
   * @param allowedLateness
   *   how long windows in event time outlast their end
   * @param handsOutRows
-  *   whether the function wants a window's rows and not their fold
+  *   whether the function wants a window's rows and not their accumulator
   * @param retracts
   *   whether results that have changed are taken back
   * @param countsPanes
@@ -20,7 +20,7 @@ import transom.engine.spec._
 final case class KeyedPlan[R, A <: AnyRef](
     assigner: Assigner,
     trigger: TriggerLogic[R, A],
-    fold: WindowFold[R, A],
+    aggregation: WindowAggregation[R, A],
     before: Option[EvictorLogic[R, A]] = None,
     after: Option[EvictorLogic[R, A]] = None,
     allowedLateness: Long = 0L,
@@ -39,7 +39,7 @@ final case class KeyedPlan[R, A <: AnyRef](
   val keepsRows: Boolean = handsOutRows || evicts
 
   /** Whether rows are folded as they come. */
-  val folds: Boolean = !keepsRows || trigger.readsAccumulator
+  val keepsAccumulators: Boolean = !keepsRows || trigger.readsAccumulator
 
   /** The instant from which on a window is forgotten; `Long.MaxValue` for never (flink.md 3.2).
     */
@@ -58,7 +58,7 @@ object KeyedPlan {
       timeline: Timeline,
       trigger: Trigger,
       evictor: Option[Evictor],
-      fold: WindowFold[R, A],
+      aggregation: WindowAggregation[R, A],
       contents: Contents[R],
       asked: Conditions[R, A]): KeyedPlan[R, A] = {
     if (evictor.isDefined && trigger == EveryBatch)
@@ -77,7 +77,7 @@ object KeyedPlan {
     KeyedPlan(
       Assigner.of(window, timeline),
       logic,
-      fold,
+      aggregation,
       before = evictors(Eviction.Before),
       after = evictors(Eviction.After),
       boundsFromRows = isPartial)

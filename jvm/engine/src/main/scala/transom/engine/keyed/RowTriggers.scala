@@ -69,14 +69,14 @@ final class AfterDeltaLogic[R, A](delta: Delta[R], threshold: Double, slot: Int)
   override def clear(window: TriggerContext[R, A]): Unit = window.forget(slot)
 }
 
-/** A question about a row and the fold of the rows it stands among. */
+/** A question about a row and the accumulator of the rows it stands among. */
 trait Condition[R, A] {
 
-  /** Whether it looks at the fold. */
+  /** Whether it looks at the accumulator. */
   def readsAccumulator: Boolean = true
 
-  /** The question about rows that stand among those of a fold, valid until it is asked for the
-    * next. The fold is null if the question does not look at it.
+  /** The question about rows that stand among those of an accumulator, valid until it is asked
+    * for the next. The accumulator is null if the question does not look at it.
     */
   def among(accumulator: A): R => Boolean
 }

@@ -13,7 +13,7 @@ import transom.engine.TimeWindow
   *
   * Accumulators that no one has looked at are copied as they are. One instance serves one task.
   */
-final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
+final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
   import StateCodec._
 
   private val out = new StateWriter
@@ -136,7 +136,7 @@ final class StateCodec[A <: AnyRef](fold: WindowFold[_, A]) {
     if (window.encoded != null) {
       out.array(window.encoded, window.encodedFrom, window.encodedLength)
     } else {
-      val encoded = fold.encode(window.accumulator)
+      val encoded = aggregation.encode(window.accumulator)
       out.array(encoded.bytes, encoded.offset, encoded.length)
     }
 

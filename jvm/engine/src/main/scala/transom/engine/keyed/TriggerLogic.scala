@@ -25,7 +25,7 @@ trait TriggerLogic[R, A] {
   /** Whether it knows what to make of the memory of windows that merge. */
   def canMerge: Boolean = true
 
-  /** Whether it looks at the fold of the window. */
+  /** Whether it looks at the accumulator of the window. */
   def readsAccumulator: Boolean = false
 
   /** A row has come into the window. */
@@ -84,7 +84,7 @@ trait TriggerContext[R, A] extends TriggerMemory {
   def time: Long
   def rowClock: Long
 
-  /** The fold of the rows in the window, this one included, if `readsAccumulator`. */
+  /** The accumulator of the rows in the window, this one included, if `readsAccumulator`. */
   def accumulator: A
 
   def update(slot: Int, value: Long): Unit

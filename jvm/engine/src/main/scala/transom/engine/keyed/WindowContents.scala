@@ -2,20 +2,20 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-/** What windows hold, as a fold, as raw rows, or both. */
+/** What windows hold, as an accumulator, as raw rows, or both. */
 private[keyed] final class WindowContents[R, A <: AnyRef](
     plan: KeyedPlan[R, A],
     contents: Contents[R]) {
-  import plan.{fold, folds, keepsRows}
+  import plan.{aggregation, keepsAccumulators, keepsRows}
 
   def isEmpty(window: WindowState[A]): Boolean =
     if (keepsRows) window.rows == null || window.rows.isEmpty else !window.hasAccumulator
 
   def add(state: KeyState[A], window: WindowState[A], row: R): Unit = {
-    if (folds) {
-      val accumulator = window.accumulatorBy(fold)
+    if (keepsAccumulators) {
+      val accumulator = window.accumulatorBy(aggregation)
       window.setAccumulator(
-        fold.add(if (accumulator == null) fold.create() else accumulator, row))
+        aggregation.add(if (accumulator == null) aggregation.create() else accumulator, row))
     }
     if (keepsRows) {
       if (window.rows == null) {
@@ -31,10 +31,10 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
     */
   def merge(sources: collection.Seq[WindowState[A]], window: WindowState[A]): Unit =
     sources.foreach { source =>
-      val from = source.accumulatorBy(fold)
+      val from = source.accumulatorBy(aggregation)
       if (from != null) {
-        val into = window.accumulatorBy(fold)
-        window.setAccumulator(if (into == null) from else fold.merge(into, from))
+        val into = window.accumulatorBy(aggregation)
+        window.setAccumulator(if (into == null) from else aggregation.merge(into, from))
       }
       if (source.rows != null) {
         if (window.rows == null) window.rows = source.rows else window.rows.join(source.rows)
@@ -52,8 +52,8 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def rows(window: WindowState[A]): Iterator[R] =
     window.rows.places.map { case (list, place) => contents.get(list, place) }
 
-  def foldOf(rows: IterableOnce[R]): A =
-    rows.iterator.foldLeft(fold.create())(fold.add)
+  def accumulatorOf(rows: IterableOnce[R]): A =
+    rows.iterator.foldLeft(aggregation.create())(aggregation.add)
 
   /** Lets go of all rows but those at the positions that `keep` says. */
   def retain(window: WindowState[A], rows: IndexedSeq[R], keep: Int => Boolean): Unit = {
@@ -61,10 +61,10 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
       if (!keep(i)) contents.remove(list, place)
     }
     window.rows.retain(keep)
-    if (folds && window.rows.size < rows.length) {
+    if (keepsAccumulators && window.rows.size < rows.length) {
       val left = rows.indices.filter(keep)
       window.setAccumulator(
-        if (left.isEmpty) null.asInstanceOf[A] else foldOf(left.iterator.map(rows)))
+        if (left.isEmpty) null.asInstanceOf[A] else accumulatorOf(left.iterator.map(rows)))
     }
   }
 

@@ -41,7 +41,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   override def row: R = newRow
   override def time: Long = arrival.time
   override def rowClock: Long = arrival.clock
-  override def accumulator: A = window.accumulatorBy(plan.fold)
+  override def accumulator: A = window.accumulatorBy(plan.aggregation)
 
   override def apply(slot: Int): Long =
     if (window.memory == null) WindowState.Unset else window.memory(slot)

@@ -11,7 +11,7 @@ import transom.engine.TimeWindow
   */
 final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 
-  /** The fold of its rows, null if there is none. See `accumulatorBy`. */
+  /** The accumulator of its rows, null if there is none. See `accumulatorBy`. */
   private[keyed] var accumulator: A = _
 
   /** The accumulator as it was read, as long as no one has asked for it. */
@@ -47,9 +47,9 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   private[keyed] def hasAccumulator: Boolean = accumulator != null || encoded != null
 
   /** Decodes the accumulator on first use: most windows of a key are not touched in a batch. */
-  private[keyed] def accumulatorBy(fold: WindowFold[_, A]): A = {
+  private[keyed] def accumulatorBy(aggregation: WindowAggregation[_, A]): A = {
     if (accumulator == null && encoded != null) {
-      accumulator = fold.decode(encoded, encodedFrom, encodedLength)
+      accumulator = aggregation.decode(encoded, encodedFrom, encodedLength)
       encoded = null
     }
     accumulator

@@ -26,10 +26,10 @@ abstract class AccumulatorTables {
   /** All records as segments with their slice and key group, which are cut as they are asked for.
     * What is located next lies in other tables.
     *
-    * @param written
+    * @param encode
     *   turns an accumulator of a table into that of a segment
     */
-  def drain(keyGroups: Int)(written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
+  def drain(keyGroups: Int)(encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
 }
 
 /** A table a slice.
@@ -54,14 +54,14 @@ final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
   override def isEmpty: Boolean = slices.isEmpty
 
   override def drain(keyGroups: Int)(
-      written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
+      encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val full = slices.toSeq.sortBy(_._1)
     slices.clear()
     lastSlice = Grid.NoSlice
     usage.bytes = 0L
     for {
       (slice, table) <- full.iterator
-      (group, segment) <- table.segments(keyGroups)(written)
+      (group, segment) <- table.segments(keyGroups)(encode)
     } yield (slice, group, segment)
   }
 }
@@ -90,14 +90,14 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
 
   // Sessions find their slices behind the exchange.
   override def drain(keyGroups: Int)(
-      written: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
+      encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val tables = full.toSeq :+ table
     full.clear()
     usage.bytes = 0L
     table = opened()
     for {
       table <- tables.iterator
-      (group, segment) <- table.segments(keyGroups)(written)
+      (group, segment) <- table.segments(keyGroups)(encode)
     } yield (SessionTables.UnassignedSlice, group, segment)
   }
 }

@@ -10,7 +10,10 @@ import transom.engine.{Grid, TimeWindow}
   * not for all of its windows, goes into its blocks as well. Four slices a block rather than two:
   * about as many merges, and a third of the writing.
   */
-private[log] final class Blocks[T](grid: Grid, slices: SliceDirectory, folding: Fold[T]) {
+private[log] final class Blocks[T](
+    grid: Grid,
+    slices: SliceDirectory,
+    merger: AccumulatorMerger[T]) {
 
   /** Whether a window is worth it: most of it is also in the next ones, and it holds many slices.
     */
@@ -65,7 +68,7 @@ private[log] final class Blocks[T](grid: Grid, slices: SliceDirectory, folding: 
     val sources = written(start, level, width)
     val block = slices.openBlock(start, level)
     val writer = slices.newRun(block)
-    new FoldedRuns(sources.flatMap(slices.cursors), folding).copyTo(writer)
+    new MergedRuns(sources.flatMap(slices.cursors), merger).copyTo(writer)
     writer.close()
     block
   }

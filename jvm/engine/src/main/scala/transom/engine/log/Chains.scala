@@ -39,7 +39,7 @@ private[log] final class Chains[T](
     gap: Long,
     inclusive: Boolean,
     firedUpTo: Long,
-    folding: Fold[T],
+    merger: AccumulatorMerger[T],
     only: Option[Array[Long]] = None) {
   import Chains.Record
 
@@ -69,12 +69,12 @@ private[log] final class Chains[T](
     isThere
   }
 
-  /** Folds the session. */
-  def fold(): Unit = {
-    folding.start(records(from).accumulator)
+  /** Merges the records of the session. */
+  def mergeRecords(): Unit = {
+    merger.start(records(from).accumulator)
     var i = from + 1
     while (i < until) {
-      folding.add(records(i).accumulator)
+      merger.merge(records(i).accumulator)
       i += 1
     }
   }
@@ -91,15 +91,15 @@ private[log] final class Chains[T](
       if (record.last <= upTo) {
         if (least == null) least = record
         else {
-          if (!many) folding.start(least.accumulator)
+          if (!many) merger.start(least.accumulator)
           many = true
-          folding.add(record.accumulator)
+          merger.merge(record.accumulator)
         }
       }
       i += 1
     }
     if (least != null) {
-      val accumulator = if (many) folding.folded else least.accumulator
+      val accumulator = if (many) merger.accumulator else least.accumulator
       to.append(hash, key, bounds.set(least.first, last), accumulator)
     }
   }

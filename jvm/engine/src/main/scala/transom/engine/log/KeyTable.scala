@@ -119,11 +119,11 @@ abstract class KeyTable(usage: MemoryUsage) {
 
   /** The records as segments, each with its key group.
     *
-    * @param written
+    * @param encode
     *   turns an accumulator of the table into that of the segment
     */
   final def segments(keyGroups: Int)(
-      written: ByteRange => ByteRange): Iterator[(Int, Array[Byte])] = {
+      encode: ByteRange => ByteRange): Iterator[(Int, Array[Byte])] = {
     val order = sorted()
     new AbstractIterator[(Int, Array[Byte])] {
       private var ahead = 0
@@ -134,7 +134,7 @@ abstract class KeyTable(usage: MemoryUsage) {
       override def next(): (Int, Array[Byte]) = {
         val group = groupOf(record)
         while (record != NoRecord && !writer.isFull && groupOf(record) == group) {
-          write(record, written)
+          write(record, encode)
           record = behind(record)
           if (record == NoRecord) advance()
         }
@@ -150,7 +150,7 @@ abstract class KeyTable(usage: MemoryUsage) {
   }
 
   /** Appends a record to the segment. */
-  protected def write(at: Int, written: ByteRange => ByteRange): Unit
+  protected def write(at: Int, encode: ByteRange => ByteRange): Unit
 
   /** Where the next record of the same key lies, `NoRecord` if there is none. */
   protected def behind(at: Int): Int

@@ -79,24 +79,8 @@ final class Merge(runs: Seq[Cursor]) {
   }
 }
 
-/** Folds accumulators that the engine sees as bytes, and turns the fold of a key into a result.
-  * The aggregates behind it are Spark's; tests bring plain ones.
-  *
-  * One instance serves one task. `start` and `add` may keep the range's array, not the range.
-  */
-trait Fold[T] {
-  def start(accumulator: ByteRange): Unit
-  def add(accumulator: ByteRange): Unit
-
-  /** The fold as an accumulator; valid until the next `start`. */
-  def folded: ByteRange
-
-  /** The result of the fold for a window, whose bounds are instants in microseconds. */
-  def result(key: ByteRange, windowStart: Long, windowEnd: Long): T
-}
-
-/** The keys of a merge, one at a time, each with the fold of its accumulators. */
-final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
+/** The keys of a merge, one at a time, each with the merge of its accumulators. */
+final class MergedRuns[T](runs: Seq[Cursor], merger: AccumulatorMerger[T]) {
   private val merge = new Merge(runs)
   var hash: Long = 0L
   val key = new ByteRange
@@ -107,11 +91,11 @@ final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
     else {
       hash = first.hash
       key.set(first.key)
-      folding.start(first.accumulator)
+      merger.start(first.accumulator)
       merge.advance()
       var more = merge.head
       while (more != null && more.hash == hash && more.key.contentEquals(key)) {
-        folding.add(more.accumulator)
+        merger.merge(more.accumulator)
         merge.advance()
         more = merge.head
       }
@@ -119,6 +103,7 @@ final class FoldedRuns[T](runs: Seq[Cursor], folding: Fold[T]) {
     }
   }
 
-  /** Writes all keys that are left, each with its fold. */
-  def copyTo(writer: RunWriter): Unit = while (next()) writer.append(hash, key, folding.folded)
+  /** Writes all keys that are left, each with its accumulator. */
+  def copyTo(writer: RunWriter): Unit = while (next())
+    writer.append(hash, key, merger.accumulator)
 }

@@ -32,7 +32,7 @@ final class SessionLog[T](
     gap: Long,
     inclusive: Boolean,
     slices: SliceDirectory,
-    folding: Fold[T],
+    merger: AccumulatorMerger[T],
     inMemory: Long = SessionLog.InMemory) {
   private val arrived = ArrayBuffer.empty[Array[Byte]]
   private var arrivedBytes = 0L
@@ -67,7 +67,7 @@ final class SessionLog[T](
   }
 
   private def chains(runs: Seq[Cursor], firedUpTo: Long, only: Option[Array[Long]] = None) =
-    new Chains(runs, gap, inclusive, firedUpTo, folding, only)
+    new Chains(runs, gap, inclusive, firedUpTo, merger, only)
 
   /** Merges runs of a slice that has got too many. */
   private def compact(start: Long): Unit = slices.get(start).foreach { slice =>
@@ -211,8 +211,8 @@ final class SessionLog[T](
     }
 
     def result(): T = {
-      sessions.fold()
-      folding.result(sessions.key, sessions.first, sessions.last + gap)
+      sessions.mergeRecords()
+      merger.result(sessions.key, sessions.first, sessions.last + gap)
     }
 
     def close(): Unit = {

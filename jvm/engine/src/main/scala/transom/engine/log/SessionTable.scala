@@ -65,12 +65,12 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
     begun
   }
 
-  override protected def write(at: Int, written: ByteRange => ByteRange): Unit = {
+  override protected def write(at: Int, encode: ByteRange => ByteRange): Unit = {
     val hash = read(at)
     val header = pointAt(at)
     bounds.set(numbers.getLong(header + First), numbers.getLong(header + Last))
     accumulator.set(array, header + HeaderSize, accumulator.length - HeaderSize)
-    writer.append(hash, key, bounds, written(accumulator))
+    writer.append(hash, key, bounds, encode(accumulator))
   }
 
   override protected def behind(at: Int): Int = {

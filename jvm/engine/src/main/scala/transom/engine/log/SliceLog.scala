@@ -16,10 +16,10 @@ import transom.engine.{Grid, TimeWindow}
 final class SliceLog[T](
     grid: Grid,
     slices: SliceDirectory,
-    folding: Fold[T],
+    merger: AccumulatorMerger[T],
     sharedBytes: Long = SliceLog.SharedBytes) {
 
-  private val blocks = new Blocks(grid, slices, folding)
+  private val blocks = new Blocks(grid, slices, merger)
 
   /** Takes a segment into a slice.
     *
@@ -36,7 +36,7 @@ final class SliceLog[T](
     slices.append(slice, segment)
     val runs = slices.crowded(slice)
     if (runs.nonEmpty) slices.compact(slice, runs) { (cursors, writer) =>
-      new FoldedRuns(cursors, folding).copyTo(writer)
+      new MergedRuns(cursors, merger).copyTo(writer)
     }
   }
 
@@ -49,11 +49,11 @@ final class SliceLog[T](
   /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken.
     */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
-    private val stacks = new TwoStacks(slices, folding)
+    private val stacks = new TwoStacks(slices, merger)
     private val inside = new SlidingSlices(slices)
     private var window: TimeWindow = _
     private var sibling: TimeWindow = _
-    private var keys: FoldedRuns[T] = _
+    private var keys: MergedRuns[T] = _
     private var total: Option[(RunWriter, Seq[Slice])] = None
     private var ready = false
     open()
@@ -61,7 +61,9 @@ final class SliceLog[T](
     override def hasNext: Boolean = {
       while (!ready && window != null) {
         if (keys.next()) {
-          total.foreach { case (writer, _) => writer.append(keys.hash, keys.key, folding.folded) }
+          total.foreach { case (writer, _) =>
+            writer.append(keys.hash, keys.key, merger.accumulator)
+          }
           ready = true
         } else {
           close()
@@ -74,14 +76,14 @@ final class SliceLog[T](
     override def next(): T = {
       if (!hasNext) throw new NoSuchElementException("no further result")
       ready = false
-      folding.result(keys.key, grid.instantOf(window.start), grid.due(window))
+      merger.result(keys.key, grid.instantOf(window.start), grid.due(window))
     }
 
     private def open(): Unit = {
       window = Option(sibling).orElse(nextWindow().filter(isDue)).orNull
       if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
-        keys = new FoldedRuns(cursors, folding)
+        keys = new MergedRuns(cursors, merger)
         total = if (grid.isCumulative && !isLastOf(window)) totalOf(held) else None
       }
     }

@@ -9,11 +9,11 @@ import transom.engine.TimeWindow
   * fold of all slices that came since. A window is the top of the front and the back: about three
   * merges a result, however many slices a window has.
   */
-private[log] final class TwoStacks[T](slices: SliceDirectory, folding: Fold[T]) {
+private[log] final class TwoStacks[T](slices: SliceDirectory, merger: AccumulatorMerger[T]) {
   private val writer = new SegmentWriter
   private var front: List[(Long, Seq[Array[Byte]])] = Nil
   private var back: Vector[Slice] = Vector.empty
-  private var backFold: Seq[Array[Byte]] = Nil
+  private var backSegments: Seq[Array[Byte]] = Nil
   private var pushedUntil = Long.MinValue
 
   def isStarted: Boolean = pushedUntil != Long.MinValue
@@ -26,10 +26,10 @@ private[log] final class TwoStacks[T](slices: SliceDirectory, folding: Fold[T]) 
     if (front.isEmpty) {
       flip(back.filter(_.start >= window.start) ++ arrived)
     } else {
-      arrived.foreach(slice => backFold = merge(run(backFold) +: slices.cursors(slice)))
+      arrived.foreach(slice => backSegments = merge(run(backSegments) +: slices.cursors(slice)))
       back ++= arrived
     }
-    front.headOption.map(top => run(top._2)).toSeq :+ run(backFold)
+    front.headOption.map(top => run(top._2)).toSeq :+ run(backSegments)
   }
 
   private def flip(held: Vector[Slice]): Unit = {
@@ -38,16 +38,16 @@ private[log] final class TwoStacks[T](slices: SliceDirectory, folding: Fold[T]) 
       front = (slice.start, merge(slices.cursors(slice) ++ newer)) :: front
     }
     back = Vector.empty
-    backFold = Nil
+    backSegments = Nil
   }
 
   private def run(segments: Seq[Array[Byte]]): Cursor = new Cursor(segments.iterator)
 
   private def merge(cursors: Seq[Cursor]): Seq[Array[Byte]] = {
     val segments = Vector.newBuilder[Array[Byte]]
-    val keys = new FoldedRuns(cursors, folding)
+    val keys = new MergedRuns(cursors, merger)
     while (keys.next()) {
-      writer.append(keys.hash, keys.key, folding.folded)
+      writer.append(keys.hash, keys.key, merger.accumulator)
       if (writer.isFull) segments += writer.take()
     }
     if (!writer.isEmpty) segments += writer.take()

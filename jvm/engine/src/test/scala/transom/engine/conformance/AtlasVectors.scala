@@ -47,7 +47,7 @@ object AtlasVectors {
           if (isOnClock) Timeline.Clock else Timeline.Event,
           if (isOnClock) AfterClock else AfterLateness,
           None,
-          new JsonFold(_.map(_.value)),
+          new JsonAggregation(_.map(_.value)),
           contents,
           KeyedSettings.NoConditions)
         .copy(allowedLateness = lateness))

@@ -95,7 +95,7 @@ final class KeyedRunner(
       override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
     }
     val plan: KeyedPlan[Row, Vector[Json]] = makePlan(contents)
-    private val codec = new StateCodec(plan.fold)
+    private val codec = new StateCodec(plan.aggregation)
     private var operator = new KeyedOperator(plan, contents, this)
     private var state = new State
 

@@ -15,11 +15,18 @@ final class KeyedSettings(vector: Json, scale: Scale) {
   val isGlobal: Boolean = windows("type").string == "global"
 
   def plan(
-      fold: WindowFold[Row, Vector[Json]],
+      aggregation: WindowAggregation[Row, Vector[Json]],
       contents: Contents[Row],
       handsOutRows: Boolean): KeyedPlan[Row, Vector[Json]] = {
     val plan = KeyedPlan
-      .of(window, timeline, Never, vector.get("evictor").map(evictor), fold, contents, conditions)
+      .of(
+        window,
+        timeline,
+        Never,
+        vector.get("evictor").map(evictor),
+        aggregation,
+        contents,
+        conditions)
       .copy(
         allowedLateness = scale.in(vector("allowed_lateness_ms").long),
         handsOutRows = handsOutRows,

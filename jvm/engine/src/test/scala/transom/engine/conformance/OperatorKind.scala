@@ -12,9 +12,9 @@ object OperatorKind {
   def run(vector: Json): Outcome = {
     val aggregate = Values.aggregate(vector("aggregate").string)
     val scale = Scale.of(vector)
-    val fold = new JsonFold(aggregate)
+    val aggregation = new JsonAggregation(aggregate)
     def keyed(restarts: Boolean, rows: Boolean) = new KeyedRunner(
-      contents => new KeyedSettings(vector, scale).plan(fold, contents, rows),
+      contents => new KeyedSettings(vector, scale).plan(aggregation, contents, rows),
       restarts)
     def replay(operator: Operator, inBatches: Boolean) =
       new Replay(vector, aggregate, operator, inBatches)
@@ -40,7 +40,7 @@ object OperatorKind {
             Timeline.Event,
             AfterWatermark(),
             None,
-            new JsonFold(_.map(_.value)),
+            new JsonAggregation(_.map(_.value)),
             contents,
             KeyedSettings.NoConditions)
           .copy(handsOutRows = true))

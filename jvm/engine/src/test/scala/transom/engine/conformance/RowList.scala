@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.{KeyGroups, TimeWindow}
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.log.{ByteRange, Fold}
+import transom.engine.log.{AccumulatorMerger, ByteRange}
 
 /** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
   *
@@ -48,16 +48,16 @@ final case class Fired(
     reported: Option[Seq[Any]] = None)
 
 /** Keeps all rows of a window; the aggregates of the vectors are computed when it fires. */
-final class RowList extends Fold[Fired] {
+final class RowList extends AccumulatorMerger[Fired] {
 
   private var bytes = Array.emptyByteArray
   private val whole = new ByteRange
 
   override def start(accumulator: ByteRange): Unit = bytes = RowList.copy(accumulator)
 
-  override def add(accumulator: ByteRange): Unit = bytes = bytes ++ RowList.copy(accumulator)
+  override def merge(accumulator: ByteRange): Unit = bytes = bytes ++ RowList.copy(accumulator)
 
-  override def folded: ByteRange = whole.set(bytes, 0, bytes.length)
+  override def accumulator: ByteRange = whole.set(bytes, 0, bytes.length)
 
   override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Fired = {
     val in = ByteBuffer.wrap(bytes)

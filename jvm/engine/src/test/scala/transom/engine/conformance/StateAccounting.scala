@@ -121,7 +121,7 @@ object StateAccounting {
         Timeline.Event,
         Never,
         None,
-        new JsonFold(_.map(_.value)),
+        new JsonAggregation(_.map(_.value)),
         contents,
         null)
       .copy(trigger = spy, allowedLateness = lateness, handsOutRows = true)

@@ -83,7 +83,7 @@ object KeyGroupPropertiesSuite {
       val plan = stage.plan(contents)
       val group = new KeyGroup[Row, Vector[Json]](
         new KeyedOperator(plan, contents, Told),
-        new StateCodec(plan.fold),
+        new StateCodec(plan.aggregation),
         store,
         bytes => key = bytes,
         forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,

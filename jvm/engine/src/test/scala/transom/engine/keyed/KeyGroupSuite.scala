@@ -7,7 +7,7 @@ import scala.util.Random
 
 import munit.FunSuite
 
-import transom.engine.conformance.{Json, JsonFold, Row}
+import transom.engine.conformance.{Json, JsonAggregation, Row}
 import transom.engine.log.ByteRange
 import transom.engine.spec._
 
@@ -22,11 +22,11 @@ class KeyGroupSuite extends FunSuite {
     val store = new CountingStore
     val results = ArrayBuffer.empty[(Int, Long, Seq[Long])]
     private var key = 0
-    private val fold = new JsonFold(identity)
+    private val aggregation = new JsonAggregation(identity)
     private val contents = new MemoryContents[Row] {
       override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
     }
-    private val plan = KeyedPlan.of(window, timeline, trigger, None, fold, contents, null)
+    private val plan = KeyedPlan.of(window, timeline, trigger, None, aggregation, contents, null)
     private val operator = new KeyedOperator(
       plan,
       contents,
@@ -37,7 +37,7 @@ class KeyGroupSuite extends FunSuite {
         override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
         override def over(window: FiredWindow): Unit = ()
       })
-    private val codec = new StateCodec(fold)
+    private val codec = new StateCodec(aggregation)
 
     /** Rows of (key, time), their values their times. */
     def batch(rows: Seq[(Int, Long)], arrived: Long, watermark: Long): Long =

@@ -6,7 +6,7 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, GridModel, TimeWindow}
-import transom.engine.conformance.{Fired, Json, JsonFold, KeyedRunner, Row}
+import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
 import transom.engine.spec._
 
 class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
@@ -180,7 +180,14 @@ object KeyedOperatorPropertiesSuite {
 
     def plan(contents: Contents[Row]): KeyedPlan[Row, Vector[Json]] =
       KeyedPlan
-        .of(window, timeline, trigger, evictor, new JsonFold(_.map(_.value)), contents, Asked)
+        .of(
+          window,
+          timeline,
+          trigger,
+          evictor,
+          new JsonAggregation(_.map(_.value)),
+          contents,
+          Asked)
         .copy(allowedLateness = lateness, countsPanes = window != Global)
 
     def runner(restarts: Boolean = true): KeyedRunner = new KeyedRunner(plan, restarts)

@@ -3,7 +3,7 @@ package transom.engine.keyed
 import munit.FunSuite
 
 import transom.engine.TimeWindow
-import transom.engine.conformance.{Fired, Json, JsonFold, KeyedRunner, Row}
+import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
 import transom.engine.spec._
 
 class KeyedOperatorSuite extends FunSuite {
@@ -24,9 +24,9 @@ class KeyedOperatorSuite extends FunSuite {
       trigger: Trigger = AfterWatermark(),
       evictor: Option[Evictor] = None,
       timeline: Timeline = Timeline.Event)(change: Plan => Plan = identity): KeyedRunner = {
-    val fold = new JsonFold(values => Seq(sum(values)))
+    val aggregation = new JsonAggregation(values => Seq(sum(values)))
     new KeyedRunner(contents =>
-      change(KeyedPlan.of(window, timeline, trigger, evictor, fold, contents, LargeRow)))
+      change(KeyedPlan.of(window, timeline, trigger, evictor, aggregation, contents, LargeRow)))
   }
 
   private def row(time: Long, value: Long, clock: Long = 0L): Row =

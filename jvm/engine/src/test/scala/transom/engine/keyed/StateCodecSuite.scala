@@ -5,14 +5,14 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
 import transom.engine.TimeWindow
-import transom.engine.conformance.{Json, JsonFold}
+import transom.engine.conformance.{Json, JsonAggregation}
 
 /** What windows hold is covered by restarts, in KeyedOperatorPropertiesSuite. */
 class StateCodecSuite extends ScalaCheckSuite {
 
-  private val fold = new JsonFold(_.map(_.value))
+  private val aggregation = new JsonAggregation(_.map(_.value))
 
-  private def codec = new StateCodec(fold)
+  private def codec = new StateCodec(aggregation)
 
   private val numbers: Gen[Long] =
     Gen.oneOf(Gen.choose(-200L, 200L), Gen.long, Gen.oneOf(Long.MinValue, Long.MaxValue, 0L))

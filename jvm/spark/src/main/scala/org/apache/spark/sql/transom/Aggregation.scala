@@ -229,7 +229,7 @@ object Aggregation {
     val filter = aggregate.filter.map(plain)
     if (aggregate.isDistinct)
       aggregate.copy(
-        aggregateFunction = DistinctFold(function),
+        aggregateFunction = DistinctAggregate(function),
         mode = Complete,
         isDistinct = false,
         filter = filter)

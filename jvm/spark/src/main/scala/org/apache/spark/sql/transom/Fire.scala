@@ -18,7 +18,7 @@ import transom.engine.spec.LateRows
   */
 final class WindowProcessor(stage: WindowStage)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
-  @transient private lazy val fold = new SparkFold(stage)
+  @transient private lazy val aggregation = new FinalAggregation(stage)
   @transient private lazy val refused = new RefusedOutput(stage)
   @transient private lazy val row = new UnsafeRow(stage.row.length)
   @transient private var store: StateStoreSegments = _
@@ -32,7 +32,7 @@ final class WindowProcessor(stage: WindowStage)
       group: Int,
       rows: Iterator[InternalRow],
       timerValues: TimerValues): Iterator[InternalRow] = {
-    lazy val log = new KeyGroupLog(stage, fold, store)
+    lazy val log = new KeyGroupLog(stage, aggregation, store)
     val nowMs = timerValues.getCurrentProcessingTimeInMs()
     var touched = false
     var judgedBy = Watermark.NotYet
@@ -83,7 +83,7 @@ final class WindowProcessor(stage: WindowStage)
       group: Int,
       timerValues: TimerValues,
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] = {
-    val log = new KeyGroupLog(stage, fold, store)
+    val log = new KeyGroupLog(stage, aggregation, store)
     // Spark removes the expired timer itself, after the last row has been taken.
     log.slices.timer = None
     Iterator.single(new Visit(null, fire(log, timerValues.getCurrentWatermarkInMs())))

@@ -49,10 +49,10 @@ private object FireAllExec {
       nowMs: Long): (Int, Iterator[InternalRow]) => Iterator[InternalRow] =
     stage.layout match {
       case SliceLayout =>
-        val fold = new SparkFold(stage)
+        val aggregation = new FinalAggregation(stage)
         lazy val refused = new RefusedOutput(stage)
         (_, rows) => {
-          val log = new KeyGroupLog(stage, fold, new MemoryStore)
+          val log = new KeyGroupLog(stage, aggregation, new MemoryStore)
           val dead = ArrayBuffer.empty[InternalRow]
           rows.foreach { row =>
             if (row.getInt(Exchanged.Kind) == Exchanged.Dead) dead += row.copy()

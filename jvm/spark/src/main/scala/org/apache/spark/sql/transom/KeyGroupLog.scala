@@ -4,7 +4,7 @@ import transom.engine.Watermark
 import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
-final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
+final class KeyGroupLog(stage: WindowStage, aggregation: FinalAggregation, store: Store) {
   private val shift = stage.watermarkShift
 
   // Sessions are looked up segment by segment, windows are read whole.
@@ -16,8 +16,9 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
   val slices = new SliceDirectory(buffered)
 
   private val log: Either[SliceLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
-    case GridWindows(grid) => Left(new SliceLog(grid, slices, fold))
-    case SessionWindows(gap, inclusive) => Right(new SessionLog(gap, inclusive, slices, fold))
+    case GridWindows(grid) => Left(new SliceLog(grid, slices, aggregation))
+    case SessionWindows(gap, inclusive) =>
+      Right(new SessionLog(gap, inclusive, slices, aggregation))
   }
 
   /** Takes a parcel of segments. */
@@ -38,7 +39,7 @@ final class KeyGroupLog(stage: WindowStage, fold: SparkFold, store: Store) {
 
   def fire(watermark: Long): Iterator[FiredRow] = {
     val reached = Watermark.minus(watermark, shift)
-    fold.moveTo(watermark)
+    aggregation.moveTo(watermark)
     log.fold(_.fire(reached), _.fire(reached))
   }
 

@@ -7,14 +7,14 @@ import org.apache.spark.sql.types.DoubleType
 import transom.engine.keyed.{Condition, Conditions, Delta}
 
 /** What triggers and evictors ask of a stage's records, compiled. */
-final class KeyedConditions(stage: WindowStage, fold: KeyedFold)
+final class KeyedConditions(stage: WindowStage, aggregation: KeyedAggregation)
     extends Conditions[UnsafeRow, InternalRow] {
 
   override def condition(column: Int): Condition[UnsafeRow, InternalRow] = {
     val asked = stage.asked.conditions(column)
     val read =
       stage.accumulated.filter(f => asked.references.contains(f.resultAttribute))
-    val evaluation = fold.evaluation(read)
+    val evaluation = aggregation.evaluation(read)
     // Null is false.
     val holds = Predicate.create(asked, stage.record ++ read.map(_.resultAttribute))
     val whole = new JoinedRow

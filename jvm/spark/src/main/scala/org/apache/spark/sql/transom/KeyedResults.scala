@@ -11,7 +11,7 @@ import transom.engine.keyed._
 
 /** Makes rows of what windows of the per-key operator give, in the order in which they give it.
   */
-final class KeyedResults(stage: WindowStage, fold: KeyedFold)
+final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
     extends Results[UnsafeRow, InternalRow] {
   import stage.settings.pane
 
@@ -47,7 +47,7 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
   def add(row: InternalRow): Unit = ready += row
 
   override def fired(window: FiredWindow, accumulator: InternalRow): Unit =
-    add(window, fold.evaluated(accumulator))
+    add(window, aggregation.evaluated(accumulator))
 
   override def changed(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
@@ -57,11 +57,12 @@ final class KeyedResults(stage: WindowStage, fold: KeyedFold)
 
   /** A row of the stage for each of the window's, and one for a window without rows. */
   override def firedRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
-    if (rows.isEmpty) add(window, fold.evaluated(fold.create()), null, isLast = true)
+    if (rows.isEmpty)
+      add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
     else {
       var row = rows.next()
       // A key may come back as a value of one of the rows.
-      val ofKeys = fold.evaluated(fold.add(fold.create(), row))
+      val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), row))
       while (row != null) {
         val next = if (rows.hasNext) rows.next() else null
         add(window, ofKeys, toContents(row), isLast = next == null)

@@ -11,12 +11,12 @@ import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbli
 
 /** The per-key operator as a task of a stage runs it, for one key group after the other. */
 final class KeyedTask(stage: WindowStage) {
-  private val fold = new KeyedFold(stage)
-  private val results = new KeyedResults(stage, fold)
+  private val aggregation = new KeyedAggregation(stage)
+  private val results = new KeyedResults(stage, aggregation)
   private val rows = new KeyedRows(stage)
-  private val plan = KeyedPlans.of(stage, stage.settings.window, fold, rows)
+  private val plan = KeyedPlans.of(stage, stage.settings.window, aggregation, rows)
   private val aligned = new KeyedOperator(plan, rows, results)
-  private val codec = new StateCodec(fold)
+  private val codec = new StateCodec(aggregation)
   private val forgetsAtEnd =
     stage.settings.drain && plan.assigner.timeline != Timeline.Event
   private val isNatural = stage.settings.window.stagger == Stagger.Natural
@@ -25,7 +25,7 @@ final class KeyedTask(stage: WindowStage) {
     if (stage.packsPanes) new AccumulatorReader(stage) else new ChunkReader(stage, rows)
   private val arrival = new Arrival
   private lazy val refused = new RefusedOutput(stage)
-  private def weightOf(row: UnsafeRow): Int = fold.weightOf(row)
+  private def weightOf(row: UnsafeRow): Int = aggregation.weightOf(row)
   private val listener: KeyListener = key => {
     results.pointAt(key)
     rows.pointAt(key)
@@ -36,7 +36,7 @@ final class KeyedTask(stage: WindowStage) {
     stage.settings.window match {
       case window: Tumbling if window.stagger != Stagger.Aligned =>
         val offset = Staggers.offset(window.stagger, window, group, firstRow)
-        val moved = KeyedPlans.of(stage, window.copy(offsetUs = offset), fold, rows)
+        val moved = KeyedPlans.of(stage, window.copy(offsetUs = offset), aggregation, rows)
         new KeyedOperator(moved, rows, results)
       case _ => aligned
     }
@@ -181,7 +181,7 @@ object KeyedPlans {
   def of(
       stage: WindowStage,
       window: Window,
-      fold: KeyedFold,
+      aggregation: KeyedAggregation,
       rows: KeyedRows): KeyedPlan[UnsafeRow, InternalRow] = {
     import stage.settings
     KeyedPlan
@@ -190,9 +190,9 @@ object KeyedPlans {
         if (settings.time.contains(ProcessingTime)) Timeline.Clock else Timeline.Event,
         settings.trigger,
         settings.evictor,
-        fold,
+        aggregation,
         rows,
-        new KeyedConditions(stage, fold))
+        new KeyedConditions(stage, aggregation))
       .copy(
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,

@@ -22,17 +22,17 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   private val keepsLate = tagsLate || stage.isSession
   private val isKeyed = stage.layout == KeyedLayout
 
-  private val fold = new RowFold(stage, input)
+  private val aggregation = new PartialAggregation(stage, input)
   private val tables: AccumulatorTables = windows match {
-    case _: GridWindows => new SliceTables(fold.initial)
-    case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, fold.initial)
+    case _: GridWindows => new SliceTables(aggregation.initial)
+    case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, aggregation.initial)
   }
 
   // What a row adds to objects is not known; it is hardly more than what they read of it.
   private lazy val toInputs = UnsafeProjection.create(stage.inputs, input)
 
   // Segments are written as they are asked for, which is over once rows are taken again.
-  override protected def begin(): Unit = if (tables.isEmpty) fold.clear()
+  override protected def begin(): Unit = if (tables.isEmpty) aggregation.clear()
 
   override protected def take(row: InternalRow, time: Long): Unit = {
     val slice = windows.sliceOf(time)
@@ -55,15 +55,15 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
   private def add(row: InternalRow, time: Long, slice: Long): Unit = {
     UnsafeRows.bytesOf(toKey(row), key)
     val at = tables.locate(key, slice, time)
-    fold.update(tables.array, at, row)
-    if (!fold.inPlace) tables.usage.bytes += toInputs(row).getSizeInBytes
+    aggregation.update(tables.array, at, row)
+    if (!aggregation.inPlace) tables.usage.bytes += toInputs(row).getSizeInBytes
     if (tables.usage.bytes > Packed.MaxHeld) out ++= drain()
   }
 
   private def late(row: InternalRow, time: Long, reason: Int): InternalRow = {
     UnsafeRows.bytesOf(toKey(row), key)
     val own = if (tagsLate) toRow(row).getBytes else Array.emptyByteArray
-    val record = LateRecord.write(reason, time, key, fold.single(row), own)
+    val record = LateRecord.write(reason, time, key, aggregation.accumulatorOf(row), own)
     sent(groupOfKey, Exchanged.Late, nextPlace(), record)
   }
 
@@ -72,7 +72,7 @@ private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     def parcel(group: Int): InternalRow =
       sent(group, Exchanged.Segments, nextPlace(), parcels(group).take())
     val full = for {
-      (slice, group, segment) <- tables.drain(stage.keyGroups)(fold.written)
+      (slice, group, segment) <- tables.drain(stage.keyGroups)(aggregation.encode)
       _ = parcels(group).add(slice, segment)
       if parcels(group).isFull
     } yield parcel(group)

@@ -2,20 +2,20 @@ package transom.benchmarks
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import transom.engine.log.{ByteRange, Fold}
+import transom.engine.log.{AccumulatorMerger, ByteRange}
 
 /** Adds numbers of eight bytes; a result is the sum. */
-final class SumFold extends Fold[Long] {
+final class SumMerger extends AccumulatorMerger[Long] {
   private val bytes = new Array[Byte](8)
-  private val buffer = SumFold.view(bytes)
+  private val buffer = SumMerger.view(bytes)
   private val range = new ByteRange().set(bytes, 0, 8)
   private var sum = 0L
 
   override def start(accumulator: ByteRange): Unit = sum = read(accumulator)
 
-  override def add(accumulator: ByteRange): Unit = sum += read(accumulator)
+  override def merge(accumulator: ByteRange): Unit = sum += read(accumulator)
 
-  override def folded: ByteRange = {
+  override def accumulator: ByteRange = {
     buffer.putLong(0, sum)
     range
   }
@@ -23,9 +23,9 @@ final class SumFold extends Fold[Long] {
   override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Long = sum
 
   private def read(accumulator: ByteRange): Long =
-    SumFold.view(accumulator.bytes).getLong(accumulator.offset)
+    SumMerger.view(accumulator.bytes).getLong(accumulator.offset)
 }
 
-object SumFold {
+object SumMerger {
   def view(bytes: Array[Byte]): ByteBuffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
 }

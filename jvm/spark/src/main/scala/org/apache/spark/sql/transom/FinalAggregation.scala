@@ -5,16 +5,15 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
-import org.apache.spark.unsafe.Platform
 
-import transom.engine.log.{ByteRange, Fold}
+import transom.engine.log.{AccumulatorMerger, ByteRange}
 
 /** Spark's own aggregates as a fold over their serialized buffers.
   *
   * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed
   * width are folded in place, in the bytes of a row; others pass through objects.
   */
-final class SparkFold(stage: WindowStage)
+final class FinalAggregation(stage: WindowStage)
     extends AggregationIterator(
       0,
       Nil,
@@ -24,7 +23,7 @@ final class SparkFold(stage: WindowStage)
       0,
       Nil,
       (expressions, input) => GenerateMutableProjection.generate(expressions, input))
-    with Fold[FiredRow] {
+    with AccumulatorMerger[FiredRow] {
 
   private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)
   private val bufferTypes = bufferAttributes.map(_.dataType)
@@ -58,12 +57,12 @@ final class SparkFold(stage: WindowStage)
     isSingle = true
   }
 
-  override def add(accumulator: ByteRange): Unit = {
+  override def merge(accumulator: ByteRange): Unit = {
     incoming.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
     processRow(buffer(), incoming)
   }
 
-  override def folded: ByteRange =
+  override def accumulator: ByteRange =
     if (isSingle) UnsafeRows.bytesOf(single, bytes)
     else if (inPlace) UnsafeRows.bytesOf(mutable, bytes)
     else {
@@ -109,21 +108,5 @@ final class SparkFold(stage: WindowStage)
       }
     }
     target
-  }
-}
-
-/** Rows and the ranges that hold their bytes. */
-object UnsafeRows {
-  val ArrayOffset: Long = Platform.BYTE_ARRAY_OFFSET.toLong
-
-  def offset(range: ByteRange): Long = ArrayOffset + range.offset
-
-  /** Points at a row's bytes, which must lie in an array; they are copied if they do not. */
-  def bytesOf(row: UnsafeRow, to: ByteRange): ByteRange = row.getBaseObject match {
-    case array: Array[Byte] =>
-      to.set(array, (row.getBaseOffset - ArrayOffset).toInt, row.getSizeInBytes)
-    case _ =>
-      val copy = row.getBytes
-      to.set(copy, 0, copy.length)
   }
 }

@@ -2,11 +2,12 @@ package transom.engine.conformance
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.keyed.WindowFold
+import transom.engine.keyed.WindowAggregation
 import transom.engine.log.ByteRange
 
 /** The values of a window in order of arrival; `report` makes its results of them. */
-final class JsonFold(report: Seq[Json] => Seq[Any]) extends WindowFold[Row, Vector[Json]] {
+final class JsonAggregation(report: Seq[Json] => Seq[Any])
+    extends WindowAggregation[Row, Vector[Json]] {
 
   override def create(): Vector[Json] = Vector.empty
 

@@ -6,42 +6,45 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 
-import transom.engine.keyed.WindowFold
+import transom.engine.keyed.WindowAggregation
 import transom.engine.log.ByteRange
 
 /** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
   * buffer's row. What it adds are records of the stage or, where rows come folded, accumulators.
   */
-final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, InternalRow] {
-  private val rows = new RowFold(stage, stage.record)
-  private val parts = new SparkFold(stage)
+final class KeyedAggregation(stage: WindowStage)
+    extends WindowAggregation[UnsafeRow, InternalRow] {
+  private val partialAggregation = new PartialAggregation(stage, stage.record)
+  private val finalAggregation = new FinalAggregation(stage)
   private val range = new ByteRange
   private val toResult =
     UnsafeProjection.create(stage.aggregates.map(_.resultAttribute.dataType).toArray)
 
   /** How much larger an accumulator may become by a row. */
-  def weightOf(row: UnsafeRow): Int = if (rows.inPlace) 0 else row.getSizeInBytes
+  def weightOf(row: UnsafeRow): Int = if (partialAggregation.inPlace) 0 else row.getSizeInBytes
 
-  override def create(): InternalRow = rows.create()
+  override def create(): InternalRow = partialAggregation.create()
 
   override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
-    if (stage.packsPanes) parts.merge(accumulator, UnsafeRows.bytesOf(row, range))
-    else rows.update(accumulator, row)
+    if (stage.packsPanes) finalAggregation.merge(accumulator, UnsafeRows.bytesOf(row, range))
+    else partialAggregation.update(accumulator, row)
     accumulator
   }
 
   override def merge(accumulator: InternalRow, other: InternalRow): InternalRow = {
-    parts.merge(accumulator, rows.written(other))
+    finalAggregation.merge(accumulator, partialAggregation.encode(other))
     accumulator
   }
 
-  override def encode(accumulator: InternalRow): ByteRange = rows.written(accumulator)
+  override def encode(accumulator: InternalRow): ByteRange =
+    partialAggregation.encode(accumulator)
 
   override def decode(bytes: Array[Byte], offset: Int, length: Int): InternalRow =
-    if (rows.inPlace) rows.read(Arrays.copyOfRange(bytes, offset, offset + length))
+    if (partialAggregation.inPlace)
+      partialAggregation.read(Arrays.copyOfRange(bytes, offset, offset + length))
     else {
-      val accumulator = rows.create()
-      parts.merge(accumulator, range.set(bytes, offset, length))
+      val accumulator = partialAggregation.create()
+      finalAggregation.merge(accumulator, range.set(bytes, offset, length))
       accumulator
     }
 
@@ -49,8 +52,8 @@ final class KeyedFold(stage: WindowStage) extends WindowFold[UnsafeRow, Internal
     toResult(evaluated(accumulator)).copy().getBytes
 
   /** The functions' results, valid until the next. */
-  def evaluated(accumulator: InternalRow): InternalRow = parts.evaluated(accumulator)
+  def evaluated(accumulator: InternalRow): InternalRow = finalAggregation.evaluated(accumulator)
 
   /** What some of the functions make of an accumulator. */
-  def evaluation(some: Seq[AggregateExpression]): Evaluation = parts.evaluation(some)
+  def evaluation(some: Seq[AggregateExpression]): Evaluation = finalAggregation.evaluation(some)
 }

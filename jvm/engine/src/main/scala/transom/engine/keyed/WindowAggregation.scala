@@ -7,7 +7,7 @@ import transom.engine.log.ByteRange
   *
   * One instance serves one task.
   */
-trait WindowFold[R, A <: AnyRef] {
+trait WindowAggregation[R, A <: AnyRef] {
   def create(): A
   def add(accumulator: A, row: R): A
 

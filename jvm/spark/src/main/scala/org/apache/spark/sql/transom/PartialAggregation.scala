@@ -17,7 +17,7 @@ import transom.engine.log.ByteRange
   * An accumulator is a buffer's row. Those of fixed width are updated in place, in the bytes of a
   * table; of others the table holds the number of a row of objects that is kept here.
   */
-final class RowFold(stage: WindowStage, input: Seq[Attribute])
+final class PartialAggregation(stage: WindowStage, input: Seq[Attribute])
     extends AggregationIterator(
       0,
       Nil,
@@ -64,15 +64,15 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
   }
 
   /** An accumulator of a table as it leaves the task; valid until the next. */
-  def written(accumulator: ByteRange): ByteRange =
+  def encode(accumulator: ByteRange): ByteRange =
     if (inPlace) accumulator
-    else written(objects(Platform.getInt(accumulator.bytes, UnsafeRows.offset(accumulator)) - 1))
+    else encode(objects(Platform.getInt(accumulator.bytes, UnsafeRows.offset(accumulator)) - 1))
 
   /** The accumulator of a single row; valid until the next. */
-  def single(row: InternalRow): ByteRange = {
+  def accumulatorOf(row: InternalRow): ByteRange = {
     initializeBuffer(scratch)
     processRow(scratch, row)
-    written(scratch)
+    encode(scratch)
   }
 
   /** An accumulator by itself, of no row yet. */
@@ -92,7 +92,7 @@ final class RowFold(stage: WindowStage, input: Seq[Attribute])
   def clear(): Unit = objects.clear()
 
   /** An accumulator by itself as bytes, valid until the next. It may not be used again. */
-  def written(accumulator: InternalRow): ByteRange = accumulator match {
+  def encode(accumulator: InternalRow): ByteRange = accumulator match {
     case row: UnsafeRow => UnsafeRows.bytesOf(row, bytes)
     case other => UnsafeRows.bytesOf(generateOutput(noKey, other), bytes)
   }

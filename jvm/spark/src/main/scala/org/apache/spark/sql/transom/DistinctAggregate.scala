@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.DataType
   * The set is a map from what makes an input distinct, compared by its bytes, to the input: "A"
   * and "a" may be one in their collation.
   */
-case class DistinctFold(
+case class DistinctAggregate(
     function: AggregateFunction,
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
@@ -38,7 +38,7 @@ case class DistinctFold(
   private lazy val sameAsInputs = identities == inputs
   @transient private lazy val toInput = UnsafeProjection.create(inputs)
   @transient private lazy val toIdentity = UnsafeProjection.create(identities)
-  @transient private lazy val run = new DistinctRun(function, inputs)
+  @transient private lazy val run = new DistinctEvaluation(function, inputs)
 
   override def createAggregationBuffer(): Inputs = new Inputs
 
@@ -91,17 +91,17 @@ case class DistinctFold(
     row
   }
 
-  override def withNewMutableAggBufferOffset(offset: Int): DistinctFold =
+  override def withNewMutableAggBufferOffset(offset: Int): DistinctAggregate =
     copy(mutableAggBufferOffset = offset)
-  override def withNewInputAggBufferOffset(offset: Int): DistinctFold =
+  override def withNewInputAggBufferOffset(offset: Int): DistinctAggregate =
     copy(inputAggBufferOffset = offset)
   override protected def withNewChildrenInternal(
-      newChildren: IndexedSeq[Expression]): DistinctFold =
+      newChildren: IndexedSeq[Expression]): DistinctAggregate =
     copy(function = function.withNewChildren(newChildren).asInstanceOf[AggregateFunction])
 }
 
 /** One function over the rows of a set, by Spark's base class of aggregation iterators. */
-private final class DistinctRun(function: AggregateFunction, inputs: Seq[Expression]) {
+private final class DistinctEvaluation(function: AggregateFunction, inputs: Seq[Expression]) {
   private val columns = inputs.map(e => AttributeReference("input", e.dataType, e.nullable)())
   private def overColumns(child: Expression): Expression = child match {
     case order: SortOrder =>
