@@ -92,8 +92,8 @@ object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
 }
 
 private object Discarded extends Results[java.lang.Long, LongSum] {
-  override def fired(window: FiredWindow, sum: LongSum): Unit = ()
-  override def firedRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
-  override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-  override def over(window: FiredWindow): Unit = ()
+  override def emit(window: FiredWindow, sum: LongSum): Unit = ()
+  override def emitRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
+  override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+  override def emitEnd(window: FiredWindow): Unit = ()
 }

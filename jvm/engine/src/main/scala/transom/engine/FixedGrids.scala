@@ -17,7 +17,7 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
   def nextWindow(window: TimeWindow): TimeWindow =
     if (window.end == Long.MaxValue) null else TimeWindow(window.end, sliceEnd(window.end))
 
-  def lastDue(slice: Long): Long = zone.passed(sliceEnd(slice))
+  def lastEndOf(slice: Long): Long = zone.passed(sliceEnd(slice))
 }
 
 /** Windows of one size that start at `k * slide + offset`.
@@ -57,7 +57,7 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > window.end) TimeWindow(start, end) else null
   }
 
-  def lastDue(slice: Long): Long = zone.passed(Ticks.add(lastStart(slice), size))
+  def lastEndOf(slice: Long): Long = zone.passed(Ticks.add(lastStart(slice), size))
 
   private def lastStart(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
 }
@@ -87,11 +87,11 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
   }
 
   def nextWindow(window: TimeWindow): TimeWindow = {
-    val resumed = Math.max(window.end, zone.local(due(window)))
+    val resumed = Math.max(window.end, zone.local(endOf(window)))
     if (resumed == Long.MaxValue) null else TimeWindow(cycleStart(resumed), sliceEnd(resumed))
   }
 
-  def lastDue(slice: Long): Long = zone.passed(cycleEnd(slice))
+  def lastEndOf(slice: Long): Long = zone.passed(cycleEnd(slice))
 
   private def cycleStart(time: Long): Long = Ticks.boundaryAtOrBefore(time, size, shift)
 

@@ -15,7 +15,7 @@ object GlobalGrid extends Grid {
   override def firstWindow(slice: Long, after: Long): TimeWindow =
     if (after < EndOfTime) window else null
   override def nextWindow(window: TimeWindow): TimeWindow = null
-  override def lastDue(slice: Long): Long = EndOfTime
+  override def lastEndOf(slice: Long): Long = EndOfTime
   override def instantOf(gridTime: Long): Long = gridTime
-  override def due(window: TimeWindow): Long = EndOfTime
+  override def endOf(window: TimeWindow): Long = EndOfTime
 }

@@ -23,7 +23,7 @@ trait Grid extends Serializable {
   def nextWindow(window: TimeWindow): TimeWindow
 
   /** When the last window that holds `slice` falls due: from then on its rows are late. */
-  def lastDue(slice: Long): Long
+  def lastEndOf(slice: Long): Long
 
   /** The first instant at `gridTime`: where a window that starts then begins. */
   def instantOf(gridTime: Long): Long
@@ -34,7 +34,7 @@ trait Grid extends Serializable {
     * twice: its rows then come until the second time. Clocks that go back to the end itself never
     * show a time before it again, so the first time counts.
     */
-  def due(window: TimeWindow): Long
+  def endOf(window: TimeWindow): Long
 
   /** Whether a slice may be in several windows, none of which contains all others of the same
     * start.
@@ -96,5 +96,5 @@ private[engine] abstract class ZonedGrid(zone: Zone) extends Grid {
 
   final def instantOf(gridTime: Long): Long = zone.first(gridTime)
 
-  final def due(window: TimeWindow): Long = zone.passed(window.end)
+  final def endOf(window: TimeWindow): Long = zone.passed(window.end)
 }

@@ -20,7 +20,7 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
   def nextWindow(window: TimeWindow): TimeWindow =
     if (window.end == Long.MaxValue) null else periodOf(window.end)
 
-  def lastDue(slice: Long): Long = zone.passed(periodOf(slice).end)
+  def lastEndOf(slice: Long): Long = zone.passed(periodOf(slice).end)
 
   private def periodOf(time: Long): TimeWindow = {
     val cached = lastPeriod

@@ -57,7 +57,7 @@ class GridSuite extends ScalaCheckSuite {
       val grid = Grid.of(spec)
       grid.windowsOf(time).foreach { window =>
         assert(grid.instantOf(window.start) <= time)
-        assert(time < grid.due(window))
+        assert(time < grid.endOf(window))
       }
     }
   }
@@ -67,13 +67,13 @@ class GridSuite extends ScalaCheckSuite {
       case ((spec, time), (_, other)) =>
         val grid = Grid.of(spec)
         val windows = grid.windowsOf(time)
-        val dues = windows.map(grid.due)
-        val watermarks = Seq(time, other, time + other % Day) ++ dues ++ dues.map(_ - 1)
+        val ends = windows.map(grid.endOf)
+        val watermarks = Seq(time, other, time + other % Day) ++ ends ++ ends.map(_ - 1)
         if (windows.nonEmpty) {
           watermarks.foreach { watermark =>
             assertEquals(
               Option(grid.firstWindow(grid.sliceOf(time), watermark)),
-              windows.find(grid.due(_) > watermark))
+              windows.find(grid.endOf(_) > watermark))
           }
         }
     }
@@ -83,7 +83,7 @@ class GridSuite extends ScalaCheckSuite {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       grid.windowsOf(time).lastOption.foreach { last =>
-        assertEquals(grid.lastDue(grid.sliceOf(time)), grid.due(last))
+        assertEquals(grid.lastEndOf(grid.sliceOf(time)), grid.endOf(last))
       }
     }
   }
@@ -94,7 +94,7 @@ class GridSuite extends ScalaCheckSuite {
       grid.windowsOf(time).headOption.foreach { first =>
         val windows = Iterator.iterate(first)(grid.nextWindow).take(50).toSeq
         windows.zip(windows.tail).foreach { case (before, after) =>
-          assert(grid.due(before) <= grid.due(after))
+          assert(grid.endOf(before) <= grid.endOf(after))
           assert(before.end < after.end || before.start < after.start)
         }
       }
@@ -132,7 +132,7 @@ class GridSuite extends ScalaCheckSuite {
     val grid = Grid.of(Tumbling(4 * Hour, timeZone = "America/New_York"))
     def length(time: String) = {
       val window = grid.windowsOf(at(time)).head
-      grid.due(window) - grid.instantOf(window.start)
+      grid.endOf(window) - grid.instantOf(window.start)
     }
     assertEquals(length("2021-03-14T06:00:00"), 3 * Hour)
     assertEquals(length("2021-11-07T06:00:00"), 5 * Hour)
@@ -149,7 +149,7 @@ class GridSuite extends ScalaCheckSuite {
     val window = grid.windowsOf(at("2021-11-07T05:10:00")).head
     assertEquals(grid.windowsOf(at("2021-11-07T06:10:00")), Seq(window))
     assertEquals(grid.instantOf(window.start), at("2021-11-07T05:00:00"))
-    assertEquals(grid.due(window), at("2021-11-07T06:30:00"))
+    assertEquals(grid.endOf(window), at("2021-11-07T06:30:00"))
   }
 
   test("a window that ends where clocks go back to ends when they first show it") {
@@ -157,7 +157,7 @@ class GridSuite extends ScalaCheckSuite {
     val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
     val before = grid.windowsOf(at("2021-11-07T04:40:00")).head
     val after = grid.nextWindow(before)
-    assertEquals(grid.due(before), at("2021-11-07T05:00:00"))
+    assertEquals(grid.endOf(before), at("2021-11-07T05:00:00"))
     assertEquals(grid.instantOf(after.start), at("2021-11-07T05:00:00"))
   }
 
@@ -166,17 +166,17 @@ class GridSuite extends ScalaCheckSuite {
     val window = grid.windowsOf(at("2021-11-07T05:40:00")).head
     assertEquals(grid.windowsOf(at("2021-11-07T06:40:00")), Seq(window))
     assertEquals(grid.instantOf(window.start), at("2021-11-07T05:30:00"))
-    assertEquals(grid.due(window), at("2021-11-07T07:00:00"))
+    assertEquals(grid.endOf(window), at("2021-11-07T07:00:00"))
   }
 
   test("a day is over when clocks that go back to midnight first show it") {
     // At 01:00 UTC the clock of the Azores goes back from 01:00 to 00:00.
     val grid = Grid.of(Calendar(CalendarUnit.Day, "Atlantic/Azores"))
     val before = grid.windowsOf(at("2024-10-26T12:00:00")).head
-    assertEquals(grid.due(before), at("2024-10-27T00:00:00"))
+    assertEquals(grid.endOf(before), at("2024-10-27T00:00:00"))
     val repeated = grid.windowsOf(at("2024-10-27T00:30:00")).head
     assertEquals(grid.windowsOf(at("2024-10-27T01:30:00")), Seq(repeated))
-    assertEquals(grid.due(repeated) - grid.instantOf(repeated.start), 25 * Hour)
+    assertEquals(grid.endOf(repeated) - grid.instantOf(repeated.start), 25 * Hour)
   }
 
   test("a day is not over while clocks that reach midnight go back before it") {
@@ -184,8 +184,8 @@ class GridSuite extends ScalaCheckSuite {
     val grid = Grid.of(Calendar(CalendarUnit.Day, "America/Sao_Paulo"))
     val day = grid.windowsOf(at("2018-02-18T01:30:00")).head
     assertEquals(grid.windowsOf(at("2018-02-18T02:30:00")), Seq(day))
-    assertEquals(grid.due(day), at("2018-02-18T03:00:00"))
-    assertEquals(grid.due(day) - grid.instantOf(day.start), 25 * Hour)
+    assertEquals(grid.endOf(day), at("2018-02-18T03:00:00"))
+    assertEquals(grid.endOf(day) - grid.instantOf(day.start), 25 * Hour)
   }
 
   test("the day that Samoa left out is a window of no length") {
@@ -193,7 +193,7 @@ class GridSuite extends ScalaCheckSuite {
     val last = grid.windowsOf(at("2011-12-30T09:59:59")).head
     val skipped = grid.nextWindow(last)
     assertEquals(skipped.start, at("2011-12-30T00:00:00"))
-    assertEquals(grid.instantOf(skipped.start), grid.due(skipped))
+    assertEquals(grid.instantOf(skipped.start), grid.endOf(skipped))
     assertEquals(grid.windowsOf(at("2011-12-30T10:00:00")), Seq(grid.nextWindow(skipped)))
   }
 

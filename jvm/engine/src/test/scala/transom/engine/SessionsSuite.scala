@@ -62,9 +62,9 @@ class SessionsSuite extends ScalaCheckSuite {
       inclusive: Boolean = true): TreeMap[TimeWindow, Int] = {
     val live = new TreeMap[TimeWindow, Int](KeyState.ByBounds)
     windows.foreach { window =>
-      val placed = MergingWindows.place(live, window, inclusive)
-      live.keySet.removeIf(placed.bounds.covers(_)): Unit
-      live.put(placed.bounds, placed.sources.sum + 1)
+      val target = MergingWindows.targetOf(live, window, inclusive)
+      live.keySet.removeIf(target.bounds.covers(_)): Unit
+      live.put(target.bounds, target.sources.sum + 1)
     }
     live
   }
@@ -79,14 +79,16 @@ class SessionsSuite extends ScalaCheckSuite {
 
   test("a bridge joins two sessions") {
     val live = addAll(Seq(TimeWindow(0, 3), TimeWindow(5, 8)))
-    val bridged = MergingWindows.place(live, TimeWindow(3, 5), inclusive = true)
-    assertEquals(bridged, MergingWindows.Placed(TimeWindow(0, 8), Seq(1, 1), isMerge = true))
-    val apart = MergingWindows.place(live, TimeWindow(3, 5), inclusive = false)
-    assertEquals(apart, MergingWindows.Placed(TimeWindow(3, 5), Seq.empty[Int], isMerge = false))
+    val bridged = MergingWindows.targetOf(live, TimeWindow(3, 5), inclusive = true)
+    assertEquals(bridged, MergingWindows.MergeTarget(TimeWindow(0, 8), Seq(1, 1), isMerge = true))
+    val apart = MergingWindows.targetOf(live, TimeWindow(3, 5), inclusive = false)
+    assertEquals(
+      apart,
+      MergingWindows.MergeTarget(TimeWindow(3, 5), Seq.empty[Int], isMerge = false))
   }
 
   test("a window that a session covers changes nothing") {
-    val placed = MergingWindows.place(addAll(Seq(TimeWindow(0, 9))), TimeWindow(2, 4), true)
-    assertEquals(placed, MergingWindows.Placed(TimeWindow(0, 9), Seq(1), isMerge = false))
+    val target = MergingWindows.targetOf(addAll(Seq(TimeWindow(0, 9))), TimeWindow(2, 4), true)
+    assertEquals(target, MergingWindows.MergeTarget(TimeWindow(0, 9), Seq(1), isMerge = false))
   }
 }

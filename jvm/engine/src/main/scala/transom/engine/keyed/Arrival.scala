@@ -40,7 +40,7 @@ sealed trait Disposition
 object Disposition {
 
   /** It is in all its windows. */
-  case object Taken extends Disposition
+  case object Added extends Disposition
 
   /** Some of its windows were closed; it is in the others. */
   case object PartlyLate extends Disposition

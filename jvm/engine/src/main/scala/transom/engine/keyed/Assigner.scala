@@ -19,10 +19,10 @@ sealed abstract class Assigner {
   def timeline: Timeline
 
   /** The instant from which on a window gets no more rows, where it ends. */
-  def due(window: TimeWindow): Long = window.end
+  def endOf(window: TimeWindow): Long = window.end
 
   /** The instant at which a window begins. */
-  def begin(window: TimeWindow): Long = window.start
+  def startOf(window: TimeWindow): Long = window.start
 
   /** Whether windows of a key that meet become one. */
   def isMerging: Boolean = false
@@ -62,9 +62,9 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
     }
   }
 
-  override def due(window: TimeWindow): Long = grid.due(window)
+  override def endOf(window: TimeWindow): Long = grid.endOf(window)
 
-  override def begin(window: TimeWindow): Long = grid.instantOf(window.start)
+  override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
 }
 
 /** Windows that stay open while rows keep arriving.
@@ -123,5 +123,5 @@ final class CountAssigner(size: Long, val slide: Long) extends Assigner {
 
   override def timeline: Timeline = Timeline.Endless
 
-  override def due(window: TimeWindow): Long = GlobalGrid.EndOfTime
+  override def endOf(window: TimeWindow): Long = GlobalGrid.EndOfTime
 }

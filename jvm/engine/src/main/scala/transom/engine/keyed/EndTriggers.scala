@@ -18,9 +18,9 @@ final class EndOfWindowLogic[R, A] extends TriggerLogic[R, A] {
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && due == window.end) TriggerResult.Fire
+    if (timeline == Timeline.Event && timer == window.end) TriggerResult.Fire
     else TriggerResult.Continue
 
   // If the end has passed the row that comes next fires; a timer would fire once more.
@@ -66,14 +66,14 @@ final class AfterWatermarkLogic[R, A](
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && due == window.end) {
+    if (timeline == Timeline.Event && timer == window.end) {
       window(slot) = 1L
       TriggerResult.Fire
     } else if (firesEachLateRow || !window.isSet(slot)) {
-      early.fold[TriggerResult](TriggerResult.Continue)(_.onTimer(timeline, due, window))
-    } else late.fold[TriggerResult](TriggerResult.Continue)(_.onTimer(timeline, due, window))
+      early.fold[TriggerResult](TriggerResult.Continue)(_.onTimer(timeline, timer, window))
+    } else late.fold[TriggerResult](TriggerResult.Continue)(_.onTimer(timeline, timer, window))
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = {
     nested.foreach(_.onMerge(sources, window))
@@ -101,7 +101,7 @@ final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
     if (timeline == Timeline.Clock || window.watermark >= GlobalGrid.EndOfTime) {
       TriggerResult.Fire
@@ -123,9 +123,9 @@ final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == window.timeline && due == window.cleanup) TriggerResult.Fire
+    if (timeline == window.timeline && timer == window.cleanup) TriggerResult.Fire
     else TriggerResult.Continue
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = ()
@@ -145,9 +145,9 @@ final class EndOfStreamLogic[R, A] extends TriggerLogic[R, A] {
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && due == GlobalGrid.EndOfTime) TriggerResult.Fire
+    if (timeline == Timeline.Event && timer == GlobalGrid.EndOfTime) TriggerResult.Fire
     else TriggerResult.Continue
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =

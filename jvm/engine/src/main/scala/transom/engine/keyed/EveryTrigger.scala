@@ -35,13 +35,13 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && due == window.end && window.timeline != Timeline.Clock) {
+    if (timeline == Timeline.Event && timer == window.end && window.timeline != Timeline.Clock) {
       TriggerResult.Fire
-    } else if (timeline == this.timeline && due == window(slot)) {
+    } else if (timeline == this.timeline && timer == window(slot)) {
       window.unset(slot)
-      if (goesOn(due, window)) set(next(due - 1, window), window)
+      if (goesOn(timer, window)) set(next(timer - 1, window), window)
       TriggerResult.Fire
     } else TriggerResult.Continue
 
@@ -58,22 +58,22 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
 
   /** The time after `after`, or else the end of the window. */
   private def next(after: Long, window: TriggerContext[R, A]): Long = {
-    val due = Ticks.add(Ticks.add(after, interval), 1L)
-    if (hasEnd(window)) math.min(due, window.end) else due
+    val timer = Ticks.add(Ticks.add(after, interval), 1L)
+    if (hasEnd(window)) math.min(timer, window.end) else timer
   }
 
   // A window for all time would fire for each interval until its end when the input ends.
-  private def goesOn(due: Long, window: TriggerContext[R, A]): Boolean =
+  private def goesOn(timer: Long, window: TriggerContext[R, A]): Boolean =
     !hasEnd(window) ||
-      due < window.end &&
+      timer < window.end &&
       (window.timeline != Timeline.Endless || window.watermark < window.end)
 
   private def hasEnd(window: TriggerContext[R, A]): Boolean =
     window.timeline == timeline ||
       window.timeline == Timeline.Endless && timeline == Timeline.Event
 
-  private def set(due: Long, window: TriggerContext[R, A]): Unit = {
-    window(slot) = due
-    window.addTimer(timeline, due)
+  private def set(timer: Long, window: TriggerContext[R, A]): Unit = {
+    window(slot) = timer
+    window.addTimer(timeline, timer)
   }
 }

@@ -21,12 +21,12 @@ object Evictors {
 
   def logic[R, A](
       evictor: Evictor,
-      asked: Conditions[R, A],
+      conditions: Conditions[R, A],
       contents: Contents[R]): EvictorLogic[R, A] = evictor match {
     case KeepLast(rows, _) => new KeepLastLogic(rows)
     case KeepRecent(within, _) => new KeepRecentLogic(within, contents)
-    case KeepNear(column, threshold, _) => new KeepNearLogic(asked.delta(column), threshold)
-    case KeepWhere(column, _) => new KeepWhereLogic(asked.condition(column))
+    case KeepNear(column, threshold, _) => new KeepNearLogic(conditions.delta(column), threshold)
+    case KeepWhere(column, _) => new KeepWhereLogic(conditions.condition(column))
   }
 }
 

@@ -5,26 +5,26 @@ import java.util.Arrays
 import transom.engine.{GlobalGrid, TimeWindow}
 
 /** Why a window fires, and how far time had come by then. */
-private[keyed] final class Occasion {
+private[keyed] final class FiringContext {
   var cause: Cause = Cause.Rows
   var watermark: Long = Long.MinValue
   var clock: Long = Long.MinValue
 
   /** The timer that was due, if one was, and its timeline. */
-  var due: Long = Occasion.NoTimer
+  var timer: Long = FiringContext.NoTimer
   var timeline: Timeline = Timeline.Event
 
   def set(cause: Cause, watermark: Long, clock: Long): this.type = {
     this.cause = cause
     this.watermark = watermark
     this.clock = clock
-    due = Occasion.NoTimer
+    timer = FiringContext.NoTimer
     this
   }
 
-  def timer(timeline: Timeline, due: Long): Unit = {
+  def setTimer(timeline: Timeline, timer: Long): Unit = {
     this.timeline = timeline
-    this.due = due
+    this.timer = timer
     cause =
       if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
       else if (timeline == Timeline.Clock) Cause.Clock
@@ -32,7 +32,7 @@ private[keyed] final class Occasion {
   }
 }
 
-private[keyed] object Occasion {
+private[keyed] object FiringContext {
   final val NoTimer = Long.MinValue
 }
 
@@ -44,24 +44,29 @@ private[keyed] final class Firing[R, A <: AnyRef](
     results: Results[R, A]) {
   import plan.{assigner, aggregation}
 
-  def fire(window: WindowState[A], occasion: Occasion): Unit = {
-    val pane = paneOf(window, occasion)
+  def fire(window: WindowState[A], firingContext: FiringContext): Unit = {
+    val pane = paneOf(window, firingContext)
     if (plan.countsPanes) window.firings += 1
-    val watermark = occasion.watermark
+    val watermark = firingContext.watermark
     if (plan.evicts) evict(window, pane, watermark)
-    else if (plan.handsOutRows) {
-      results.firedRows(fired(window, pane, watermark, boundsOf(window)), contents.rows(window))
+    else if (plan.emitsRows) {
+      results.emitRows(firingOf(window, pane, watermark, boundsOf(window)), contents.rows(window))
     } else if (plan.retracts) change(window, pane, watermark)
     else {
       val accumulator = window.accumulatorBy(aggregation)
-      results.fired(fired(window, pane, watermark, boundsOf(window)), accumulator)
+      results.emit(firingOf(window, pane, watermark, boundsOf(window)), accumulator)
     }
   }
 
   /** Tells that a window gives nothing more. */
-  def end(window: WindowState[A], occasion: Occasion): Unit =
-    if (plan.tellsEnds)
-      results.over(fired(window, paneOf(window, occasion), occasion.watermark, boundsOf(window)))
+  def end(window: WindowState[A], firingContext: FiringContext): Unit =
+    if (plan.emitsEnds)
+      results.emitEnd(
+        firingOf(
+          window,
+          paneOf(window, firingContext),
+          firingContext.watermark,
+          boundsOf(window)))
 
   /** Evicts, hands out, evicts again; what is then left are the contents (flink.md 7.2). */
   private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
@@ -70,9 +75,9 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
     val bounds = if (plan.boundsFromRows) spanOf(kept) else boundsOf(window)
-    val handedOut = fired(window, pane, watermark, bounds)
-    if (plan.handsOutRows) results.firedRows(handedOut, kept.iterator)
-    else results.fired(handedOut, contents.accumulatorOf(kept))
+    val handedOut = firingOf(window, pane, watermark, bounds)
+    if (plan.emitsRows) results.emitRows(handedOut, kept.iterator)
+    else results.emit(handedOut, contents.accumulatorOf(kept))
     val after = plan.after.fold(EveryRow)(keep(_, kept))
     val left = positions.indices.filter(after).map(positions).toSet
     if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
@@ -91,22 +96,22 @@ private[keyed] final class Firing[R, A <: AnyRef](
   private def change(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val bounds = boundsOf(window)
     val result = aggregation.result(window.accumulatorBy(aggregation))
-    val isRepeated = window.standing match {
+    val isRepeated = window.lastEmitted match {
       case List(before) => before.bounds == bounds && Arrays.equals(before.result, result)
       case _ => false
     }
     if (!isRepeated) {
-      val change = if (window.standing.isEmpty) Change.Insert else Change.UpdateAfter
-      window.standing.foreach { before =>
-        val taken = fired(window, pane, watermark, before.bounds)
-        results.changed(taken, Change.UpdateBefore, before.result)
+      val change = if (window.lastEmitted.isEmpty) Change.Insert else Change.UpdateAfter
+      window.lastEmitted.foreach { before =>
+        val retracted = firingOf(window, pane, watermark, before.bounds)
+        results.emitChange(retracted, Change.UpdateBefore, before.result)
       }
-      results.changed(fired(window, pane, watermark, bounds), change, result)
-      window.standing = List(StandingResult(bounds, result))
+      results.emitChange(firingOf(window, pane, watermark, bounds), change, result)
+      window.lastEmitted = List(EmittedResult(bounds, result))
     }
   }
 
-  private def fired(
+  private def firingOf(
       window: WindowState[A],
       pane: PaneInfo,
       watermark: Long,
@@ -116,7 +121,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
   private def boundsOf(window: WindowState[A]): TimeWindow = assigner match {
     case _: CountAssigner =>
       TimeWindow(window.memory(FullCountLogic.First), window.memory(FullCountLogic.Last))
-    case _ => TimeWindow(assigner.begin(window.bounds), assigner.due(window.bounds))
+    case _ => TimeWindow(assigner.startOf(window.bounds), assigner.endOf(window.bounds))
   }
 
   private def spanOf(rows: Seq[R]): TimeWindow = {
@@ -125,25 +130,25 @@ private[keyed] final class Firing[R, A <: AnyRef](
     else TimeWindow(known.min, known.max)
   }
 
-  private def paneOf(window: WindowState[A], occasion: Occasion): PaneInfo = {
-    val end = assigner.due(window.bounds)
+  private def paneOf(window: WindowState[A], firingContext: FiringContext): PaneInfo = {
+    val end = assigner.endOf(window.bounds)
     val endsByClock = assigner.timeline == Timeline.Clock
-    val isOwnTimer = occasion.due != Occasion.NoTimer &&
-      (occasion.timeline == Timeline.Clock) == endsByClock
-    val now = if (endsByClock) occasion.clock else occasion.watermark
-    val at = if (isOwnTimer) occasion.due else now
+    val isOwnTimer = firingContext.timer != FiringContext.NoTimer &&
+      (firingContext.timeline == Timeline.Clock) == endsByClock
+    val now = if (endsByClock) firingContext.clock else firingContext.watermark
+    val at = if (isOwnTimer) firingContext.timer else now
     val timing =
       if (isOwnTimer && at == end) Timing.OnTime else if (at < end) Timing.Early else Timing.Late
     assigner match {
       case count: CountAssigner =>
         val number = window.bounds.start / count.slide
-        PaneInfo(0, Timing.OnTime, isLast = true, Some(number), occasion.cause)
+        PaneInfo(0, Timing.OnTime, isLast = true, Some(number), firingContext.cause)
       case _ =>
         val cleanup = math.min(
           plan.cleanupOf(window.bounds),
           if (assigner.timeline == Timeline.Endless) GlobalGrid.EndOfTime else Long.MaxValue)
-        val isLast = isOwnTimer && occasion.due == cleanup
-        PaneInfo(window.firings, timing, isLast, None, occasion.cause)
+        val isLast = isOwnTimer && firingContext.timer == cleanup
+        PaneInfo(window.firings, timing, isLast, None, firingContext.cause)
     }
   }
 }

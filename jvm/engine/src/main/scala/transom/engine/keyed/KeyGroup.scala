@@ -30,15 +30,15 @@ final class KeyGroup[R, A <: AnyRef](
   import KeyGroup.Never
 
   private val held = new LinkedHashMap[KeyBytes, HeldKey[A]]
-  private val watermarkDues = new DueList(store.watermarkDues)
-  private val clockDues = new DueList(store.clockDues)
-  private val sought = new KeyBytes
+  private val watermarkTimers = new TimerIndex(store.watermarkTimers)
+  private val clockTimers = new TimerIndex(store.clockTimers)
+  private val lookupKey = new KeyBytes
   private var latest: HeldKey[A] = _
   private var takesRows = true
   private var bytes = 0L
 
   /** The watermark at which something is due, `Long.MaxValue` for never. */
-  def nextDue: Long = watermarkDues.first
+  def nextTimer: Long = watermarkTimers.first
 
   /** Takes a row.
     *
@@ -47,7 +47,7 @@ final class KeyGroup[R, A <: AnyRef](
     */
   def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
     if (bytes > maxHeld) flush()
-    sought.set(key.bytes, key.offset, key.length)
+    lookupKey.set(key.bytes, key.offset, key.length)
     val one = touch()
     val windows = one.state.size
     val disposition = operator.process(one.state, row, arrival)
@@ -58,42 +58,46 @@ final class KeyGroup[R, A <: AnyRef](
   /** Ends the micro-batch for the keys that had rows in it, then moves the time of all keys. A
     * step moves one, and has moved it when it is taken.
     *
-    * @param arrived
+    * @param lateWatermark
     *   the watermark that the rows met
     * @param hasTicked
     *   whether the clock is that of all keys; if not, it is that of the rows alone
     */
-  def advance(arrived: Long, watermark: Long, clock: Long, hasTicked: Boolean): Iterator[Unit] = {
+  def advance(
+      lateWatermark: Long,
+      watermark: Long,
+      clock: Long,
+      hasTicked: Boolean): Iterator[Unit] = {
     takesRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
-    def due = watermarkDues.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
+    def expired = watermarkTimers.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
     // When the input ends there is nothing more to wait for.
     val ticked =
       if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
-    def dueByClock = clockDues.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
+    def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
-    (withRows ++ due ++ dueByClock ++ all).map(move(_, arrived, watermark, clock))
+    (withRows ++ expired ++ expiredByClock ++ all).map(move(_, lateWatermark, watermark, clock))
   }
 
   /** Writes what has changed. */
   def save(): Unit = {
     flush()
-    watermarkDues.save()
-    clockDues.save()
+    watermarkTimers.save()
+    clockTimers.save()
   }
 
   private def isEnd(watermark: Long): Boolean =
     forgetsAtEnd && watermark >= GlobalGrid.EndOfTime
 
-  private def move(one: HeldKey[A], arrived: Long, watermark: Long, clock: Long): Unit = {
+  private def move(one: HeldKey[A], lateWatermark: Long, watermark: Long, clock: Long): Unit = {
     latest = null
     listener.pointAt(one.key)
     if (operator.seesBatches) {
       one.isChanged = true
-      operator.endBatch(one.state, arrived, clock)
+      operator.endBatch(one.state, lateWatermark, clock)
     }
-    val isDue = one.state.nextDue <= watermark || one.state.nextClockDue <= clock
-    if (isDue || isEnd(watermark)) {
+    val hasExpired = one.state.nextTimer <= watermark || one.state.nextClockTimer <= clock
+    if (hasExpired || isEnd(watermark)) {
       one.isChanged = true
       operator.advance(one.state, watermark, clock)
     }
@@ -101,8 +105,8 @@ final class KeyGroup[R, A <: AnyRef](
 
   /** The sought key, for a row. */
   private def touch(): HeldKey[A] = {
-    val found = held.get(sought)
-    val one = if (found != null) found else open(sought.bytes)
+    val found = held.get(lookupKey)
+    val one = if (found != null) found else open(lookupKey.bytes)
     if (one ne latest) {
       latest = one
       one.isChanged = true
@@ -116,8 +120,8 @@ final class KeyGroup[R, A <: AnyRef](
   /** A key that is looked at because of its timers, unless it has gone. */
   private def load(key: Array[Byte]): Option[HeldKey[A]] = {
     if (bytes > maxHeld) flush()
-    sought.set(key, 0, key.length)
-    Option(held.get(sought)).orElse(Option(store.get(key)).map(hold(key, _)))
+    lookupKey.set(key, 0, key.length)
+    Option(held.get(lookupKey)).orElse(Option(store.get(key)).map(hold(key, _)))
   }
 
   private def hold(key: Array[Byte], stored: Array[Byte]): HeldKey[A] = {
@@ -142,11 +146,11 @@ final class KeyGroup[R, A <: AnyRef](
     else {
       if (one.isChanged) store.put(one.key, codec.encode(one.state))
       // A key that is written early waits for the end of its batch.
-      val due = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextDue
-      if (due < one.watermarkListed) watermarkDues.add(due, one.key)
-      if (one.state.nextClockDue < one.clockListed)
-        clockDues.add(one.state.nextClockDue, one.key)
-      if (forgetsAtEnd) watermarkDues.note(GlobalGrid.EndOfTime)
+      val timer = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextTimer
+      if (timer < one.watermarkListed) watermarkTimers.add(timer, one.key)
+      if (one.state.nextClockTimer < one.clockListed)
+        clockTimers.add(one.state.nextClockTimer, one.key)
+      if (forgetsAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
     }
 }
 
@@ -171,8 +175,8 @@ private final class HeldKey[A <: AnyRef](
     val isStored: Boolean) {
 
   /** When the lists of dues have it looked at: then, or before. */
-  var watermarkListed: Long = state.nextDue
-  var clockListed: Long = state.nextClockDue
+  var watermarkListed: Long = state.nextTimer
+  var clockListed: Long = state.nextClockTimer
 
   /** Whether the store's state is not the one at hand. */
   var isChanged: Boolean = false

@@ -37,10 +37,10 @@ final class KeyState[A <: AnyRef] {
   var userState: Array[Byte] = _
 
   /** The watermark from which on the key has to be advanced; `Long.MaxValue` for never. */
-  def nextDue: Long = KeyState.nextDue(watermarkBound, watermark)
+  def nextTimer: Long = KeyState.nextTimer(watermarkBound, watermark)
 
   /** The same on the wall clock. */
-  def nextClockDue: Long = KeyState.nextDue(clockBound, clock)
+  def nextClockTimer: Long = KeyState.nextTimer(clockBound, clock)
 
   /** Whether nothing has to be kept for the key. */
   def isEmpty: Boolean = windows.isEmpty && rowCount == 0 && userState == null
@@ -58,12 +58,12 @@ final class KeyState[A <: AnyRef] {
     if (latest eq window) latest = null
   }
 
-  private[keyed] def note(timeline: Timeline, due: Long): Unit =
-    if (timeline == Timeline.Clock) clockBound = math.min(clockBound, due)
-    else watermarkBound = math.min(watermarkBound, due)
+  private[keyed] def noteTimer(timeline: Timeline, timer: Long): Unit =
+    if (timeline == Timeline.Clock) clockBound = math.min(clockBound, timer)
+    else watermarkBound = math.min(watermarkBound, timer)
 
   /** Looks up when the next timer is really due. */
-  private[keyed] def rebound(timeline: Timeline): Unit = {
+  private[keyed] def refreshBound(timeline: Timeline): Unit = {
     var first = Long.MaxValue
     windows.values.forEach(window => first = math.min(first, window.timers(timeline).first))
     if (timeline == Timeline.Clock) clockBound = first else watermarkBound = first
@@ -72,7 +72,7 @@ final class KeyState[A <: AnyRef] {
 
 object KeyState {
 
-  private def nextDue(bound: Long, now: Long): Long =
+  private def nextTimer(bound: Long, now: Long): Long =
     if (now == Long.MaxValue) Long.MaxValue else math.max(bound, now + 1)
 
   /** In order of time: by start, then by end. */

@@ -8,10 +8,10 @@ import scala.jdk.CollectionConverters._
 trait KeyStore {
 
   /** What is due at a watermark. */
-  def watermarkDues: DueStore
+  def watermarkTimers: TimerStore
 
   /** What is due by the wall clock. */
-  def clockDues: DueStore
+  def clockTimers: TimerStore
 
   /** What the wall clock showed when the key group's first row came; kept where windows are
     * staggered by it.
@@ -34,31 +34,31 @@ trait KeyStore {
 }
 
 /** Where a list of dues lives. */
-trait DueStore {
+trait TimerStore {
 
   /** What the list notes of itself, null if it notes nothing. */
-  def notes: Array[Byte]
-  def saveNotes(notes: Array[Byte]): Unit
-  def removeNotes(): Unit
+  def header: Array[Byte]
+  def saveHeader(header: Array[Byte]): Unit
+  def removeHeader(): Unit
 
   /** Keys to look at when `due` has come. A number tells entries of one time apart. */
-  def put(due: Long, number: Long, keys: Array[Byte]): Unit
-  def remove(due: Long, number: Long): Unit
+  def put(timer: Long, number: Long, keys: Array[Byte]): Unit
+  def remove(timer: Long, number: Long): Unit
 
   /** In the order of time. Entries may be put and removed meanwhile. */
-  def entries: Iterator[DueKeys]
+  def entries: Iterator[TimerEntry]
 }
 
 /** An entry of a list of dues. */
-final case class DueKeys(due: Long, number: Long, keys: Array[Byte])
+final case class TimerEntry(timer: Long, number: Long, keys: Array[Byte])
 
 /** A store that lasts as long as one query over a static DataFrame, or one test. */
 final class MemoryKeyStore extends KeyStore {
   private val states = new HashMap[KeyBytes, Array[Byte]]
   private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
 
-  override val watermarkDues: MemoryDueStore = new MemoryDueStore
-  override val clockDues: MemoryDueStore = new MemoryDueStore
+  override val watermarkTimers: MemoryTimerStore = new MemoryTimerStore
+  override val clockTimers: MemoryTimerStore = new MemoryTimerStore
 
   private var first: Option[Long] = None
   override def firstRow: Option[Long] = first
@@ -79,25 +79,26 @@ final class MemoryKeyStore extends KeyStore {
     rows.remove((KeyBytes.of(key), list, sequence)): Unit
 
   /** How many entries are held. */
-  def size: Int = states.size + rows.size + watermarkDues.size + clockDues.size
+  def size: Int = states.size + rows.size + watermarkTimers.size + clockTimers.size
 }
 
 /** A list of dues that lasts no longer than that. */
-final class MemoryDueStore extends DueStore {
-  private val due = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
-  private var noted: Array[Byte] = _
+final class MemoryTimerStore extends TimerStore {
+  private val entriesByTime = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
+  private var savedHeader: Array[Byte] = _
 
-  override def notes: Array[Byte] = noted
-  override def saveNotes(notes: Array[Byte]): Unit = noted = notes
-  override def removeNotes(): Unit = noted = null
+  override def header: Array[Byte] = savedHeader
+  override def saveHeader(header: Array[Byte]): Unit = savedHeader = header
+  override def removeHeader(): Unit = savedHeader = null
 
-  override def put(due: Long, number: Long, keys: Array[Byte]): Unit =
-    this.due.put((due, number), keys): Unit
-  override def remove(due: Long, number: Long): Unit = this.due.remove((due, number)): Unit
-  override def entries: Iterator[DueKeys] = {
-    val now = new TreeMap(due)
-    now.asScala.iterator.map { case ((due, number), keys) => DueKeys(due, number, keys) }
+  override def put(timer: Long, number: Long, keys: Array[Byte]): Unit =
+    entriesByTime.put((timer, number), keys): Unit
+  override def remove(timer: Long, number: Long): Unit =
+    entriesByTime.remove((timer, number)): Unit
+  override def entries: Iterator[TimerEntry] = {
+    val now = new TreeMap(entriesByTime)
+    now.asScala.iterator.map { case ((timer, number), keys) => TimerEntry(timer, number, keys) }
   }
 
-  def size: Int = due.size + (if (noted == null) 0 else 1)
+  def size: Int = entriesByTime.size + (if (savedHeader == null) 0 else 1)
 }

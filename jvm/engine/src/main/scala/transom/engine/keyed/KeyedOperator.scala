@@ -21,7 +21,7 @@ final class KeyedOperator[R, A <: AnyRef](
   private val contents = new WindowContents(plan, rows)
   private val firing = new Firing(plan, contents, rows, results)
   private val context = new WindowContext(plan, rows)
-  private val occasion = new Occasion
+  private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
   private val counts: Option[CountAssigner] =
@@ -44,7 +44,7 @@ final class KeyedOperator[R, A <: AnyRef](
     }
     if (counts.isDefined) countRow(state)
     if (assigned.isEmpty) Disposition.NoWindow
-    else if (missed.isEmpty) Disposition.Taken
+    else if (missed.isEmpty) Disposition.Added
     else if (missed.length < assigned.length) Disposition.PartlyLate
     else Disposition.Late
   }
@@ -52,7 +52,7 @@ final class KeyedOperator[R, A <: AnyRef](
   /** The windows that were closed when the last row came, as instants. */
   def missedWindows: Seq[TimeWindow] =
     missed.iterator
-      .map(window => TimeWindow(assigner.begin(window), assigner.due(window)))
+      .map(window => TimeWindow(assigner.startOf(window), assigner.endOf(window)))
       .toVector
 
   /** Moves the key's time; what is due fires, and what is over is forgotten. */
@@ -60,12 +60,12 @@ final class KeyedOperator[R, A <: AnyRef](
     if (watermark > state.watermark) {
       state.watermark = watermark
       if (watermark >= state.watermarkBound) {
-        wake(state, Timeline.Event, watermark, watermark, clock)
+        runTimers(state, Timeline.Event, watermark, watermark, clock)
       }
     }
     if (clock > state.clock) {
       state.clock = clock
-      if (clock >= state.clockBound) wake(state, Timeline.Clock, clock, watermark, clock)
+      if (clock >= state.clockBound) runTimers(state, Timeline.Clock, clock, watermark, clock)
     }
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
@@ -76,7 +76,7 @@ final class KeyedOperator[R, A <: AnyRef](
   /** Ends a micro-batch, for keys that had rows in it. */
   def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     context.open(state, watermark, clock)
-    occasion.set(Cause.Batch, watermark, clock)
+    firingContext.set(Cause.Batch, watermark, clock)
     state.windows.values.toArray(Array.empty[WindowState[A]]).foreach { window =>
       handle(trigger.onBatchEnd(context.pointAt(window)), window)
       if (window.isIdle) state.remove(window)
@@ -100,10 +100,10 @@ final class KeyedOperator[R, A <: AnyRef](
     val latest = state.latest
     if (latest != null && latest.bounds.covers(own)) latest
     else {
-      val placed = MergingWindows.place(state.windows, own, assigner.isInclusive)
-      if (placed.sources.isEmpty) if (isLate(own)) null else open(state, own)
-      else if (placed.isMerge) merge(state, placed.sources, placed.bounds)
-      else placed.sources.head
+      val target = MergingWindows.targetOf(state.windows, own, assigner.isInclusive)
+      if (target.sources.isEmpty) if (isLate(own)) null else open(state, own)
+      else if (target.isMerge) merge(state, target.sources, target.bounds)
+      else target.sources.head
     }
   }
 
@@ -115,7 +115,7 @@ final class KeyedOperator[R, A <: AnyRef](
     val merged = open(state, bounds)
     contents.merge(sources, merged)
     merged.firings = sources.iterator.map(_.firings).sum
-    merged.standing = sources.iterator.flatMap(_.standing).toList
+    merged.lastEmitted = sources.iterator.flatMap(_.lastEmitted).toList
     trigger.onMerge(sources.iterator.map(new MergedMemory(_)).toVector, context.pointAt(merged))
     merged
   }
@@ -133,7 +133,7 @@ final class KeyedOperator[R, A <: AnyRef](
     contents.add(state, window, row)
     val result = trigger.onRow(context.pointAt(window))
     if (result ne TriggerResult.Continue) {
-      occasion.set(Cause.Rows, arrival.watermark, arrival.clock)
+      firingContext.set(Cause.Rows, arrival.watermark, arrival.clock)
       handle(result, window)
     }
     val cleanup = plan.cleanupOf(window.bounds)
@@ -144,49 +144,50 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   private def handle(result: TriggerResult, window: WindowState[A]): Unit = {
-    if (result.fires && !contents.isEmpty(window)) firing.fire(window, occasion)
+    if (result.fires && !contents.isEmpty(window)) firing.fire(window, firingContext)
     if (result.purges) contents.clear(window)
   }
 
   /** Runs the timers of one timeline in the order of their times, those they set included. */
-  private def wake(
+  private def runTimers(
       state: KeyState[A],
       timeline: Timeline,
       until: Long,
       watermark: Long,
       clock: Long): Unit = {
-    val queue = new PriorityQueue[Wake[A]]
+    val queue = new PriorityQueue[ExpiredTimer[A]]
     def enqueue(window: WindowState[A]): Unit = {
       val timers = window.timers(timeline)
-      if (!timers.isEmpty && timers.first <= until) queue.add(new Wake(timers.first, window))
+      if (!timers.isEmpty && timers.first <= until)
+        queue.add(new ExpiredTimer(timers.first, window))
     }
     state.windows.values.forEach(window => enqueue(window))
     context.open(state, watermark, clock)
     while (!queue.isEmpty) {
       val next = queue.poll()
-      occasion.set(Cause.Rows, watermark, clock).timer(timeline, next.due)
-      callBack(state, next.window, timeline, next.due)
+      firingContext.set(Cause.Rows, watermark, clock).setTimer(timeline, next.timer)
+      runTimer(state, next.window, timeline, next.timer)
       if (state.windows.get(next.window.bounds) eq next.window) enqueue(next.window)
     }
-    state.rebound(timeline)
+    state.refreshBound(timeline)
   }
 
-  private def callBack(
+  private def runTimer(
       state: KeyState[A],
       window: WindowState[A],
       timeline: Timeline,
-      due: Long): Unit = {
-    window.timers(timeline).remove(due)
-    val isCleanup = timeline == assigner.timeline && due == plan.cleanupOf(window.bounds)
+      timer: Long): Unit = {
+    window.timers(timeline).remove(timer)
+    val isCleanup = timeline == assigner.timeline && timer == plan.cleanupOf(window.bounds)
     // The trigger comes before the cleanup and may fire one last time (flink.md 3.5), unless it has
     // removed its timer (flink.md 5.8).
     if (!isCleanup || !window.endsSilently)
-      handle(trigger.onTimer(timeline, due, context.pointAt(window)), window)
+      handle(trigger.onTimer(timeline, timer, context.pointAt(window)), window)
     if (isCleanup) forget(state, window) else if (window.isIdle) state.remove(window)
   }
 
   private def forget(state: KeyState[A], window: WindowState[A]): Unit = {
-    firing.end(window, occasion)
+    firing.end(window, firingContext)
     contents.clear(window)
     trigger.clear(context.pointAt(window))
     state.remove(window)
@@ -196,11 +197,11 @@ final class KeyedOperator[R, A <: AnyRef](
   private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
     if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {
       context.open(state, watermark, clock)
-      occasion.set(Cause.Drain, watermark, clock)
+      firingContext.set(Cause.Drain, watermark, clock)
       while (!state.windows.isEmpty) forget(state, state.windows.firstEntry.getValue)
       state.rowCount = 0L
-      state.rebound(Timeline.Event)
-      state.rebound(Timeline.Clock)
+      state.refreshBound(Timeline.Event)
+      state.refreshBound(Timeline.Clock)
     }
 
   private def countRow(state: KeyState[A]): Unit = {
@@ -212,11 +213,11 @@ final class KeyedOperator[R, A <: AnyRef](
 }
 
 /** A window whose timer is due. */
-private[keyed] final class Wake[A <: AnyRef](val due: Long, val window: WindowState[A])
-    extends Comparable[Wake[A]] {
+private[keyed] final class ExpiredTimer[A <: AnyRef](val timer: Long, val window: WindowState[A])
+    extends Comparable[ExpiredTimer[A]] {
 
-  override def compareTo(other: Wake[A]): Int = {
-    val order = java.lang.Long.compare(due, other.due)
+  override def compareTo(other: ExpiredTimer[A]): Int = {
+    val order = java.lang.Long.compare(timer, other.timer)
     if (order != 0) order else KeyState.ByBounds.compare(window.bounds, other.window.bounds)
   }
 }

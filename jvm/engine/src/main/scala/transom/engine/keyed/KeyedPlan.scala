@@ -24,10 +24,10 @@ final case class KeyedPlan[R, A <: AnyRef](
     before: Option[EvictorLogic[R, A]] = None,
     after: Option[EvictorLogic[R, A]] = None,
     allowedLateness: Long = 0L,
-    handsOutRows: Boolean = false,
+    emitsRows: Boolean = false,
     retracts: Boolean = false,
     countsPanes: Boolean = false,
-    tellsEnds: Boolean = false,
+    emitsEnds: Boolean = false,
     boundsFromRows: Boolean = false) {
 
   if (assigner.isMerging && !trigger.canMerge)
@@ -36,7 +36,7 @@ final case class KeyedPlan[R, A <: AnyRef](
   val evicts: Boolean = before.isDefined || after.isDefined
 
   /** Whether raw rows have to be kept. */
-  val keepsRows: Boolean = handsOutRows || evicts
+  val keepsRows: Boolean = emitsRows || evicts
 
   /** Whether rows are folded as they come. */
   val keepsAccumulators: Boolean = !keepsRows || trigger.readsAccumulator
@@ -44,8 +44,8 @@ final case class KeyedPlan[R, A <: AnyRef](
   /** The instant from which on a window is forgotten; `Long.MaxValue` for never (flink.md 3.2).
     */
   def cleanupOf(window: TimeWindow): Long = assigner.timeline match {
-    case Timeline.Event => Ticks.add(assigner.due(window), allowedLateness)
-    case Timeline.Clock => assigner.due(window)
+    case Timeline.Event => Ticks.add(assigner.endOf(window), allowedLateness)
+    case Timeline.Clock => assigner.endOf(window)
     case Timeline.Endless => Long.MaxValue
   }
 }
@@ -60,7 +60,7 @@ object KeyedPlan {
       evictor: Option[Evictor],
       aggregation: WindowAggregation[R, A],
       contents: Contents[R],
-      asked: Conditions[R, A]): KeyedPlan[R, A] = {
+      conditions: Conditions[R, A]): KeyedPlan[R, A] = {
     if (evictor.isDefined && trigger == EveryBatch)
       throw new InvalidSpec("evictor", "cannot be used with the trigger EveryBatch")
     val (firing, evicting, isPartial) = window match {
@@ -70,10 +70,10 @@ object KeyedPlan {
     }
     val logic: TriggerLogic[R, A] = window match {
       case count: Count if count.isNumbered => new FullCountLogic(count.size)
-      case _ => Triggers.logic(firing, asked)
+      case _ => Triggers.logic(firing, conditions)
     }
     def evictors(when: Eviction) =
-      evicting.filter(_.when == when).map(Evictors.logic(_, asked, contents))
+      evicting.filter(_.when == when).map(Evictors.logic(_, conditions, contents))
     KeyedPlan(
       Assigner.of(window, timeline),
       logic,

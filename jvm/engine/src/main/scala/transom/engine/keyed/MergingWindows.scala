@@ -16,17 +16,20 @@ object MergingWindows {
     * @param isMerge
     *   whether `bounds` is neither the new window alone nor one that was there before
     */
-  final case class Placed[T](bounds: TimeWindow, sources: collection.Seq[T], isMerge: Boolean)
+  final case class MergeTarget[T](
+      bounds: TimeWindow,
+      sources: collection.Seq[T],
+      isMerge: Boolean)
 
-  def place[T](
+  def targetOf[T](
       windows: TreeMap[TimeWindow, T],
       own: TimeWindow,
-      inclusive: Boolean): Placed[T] = {
+      inclusive: Boolean): MergeTarget[T] = {
     val met = meeting(windows, own, inclusive)
     var bounds = own
     met.foreach(window => bounds = bounds.cover(window.getKey))
     val isKnown = met.length == 1 && met.head.getKey == bounds
-    Placed(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
+    MergeTarget(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
   }
 
   /** Those that `own` meets. `windows` do not meet each other. */

@@ -4,16 +4,16 @@ package transom.engine.keyed
 trait Results[R, A] {
 
   /** A window of which accumulators are asked. */
-  def fired(window: FiredWindow, accumulator: A): Unit
+  def emit(window: FiredWindow, accumulator: A): Unit
 
   /** A window of which all rows are asked, in the order of their arrival. */
-  def firedRows(window: FiredWindow, rows: Iterator[R]): Unit
+  def emitRows(window: FiredWindow, rows: Iterator[R]): Unit
 
   /** A window of which changes are asked. */
-  def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit
+  def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit
 
   /** A window that is forgotten, after all of its results; only if the plan asks for it. */
-  def over(window: FiredWindow): Unit
+  def emitEnd(window: FiredWindow): Unit
 }
 
 /** How a result stands to those before it. */

@@ -7,7 +7,7 @@ abstract class RowTriggerLogic[R, A] extends TriggerLogic[R, A] {
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
     TriggerResult.Continue
 

@@ -8,7 +8,7 @@ import transom.engine.TimeWindow
   * key      version, number of the next list, row count, user state, times, windows, by start
   *          and end
   * window   start less that of the window before, length, parts, then each part that is there:
-  *          accumulator, memory, timers, rows, firings, standing results, user state
+  *          accumulator, memory, timers, rows, firings, last emitted results, user state
   * }}}
   *
   * Accumulators that no one has looked at are copied as they are. One instance serves one task.
@@ -52,8 +52,8 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
       start += in.signed()
       val window = read(in, start)
       state.add(window)
-      state.note(Timeline.Event, window.watermarkTimers.first)
-      state.note(Timeline.Clock, window.clockTimers.first)
+      state.noteTimer(Timeline.Event, window.watermarkTimers.first)
+      state.noteTimer(Timeline.Clock, window.clockTimers.first)
       left -= 1
     }
     state
@@ -78,7 +78,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
       flag(window.hasAccumulator, Accumulator) | flag(hasMemory, Memory) |
         flag(!window.watermarkTimers.isEmpty, WatermarkTimers) |
         flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
-        flag(window.firings > 0, Firings) | flag(window.standing.nonEmpty, Standing) |
+        flag(window.firings > 0, Firings) | flag(window.lastEmitted.nonEmpty, LastEmitted) |
         flag(window.userState != null, UserState) | flag(window.endsSilently, EndsSilently))
     if (window.hasAccumulator) writeAccumulator(window)
     if (hasMemory) {
@@ -92,9 +92,9 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     if (!window.clockTimers.isEmpty) write(window.clockTimers, end)
     if (hasRows) write(window.rows)
     if (window.firings > 0) out.unsigned(window.firings)
-    if (window.standing.nonEmpty) {
-      out.unsigned(window.standing.length)
-      window.standing.foreach { case StandingResult(bounds, result) =>
+    if (window.lastEmitted.nonEmpty) {
+      out.unsigned(window.lastEmitted.length)
+      window.lastEmitted.foreach { case EmittedResult(bounds, result) =>
         out.signed(bounds.start - end)
         out.signed(bounds.end - end)
         out.array(result)
@@ -122,10 +122,10 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     if ((parts & ClockTimers) != 0) read(in, window.clockTimers, end)
     if ((parts & Rows) != 0) window.rows = readRows(in)
     if ((parts & Firings) != 0) window.firings = in.unsigned().toInt
-    if ((parts & Standing) != 0) {
-      window.standing = List.fill(in.unsigned().toInt) {
+    if ((parts & LastEmitted) != 0) {
+      window.lastEmitted = List.fill(in.unsigned().toInt) {
         val bounds = TimeWindow(end + in.signed(), end + in.signed())
-        StandingResult(bounds, in.array())
+        EmittedResult(bounds, in.array())
       }
     }
     if ((parts & UserState) != 0) window.userState = in.array()
@@ -200,7 +200,7 @@ object StateCodec {
   private final val ClockTimers = 8
   private final val Rows = 16
   private final val Firings = 32
-  private final val Standing = 64
+  private final val LastEmitted = 64
   private final val UserState = 128
   private final val EndsSilently = 256
 

@@ -6,40 +6,40 @@ import java.util.Arrays
   * Mostly one or two, hence an array (benchmarks/jmh, KeyedOperatorBenchmark).
   */
 final class Timers {
-  private var dues = Timers.NoDues
+  private var times = Timers.NoTimes
   private var count = 0
 
   def size: Int = count
 
-  def apply(i: Int): Long = dues(i)
+  def apply(i: Int): Long = times(i)
 
   def isEmpty: Boolean = count == 0
 
   /** The earliest, `Long.MaxValue` if there is none. */
-  def first: Long = if (count == 0) Long.MaxValue else dues(0)
+  def first: Long = if (count == 0) Long.MaxValue else times(0)
 
   /** Setting a timer twice is setting it once (flink.md 3.1). */
-  def add(due: Long): Unit = {
+  def add(timer: Long): Unit = {
     var i = count
-    while (i > 0 && dues(i - 1) > due) i -= 1
-    if (i == 0 || dues(i - 1) != due) {
-      if (count == dues.length) dues = Arrays.copyOf(dues, math.max(2, 2 * count))
-      System.arraycopy(dues, i, dues, i + 1, count - i)
-      dues(i) = due
+    while (i > 0 && times(i - 1) > timer) i -= 1
+    if (i == 0 || times(i - 1) != timer) {
+      if (count == times.length) times = Arrays.copyOf(times, math.max(2, 2 * count))
+      System.arraycopy(times, i, times, i + 1, count - i)
+      times(i) = timer
       count += 1
     }
   }
 
-  def remove(due: Long): Unit = {
+  def remove(timer: Long): Unit = {
     var i = 0
-    while (i < count && dues(i) != due) i += 1
+    while (i < count && times(i) != timer) i += 1
     if (i < count) {
-      System.arraycopy(dues, i + 1, dues, i, count - i - 1)
+      System.arraycopy(times, i + 1, times, i, count - i - 1)
       count -= 1
     }
   }
 }
 
 private object Timers {
-  val NoDues = new Array[Long](0)
+  val NoTimes = new Array[Long](0)
 }

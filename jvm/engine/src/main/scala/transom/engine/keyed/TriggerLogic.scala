@@ -32,7 +32,7 @@ trait TriggerLogic[R, A] {
   def onRow(window: TriggerContext[R, A]): TriggerResult
 
   /** A timer of the window is due, not always one that this trigger has set. */
-  def onTimer(timeline: Timeline, due: Long, window: TriggerContext[R, A]): TriggerResult
+  def onTimer(timeline: Timeline, timer: Long, window: TriggerContext[R, A]): TriggerResult
 
   /** Whether it wants to know when a micro-batch is over. */
   def seesBatches: Boolean = false
@@ -90,8 +90,8 @@ trait TriggerContext[R, A] extends TriggerMemory {
   def update(slot: Int, value: Long): Unit
   final def unset(slot: Int): Unit = update(slot, WindowState.Unset)
 
-  def addTimer(timeline: Timeline, due: Long): Unit
-  def removeTimer(timeline: Timeline, due: Long): Unit
+  def addTimer(timeline: Timeline, timer: Long): Unit
+  def removeTimer(timeline: Timeline, timer: Long): Unit
 
   /** A whole row, kept under a slot of the memory. */
   def rememberedRow(slot: Int): R

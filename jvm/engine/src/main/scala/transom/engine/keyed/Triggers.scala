@@ -15,14 +15,14 @@ object Triggers {
   /** Slots are handed out in the order of the tree, so a trigger's memory depends on its place
     * alone.
     */
-  def logic[R, A](trigger: Trigger, asked: Conditions[R, A]): TriggerLogic[R, A] =
-    logic(trigger, asked, 0)
+  def logic[R, A](trigger: Trigger, conditions: Conditions[R, A]): TriggerLogic[R, A] =
+    logic(trigger, conditions, 0)
 
   private def logic[R, A](
       trigger: Trigger,
-      asked: Conditions[R, A],
+      conditions: Conditions[R, A],
       slot: Int): TriggerLogic[R, A] = {
-    def nested(inner: Trigger, at: Int): TriggerLogic[R, A] = logic(inner, asked, at)
+    def nested(inner: Trigger, at: Int): TriggerLogic[R, A] = logic(inner, conditions, at)
     trigger match {
       case AfterWatermark(None, Some(AfterCount(1))) => new EndOfWindowLogic
       case AfterWatermark(early, late) =>
@@ -33,14 +33,14 @@ object Triggers {
       case AfterLateness => new AfterLatenessLogic
       case AfterCount(rows) => new AfterCountLogic(rows, slot)
       case AfterDelta(column, threshold) =>
-        new AfterDeltaLogic(asked.delta(column), threshold, slot)
+        new AfterDeltaLogic(conditions.delta(column), threshold, slot)
       case Every(interval, clock, aligned) =>
         val timeline = clock match {
           case TriggerClock.Event => Timeline.Event
           case TriggerClock.Processing => Timeline.Clock
         }
         new EveryLogic(interval, timeline, aligned, slot)
-      case When(column) => new WhenLogic(asked.condition(column))
+      case When(column) => new WhenLogic(conditions.condition(column))
       case EveryBatch => new EveryBatchLogic(slot)
       case EndOfStream => new EndOfStreamLogic
       case Never => new NeverLogic

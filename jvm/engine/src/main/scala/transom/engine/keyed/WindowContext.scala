@@ -34,7 +34,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   }
 
   override def timeline: Timeline = plan.assigner.timeline
-  override def end: Long = plan.assigner.due(window.bounds)
+  override def end: Long = plan.assigner.endOf(window.bounds)
   override def cleanup: Long = plan.cleanupOf(window.bounds)
   override def watermark: Long = nowWatermark
   override def clock: Long = nowClock
@@ -54,19 +54,19 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
     if (window.memory != null) window.memory(slot) = value
   }
 
-  override def addTimer(timeline: Timeline, due: Long): Unit = {
-    window.timers(timeline).add(due)
-    if (isCleanup(timeline, due)) window.endsSilently = false
-    state.note(timeline, due)
+  override def addTimer(timeline: Timeline, timer: Long): Unit = {
+    window.timers(timeline).add(timer)
+    if (isCleanup(timeline, timer)) window.endsSilently = false
+    state.noteTimer(timeline, timer)
   }
 
   // The timer of the cleanup stays: in Flink a trigger that removes it leaves a window for good.
-  override def removeTimer(timeline: Timeline, due: Long): Unit =
-    if (isCleanup(timeline, due)) window.endsSilently = true
-    else window.timers(timeline).remove(due)
+  override def removeTimer(timeline: Timeline, timer: Long): Unit =
+    if (isCleanup(timeline, timer)) window.endsSilently = true
+    else window.timers(timeline).remove(timer)
 
-  private def isCleanup(timeline: Timeline, due: Long): Boolean =
-    timeline == this.timeline && due == cleanup
+  private def isCleanup(timeline: Timeline, timer: Long): Boolean =
+    timeline == this.timeline && timer == cleanup
 
   // A list of its own, of one row: its number is what the slot holds.
   override def rememberedRow(slot: Int): R = contents.get(apply(slot), 0L)

@@ -37,7 +37,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   private[keyed] var firings = 0
 
   /** Results that hold until they are taken back. */
-  private[keyed] var standing: List[StandingResult] = Nil
+  private[keyed] var lastEmitted: List[EmittedResult] = Nil
 
   private[keyed] var userState: Array[Byte] = _
 
@@ -63,7 +63,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   /** Whether nothing would be lost with it. */
   private[keyed] def isIdle: Boolean =
     watermarkTimers.isEmpty && clockTimers.isEmpty && !hasAccumulator &&
-      (rows == null || rows.isEmpty) && firings == 0 && standing.isEmpty && userState == null &&
+      (rows == null || rows.isEmpty) && firings == 0 && lastEmitted.isEmpty && userState == null &&
       remembersNothing
 
   private[keyed] def remembersNothing: Boolean = {
@@ -80,7 +80,7 @@ object WindowState {
 }
 
 /** A result that was sent for a window of these bounds. */
-private[keyed] final case class StandingResult(bounds: TimeWindow, result: Array[Byte])
+private[keyed] final case class EmittedResult(bounds: TimeWindow, result: Array[Byte])
 
 /** Rows in lists of `Contents`, in the order of their arrival: runs of neighbours that are still
   * there. A window has a list of its own; sessions that merge bring theirs along.

@@ -16,9 +16,9 @@ final class PurgingLogic[R, A](nested: TriggerLogic[R, A]) extends TriggerLogic[
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    PurgingLogic.purging(nested.onTimer(timeline, due, window))
+    PurgingLogic.purging(nested.onTimer(timeline, timer, window))
 
   override def seesBatches: Boolean = nested.seesBatches
 
@@ -69,9 +69,9 @@ final class ProcessingTimeoutLogic[R, A](
     else {
       if (reset) stop(window)
       if (!window.isSet(slot)) {
-        val due = Ticks.add(Ticks.add(window.rowClock, after), 1L)
-        window(slot) = due
-        window.addTimer(Timeline.Clock, due)
+        val timer = Ticks.add(Ticks.add(window.rowClock, after), 1L)
+        window(slot) = timer
+        window.addTimer(Timeline.Clock, timer)
       }
     }
     result
@@ -79,9 +79,9 @@ final class ProcessingTimeoutLogic[R, A](
 
   override def onTimer(
       timeline: Timeline,
-      due: Long,
+      timer: Long,
       window: TriggerContext[R, A]): TriggerResult = {
-    val result = nested.onTimer(timeline, due, window)
+    val result = nested.onTimer(timeline, timer, window)
     if (clear) clear(window)
     if (result.purges) TriggerResult.FireAndPurge else TriggerResult.Fire
   }

@@ -7,12 +7,13 @@ import java.util.Arrays
   * exchange.
   *
   * {{{
-  * header   version int, records int, due long, last hash long
+  * header   version int, records int, earliest last long, last hash long
   * record   hash long, key length int, accumulator length int, key, accumulator
   * }}}
   *
-  * All numbers are little endian; lengths are multiples of 8, so records stay aligned. `due` is
-  * the earliest of its sessions' last times; fixed windows have none, `Long.MaxValue`.
+  * All numbers are little endian; lengths are multiples of 8, so records stay aligned.
+  * `earliest last` is the earliest of its sessions' last times; fixed windows have none,
+  * `Long.MaxValue`.
   */
 object Segment {
   final val Version = 3
@@ -27,7 +28,7 @@ object Segment {
   /** Of segments with sessions, which are looked up key by key as each falls due. */
   final val SessionTargetSize = 1 << 15
 
-  def due(segment: Array[Byte]): Long = view(segment).getLong(8)
+  def earliestLast(segment: Array[Byte]): Long = view(segment).getLong(8)
 
   def count(segment: Array[Byte]): Int = view(segment).getInt(4)
 
@@ -45,13 +46,14 @@ final class SegmentWriter {
   private var buffer = Segment.view(bytes)
   private var position = Segment.HeaderSize
   private var records = 0
-  private var due = Long.MaxValue
+  private var earliestLast = Long.MaxValue
   private var lastHash = 0L
 
   def isEmpty: Boolean = records == 0
 
   def isFull: Boolean = {
-    val target = if (due == Long.MaxValue) Segment.TargetSize else Segment.SessionTargetSize
+    val target =
+      if (earliestLast == Long.MaxValue) Segment.TargetSize else Segment.SessionTargetSize
     position >= target
   }
 
@@ -66,7 +68,7 @@ final class SegmentWriter {
   def append(hash: Long, key: ByteRange, bounds: SessionBounds, accumulator: ByteRange): Unit = {
     val at = record(hash, key, SessionBounds.Size + accumulator.length)
     bounds.write(buffer, at)
-    due = math.min(due, bounds.last)
+    earliestLast = math.min(earliestLast, bounds.last)
     val from = at + SessionBounds.Size
     System.arraycopy(accumulator.bytes, accumulator.offset, bytes, from, accumulator.length)
   }
@@ -75,12 +77,12 @@ final class SegmentWriter {
   def take(): Array[Byte] = {
     buffer.putInt(0, Segment.Version)
     buffer.putInt(4, records)
-    buffer.putLong(8, due)
+    buffer.putLong(8, earliestLast)
     buffer.putLong(16, lastHash)
     val segment = Arrays.copyOf(bytes, position)
     position = Segment.HeaderSize
     records = 0
-    due = Long.MaxValue
+    earliestLast = Long.MaxValue
     segment
   }
 

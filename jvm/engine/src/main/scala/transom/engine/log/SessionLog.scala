@@ -39,11 +39,11 @@ final class SessionLog[T](
 
   /** Takes a segment.
     *
-    * @param judgedBy
+    * @param lateWatermark
     *   the watermark by which late rows were told apart: what was due by then has fired
     */
-  def append(segment: Array[Byte], judgedBy: Long): Unit = {
-    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
+  def append(segment: Array[Byte], lateWatermark: Long): Unit = {
+    slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     arrived += segment
     arrivedBytes += segment.length
     if (arrivedBytes > inMemory) settle()
@@ -82,9 +82,9 @@ final class SessionLog[T](
     * each may move a session's start back to where an older one reaches. Answers those that
     * joined none.
     */
-  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] = {
+  def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = {
     settle()
-    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
+    slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     val open = firstOpenSessions(late)
     val joined = late.sortBy(-_.time).filter { row =>
       open.get(row.key).exists { session =>
@@ -130,9 +130,9 @@ final class SessionLog[T](
     slices.all.takeWhile(_.start <= watermark).toVector
 
   /** When the next session may be due; `Long.MaxValue` if none is open. */
-  def nextDue: Long = {
+  def nextTimer: Long = {
     settle()
-    val earliest = slices.all.map(_.due).minOption.getOrElse(Long.MaxValue)
+    val earliest = slices.all.map(_.earliestLast).minOption.getOrElse(Long.MaxValue)
     if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
   }
 
@@ -160,9 +160,9 @@ final class SessionLog[T](
 
     /** Time may have to move in steps, since of each run that is read a segment is in memory. */
     private def nextStep(): Option[Step] = {
-      val due = nextDue
-      if (due != Long.MaxValue && due <= watermark)
-        Some(new Step(math.min(watermark, within(due))))
+      val timer = nextTimer
+      if (timer != Long.MaxValue && timer <= watermark)
+        Some(new Step(math.min(watermark, within(timer))))
       else {
         slices.firedUpTo = math.max(slices.firedUpTo, watermark)
         None
@@ -185,12 +185,12 @@ final class SessionLog[T](
 
   /** The firing at one watermark, at which something is due. */
   private final class Step(watermark: Long) {
-    private val dueBy = watermark - gap
+    private val closesBy = watermark - gap
     private val read = begun(watermark)
     private val rewrites = mostlyOver
     private val old = read.map(slice => (slice, slice.runs.toVector))
     private val sessions = {
-      val only = if (rewrites) None else Some(dueHashes)
+      val only = if (rewrites) None else Some(closingHashes)
       val runs = read.flatMap(slice => only.fold(slices.cursors(slice))(slices.cursors(slice, _)))
       chains(runs, slices.firedUpTo, only)
     }
@@ -201,8 +201,8 @@ final class SessionLog[T](
     def next(): Boolean = {
       var closes = false
       while (!closes && sessions.next()) {
-        closes = sessions.last <= dueBy
-        if (!closes) sessions.write(if (rewrites) Long.MaxValue else dueBy) {
+        closes = sessions.last <= closesBy
+        if (!closes) sessions.write(if (rewrites) Long.MaxValue else closesBy) {
           hasMoved = true
           moved
         }
@@ -218,7 +218,8 @@ final class SessionLog[T](
     def close(): Unit = {
       if (hasMoved) moved.close()
       old.foreach { case (slice, runs) =>
-        val over = if (rewrites) runs else runs.filter(_.parts.forall(_.due == Long.MaxValue))
+        val over =
+          if (rewrites) runs else runs.filter(_.parts.forall(_.earliestLast == Long.MaxValue))
         slices.removeRuns(slice, over)
       }
       slices.firedUpTo = math.max(slices.firedUpTo, watermark)
@@ -229,18 +230,20 @@ final class SessionLog[T](
       * of them than to look up what is due.
       */
     private def mostlyOver: Boolean = {
-      val over = read.iterator.filter(_.start + gap - 1 <= dueBy)
-      2 * over.flatMap(_.parts).count(_.due <= dueBy) >= read.iterator.flatMap(_.parts).length
+      val over = read.iterator.filter(_.start + gap - 1 <= closesBy)
+      2 * over.flatMap(_.parts).count(_.earliestLast <= closesBy) >= read.iterator
+        .flatMap(_.parts)
+        .length
     }
 
     /** Of the keys whose sessions may be due. What these records leave open is due later. */
-    private def dueHashes: Array[Long] = {
+    private def closingHashes: Array[Long] = {
       val found = Array.newBuilder[Long]
-      for (slice <- read; (part, records) <- slices.due(slice, dueBy)) {
-        part.due = Long.MaxValue
+      for (slice <- read; (part, records) <- slices.closing(slice, closesBy)) {
+        part.earliestLast = Long.MaxValue
         while (records.advance()) {
           val last = SessionBounds.last(records)
-          if (last > dueBy) part.due = math.min(part.due, last)
+          if (last > closesBy) part.earliestLast = math.min(part.earliestLast, last)
           else if (last + gap > slices.firedUpTo) found += records.hash
         }
       }

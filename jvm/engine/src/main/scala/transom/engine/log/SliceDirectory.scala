@@ -15,7 +15,7 @@ final case class Run(first: Int, segments: Int, bytes: Long, parts: Vector[Part]
 /** A segment with sessions: its first and last hash, and the earliest last time of those sessions
   * that may still close.
   */
-final class Part(val from: Long, val to: Long, var due: Long) {
+final class Part(val from: Long, val to: Long, var earliestLast: Long) {
 
   /** Whether one of the hashes, which are in order, may be in it. */
   def mayHold(hashes: Array[Long]): Boolean = {
@@ -36,7 +36,8 @@ final class Slice(val start: Long, val level: Int = 0) {
   /** The earliest last time of its sessions, see [[SessionLog]]; `Long.MaxValue` if none may
     * close any more.
     */
-  def due: Long = parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.due))
+  def earliestLast: Long =
+    parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.earliestLast))
 
   def parts: Iterator[Part] = runs.iterator.flatMap(_.parts)
 
@@ -95,10 +96,10 @@ final class SliceDirectory(store: Store) {
   }
 
   /** The segments with sessions that may be due by their last times, each with its part. */
-  def due(slice: Slice, last: Long): Iterator[(Part, Cursor)] = for {
+  def closing(slice: Slice, last: Long): Iterator[(Part, Cursor)] = for {
     run <- slice.runs.iterator
     (part, i) <- run.parts.iterator.zipWithIndex
-    if part.due <= last
+    if part.earliestLast <= last
   } yield (part, new Cursor(Iterator.single(store.get(slice.start, run.first + i))))
 
   /** A slice that may be new. */
@@ -186,9 +187,9 @@ object SliceDirectory {
 
   /** What the directory is to know of a segment, if it has sessions. */
   private[log] def part(segment: Array[Byte]): Option[Part] = {
-    val due = Segment.due(segment)
+    val earliestLast = Segment.earliestLast(segment)
     val (from, to) = Segment.hashes(segment)
-    if (due == Long.MaxValue) None else Some(new Part(from, to, due))
+    if (earliestLast == Long.MaxValue) None else Some(new Part(from, to, earliestLast))
   }
 
   private def write(slices: SliceDirectory): Array[Byte] = {
@@ -203,7 +204,8 @@ object SliceDirectory {
       out.putLong(slice.start).put(slice.level.toByte).putInt(slice.runs.length)
       slice.runs.foreach { run =>
         out.putInt(run.first).putInt(run.segments).putLong(run.bytes).putInt(run.parts.length)
-        run.parts.foreach(part => out.putLong(part.from).putLong(part.to).putLong(part.due))
+        run.parts.foreach(part =>
+          out.putLong(part.from).putLong(part.to).putLong(part.earliestLast))
       }
     }
     out.array

@@ -23,11 +23,11 @@ final class SliceLog[T](
 
   /** Takes a segment into a slice.
     *
-    * @param judgedBy
+    * @param lateWatermark
     *   the watermark by which late rows were told apart: windows due by then are not fired for it
     */
-  def append(start: Long, segment: Array[Byte], judgedBy: Long): Unit = {
-    slices.firedUpTo = math.max(slices.firedUpTo, judgedBy)
+  def append(start: Long, segment: Array[Byte], lateWatermark: Long): Unit = {
+    slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     append(slices.open(start), segment)
     blocks.holding(start).foreach(append(_, segment))
   }
@@ -41,7 +41,7 @@ final class SliceLog[T](
   }
 
   /** When the next window is due; `Long.MaxValue` if none is open. */
-  def nextDue: Long = nextWindow().fold(Long.MaxValue)(grid.due)
+  def nextTimer: Long = nextWindow().fold(Long.MaxValue)(grid.endOf)
 
   private def nextWindow(): Option[TimeWindow] =
     slices.first.flatMap(slice => Option(grid.firstWindow(slice.start, slices.firedUpTo)))
@@ -76,11 +76,11 @@ final class SliceLog[T](
     override def next(): T = {
       if (!hasNext) throw new NoSuchElementException("no further result")
       ready = false
-      merger.result(keys.key, grid.instantOf(window.start), grid.due(window))
+      merger.result(keys.key, grid.instantOf(window.start), grid.endOf(window))
     }
 
     private def open(): Unit = {
-      window = Option(sibling).orElse(nextWindow().filter(isDue)).orNull
+      window = Option(sibling).orElse(nextWindow().filter(hasEnded)).orNull
       if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
         keys = new MergedRuns(cursors, merger)
@@ -107,7 +107,7 @@ final class SliceLog[T](
       * them.
       */
     private def close(): Unit = {
-      val due = grid.due(window)
+      val end = grid.endOf(window)
       total.foreach { case (writer, held) =>
         val old = held.map(slice => (slice, slice.runs.toSeq))
         writer.close()
@@ -115,27 +115,29 @@ final class SliceLog[T](
       }
       // Windows whose ends the clock skips fall due together, and may share slices.
       val next = grid.nextWindow(window)
-      sibling = Option(next).filter(grid.due(_) == due).orNull
+      sibling = Option(next).filter(grid.endOf(_) == end).orNull
       slices.removeBlocksBefore(if (next == null) Long.MaxValue else next.start)
       if (sibling == null) {
-        slices.firedUpTo = math.max(slices.firedUpTo, due)
-        while (slices.first.exists(slice => grid.lastDue(slice.start) <= due))
+        slices.firedUpTo = math.max(slices.firedUpTo, end)
+        while (slices.first.exists(slice => grid.lastEndOf(slice.start) <= end))
           slices.first.foreach(slices.remove)
       }
     }
 
     private def isLastOf(window: TimeWindow): Boolean =
-      grid.lastDue(window.start) <= grid.due(window)
+      grid.lastEndOf(window.start) <= grid.endOf(window)
 
     /** Windows that fire in a row share their merges in memory, without blocks in the state. */
     private def shares: Boolean =
       inside.length > 2 && inside.bytes <= sharedBytes &&
-        (stacks.isStarted || isSecondNextDue(window))
+        (stacks.isStarted || hasSecondNextEnded(window))
 
-    private def isSecondNextDue(window: TimeWindow): Boolean =
-      Option(grid.nextWindow(window)).flatMap(next => Option(grid.nextWindow(next))).exists(isDue)
+    private def hasSecondNextEnded(window: TimeWindow): Boolean =
+      Option(grid.nextWindow(window))
+        .flatMap(next => Option(grid.nextWindow(next)))
+        .exists(hasEnded)
 
-    private def isDue(window: TimeWindow): Boolean = grid.due(window) <= watermark
+    private def hasEnded(window: TimeWindow): Boolean = grid.endOf(window) <= watermark
   }
 }
 

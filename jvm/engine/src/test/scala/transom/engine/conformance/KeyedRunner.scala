@@ -79,7 +79,7 @@ final class KeyedRunner(
     taken
   }
 
-  override def nextDue: Long = keys.values.map(_.nextDue).minOption.getOrElse(Long.MaxValue)
+  override def nextTimer: Long = keys.values.map(_.nextTimer).minOption.getOrElse(Long.MaxValue)
 
   override def isEmpty: Boolean = keys.values.forall(_.isEmpty)
 
@@ -108,23 +108,23 @@ final class KeyedRunner(
       result
     }
 
-    def nextDue: Long = state.nextDue
+    def nextTimer: Long = state.nextTimer
 
     def isEmpty: Boolean = state.isEmpty && contents.size == 0 &&
-      state.nextDue == Long.MaxValue && state.nextClockDue == Long.MaxValue
+      state.nextTimer == Long.MaxValue && state.nextClockTimer == Long.MaxValue
 
-    override def fired(window: FiredWindow, values: Vector[Json]): Unit =
+    override def emit(window: FiredWindow, values: Vector[Json]): Unit =
       note(window, values)
 
-    override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit =
+    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit =
       note(window, rows.map(_.value).toVector)
 
-    override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
+    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
       val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)
       note(window, Nil, Some(change), Some(reported))
     }
 
-    override def over(window: FiredWindow): Unit =
+    override def emitEnd(window: FiredWindow): Unit =
       ended += TimeWindow(window.start, window.end)
 
     private def note(

@@ -17,7 +17,7 @@ final class KeyedSettings(vector: Json, scale: Scale) {
   def plan(
       aggregation: WindowAggregation[Row, Vector[Json]],
       contents: Contents[Row],
-      handsOutRows: Boolean): KeyedPlan[Row, Vector[Json]] = {
+      emitsRows: Boolean): KeyedPlan[Row, Vector[Json]] = {
     val plan = KeyedPlan
       .of(
         window,
@@ -29,7 +29,7 @@ final class KeyedSettings(vector: Json, scale: Scale) {
         conditions)
       .copy(
         allowedLateness = scale.in(vector("allowed_lateness_ms").long),
-        handsOutRows = handsOutRows,
+        emitsRows = emitsRows,
         retracts = vector("output_mode").string == "update")
     if (isCount) plan else plan.copy(trigger = trigger(vector("trigger")))
   }

@@ -26,7 +26,7 @@ trait Operator {
   def storedRows: Int = 0
 
   /** When something may be due next. */
-  def nextDue: Long
+  def nextTimer: Long
 
   /** Whether no state is left. */
   def isEmpty: Boolean
@@ -59,7 +59,9 @@ final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) e
     val (late, taken) = rows
       .map(row => (row, grid.sliceOf(row.time.getOrElse(0))))
       .filter { case (row, slice) => slice != Grid.NoSlice || row.time.exists(_ < watermark) }
-      .partition { case (_, slice) => slice == Grid.NoSlice || grid.lastDue(slice) <= watermark }
+      .partition { case (_, slice) =>
+        slice == Grid.NoSlice || grid.lastEndOf(slice) <= watermark
+      }
     visit { log =>
       taken.groupMap(_._2)(_._1).foreach { case (slice, held) =>
         val segment = Operator.segment(held) { (writer, row) =>
@@ -73,7 +75,7 @@ final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) e
 
   override def fire(watermark: Long): Seq[Fired] = visit(_.fire(watermark).toVector)
 
-  override def nextDue: Long = visit(_.nextDue)
+  override def nextTimer: Long = visit(_.nextTimer)
 
   private def visit[A](body: SliceLog[Fired] => A): A = {
     // So small that a test's segments are bundled in different ways.
@@ -127,8 +129,8 @@ final class SessionOperator(
     fired
   }
 
-  override def nextDue: Long =
-    logOf(new SliceDirectory(store)).nextDue
+  override def nextTimer: Long =
+    logOf(new SliceDirectory(store)).nextTimer
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

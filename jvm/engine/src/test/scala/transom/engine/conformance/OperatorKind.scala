@@ -18,13 +18,13 @@ object OperatorKind {
       restarts)
     def replay(operator: Operator, inBatches: Boolean) =
       new Replay(vector, aggregate, operator, inBatches)
-    val handsOutRows =
+    val emitsRows =
       vector("function").string == "process" && vector("output_mode").string == "append"
-    val rowByRow = replay(keyed(restarts = true, handsOutRows), inBatches = false).problems
+    val rowByRow = replay(keyed(restarts = true, emitsRows), inBatches = false).problems
     Outcome.of(
       if (rowByRow.nonEmpty) rowByRow
       else {
-        replay(keyed(restarts = false, handsOutRows), inBatches = true).problems.map(inBatches) ++
+        replay(keyed(restarts = false, emitsRows), inBatches = true).problems.map(inBatches) ++
           slices(vector, replay)
       })
   }
@@ -43,7 +43,7 @@ object OperatorKind {
             new JsonAggregation(_.map(_.value)),
             contents,
             KeyedSettings.NoConditions)
-          .copy(handsOutRows = true))
+          .copy(emitsRows = true))
       val window = scale.window(asked("window"))
       val time = Some(scale.in(asked("element_ts").long))
       val row = Row(asked("value"), asked("value"), time, 0L, windows = Seq(window))

@@ -53,14 +53,14 @@ object SessionKinds {
       names: TreeMap[TimeWindow, TimeWindow]): Seq[String] = {
     val own = scale.window(step("add"))
     val before = names.keySet.asScala.toSet
-    val placed = MergingWindows.place(names, own, inclusive = true)
-    val name = placed.sources.headOption.getOrElse(own)
-    before.filter(placed.bounds.covers).foreach(names.remove)
-    names.put(placed.bounds, name)
-    val merged = if (placed.isMerge) before -- names.keySet.asScala else Set.empty[TimeWindow]
+    val target = MergingWindows.targetOf(names, own, inclusive = true)
+    val name = target.sources.headOption.getOrElse(own)
+    before.filter(target.bounds.covers).foreach(names.remove)
+    names.put(target.bounds, name)
+    val merged = if (target.isMerge) before -- names.keySet.asScala else Set.empty[TimeWindow]
     val got = Map(
-      "result" -> scale.show(placed.bounds),
-      "merged" -> placed.isMerge,
+      "result" -> scale.show(target.bounds),
+      "merged" -> target.isMerge,
       "sources" -> merged.map(scale.show))
     val expected = Map(
       "result" -> step("result").value,

@@ -99,8 +99,8 @@ object StateAccounting {
         window(0) = 1L
         Key.this.onRowAnswer
       }
-      override def onTimer(timeline: Timeline, due: Long, window: Context): TriggerResult =
-        if (timer.contains(due)) {
+      override def onTimer(timeline: Timeline, time: Long, window: Context): TriggerResult =
+        if (timer.contains(time)) {
           timerCalls += 1
           Key.this.onTimerAnswer
         } else TriggerResult.Continue
@@ -124,7 +124,7 @@ object StateAccounting {
         new JsonAggregation(_.map(_.value)),
         contents,
         null)
-      .copy(trigger = spy, allowedLateness = lateness, handsOutRows = true)
+      .copy(trigger = spy, allowedLateness = lateness, emitsRows = true)
     private val operator = new KeyedOperator(plan, contents, this)
 
     def row(time: Long = 0, windows: Seq[TimeWindow] = Nil): Unit = {
@@ -138,7 +138,7 @@ object StateAccounting {
     def advance(watermark: Long): Unit = operator.advance(state, watermark, Long.MinValue)
 
     def counts: Map[String, Any] = {
-      val timers = if (state.nextDue == Long.MaxValue) 0L else 1L
+      val timers = if (state.nextTimer == Long.MaxValue) 0L else 1L
       Map(
         "content_entries" -> contents.size.toLong,
         "trigger_state_entries" -> state.size.toLong,
@@ -149,14 +149,14 @@ object StateAccounting {
         "trigger_clear_calls" -> clears.toLong)
     }
 
-    override def fired(window: FiredWindow, values: Vector[Json]): Unit = ()
+    override def emit(window: FiredWindow, values: Vector[Json]): Unit = ()
 
-    override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit = {
+    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit = {
       results += 1
       if (keepsUserState) window.userState = Array(1)
     }
 
-    override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-    override def over(window: FiredWindow): Unit = ()
+    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    override def emitEnd(window: FiredWindow): Unit = ()
   }
 }

@@ -67,10 +67,10 @@ private final class TriggerBench(vector: Json) {
     override def accumulator: Vector[Json] = Vector.empty
     override def update(slot: Int, value: Long): Unit =
       if (value == WindowState.Unset) memory -= slot else memory(slot) = value
-    override def addTimer(timeline: Timeline, due: Long): Unit =
-      timers += ((due, timeline == Timeline.Clock))
-    override def removeTimer(timeline: Timeline, due: Long): Unit =
-      timers -= ((due, timeline == Timeline.Clock))
+    override def addTimer(timeline: Timeline, timer: Long): Unit =
+      timers += ((timer, timeline == Timeline.Clock))
+    override def removeTimer(timeline: Timeline, timer: Long): Unit =
+      timers -= ((timer, timeline == Timeline.Clock))
     override def rememberedRow(slot: Int): Row = row
     override def remember(slot: Int, row: Row): Unit = update(slot, 1L)
     override def forget(slot: Int): Unit = unset(slot)
@@ -100,8 +100,8 @@ private final class TriggerBench(vector: Json) {
       merge(step)
       Nil
     case "invoke_on_event_time" =>
-      val due = Ticks.add(scale.in(step("ts").long), scale.unit)
-      logic.onTimer(Timeline.Event, due, at(step("window")))
+      val timer = Ticks.add(scale.in(step("ts").long), scale.unit)
+      logic.onTimer(Timeline.Event, timer, at(step("window")))
       Nil
     case "expect_counts" => counts(step)
     case other => throw new Malformed(s"op is $other")
@@ -111,11 +111,11 @@ private final class TriggerBench(vector: Json) {
   private def fire(step: Json, isClock: Boolean): Seq[String] = {
     val (now, timeline) =
       if (isClock) (clock, Timeline.Clock) else (watermark, Timeline.Event)
-    val due = for {
+    val expired = for {
       (bounds, window) <- windows.toVector
       timer <- window.timers.toVector if timer._2 == isClock && timer._1 <= now
     } yield (bounds, window, timer)
-    val fired = due.flatMap { case (bounds, window, timer) =>
+    val fired = expired.flatMap { case (bounds, window, timer) =>
       window.timers -= timer
       val result = logic.onTimer(timeline, timer._1, window)
       Option.when(result != TriggerResult.Continue)(

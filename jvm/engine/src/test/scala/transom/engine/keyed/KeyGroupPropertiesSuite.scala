@@ -95,7 +95,7 @@ object KeyGroupPropertiesSuite {
         arrival.gap = came.gap
         arrival.windows = came.row.windows
         val disposition = group.process(keyBytes(number), came.row, arrival, 10)
-        if (disposition != Disposition.Taken) told += ((number, (came, disposition)))
+        if (disposition != Disposition.Added) told += ((number, (came, disposition)))
       }
       group
         .advance(
@@ -108,14 +108,14 @@ object KeyGroupPropertiesSuite {
     }
 
     private object Told extends Results[Row, Vector[Json]] {
-      override def fired(window: FiredWindow, values: Vector[Json]): Unit = {
+      override def emit(window: FiredWindow, values: Vector[Json]): Unit = {
         val bounds = TimeWindow(window.start, window.end)
         told += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
       }
-      override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit =
-        fired(window, rows.map(_.value).toVector)
-      override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-      override def over(window: FiredWindow): Unit = ()
+      override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit =
+        emit(window, rows.map(_.value).toVector)
+      override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+      override def emitEnd(window: FiredWindow): Unit = ()
     }
   }
 

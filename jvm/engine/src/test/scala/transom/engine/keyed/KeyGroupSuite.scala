@@ -31,17 +31,18 @@ class KeyGroupSuite extends FunSuite {
       plan,
       contents,
       new Results[Row, Vector[Json]] {
-        override def fired(window: FiredWindow, values: Vector[Json]): Unit =
+        override def emit(window: FiredWindow, values: Vector[Json]): Unit =
           results += ((key, window.end, values.map(_.long)))
-        override def firedRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()
-        override def changed(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-        override def over(window: FiredWindow): Unit = ()
+        override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()
+        override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit =
+          ()
+        override def emitEnd(window: FiredWindow): Unit = ()
       })
     private val codec = new StateCodec(aggregation)
 
     /** Rows of (key, time), their values their times. */
-    def batch(rows: Seq[(Int, Long)], arrived: Long, watermark: Long): Long =
-      batch(rows, arrived, watermark, Long.MinValue, hasTicked = false)
+    def batch(rows: Seq[(Int, Long)], lateWatermark: Long, watermark: Long): Long =
+      batch(rows, lateWatermark, watermark, Long.MinValue, hasTicked = false)
 
     /** Rows of keys, all that they have is the clock's. */
     def onClock(keys: Seq[Int], clock: Long, hasTicked: Boolean): Unit =
@@ -49,7 +50,7 @@ class KeyGroupSuite extends FunSuite {
 
     private def batch(
         rows: Seq[(Int, Long)],
-        arrived: Long,
+        lateWatermark: Long,
         watermark: Long,
         clock: Long,
         hasTicked: Boolean): Long = {
@@ -63,14 +64,14 @@ class KeyGroupSuite extends FunSuite {
       rows.foreach { case (key, time) =>
         val arrival = new Arrival
         arrival.time = time
-        arrival.watermark = arrived
+        arrival.watermark = lateWatermark
         arrival.clock = clock
         val row = Row(Json.parse("0"), Json.parse(time.toString), Some(time), 0L, 0L)
         group.process(keyBytes(key), row, arrival, 10)
       }
-      group.advance(arrived, watermark, clock, hasTicked).foreach(_ => ())
+      group.advance(lateWatermark, watermark, clock, hasTicked).foreach(_ => ())
       group.save()
-      group.nextDue
+      group.nextTimer
     }
 
     private def keyBytes(key: Int): ByteRange =
@@ -82,8 +83,8 @@ class KeyGroupSuite extends FunSuite {
     var gets = 0
     var puts = 0
     def size: Int = store.size
-    override def watermarkDues: DueStore = store.watermarkDues
-    override def clockDues: DueStore = store.clockDues
+    override def watermarkTimers: TimerStore = store.watermarkTimers
+    override def clockTimers: TimerStore = store.clockTimers
     override def firstRow: Option[Long] = store.firstRow
     override def saveFirstRow(clock: Long): Unit = store.saveFirstRow(clock)
     override def get(key: Array[Byte]): Array[Byte] = {
@@ -112,8 +113,8 @@ class KeyGroupSuite extends FunSuite {
 
   test("keys that are not due are not read") {
     val group = new Group(Tumbling(10), AfterWatermark())
-    val due = group.batch((0 until 100).map(key => key -> 10L * key), Long.MinValue, 0)
-    assertEquals(due, 10L)
+    val timer = group.batch((0 until 100).map(key => key -> 10L * key), Long.MinValue, 0)
+    assertEquals(timer, 10L)
     group.store.gets = 0
     assertEquals(group.batch(Nil, 0, 29), 30L)
     assertEquals(group.store.gets, 2)

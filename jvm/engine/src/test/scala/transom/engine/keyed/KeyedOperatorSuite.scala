@@ -134,7 +134,7 @@ class KeyedOperatorSuite extends FunSuite {
 
   test("windows are told to be over once, when nothing more can come of them") {
     val late = runner(Tumbling(10), Purging(AfterWatermark()))(
-      _.copy(allowedLateness = 5, tellsEnds = true))
+      _.copy(allowedLateness = 5, emitsEnds = true))
     take(late, 0, 1)
     assertEquals(late.fire(10).size, 1)
     assertEquals(late.takeEnded(), Seq.empty)
@@ -142,17 +142,17 @@ class KeyedOperatorSuite extends FunSuite {
     assertEquals(late.fire(15).size, 0)
     assertEquals(late.takeEnded(), Seq(TimeWindow(0, 10)))
 
-    val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(tellsEnds = true))
+    val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(emitsEnds = true))
     take(ended, 3, 1, clock = 3)
     ended.tick(10)
     assertEquals((ended.takeFired(), ended.takeEnded()), (Seq.empty, Seq(TimeWindow(0, 10))))
 
-    val full = runner(Count(size = 2))(_.copy(tellsEnds = true))
+    val full = runner(Count(size = 2))(_.copy(emitsEnds = true))
     (1L to 5L).foreach(i => take(full, i, i))
     assertEquals(full.takeEnded(), Seq(TimeWindow(1, 2), TimeWindow(3, 4)))
 
     // That a window without end is empty does not end it.
-    val purged = runner(Global, Purging(AfterCount(1)))(_.copy(tellsEnds = true))
+    val purged = runner(Global, Purging(AfterCount(1)))(_.copy(emitsEnds = true))
     assertEquals(take(purged, 0, 1), Seq(1L))
     assertEquals(purged.takeEnded(), Seq.empty)
   }

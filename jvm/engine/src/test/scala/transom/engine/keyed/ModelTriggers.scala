@@ -166,15 +166,15 @@ final class ModelTriggers(windowTimeline: Timeline) {
 
   private final class Timeout(inner: Model, after: Long, reset: Boolean, clears: Boolean)
       extends Model {
-    private val due = mutable.Map.empty[TimeWindow, Long]
+    private val timer = mutable.Map.empty[TimeWindow, Long]
     override def onRow(row: Row, w: TimeWindow) = {
       val result = inner.onRow(row, w)
       if (result.fires) clear(w)
       else {
         if (reset) stop(w)
-        if (!due.contains(w)) {
-          due(w) = now + after
-          clockTimers += ((due(w), w))
+        if (!timer.contains(w)) {
+          timer(w) = now + after
+          clockTimers += ((timer(w), w))
         }
       }
       result
@@ -186,7 +186,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
     override def onEventTime(time: Long, w: TimeWindow) = out(inner.onEventTime(time, w), w)
     override def onClock(time: Long, w: TimeWindow) = out(inner.onClock(time, w), w)
     private def stop(w: TimeWindow): Unit =
-      due.remove(w).foreach(time => clockTimers -= ((time, w)))
+      timer.remove(w).foreach(time => clockTimers -= ((time, w)))
     override def clear(w: TimeWindow): Unit = { stop(w); inner.clear(w) }
   }
 }

@@ -36,14 +36,14 @@ class StateCodecSuite extends ScalaCheckSuite {
     forAll(Gen.nonEmptyListOf(Gen.zip(numbers, numbers, numbers))) { bounds =>
       val state = new KeyState[Vector[Json]]
       state.userState = Array(7)
-      bounds.foreach { case (start, end, due) =>
+      bounds.foreach { case (start, end, timer) =>
         val window = new WindowState[Vector[Json]](TimeWindow(start, end))
-        window.watermarkTimers.add(due)
+        window.watermarkTimers.add(timer)
         window.clockTimers.add(end)
         window.userState = Array(1, 2)
-        window.endsSilently = due % 2 == 0
-        window.standing = List(StandingResult(TimeWindow(due, start), Array(3)))
-        window.memory = Array(WindowState.Unset, due & Long.MaxValue)
+        window.endsSilently = timer % 2 == 0
+        window.lastEmitted = List(EmittedResult(TimeWindow(timer, start), Array(3)))
+        window.memory = Array(WindowState.Unset, timer & Long.MaxValue)
         state.add(window)
       }
       val read = codec.decode(codec.encode(state))
@@ -54,7 +54,7 @@ class StateCodecSuite extends ScalaCheckSuite {
         assertEquals(got.watermarkTimers.first, window.watermarkTimers.first)
         assertEquals(got.clockTimers.first, window.clockTimers.first)
         assertEquals(got.userState.toSeq, Seq[Byte](1, 2))
-        assertEquals(got.standing.map(_.bounds), window.standing.map(_.bounds))
+        assertEquals(got.lastEmitted.map(_.bounds), window.lastEmitted.map(_.bounds))
         assertEquals(got.memory.toSeq, window.memory.toSeq)
         assertEquals(got.endsSilently, window.endsSilently)
       }

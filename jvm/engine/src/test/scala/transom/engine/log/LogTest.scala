@@ -10,7 +10,7 @@ import transom.engine.conformance.{Fired, Json, Operator, Row}
 trait Model {
   def process(rows: Seq[Row], watermark: Long): Seq[Row]
   def fire(watermark: Long): Seq[Fired]
-  def nextDue: Long
+  def nextTimer: Long
 }
 
 /** What happens to a window operator, and what the definition of windows makes of it. */
@@ -50,8 +50,8 @@ trait LogTest extends ScalaCheckSuite {
         val start = if (watermark == Long.MinValue) from - advance else watermark
         watermark = Ticks.add(start, advance)
         fire()
-        assert(operator.nextDue <= model.nextDue)
-        assert(operator.nextDue > watermark)
+        assert(operator.nextTimer <= model.nextTimer)
+        assert(operator.nextTimer > watermark)
     }
     watermark = Long.MaxValue
     fire()

@@ -38,5 +38,5 @@ final class SessionContents(gap: Long, inclusive: Boolean) extends Model {
       Fired(LogTest.json(key), session, rows.map(_.value))
     }
 
-  override def nextDue: Long = open.keys.map(_._2.end).minOption.getOrElse(Long.MaxValue)
+  override def nextTimer: Long = open.keys.map(_._2.end).minOption.getOrElse(Long.MaxValue)
 }

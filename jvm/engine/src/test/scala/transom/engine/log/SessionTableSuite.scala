@@ -112,7 +112,7 @@ class SessionTableSuite extends ScalaCheckSuite {
 
   test("a segment is due by the earliest end of its sessions") {
     val segments = folded(Seq(Row(1L, 50L), Row(1L, 45L), Row(2L, 48L)), inclusive = true, 1)
-    assertEquals(segments.map(s => Segment.due(s._2)), Vector(48L))
+    assertEquals(segments.map(s => Segment.earliestLast(s._2)), Vector(48L))
   }
 }
 

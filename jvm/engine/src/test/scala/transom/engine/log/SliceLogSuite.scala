@@ -20,7 +20,7 @@ class SliceLogSuite extends LogTest {
 
     override def process(rows: Seq[Row], watermark: Long): Seq[Row] = rows.filter { row =>
       val windows = GridModel.windows(spec, row.time.get)
-      val taking = windows.filter(grid.due(_) > watermark)
+      val taking = windows.filter(grid.endOf(_) > watermark)
       taking.foreach { window =>
         open.updateWith((row.key.string, window))(held =>
           Some(held.getOrElse(Vector.empty) :+ row.value))
@@ -29,15 +29,17 @@ class SliceLogSuite extends LogTest {
     }
 
     override def fire(watermark: Long): Seq[Fired] = {
-      val due = open.keys.filter { case (_, window) => grid.due(window) <= watermark }.toVector
-      due.map { case (key, window) =>
-        val bounds = TimeWindow(grid.instantOf(window.start), grid.due(window))
+      val ended = open.keys.filter { case (_, window) =>
+        grid.endOf(window) <= watermark
+      }.toVector
+      ended.map { case (key, window) =>
+        val bounds = TimeWindow(grid.instantOf(window.start), grid.endOf(window))
         Fired(LogTest.json(key), bounds, open.remove((key, window)).get)
       }
     }
 
-    override def nextDue: Long =
-      open.keys.map { case (_, window) => grid.due(window) }.minOption.getOrElse(Long.MaxValue)
+    override def nextTimer: Long =
+      open.keys.map { case (_, window) => grid.endOf(window) }.minOption.getOrElse(Long.MaxValue)
   }
 
   private val fewWindows: Gen[(GridWindow, Long)] = Generators.gridAndInstant.suchThat {

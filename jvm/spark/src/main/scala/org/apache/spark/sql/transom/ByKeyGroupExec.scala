@@ -37,7 +37,7 @@ case class ByKeyGroupExec(
 
   // The number of partitions is that of the checkpoint, which the operator will ask for too.
   override def requiredChildDistribution: Seq[Distribution] = {
-    val partitions = JudgingWatermark
+    val partitions = LateWatermark
       .runningBatch(session)
       .fold(conf.numShufflePartitions)(_.numStateStores)
     StatefulOpClusteredDistribution(Seq(order.head.child), partitions) :: Nil

@@ -13,20 +13,20 @@ import transom.engine.GlobalGrid
   *   the columns of a row
   * @param takesRows
   *   whether the function is called with rows; if not, with the results of aggregates
-  * @param tellsEnds
+  * @param emitsEnds
   *   whether windows that are over are told of, each by a row that is no call
   */
 private final class CallColumns(
     contents: Seq[Attribute],
     takesRows: Boolean,
-    tellsEnds: Boolean) {
+    emitsEnds: Boolean) {
   private val watermark = AttributeReference("watermark", LongType, nullable = false)()
   private val isLast = AttributeReference("is_last", BooleanType, nullable = false)()
   // Null in the one row of a call without rows.
   private val row = AttributeReference("row", DataTypeUtils.fromAttributes(contents))()
 
   private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
-  private val ends = if (tellsEnds) Seq(isOver) else Nil
+  private val ends = if (emitsEnds) Seq(isOver) else Nil
 
   def yielded: Seq[Attribute] =
     (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
@@ -51,7 +51,7 @@ private final class CallColumns(
 
   // Of nothing, what is computed of aggregates may be an error.
   private def unlessOver(value: Expression): Expression =
-    if (tellsEnds) If(isOver, Literal(null, value.dataType), value) else value
+    if (emitsEnds) If(isOver, Literal(null, value.dataType), value) else value
 
   /** There is none before the first, none of a static DataFrame, and none when time has ended. */
   private def known: Expression =

@@ -45,7 +45,7 @@ object CheckpointedSpec {
     */
   def check(session: SparkSession, packing: PackExec): Unit =
     for {
-      query <- JudgingWatermark.runningQuery(session)
+      query <- LateWatermark.runningQuery(session)
       before = checked.getOrDefault(query, Set.empty)
       if !before(packing.operator)
       batch <- Option(query.lastExecution)

@@ -144,7 +144,7 @@ object DrainClock {
     * each batch, on the driver.
     */
   def refuseRowsAfterEnd(session: SparkSession): Unit =
-    JudgingWatermark.runningQuery(session).foreach { query =>
+    LateWatermark.runningQuery(session).foreach { query =>
       val before = query.getStartOffsetsOfLatestBatch
       val isOver = before.exists {
         case (_: DrainClock, at) => ClockOffset.ofJson(at.json).phase == ClockPhase.Fired

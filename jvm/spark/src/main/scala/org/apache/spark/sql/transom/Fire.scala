@@ -35,7 +35,7 @@ final class WindowProcessor(stage: WindowStage)
     lazy val log = new KeyGroupLog(stage, aggregation, store)
     val nowMs = timerValues.getCurrentProcessingTimeInMs()
     var touched = false
-    var judgedBy = Watermark.NotYet
+    var lateWatermark = Watermark.NotYet
     val late = ArrayBuffer.empty[Array[Byte]]
     val dead = ArrayBuffer.empty[InternalRow]
     val counts = new RowCounts
@@ -45,9 +45,9 @@ final class WindowProcessor(stage: WindowStage)
       row.getInt(Exchanged.Kind) match {
         case Exchanged.Segments =>
           touched = true
-          log.append(payload, row.getLong(Exchanged.JudgedBy))
+          log.append(payload, row.getLong(Exchanged.LateWatermark))
         case Exchanged.Late =>
-          judgedBy = row.getLong(Exchanged.JudgedBy)
+          lateWatermark = row.getLong(Exchanged.LateWatermark)
           late += payload
         case Exchanged.Dead => dead += row.copy()
         case _ =>
@@ -58,11 +58,11 @@ final class WindowProcessor(stage: WindowStage)
     var handedOn = dead.iterator.map(refused.dead(_, nowMs))
     if (late.nonEmpty) {
       touched = true
-      val missed = log.join(late.map(LateRecord.read).toSeq, judgedBy)
+      val missed = log.join(late.map(LateRecord.read).toSeq, lateWatermark)
       isCounted = true
       counts.late += missed.count(!LateRecord.isPartly(_))
       if (stage.lateRows != LateRows.No) {
-        handedOn ++= missed.iterator.map(handOn(_, judgedBy, nowMs))
+        handedOn ++= missed.iterator.map(handOn(_, lateWatermark, nowMs))
       }
     }
     val yielded =
@@ -70,12 +70,12 @@ final class WindowProcessor(stage: WindowStage)
     Iterator.single(new Visit(if (isCounted) counts.row else null, yielded))
   }
 
-  private def handOn(late: LateRow, judgedBy: Long, nowMs: Long): InternalRow =
+  private def handOn(late: LateRow, lateWatermark: Long, nowMs: Long): InternalRow =
     refused.late(
       LateRecord.row(late, row),
       late.time,
-      judgedBy,
-      stage.windows.missed(late.time, judgedBy),
+      lateWatermark,
+      stage.windows.missed(late.time, lateWatermark),
       LateRecord.isPartly(late),
       nowMs)
 
@@ -94,7 +94,7 @@ final class WindowProcessor(stage: WindowStage)
     */
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
     val watermark = SparkWatermark.toMicros(watermarkMs)
-    val fired = if (log.nextDue <= watermark) log.fire(watermark) else Iterator.empty
+    val fired = if (log.nextTimer <= watermark) log.fire(watermark) else Iterator.empty
     new AbstractIterator[InternalRow] {
       private var open = true
       override def hasNext: Boolean = fired.hasNext || {
@@ -108,7 +108,7 @@ final class WindowProcessor(stage: WindowStage)
 
   /** Moves the timer to where the next window is due and saves the directory. */
   private def finish(log: KeyGroupLog): Unit = {
-    val timer = GroupTimer.at(log.nextDue)
+    val timer = GroupTimer.at(log.nextTimer)
     GroupTimer.move(getHandle, log.slices.timer, timer)
     log.slices.timer = timer
     log.save()

@@ -10,8 +10,8 @@ object GroupTimer {
     * is due before 1970 waits for the first watermark: at 0, Spark's value before there is one, a
     * timer would expire in every batch.
     */
-  def at(due: Long): Option[Long] =
-    if (due == Long.MaxValue) None else Some(math.max(First, -Math.floorDiv(-due, 1000L)))
+  def at(timer: Long): Option[Long] =
+    if (timer == Long.MaxValue) None else Some(math.max(First, -Math.floorDiv(-timer, 1000L)))
 
   def move(handle: StatefulProcessorHandle, from: Option[Long], to: Option[Long]): Unit =
     if (from != to) {

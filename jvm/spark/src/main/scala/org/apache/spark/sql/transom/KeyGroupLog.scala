@@ -22,19 +22,19 @@ final class KeyGroupLog(stage: WindowStage, aggregation: FinalAggregation, store
   }
 
   /** Takes a parcel of segments. */
-  def append(parcel: Array[Byte], judgedBy: Long): Unit =
+  def append(parcel: Array[Byte], lateWatermark: Long): Unit =
     Parcel.read(parcel).foreach { case (slice, segment) =>
-      log.fold(_.append(slice, segment, judgedBy), _.append(segment, judgedBy))
+      log.fold(_.append(slice, segment, lateWatermark), _.append(segment, lateWatermark))
     }
 
   /** Rows that are late by themselves; answers those that no open session took. */
-  def join(late: Seq[LateRow], judgedBy: Long): Seq[LateRow] =
-    log.fold(_ => late, _.join(late, judgedBy))
+  def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] =
+    log.fold(_ => late, _.join(late, lateWatermark))
 
   /** The watermark at which something is due. */
-  def nextDue: Long = {
-    val due = log.fold(_.nextDue, _.nextDue)
-    if (due == Long.MaxValue) due else due + shift
+  def nextTimer: Long = {
+    val timer = log.fold(_.nextTimer, _.nextTimer)
+    if (timer == Long.MaxValue) timer else timer + shift
   }
 
   def fire(watermark: Long): Iterator[FiredRow] = {

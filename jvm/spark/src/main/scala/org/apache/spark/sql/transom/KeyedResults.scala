@@ -46,17 +46,17 @@ final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
   /** A row that no window gave. */
   def add(row: InternalRow): Unit = ready += row
 
-  override def fired(window: FiredWindow, accumulator: InternalRow): Unit =
+  override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
     add(window, aggregation.evaluated(accumulator))
 
-  override def changed(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
+  override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
     asked.update(changeAt, KeyedResults.changes(change))
     add(window, result)
   }
 
   /** A row of the stage for each of the window's, and one for a window without rows. */
-  override def firedRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
+  override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
     if (rows.isEmpty)
       add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
     else {
@@ -71,7 +71,7 @@ final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
     }
 
   /** A row that is no call. */
-  override def over(window: FiredWindow): Unit = {
+  override def emitEnd(window: FiredWindow): Unit = {
     asked.update(isOverAt, true)
     if (function.takesRows) add(window, noValues, null, isLast = true)
     else add(window, noValues)

@@ -76,7 +76,7 @@ final class KeyedTask(stage: WindowStage) {
         val clock = if (isEnd) GlobalGrid.EndOfTime else arrival.clock
         group.advance(arrival.watermark, reached, clock, hasTicked)
       }
-      private val dueBefore = due
+      private val timerBefore = nextTimer
       private var isOver = false
       private var hasTicked = false
       arrival.watermark = Watermark.NotYet
@@ -97,12 +97,12 @@ final class KeyedTask(stage: WindowStage) {
         else {
           isOver = true
           group.save()
-          finish(dueBefore, due)
+          finish(timerBefore, nextTimer)
         }
 
-      private def due: Long = {
-        val due = group.nextDue
-        if (due == Long.MaxValue) due else due + stage.watermarkShift
+      private def nextTimer: Long = {
+        val timer = group.nextTimer
+        if (timer == Long.MaxValue) timer else timer + stage.watermarkShift
       }
 
       private def open(row: InternalRow): Unit =
@@ -111,7 +111,7 @@ final class KeyedTask(stage: WindowStage) {
           case Exchanged.Dead => results.add(refused.dead(row, nowMs))
           case Exchanged.Tick => hasTicked = true
           case _ =>
-            arrival.watermark = row.getLong(Exchanged.JudgedBy)
+            arrival.watermark = row.getLong(Exchanged.LateWatermark)
             arriving.open(row)
         }
 
@@ -124,7 +124,7 @@ final class KeyedTask(stage: WindowStage) {
         arriving.tell(arrival)
         if (isOnClock) arrival.time = nowMs * 1000L - stage.timeShift
         group.process(key, record, arrival, weightOf(record)) match {
-          case Disposition.Taken =>
+          case Disposition.Added =>
           case Disposition.NoWindow => counts.inGaps += 1
           case Disposition.Late =>
             counts.late += 1
@@ -196,8 +196,8 @@ object KeyedPlans {
       .copy(
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,
-        handsOutRows = settings.function.takesRows,
+        emitsRows = settings.function.takesRows,
         countsPanes = settings.pane,
-        tellsEnds = settings.function.keepsByWindow)
+        emitsEnds = settings.function.keepsByWindow)
   }
 }

@@ -13,9 +13,9 @@ sealed abstract class Lateness {
 }
 
 private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness {
-  private val haveAllFired = new LastSliceCache(grid.lastDue(_) <= watermark)
+  private val haveAllFired = new LastSliceCache(grid.lastEndOf(_) <= watermark)
   private val hasOneFired =
-    new LastSliceCache(slice => grid.due(grid.firstWindow(slice, Long.MinValue)) <= watermark)
+    new LastSliceCache(slice => grid.endOf(grid.firstWindow(slice, Long.MinValue)) <= watermark)
 
   override def isLate(time: Long, slice: Long): Boolean = haveAllFired(slice)
   override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)

@@ -34,7 +34,7 @@ case class PackExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
-    val watermark = JudgingWatermark.of(session, operator)
+    val watermark = LateWatermark.of(session, operator)
     val packing = Packing(stage, input, watermark)
     InputRows.of(child).mapPartitionsInternal(packing.pack)
   }
@@ -51,7 +51,7 @@ case class PackExec(
 final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: Long) {
 
   /** The same as the engine counts. */
-  val judgedBy: Long = Watermark.minus(watermark, stage.watermarkShift)
+  val lateWatermark: Long = Watermark.minus(watermark, stage.watermarkShift)
 
   def pack(rows: Iterator[InternalRow]): Iterator[InternalRow] =
     if (stage.packsPanes) new PackedPanes(this, rows) else new PackedRows(this, rows)
@@ -60,7 +60,7 @@ final case class Packing(stage: WindowStage, input: Seq[Attribute], watermark: L
 /** The packing of one task. */
 abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
-  import packing.{input, judgedBy, stage}
+  import packing.{input, lateWatermark, stage}
 
   private val timeAt = input.indexWhere(_.exprId == stage.time.exprId)
   protected val toKey: UnsafeProjection = UnsafeProjection.create(stage.keys, input)
@@ -150,7 +150,7 @@ abstract class Packed(packing: Packing, rows: Iterator[InternalRow])
     columns(Exchanged.Group) = KeyGroups.idOf(group)
     columns(Exchanged.Kind) = kind
     columns(Exchanged.Place) = place
-    columns(Exchanged.JudgedBy) = judgedBy
+    columns(Exchanged.LateWatermark) = lateWatermark
     columns(Exchanged.Payload) = payload
     if (order ne Packed.noOrder)
       stage.order.indices.foreach { i =>

@@ -12,10 +12,10 @@ import transom.engine.spec.LateRows
   */
 private final class PackedPanes(packing: Packing, rows: Iterator[InternalRow])
     extends Packed(packing, rows) {
-  import packing.{input, judgedBy, stage}
+  import packing.{input, lateWatermark, stage}
 
   private val windows = stage.windows
-  private val lateness = windows.lateness(judgedBy)
+  private val lateness = windows.lateness(lateWatermark)
   private val tagsLate = stage.lateRows != LateRows.No
   private val tagsPartly = stage.lateRows == LateRows.Partly
   // A late row may still join an open session, which only its key group knows.

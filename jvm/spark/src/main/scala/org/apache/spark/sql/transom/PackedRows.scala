@@ -9,7 +9,7 @@ import transom.engine.spec.{EventTime, LateRows}
 /** Hands rows on as they are, many of a key group together, in the order in which they come. */
 private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
     extends Packed(packing, rows) {
-  import packing.{input, judgedBy, stage}
+  import packing.{input, lateWatermark, stage}
 
   private val tagsLate = stage.lateRows != LateRows.No
   private val hasTime = stage.settings.time.exists(_.isInstanceOf[EventTime])
@@ -26,7 +26,7 @@ private final class PackedRows(packing: Packing, rows: Iterator[InternalRow])
   override protected def take(row: InternalRow, time: Long): Unit = {
     val known = toRecord(row)
     placing.problem(known) match {
-      case None => add(row, known, mayBeLate = time < judgedBy || placing.isListed)
+      case None => add(row, known, mayBeLate = time < lateWatermark || placing.isListed)
       case Some(reason) =>
         counts.withBadWindows += 1
         refuse(row, reason, if (hasTime) Some(time + stage.timeShift) else None)

@@ -27,7 +27,7 @@ case class PackTicksExec(stage: WindowStage, output: Seq[Attribute], child: Spar
       val columns = new GenericInternalRow(Exchanged.Payload + 1 + order.length)
       columns.update(Exchanged.Kind, Exchanged.Tick)
       columns.update(Exchanged.Place, Long.MaxValue)
-      columns.update(Exchanged.JudgedBy, Watermark.NotYet)
+      columns.update(Exchanged.LateWatermark, Watermark.NotYet)
       columns.update(Exchanged.Payload, Array.emptyByteArray)
       ticks.flatMap { _ =>
         (0 until keyGroups).iterator.map { group =>

@@ -23,7 +23,7 @@ final class RefusedOutput(stage: WindowStage) {
 
   /** @param time
     *   of the row, and
-    * @param judgedBy
+    * @param lateWatermark
     *   the watermark that it met, both as the engine counts
     * @param missed
     *   in instants
@@ -31,7 +31,7 @@ final class RefusedOutput(stage: WindowStage) {
   def late(
       row: UnsafeRow,
       time: Long,
-      judgedBy: Long,
+      lateWatermark: Long,
       missed: Seq[engine.TimeWindow],
       isPartly: Boolean,
       nowMs: Long): InternalRow =
@@ -41,14 +41,14 @@ final class RefusedOutput(stage: WindowStage) {
       if (isPartly) "late_partly" else wholeReason,
       missed,
       Some(time + stage.timeShift),
-      judgedBy,
+      lateWatermark,
       nowMs)
 
   /** A dead letter as it came over the exchange. */
   def dead(exchanged: InternalRow, nowMs: Long): InternalRow = {
     val letter = new DeadLetter(exchanged.getBinary(Exchanged.Payload))
-    val judgedBy = exchanged.getLong(Exchanged.JudgedBy)
-    in(deadAt, letter.row(deadRow), letter.reason, Nil, letter.time, judgedBy, nowMs)
+    val lateWatermark = exchanged.getLong(Exchanged.LateWatermark)
+    in(deadAt, letter.row(deadRow), letter.reason, Nil, letter.time, lateWatermark, nowMs)
   }
 
   private def in(
@@ -57,7 +57,7 @@ final class RefusedOutput(stage: WindowStage) {
       reason: String,
       missed: Seq[engine.TimeWindow],
       time: Option[Long],
-      judgedBy: Long,
+      lateWatermark: Long,
       nowMs: Long): InternalRow = {
     val columns = new GenericInternalRow(stage.firedColumns)
     columns.update(
@@ -67,7 +67,7 @@ final class RefusedOutput(stage: WindowStage) {
         UTF8String.fromString(reason),
         ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
         time.fold[Any](null)(Long.box),
-        if (judgedBy == Watermark.NotYet) null else judgedBy + stage.watermarkShift,
+        if (lateWatermark == Watermark.NotYet) null else lateWatermark + stage.watermarkShift,
         UTF8String.fromString(stage.name),
         UTF8String.fromString(query),
         nowMs * 1000L))

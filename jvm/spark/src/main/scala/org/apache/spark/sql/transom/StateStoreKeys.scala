@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.streaming._
 
-import transom.engine.keyed.{DueKeys, DueStore, KeyStore, MemoryDueStore}
+import transom.engine.keyed.{KeyStore, MemoryTimerStore, TimerEntry, TimerStore}
 import transom.engine.spec.{Stagger, WindowSpec}
 
 /** The keys of the key group at hand in Spark's state store, with the variables that the stage
@@ -16,10 +16,10 @@ final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec
   private val states = StateStoreKeys.mapState(handle, "keys")
   private val rows = StateStoreKeys.mapState(handle, "rows")
 
-  override val watermarkDues: DueStore = new StateStoreDues(handle, "group", "dues")
-  override val clockDues: DueStore =
-    if (settings.needsClock) new StateStoreDues(handle, "clock", "clock_dues")
-    else new MemoryDueStore
+  override val watermarkTimers: TimerStore = new StateStoreTimers(handle, "group", "dues")
+  override val clockTimers: TimerStore =
+    if (settings.needsClock) new StateStoreTimers(handle, "clock", "clock_dues")
+    else new MemoryTimerStore
 
   private val first =
     if (settings.window.stagger == Stagger.Natural)
@@ -54,23 +54,23 @@ private object StateStoreKeys {
 /** A list of dues in Spark's state store. Its entries have keys of one length, big endian (due,
   * number) with the sign of the due turned, so that they sort as numbers do.
   */
-final class StateStoreDues(handle: StatefulProcessorHandle, notesName: String, name: String)
-    extends DueStore {
-  private val noted = handle.getValueState(notesName, Encoders.BINARY, TTLConfig.NONE)
-  private val due = StateStoreKeys.mapState(handle, name)
+final class StateStoreTimers(handle: StatefulProcessorHandle, headerName: String, name: String)
+    extends TimerStore {
+  private val headerState = handle.getValueState(headerName, Encoders.BINARY, TTLConfig.NONE)
+  private val entryState = StateStoreKeys.mapState(handle, name)
 
-  override def notes: Array[Byte] = noted.get()
-  override def saveNotes(notes: Array[Byte]): Unit = noted.update(notes)
-  override def removeNotes(): Unit = noted.clear()
+  override def header: Array[Byte] = headerState.get()
+  override def saveHeader(header: Array[Byte]): Unit = headerState.update(header)
+  override def removeHeader(): Unit = headerState.clear()
 
-  override def put(due: Long, number: Long, keys: Array[Byte]): Unit =
-    this.due.updateValue(key(due, number), keys)
-  override def remove(due: Long, number: Long): Unit = this.due.removeKey(key(due, number))
-  override def entries: Iterator[DueKeys] = due.iterator().map { case (key, keys) =>
+  override def put(timer: Long, number: Long, keys: Array[Byte]): Unit =
+    entryState.updateValue(key(timer, number), keys)
+  override def remove(timer: Long, number: Long): Unit = entryState.removeKey(key(timer, number))
+  override def entries: Iterator[TimerEntry] = entryState.iterator().map { case (key, keys) =>
     val in = ByteBuffer.wrap(key)
-    DueKeys(in.getLong() ^ Long.MinValue, in.getLong(), keys)
+    TimerEntry(in.getLong() ^ Long.MinValue, in.getLong(), keys)
   }
 
-  private def key(due: Long, number: Long): Array[Byte] =
-    ByteBuffer.allocate(16).putLong(due ^ Long.MinValue).putLong(number).array
+  private def key(timer: Long, number: Long): Array[Byte] =
+    ByteBuffer.allocate(16).putLong(timer ^ Long.MinValue).putLong(number).array
 }

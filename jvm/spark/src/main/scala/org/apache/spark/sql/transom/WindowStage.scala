@@ -124,8 +124,8 @@ final case class GridWindows(grid: Grid) extends Windows {
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     grid
       .windowsOf(time)
-      .filter(grid.due(_) <= watermark)
-      .map(window => TimeWindow(grid.instantOf(window.start), grid.due(window)))
+      .filter(grid.endOf(_) <= watermark)
+      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
 }
 
 final case class SessionWindows(gap: Long, inclusive: Boolean) extends Windows {
@@ -178,7 +178,7 @@ object Exchanged {
   final val Group = 0
   final val Kind = 1
   final val Place = 2
-  final val JudgedBy = 3
+  final val LateWatermark = 3
   final val Payload = 4
 
   final val Segments = 0

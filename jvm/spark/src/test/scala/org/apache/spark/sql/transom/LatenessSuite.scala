@@ -27,9 +27,9 @@ class LatenessSuite extends ScalaCheckSuite {
       val grid = Grid.of(window)
       val lateness = GridWindows(grid).lateness(watermark)
       rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
-        val due = grid.windowsOf(time).map(grid.due)
-        assertEquals(lateness.isLate(time, grid.sliceOf(time)), due.forall(_ <= watermark))
-        assertEquals(lateness.isPartlyLate(grid.sliceOf(time)), due.exists(_ <= watermark))
+        val ends = grid.windowsOf(time).map(grid.endOf)
+        assertEquals(lateness.isLate(time, grid.sliceOf(time)), ends.forall(_ <= watermark))
+        assertEquals(lateness.isPartlyLate(grid.sliceOf(time)), ends.exists(_ <= watermark))
       }
     }
   }

@@ -17,29 +17,29 @@ import scala.collection.AbstractIterator
   * entry  keys, each: length int, bytes
   * }}}
   */
-private[keyed] final class DueList(store: DueStore) {
+private[keyed] final class TimerIndex(store: TimerStore) {
   private val added = new TreeMap[Long, ByteArrayOutputStream]
   private var number = 0L
   private var earliest = Long.MaxValue
-  private val saved = store.notes
+  private val saved = store.header
   if (saved != null) read(saved)
 
   /** When the first key is due, `Long.MaxValue` for never. */
   def first: Long = earliest
 
-  def add(due: Long, key: Array[Byte]): Unit = {
-    note(due)
-    val keys = added.computeIfAbsent(due, _ => new ByteArrayOutputStream)
+  def add(timer: Long, key: Array[Byte]): Unit = {
+    noteTimer(timer)
+    val keys = added.computeIfAbsent(timer, _ => new ByteArrayOutputStream)
     keys.writeBytes(ByteBuffer.allocate(4).putInt(key.length).array)
     keys.writeBytes(key)
-    if (keys.size > DueList.MaxEntry) {
-      added.remove(due)
-      put(due, keys)
+    if (keys.size > TimerIndex.MaxEntry) {
+      added.remove(timer)
+      put(timer, keys)
     }
   }
 
   /** Something is due that no entry tells of. */
-  def note(due: Long): Unit = earliest = math.min(earliest, due)
+  def noteTimer(timer: Long): Unit = earliest = math.min(earliest, timer)
 
   /** Takes out the keys that are due, which the caller adds again if they are due later. */
   def take(until: Long): Iterator[Array[Byte]] =
@@ -49,45 +49,46 @@ private[keyed] final class DueList(store: DueStore) {
       earliest = Long.MaxValue
       store.entries
         .takeWhile { entry =>
-          if (entry.due > until) note(entry.due)
-          entry.due <= until
+          if (entry.timer > until) noteTimer(entry.timer)
+          entry.timer <= until
         }
         .flatMap { entry =>
-          store.remove(entry.due, entry.number)
-          DueList.keysOf(entry.keys)
+          store.remove(entry.timer, entry.number)
+          TimerIndex.keysOf(entry.keys)
         }
     }
 
   /** Writes what was added. */
   def flush(): Unit = {
-    added.forEach((due, keys) => put(due, keys))
+    added.forEach((timer, keys) => put(timer, keys))
     added.clear()
   }
 
   def save(): Unit = {
     flush()
-    if (earliest == Long.MaxValue) { if (store.notes != null) store.removeNotes() }
+    if (earliest == Long.MaxValue) { if (store.header != null) store.removeHeader() }
     else {
-      val notes = ByteBuffer.allocate(17).put(DueList.Version).putLong(number).putLong(earliest)
-      if (!Arrays.equals(saved, notes.array)) store.saveNotes(notes.array)
+      val header =
+        ByteBuffer.allocate(17).put(TimerIndex.Version).putLong(number).putLong(earliest)
+      if (!Arrays.equals(saved, header.array)) store.saveHeader(header.array)
     }
   }
 
-  private def put(due: Long, keys: ByteArrayOutputStream): Unit = {
-    store.put(due, number, keys.toByteArray)
+  private def put(timer: Long, keys: ByteArrayOutputStream): Unit = {
+    store.put(timer, number, keys.toByteArray)
     number += 1
   }
 
-  private def read(notes: Array[Byte]): Unit = {
-    val in = ByteBuffer.wrap(notes)
+  private def read(header: Array[Byte]): Unit = {
+    val in = ByteBuffer.wrap(header)
     val version = in.get()
-    if (version != DueList.Version) throw new UnknownStateVersion(version)
+    if (version != TimerIndex.Version) throw new UnknownStateVersion(version)
     number = in.getLong()
     earliest = in.getLong()
   }
 }
 
-private[keyed] object DueList {
+private[keyed] object TimerIndex {
   val Version: Byte = 1
   final val MaxEntry = 1 << 20
 

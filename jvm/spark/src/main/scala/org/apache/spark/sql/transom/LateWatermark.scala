@@ -16,7 +16,7 @@ import transom.engine.Watermark
   * stage has just fired. So the first is taken from the running batch's plan, where Spark has put
   * it into the operator above our packing.
   */
-object JudgingWatermark {
+object LateWatermark {
 
   /** In microseconds; `Watermark.NotYet` if there is none yet, or no stream. */
   def of(session: SparkSession, operator: String): Long =
