@@ -68,7 +68,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
 
     def save_late(rows: DataFrame, batch_id: int) -> None:
         late(rows, batch_id)
-        late_by_batch[batch_id] = in_the_plan(spark, "Visits", "rows_late")
+        late_by_batch[batch_id] = in_the_plan(spark, "KeyGroupOutputs", "rows_late")
 
     to_writers = transom.route(results=results, late=save_late)
     with pytest.raises(StreamingQueryException, match="the disk is full"):

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import transom.engine.spec.{Durations, InvalidSpec}
 
-/** An object of the message. Each of its fields has to be asked for, and there has to be no
+/** An object of the message. Each of its fields has to be knownFields for, and there has to be no
   * other.
   *
   * @param path
@@ -17,14 +17,14 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   if (!node.isObject)
     throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
 
-  private var asked = Set.empty[String]
+  private var userExpressions = Set.empty[String]
 
   /** What `read` makes of the object, which has to ask for every field. */
   def readAll[T](read: MessageObject => T): T = {
     val result =
       try read(this)
       catch { case e: InvalidSpec => throw bad(e.field, s"it ${e.problem}") }
-    node.fieldNames.asScala.find(!asked(_)).foreach { name =>
+    node.fieldNames.asScala.find(!userExpressions(_)).foreach { name =>
       throw bad(name, "this version does not know this field")
     }
     result
@@ -81,12 +81,12 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
 
   private def value(name: String): JsonNode = {
-    asked += name
+    userExpressions += name
     Option(node.get(name)).getOrElse(throw bad(name, "it is missing"))
   }
 
-  private def as[T](name: String, wanted: String)(convert: PartialFunction[JsonNode, T]): T =
-    convert.applyOrElse(value(name), (_: JsonNode) => throw bad(name, s"it is not $wanted"))
+  private def as[T](name: String, typeName: String)(convert: PartialFunction[JsonNode, T]): T =
+    convert.applyOrElse(value(name), (_: JsonNode) => throw bad(name, s"it is not $typeName"))
 
   private def pathOf(name: String): String = if (path.isEmpty) name else s"$path.$name"
 

@@ -16,7 +16,7 @@ object PythonApi {
   def apply(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
     WindowPlanner.plan(df, SpecCodec.decode(spec), columns.asScala.toSeq)
 
-  /** What the window stages of a DataFrame do: as "text" for people, as "json" the way it is
+  /** What the window operators of a DataFrame do: as "text" for people, as "json" the way it is
     * stored.
     */
   def explain(df: Dataset[Row], mode: String): String =

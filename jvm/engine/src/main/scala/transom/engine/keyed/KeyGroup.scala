@@ -124,13 +124,13 @@ final class KeyGroup[R, A <: AnyRef](
     Option(held.get(lookupKey)).orElse(Option(store.get(key)).map(hold(key, _)))
   }
 
-  private def hold(key: Array[Byte], stored: Array[Byte]): HeldKey[A] = {
-    val isStored = stored != null
-    val state = if (isStored) codec.decode(stored) else new KeyState[A]
+  private def hold(key: Array[Byte], stateBytes: Array[Byte]): HeldKey[A] = {
+    val isStored = stateBytes != null
+    val state = if (isStored) codec.decode(stateBytes) else new KeyState[A]
     val one = new HeldKey(key, state, isStored)
     held.put(KeyBytes.of(key), one)
     bytes += key.length + KeyGroup.KeyWeight + KeyGroup.WindowWeight * state.size
-    if (isStored) bytes += stored.length
+    if (isStored) bytes += stateBytes.length
     one
   }
 
@@ -174,7 +174,7 @@ private final class HeldKey[A <: AnyRef](
     val state: KeyState[A],
     val isStored: Boolean) {
 
-  /** When the lists of dues have it looked at: then, or before. */
+  /** When the timer indexes have it looked at: then, or before. */
   var watermarkListed: Long = state.nextTimer
   var clockListed: Long = state.nextClockTimer
 

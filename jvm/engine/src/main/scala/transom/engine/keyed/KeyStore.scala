@@ -33,10 +33,10 @@ trait KeyStore {
   def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit
 }
 
-/** Where a list of dues lives. */
+/** Where a timer index lives. */
 trait TimerStore {
 
-  /** What the list notes of itself, null if it notes nothing. */
+  /** What the index keeps of itself, null if that is nothing. */
   def header: Array[Byte]
   def saveHeader(header: Array[Byte]): Unit
   def removeHeader(): Unit
@@ -49,7 +49,7 @@ trait TimerStore {
   def entries: Iterator[TimerEntry]
 }
 
-/** An entry of a list of dues. */
+/** An entry of a timer index. */
 final case class TimerEntry(timer: Long, number: Long, keys: Array[Byte])
 
 /** A store that lasts as long as one query over a static DataFrame, or one test. */
@@ -82,7 +82,7 @@ final class MemoryKeyStore extends KeyStore {
   def size: Int = states.size + rows.size + watermarkTimers.size + clockTimers.size
 }
 
-/** A list of dues that lasts no longer than that. */
+/** A timer index that lasts no longer than that. */
 final class MemoryTimerStore extends TimerStore {
   private val entriesByTime = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
   private var savedHeader: Array[Byte] = _

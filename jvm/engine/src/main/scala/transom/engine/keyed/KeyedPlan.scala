@@ -4,7 +4,7 @@ import transom.engine.Ticks
 import transom.engine.TimeWindow
 import transom.engine.spec._
 
-/** All that one window stage does, ready to run.
+/** All that one window operator does, ready to run.
   *
   * @param allowedLateness
   *   how long windows in event time outlast their end

@@ -13,8 +13,8 @@ import scala.collection.AbstractIterator
   * in vain once.
   *
   * {{{
-  * notes  version byte, number of the next entry long, first due long
-  * entry  keys, each: length int, bytes
+  * header  version byte, number of the next entry long, first due long
+  * entry   keys, each: length int, bytes
   * }}}
   */
 private[keyed] final class TimerIndex(store: TimerStore) {

@@ -65,7 +65,7 @@ private[log] final class Blocks[T](
       }
 
   private def build(start: Long, level: Int, width: Long): Slice = {
-    val sources = written(start, level, width)
+    val sources = existingParts(start, level, width)
     val block = slices.openBlock(start, level)
     val writer = slices.newRun(block)
     new MergedRuns(sources.flatMap(slices.cursors), merger).copyTo(writer)
@@ -74,14 +74,14 @@ private[log] final class Blocks[T](
   }
 
   /** The largest parts of a block that are there already. */
-  private def written(start: Long, level: Int, width: Long): Seq[Slice] =
+  private def existingParts(start: Long, level: Int, width: Long): Seq[Slice] =
     if (level == 0) slices.get(start).toSeq
     else
       children(start, level, width).flatMap { child =>
         slices.block(child, level - 1) match {
           case Some(block) => Seq(block)
           case None if slices.between(child, child + extent(level - 1, width)).isEmpty => Nil
-          case None => written(child, level - 1, width)
+          case None => existingParts(child, level - 1, width)
         }
       }
 

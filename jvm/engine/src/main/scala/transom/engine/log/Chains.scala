@@ -154,13 +154,13 @@ private[log] final class Chains[T](
 
   private def skipOthers(): Unit = {
     var head = merge.head
-    while (head != null && !isAskedFor(head.hash)) {
+    while (head != null && !isSelected(head.hash)) {
       merge.advance()
       head = merge.head
     }
   }
 
-  private def isAskedFor(hash: Long): Boolean = {
+  private def isSelected(hash: Long): Boolean = {
     while (nextHash < hashes.length && hashes(nextHash) < hash) nextHash += 1
     nextHash < hashes.length && hashes(nextHash) == hash
   }

@@ -107,7 +107,7 @@ final class SliceDirectory(store: Store) {
 
   def block(start: Long, level: Int): Option[Slice] = blocks.get((start, level))
 
-  /** The highest level that a block of this visit has had, 0 if there was none. */
+  /** The highest level that a block has had in this batch, 0 if there was none. */
   def highestLevel: Int = highest
 
   def openBlock(start: Long, level: Int): Slice = {

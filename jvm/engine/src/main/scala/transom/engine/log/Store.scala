@@ -17,12 +17,12 @@ trait Store {
   def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit
   def remove(slice: Long, sequence: Int): Unit
 
-  /** Puts what a visit to the group leaves. */
+  /** Puts what a batch of the key group leaves. */
   def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit =
     segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
 }
 
-/** Holds what is put until it is flushed, so that what a visit to a key group writes and removes
+/** Holds what is put until it is flushed, so that what a batch of a key group writes and removes
   * again never reaches the store behind it. What exceeds `maxHeld` bytes goes there at once.
   */
 final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHeld)

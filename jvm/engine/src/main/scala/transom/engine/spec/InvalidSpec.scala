@@ -1,5 +1,5 @@
 package transom.engine.spec
 
-/** A setting that no window stage can run with. `field` is its name in the message. */
+/** A setting that no window operator can run with. `field` is its name in the message. */
 final class InvalidSpec(val field: String, val problem: String)
     extends IllegalArgumentException(s"$field $problem")

@@ -1,11 +1,11 @@
 package transom.engine.spec
 
-/** All that a window stage has to know, as it came in the message from Python.
+/** All that a window operator has to know, as it came in the message from Python.
   *
   * Columns are indexes into the list that travels beside the message.
   *
   * @param name
-  *   name of the stage, if the user gave it one
+  *   name of the operator, if the user gave it one
   * @param time
   *   the clock; none if the windows need no time
   * @param orderColumns

@@ -47,24 +47,24 @@ final class KeyedSettings(vector: Json, scale: Scale) {
     case _ => Settings.grid(scale, "UTC", windows)
   }
 
-  private def trigger(asked: Json): TriggerLogic[Row, Vector[Json]] =
-    asked("type").string match {
+  private def trigger(query: Json): TriggerLogic[Row, Vector[Json]] =
+    query("type").string match {
       case "fire_always" => new FixedTrigger(TriggerResult.Fire, TriggerResult.Fire)
       case "fire_on_element" => new FixedTrigger(TriggerResult.Fire, TriggerResult.Continue)
       case "fire_on_timers" => new FixedTrigger(TriggerResult.Continue, TriggerResult.Fire)
       case "fire_and_purge_at_end_and_cleanup" => new FireAndPurgeTrigger
-      case _ => Triggers.logic(KeyedSettings.trigger(asked, scale), conditions)
+      case _ => Triggers.logic(KeyedSettings.trigger(query, scale), conditions)
     }
 
-  private def evictor(asked: Json): Evictor = {
-    val when = asked("when").string match {
+  private def evictor(query: Json): Evictor = {
+    val when = query("when").string match {
       case "before" => Eviction.Before
       case "after" => Eviction.After
     }
-    asked("type").string match {
-      case "count" => KeepLast(asked("max").long.toInt, when)
-      case "time" => KeepRecent(scale.in(asked("keep_ms").long), when)
-      case "delta" => KeepNear(0, asked("threshold").number.toDouble, when)
+    query("type").string match {
+      case "count" => KeepLast(query("max").long.toInt, when)
+      case "time" => KeepRecent(scale.in(query("keep_ms").long), when)
+      case "delta" => KeepNear(0, query("threshold").number.toDouble, when)
       case other => throw new Malformed(s"evictor.type is $other")
     }
   }
@@ -93,28 +93,28 @@ object KeyedSettings {
   }
 
   /** A trigger of a vector, unless it is one of those that only tests have. */
-  def trigger(asked: Json, scale: Scale): Trigger = {
-    def micros(name: String) = scale.in(asked(name).long)
-    asked("type").string match {
+  def trigger(query: Json, scale: Scale): Trigger = {
+    def micros(name: String) = scale.in(query(name).long)
+    query("type").string match {
       case "event_time" => AfterWatermark()
       case "processing_time" => AfterClock
-      case "count" => AfterCount(asked("n").long.toInt)
+      case "count" => AfterCount(query("n").long.toInt)
       case "continuous_event_time" => Every(micros("interval_ms"))
       case "continuous_processing_time" =>
         Every(micros("interval_ms"), TriggerClock.Processing)
-      case "purging" => Purging(trigger(asked("nested"), scale))
-      case "delta" => AfterDelta(0, asked("threshold").number.toDouble)
+      case "purging" => Purging(trigger(query("nested"), scale))
+      case "delta" => AfterDelta(0, query("threshold").number.toDouble)
       case "end_of_stream" => EndOfStream
       case "never" => Never
       case "processing_timeout" =>
         ProcessingTimeout(
-          trigger(asked("nested"), scale),
+          trigger(query("nested"), scale),
           micros("timeout_ms"),
-          asked("reset_on_new_record").boolean,
-          asked("clear_on_timeout").boolean)
+          query("reset_on_new_record").boolean,
+          query("clear_on_timeout").boolean)
       case "early_late" =>
         val early = Every(micros("early_every_ms"), TriggerClock.Processing, aligned = false)
-        val late = asked("late").string match {
+        val late = query("late").string match {
           case "every_element" => Some(AfterCount(1))
           case "none" => None
           case other => throw new Malformed(s"trigger.late is $other")

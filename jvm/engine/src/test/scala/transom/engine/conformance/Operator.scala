@@ -56,14 +56,14 @@ final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) e
   override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     // Flink reports a row in a gap as late once the watermark has passed it; a stage of ours counts
     // it among the rows in gaps.
-    val (late, taken) = rows
+    val (late, onTime) = rows
       .map(row => (row, grid.sliceOf(row.time.getOrElse(0))))
       .filter { case (row, slice) => slice != Grid.NoSlice || row.time.exists(_ < watermark) }
       .partition { case (_, slice) =>
         slice == Grid.NoSlice || grid.lastEndOf(slice) <= watermark
       }
-    visit { log =>
-      taken.groupMap(_._2)(_._1).foreach { case (slice, held) =>
+    withLog { log =>
+      onTime.groupMap(_._2)(_._1).foreach { case (slice, held) =>
         val segment = Operator.segment(held) { (writer, row) =>
           writer.append(row.hash, row.keyBytes, row.accumulator)
         }
@@ -73,11 +73,11 @@ final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) e
     late.map(_._1)
   }
 
-  override def fire(watermark: Long): Seq[Fired] = visit(_.fire(watermark).toVector)
+  override def fire(watermark: Long): Seq[Fired] = withLog(_.fire(watermark).toVector)
 
-  override def nextTimer: Long = visit(_.nextTimer)
+  override def nextTimer: Long = withLog(_.nextTimer)
 
-  private def visit[A](body: SliceLog[Fired] => A): A = {
+  private def withLog[A](body: SliceLog[Fired] => A): A = {
     // So small that a test's segments are bundled in different ways.
     val buffered = new BufferedStore(new BundledStore(store, targetSize = 400))
     val slices = new SliceDirectory(buffered)
@@ -111,10 +111,11 @@ final class SessionOperator(
       log.append(segment, watermark)
     }
     log.settle()
-    val asked = late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
-    val alone = if (asked.isEmpty) Nil else log.join(asked, watermark)
+    val lateRows =
+      late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
+    val alone = if (lateRows.isEmpty) Nil else log.join(lateRows, watermark)
     slices.save()
-    late.zip(asked).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
+    late.zip(lateRows).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
   }
 
   private def logOf(slices: SliceDirectory) =

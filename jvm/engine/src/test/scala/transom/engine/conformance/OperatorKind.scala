@@ -32,7 +32,7 @@ object OperatorKind {
   /** What a window function emits beside its results has their time: the window's last tick. */
   def functionTimes(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    Outcome.of(vector("cases").elements.flatMap { asked =>
+    Outcome.of(vector("cases").elements.flatMap { query =>
       val runner = new KeyedRunner(contents =>
         KeyedPlan
           .of(
@@ -44,20 +44,20 @@ object OperatorKind {
             contents,
             KeyedSettings.NoConditions)
           .copy(emitsRows = true))
-      val window = scale.window(asked("window"))
-      val time = Some(scale.in(asked("element_ts").long))
-      val row = Row(asked("value"), asked("value"), time, 0L, windows = Seq(window))
+      val window = scale.window(query("window"))
+      val time = Some(scale.in(query("element_ts").long))
+      val row = Row(query("value"), query("value"), time, 0L, windows = Seq(window))
       runner.process(Seq(row), Long.MinValue)
       val times = runner.fire(window.end).map(fired => scale.out(fired.window.end) - 1)
-      Outcome.compare(s"$asked", Seq(asked("side_output_ts").long), times)
+      Outcome.compare(s"$query", Seq(query("side_output_ts").long), times)
     })
   }
 
   private def inBatches(problem: String) = s"in batches: $problem"
 
   private def slices(vector: Json, replay: (Operator, Boolean) => Replay): Seq[String] =
-    paneOperator(vector).fold(Seq.empty[String]) { _ =>
-      def operator = paneOperator(vector).get
+    sliceOperator(vector).fold(Seq.empty[String]) { _ =>
+      def operator = sliceOperator(vector).get
       val rowByRow = replay(operator, false)
       val problems = rowByRow.problems
       // How rows are cut into batches while the watermark stands still must not matter. Only for a
@@ -71,7 +71,7 @@ object OperatorKind {
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
   /** The slice log has aggregates of windows that the watermark fires, once. */
-  private def paneOperator(vector: Json): Option[Operator] = {
+  private def sliceOperator(vector: Json): Option[Operator] = {
     val scale = Scale.of(vector)
     val windows = vector("windows")
     val kind = windows("type").string

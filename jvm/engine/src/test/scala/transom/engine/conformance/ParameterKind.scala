@@ -8,19 +8,19 @@ import transom.engine.spec._
 object ParameterKind {
 
   def run(vector: Json): Outcome =
-    Outcome.of(vector("cases").elements.filterNot(isAllowedHere).flatMap { asked =>
-      val params = asked("params")
-      Try(build(asked("assigner").string, params)).fold(
+    Outcome.of(vector("cases").elements.filterNot(isAllowedHere).flatMap { query =>
+      val params = query("params")
+      Try(build(query("assigner").string, params)).fold(
         {
           case _: InvalidSpec => None
           case other => throw other
         },
-        window => Some(s"$asked: expected an error, got $window"))
+        window => Some(s"$query: expected an error, got $window"))
     })
 
   /** Flink's table windows want whole slides in a window; its streams and transom do not. */
-  private def isAllowedHere(asked: Json): Boolean =
-    asked("assigner").string == "table slicing hop"
+  private def isAllowedHere(query: Json): Boolean =
+    query("assigner").string == "table slicing hop"
 
   private def build(assigner: String, params: Json): Window = {
     val scale = Scale.of(params)

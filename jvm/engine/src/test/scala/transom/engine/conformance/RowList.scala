@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.{KeyGroups, TimeWindow}
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.log.{AccumulatorMerger, ByteRange}
+import transom.engine.log.{ByteRange, AccumulatorMerger}
 
 /** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
   *

@@ -74,17 +74,17 @@ object SeedVectors {
     }
   }
 
-  private def aggregate(asked: Json): (String, Seq[Json] => Any) = {
+  private def aggregate(query: Json): (String, Seq[Json] => Any) = {
     def field(event: Json): Json =
-      if (event.has(asked("field").string)) event(asked("field").string)
-      else event("payload")(asked("field").string)
-    val compute: Seq[Json] => Any = asked("fn").string match {
+      if (event.has(query("field").string)) event(query("field").string)
+      else event("payload")(query("field").string)
+    val compute: Seq[Json] => Any = query("fn").string match {
       case "count" => events => events.size.toLong
       case "sum" => events => Json.normal(events.map(field(_).number).sum)
       case "ids" => events => events.map(field(_).value)
       case other => Unsupported(s"the aggregate $other is not run at this level")
     }
-    asked("as").string -> compute
+    query("as").string -> compute
   }
 
   private[conformance] def micros(time: Json): Long =

@@ -12,26 +12,26 @@ object SessionKinds {
 
   def intersects(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    Outcome.of(vector("cases").elements.flatMap { asked =>
-      val (a, b) = (scale.window(asked("a")), scale.window(asked("b")))
+    Outcome.of(vector("cases").elements.flatMap { query =>
+      val (a, b) = (scale.window(query("a")), scale.window(query("b")))
       val got = Seq(Sessions.intersects(a, b), Sessions.intersects(b, a))
-      Outcome.compare(s"$asked", Seq.fill(2)(asked("intersects").boolean), got)
+      Outcome.compare(s"$query", Seq.fill(2)(query("intersects").boolean), got)
     })
   }
 
   /** Windows that stay alone are no merge. */
   def merge(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    Outcome.of(vector("cases").elements.flatMap { asked =>
-      val expected = asked("merges").elements.map { merge =>
+    Outcome.of(vector("cases").elements.flatMap { query =>
+      val expected = query("merges").elements.map { merge =>
         (merge("result").value, merge("sources").elements.map(_.value).groupBy(identity))
       }
       val got = Sessions
-        .merge(asked("windows").elements.map(scale.window))
+        .merge(query("windows").elements.map(scale.window))
         .filter(_.sources.size > 1)
         .map(merged =>
           (scale.show(merged.window), merged.sources.map(scale.show).groupBy(identity)))
-      Outcome.compare(s"merges of ${asked("windows")}", expected.toSet, got.toSet)
+      Outcome.compare(s"merges of ${query("windows")}", expected.toSet, got.toSet)
     })
   }
 

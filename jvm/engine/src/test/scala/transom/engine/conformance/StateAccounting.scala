@@ -10,13 +10,13 @@ import transom.engine.spec._
 object StateAccounting {
 
   def run(vector: Json): Outcome =
-    Outcome.of(vector("cases").elements.flatMap { asked =>
-      val situation = asked("situation").string
+    Outcome.of(vector("cases").elements.flatMap { query =>
+      val situation = query("situation").string
       val play = situations.getOrElse(situation, Unsupported(s"the situation $situation"))
       val got = play()
       // Flink counts what it holds in lists; of ours there is one entry, or none.
       got.flatMap { case (name, count) =>
-        asked.get(name).flatMap(some => Outcome.compare(s"$situation: $name", some.value, count))
+        query.get(name).flatMap(some => Outcome.compare(s"$situation: $name", some.value, count))
       }
     })
 

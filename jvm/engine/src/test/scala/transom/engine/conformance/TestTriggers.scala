@@ -23,7 +23,7 @@ final class FireAndPurgeTrigger extends TriggerLogic[Row, Vector[Json]] {
     window.addTimer(Timeline.Event, window.end)
     TriggerResult.Continue
   }
-  override def onTimer(timeline: Timeline, timer: Long, window: Window): TriggerResult =
+  override def onTimer(timeline: Timeline, time: Long, window: Window): TriggerResult =
     TriggerResult.FireAndPurge
   override def onMerge(sources: Seq[TriggerMemory], window: Window): Unit =
     window.addTimer(Timeline.Event, window.end)

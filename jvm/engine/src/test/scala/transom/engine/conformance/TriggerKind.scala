@@ -22,11 +22,11 @@ object TriggerKind {
       TriggerResult.Fire,
       TriggerResult.Purge,
       TriggerResult.FireAndPurge).map(result => nameOf(result) -> result).toMap
-    Outcome.of(vector("cases").elements.flatMap { asked =>
-      val nested = named(asked("nested").string)
+    Outcome.of(vector("cases").elements.flatMap { query =>
+      val nested = named(query("nested").string)
       val logic = new PurgingLogic(new FixedTrigger(nested, nested))
       val answers = Seq(logic.onRow(null), logic.onTimer(Timeline.Clock, 0L, null))
-      Outcome.compare(s"$asked", Seq.fill(2)(asked("result").string), answers.map(nameOf))
+      Outcome.compare(s"$query", Seq.fill(2)(query("result").string), answers.map(nameOf))
     })
   }
 
@@ -144,8 +144,8 @@ private final class TriggerBench(vector: Json) {
   }
 
   private def counts(step: Json): Seq[String] = {
-    val asked = step +: step.get("per_window").fold(Seq.empty[Json])(_.elements)
-    asked.flatMap { counted =>
+    val query = step +: step.get("per_window").fold(Seq.empty[Json])(_.elements)
+    query.flatMap { counted =>
       val some = counted.get("window").fold(windows.values.toSeq)(window => Seq(at(window)))
       val got = Map(
         "state_entries" -> some.map(_.memory.size).sum,

@@ -12,7 +12,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.TimeWindow
 import transom.engine.conformance.{Json, Row}
-import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, Stage}
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, OperatorSetup}
 import transom.engine.log.ByteRange
 import transom.engine.spec._
 
@@ -26,24 +26,24 @@ class KeyGroupPropertiesSuite extends ScalaCheckSuite {
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
 
   property("what the watermark fires does not depend on how rows are cut into batches") {
-    forAllNoShrink(stages, streams) { (stage, stream) =>
+    forAllNoShrink(setups, streams) { (setup, stream) =>
       forAllNoShrink(cuts(stream.length)) { cuts =>
         def cutAt(cuts: Seq[Int]) =
-          new Group(stage).play(stream, cuts, stream.last.came.watermark)
+          new Group(setup).play(stream, cuts, stream.last.came.watermark)
         val (one, each, some) = (cutAt(Nil), cutAt(stream.indices), cutAt(cuts))
-        assertEquals(each, one, s"$stage, one row a batch: $stream")
-        assertEquals(some, one, s"$stage, cut at $cuts: $stream")
+        assertEquals(each, one, s"$setup, one row a batch: $stream")
+        assertEquals(some, one, s"$setup, cut at $cuts: $stream")
       }
     }
   }
 
   property("a key group gives what its keys give by themselves") {
-    forAllNoShrink(stages, streams) { (stage, stream) =>
+    forAllNoShrink(setups, streams) { (setup, stream) =>
       val last = stream.last.came.watermark
-      val together = new Group(stage).play(stream, stream.indices, last)
+      val together = new Group(setup).play(stream, stream.indices, last)
       stream.groupBy(_.key).foreach { case (key, rows) =>
-        val alone = new Group(stage).play(rows, Nil, last)
-        assertEquals(together.get(key), alone.get(key), s"$stage, key $key of $stream")
+        val alone = new Group(setup).play(rows, Nil, last)
+        assertEquals(together.get(key), alone.get(key), s"$setup, key $key of $stream")
       }
     }
   }
@@ -54,11 +54,11 @@ object KeyGroupPropertiesSuite {
   final case class Keyed(key: Int, came: Came)
 
   /** What happened to a key, in order: the windows that fired, and the rows that were late. */
-  private type Told = Map[Int, Seq[Any]]
+  private type Events = Map[Int, Seq[Any]]
 
-  private final class Group(stage: Stage) {
+  private final class Group(setup: OperatorSetup) {
     private val store = new MemoryKeyStore
-    private val told = ArrayBuffer.empty[(Int, Any)]
+    private val events = ArrayBuffer.empty[(Int, Any)]
     private var key = Array.emptyByteArray
 
     /** @param cuts
@@ -66,7 +66,7 @@ object KeyGroupPropertiesSuite {
       * @param last
       *   how far event time comes before it ends
       */
-    def play(stream: Seq[Keyed], cuts: Seq[Int], last: Long): Told = {
+    def play(stream: Seq[Keyed], cuts: Seq[Int], last: Long): Events = {
       val ends = (cuts.filter(_ > 0) :+ stream.length).distinct
       ends.foldLeft(0) { (from, until) =>
         // The watermark of a batch is the one that the next row meets.
@@ -74,15 +74,15 @@ object KeyGroupPropertiesSuite {
         until
       }
       batch(Nil, Long.MaxValue)
-      assert(store.size == 0, s"$stage leaves ${store.size} entries")
-      told.groupMap(_._1)(_._2).view.mapValues(_.toSeq).toMap
+      assert(store.size == 0, s"$setup leaves ${store.size} entries")
+      events.groupMap(_._1)(_._2).view.mapValues(_.toSeq).toMap
     }
 
     private def batch(rows: Seq[Keyed], watermark: Long): Unit = {
       val contents = new StoredRows(store, () => key)
-      val plan = stage.plan(contents)
+      val plan = setup.plan(contents)
       val group = new KeyGroup[Row, Vector[Json]](
-        new KeyedOperator(plan, contents, Told),
+        new KeyedOperator(plan, contents, EventResults),
         new StateCodec(plan.aggregation),
         store,
         bytes => key = bytes,
@@ -95,7 +95,7 @@ object KeyGroupPropertiesSuite {
         arrival.gap = came.gap
         arrival.windows = came.row.windows
         val disposition = group.process(keyBytes(number), came.row, arrival, 10)
-        if (disposition != Disposition.Added) told += ((number, (came, disposition)))
+        if (disposition != Disposition.Added) events += ((number, (came, disposition)))
       }
       group
         .advance(
@@ -107,10 +107,10 @@ object KeyGroupPropertiesSuite {
       group.save()
     }
 
-    private object Told extends Results[Row, Vector[Json]] {
+    private object EventResults extends Results[Row, Vector[Json]] {
       override def emit(window: FiredWindow, values: Vector[Json]): Unit = {
         val bounds = TimeWindow(window.start, window.end)
-        told += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
+        events += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
       }
       override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit =
         emit(window, rows.map(_.value).toVector)
@@ -151,9 +151,9 @@ object KeyGroupPropertiesSuite {
   private def cuts(rows: Int): Gen[Seq[Int]] = Gen.someOf(0 until rows).map(_.sorted.toSeq)
 
   /** Those that the watermark and the rows alone fire. */
-  private val stages: Gen[Stage] =
-    KeyedOperatorPropertiesSuite.stages.retryUntil(stage =>
-      stage.timeline == Timeline.Event && !stage.trigger.parts.exists(goesByClock))
+  private val setups: Gen[OperatorSetup] =
+    KeyedOperatorPropertiesSuite.setups.retryUntil(setup =>
+      setup.timeline == Timeline.Event && !setup.trigger.parts.exists(goesByClock))
 
   private def goesByClock(trigger: Trigger): Boolean = trigger match {
     case _: ProcessingTimeout => true

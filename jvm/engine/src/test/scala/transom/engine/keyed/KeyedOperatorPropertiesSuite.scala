@@ -16,22 +16,22 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(10000))
 
   property("results, late rows and their times are Flink's") {
-    forAllNoShrink(stages) { stage =>
+    forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
-        val (model, runner) = (stage.model, stage.runner())
+        val (model, runner) = (setup.model, setup.runner())
         steps.foreach { step =>
-          assertEquals(play(runner, step), play(model, step), s"$stage, $step")
+          assertEquals(play(runner, step), play(model, step), s"$setup, $step")
           val (got, expected) = (shown(runner.takeFired()), model.takeFired().map(shownByModel))
-          assertEquals(counted(got), counted(expected), s"$stage, $step")
+          assertEquals(counted(got), counted(expected), s"$setup, $step")
         }
       }
     }
   }
 
   property("a restart after any step changes nothing") {
-    forAllNoShrink(stages) { stage =>
+    forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
-        val (restarted, running) = (stage.runner(), stage.runner(restarts = false))
+        val (restarted, running) = (setup.runner(), setup.runner(restarts = false))
         steps.foreach { step =>
           assertEquals(play(restarted, step), play(running, step))
           assertEquals(restarted.takeFired().map(complete), running.takeFired().map(complete))
@@ -41,30 +41,30 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   }
 
   property("what the watermark fires does not depend on when the key hears of it") {
-    forAllNoShrink(stages) { stage =>
+    forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
-        val (told, untold) = (stage.runner(), stage.runner())
+        val (stepwise, atOnce) = (setup.runner(), setup.runner())
         val byWatermark = steps.filterNot(_.isInstanceOf[Tick])
         byWatermark.foreach { step =>
-          play(told, step)
-          if (step.isInstanceOf[Came]) play(untold, step)
+          play(stepwise, step)
+          if (step.isInstanceOf[Came]) play(atOnce, step)
         }
-        Seq(told, untold).foreach(_.advance(byWatermark.last.watermark + 1))
+        Seq(stepwise, atOnce).foreach(_.advance(byWatermark.last.watermark + 1))
         assertEquals(
-          counted(told.takeFired().map(complete)),
-          counted(untold.takeFired().map(complete)),
-          s"$stage")
+          counted(stepwise.takeFired().map(complete)),
+          counted(atOnce.takeFired().map(complete)),
+          s"$setup")
       }
     }
   }
 
   property("no state, row or timer is left when the input has ended") {
-    forAllNoShrink(stages) { stage =>
+    forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
-        val runner = stage.runner()
+        val runner = setup.runner()
         steps.foreach(play(runner, _))
         runner.fire(Long.MaxValue)
-        assert(runner.isEmpty, s"$stage")
+        assert(runner.isEmpty, s"$setup")
       }
     }
   }
@@ -152,7 +152,7 @@ object KeyedOperatorPropertiesSuite {
     }
   }
 
-  final case class Stage(
+  final case class OperatorSetup(
       window: Window,
       timeline: Timeline,
       trigger: Trigger,
@@ -187,13 +187,13 @@ object KeyedOperatorPropertiesSuite {
           evictor,
           new JsonAggregation(_.map(_.value)),
           contents,
-          Asked)
+          TestConditions)
         .copy(allowedLateness = lateness, countsPanes = window != Global)
 
     def runner(restarts: Boolean = true): KeyedRunner = new KeyedRunner(plan, restarts)
   }
 
-  private object Asked extends Conditions[Row, Vector[Json]] {
+  private object TestConditions extends Conditions[Row, Vector[Json]] {
     override def condition(column: Int): Condition[Row, Vector[Json]] =
       values => row => ModelTriggers.holds(row, values.size)
     override def delta(column: Int): Delta[Row] = ModelTriggers.delta(_, _)
@@ -260,7 +260,7 @@ object KeyedOperatorPropertiesSuite {
     Gen.frequency(3 -> some, 1 -> some.map(Purging))
   }
 
-  val stages: Gen[Stage] = for {
+  val setups: Gen[OperatorSetup] = for {
     window <- windows
     timeline <- window match {
       case _: Custom => Gen.const(Timeline.Event)
@@ -269,5 +269,5 @@ object KeyedOperatorPropertiesSuite {
     trigger <- triggers(window, timeline)
     evictor <- evictors
     lateness <- Gen.frequency(1 -> Gen.const(0L), 2 -> Gen.choose(1L, 20L))
-  } yield Stage(window, timeline, trigger, evictor, lateness)
+  } yield OperatorSetup(window, timeline, trigger, evictor, lateness)
 }

@@ -58,24 +58,24 @@ class KeyedOperatorSuite extends FunSuite {
     runner(window, trigger)().process(Seq(row(0, 0)), Long.MinValue): Unit
 
   test("a result that has changed is taken back, one that repeats itself is not sent") {
-    val stage = runner(Tumbling(10), Every(2))(_.copy(retracts = true))
+    val operator = runner(Tumbling(10), Every(2))(_.copy(retracts = true))
     val window = TimeWindow(0, 10)
-    take(stage, 0, 1)
-    assertEquals(changes(stage.fire(5)), Seq((Change.Insert, window, 1L)))
-    take(stage, 5, 2, watermark = 5)
+    take(operator, 0, 1)
+    assertEquals(changes(operator.fire(5)), Seq((Change.Insert, window, 1L)))
+    take(operator, 5, 2, watermark = 5)
     assertEquals(
-      changes(stage.fire(10)),
+      changes(operator.fire(10)),
       Seq((Change.UpdateBefore, window, 1L), (Change.UpdateAfter, window, 3L)))
-    assert(stage.isEmpty)
+    assert(operator.isEmpty)
   }
 
   test("results of sessions that merge are taken back with the bounds that they had") {
-    val stage = runner(Session(5), AfterCount(1))(_.copy(retracts = true))
-    take(stage, 0, 1)
-    take(stage, 8, 2)
-    stage.process(Seq(row(4, 4)), Long.MinValue)
+    val operator = runner(Session(5), AfterCount(1))(_.copy(retracts = true))
+    take(operator, 0, 1)
+    take(operator, 8, 2)
+    operator.process(Seq(row(4, 4)), Long.MinValue)
     assertEquals(
-      changes(stage.takeFired()),
+      changes(operator.takeFired()),
       Seq(
         (Change.UpdateBefore, TimeWindow(0, 5), 1L),
         (Change.UpdateBefore, TimeWindow(8, 13), 2L),
@@ -84,18 +84,18 @@ class KeyedOperatorSuite extends FunSuite {
 
   test("panes are early, on time and late, the one with the cleanup is the last") {
     val trigger = AfterWatermark(early = Some(AfterCount(1)))
-    val stage = runner(Tumbling(10), trigger)(_.copy(allowedLateness = 5, countsPanes = true))
-    stage.process(Seq(row(0, 1)), Long.MinValue)
-    stage.advance(10)
-    stage.process(Seq(row(1, 1)), 12)
+    val operator = runner(Tumbling(10), trigger)(_.copy(allowedLateness = 5, countsPanes = true))
+    operator.process(Seq(row(0, 1)), Long.MinValue)
+    operator.advance(10)
+    operator.process(Seq(row(1, 1)), 12)
     assertEquals(
-      stage.takeFired().map(_.pane.get),
+      operator.takeFired().map(_.pane.get),
       Seq(
         PaneInfo(0, Timing.Early, isLast = false, None, Cause.Rows),
         PaneInfo(1, Timing.OnTime, isLast = false, None, Cause.Watermark),
         PaneInfo(2, Timing.Late, isLast = false, None, Cause.Rows)))
-    stage.advance(15)
-    assert(stage.isEmpty)
+    operator.advance(15)
+    assert(operator.isEmpty)
     val brief = runner(Tumbling(10))()
     brief.process(Seq(row(0, 1)), Long.MinValue)
     assertEquals(
@@ -105,9 +105,9 @@ class KeyedOperatorSuite extends FunSuite {
 
   test("in event time what waits for the wall clock fires at the latest when the input ends") {
     def waiting() = {
-      val stage = runner(Tumbling(10), AfterClock)(_.copy(countsPanes = true))
-      take(stage, 0, 1)
-      stage
+      val operator = runner(Tumbling(10), AfterClock)(_.copy(countsPanes = true))
+      take(operator, 0, 1)
+      operator
     }
     val closed = waiting()
     assertEquals(closed.fire(10).length, 0)
@@ -119,17 +119,17 @@ class KeyedOperatorSuite extends FunSuite {
   }
 
   test("count windows fire when they are full and say which they are and when their rows were") {
-    val stage = runner(Count(size = 3, slide = Some(2)))(_.copy(countsPanes = true))
-    (1L to 6L).foreach(i => stage.process(Seq(row(10 * i, i)), Long.MinValue))
-    val fired = stage.takeFired()
+    val operator = runner(Count(size = 3, slide = Some(2)))(_.copy(countsPanes = true))
+    (1L to 6L).foreach(i => operator.process(Seq(row(10 * i, i)), Long.MinValue))
+    val fired = operator.takeFired()
     assertEquals(fired.map(result => sum(result.values)), Seq(6L, 12L))
     assertEquals(fired.map(_.window), Seq(TimeWindow(10, 30), TimeWindow(30, 50)))
     assertEquals(fired.map(_.pane.get.number), Seq(Some(0L), Some(1L)))
   }
 
   test("count windows that may be partial fire each slide rows, over the last rows") {
-    val stage = runner(Count(size = 3, slide = Some(2), partial = true))()
-    assertEquals((1L to 6L).flatMap(i => take(stage, i, i)), Seq(3L, 9L, 15L))
+    val operator = runner(Count(size = 3, slide = Some(2), partial = true))()
+    assertEquals((1L to 6L).flatMap(i => take(operator, i, i)), Seq(3L, 9L, 15L))
   }
 
   test("windows are told to be over once, when nothing more can come of them") {
@@ -158,46 +158,46 @@ class KeyedOperatorSuite extends FunSuite {
   }
 
   test("full count windows side by side leave no state") {
-    val stage = runner(Count(size = 2))()
-    assertEquals((1L to 4L).flatMap(i => take(stage, i, i)), Seq(3L, 7L))
-    assert(stage.isEmpty)
+    val operator = runner(Count(size = 2))()
+    assertEquals((1L to 4L).flatMap(i => take(operator, i, i)), Seq(3L, 7L))
+    assert(operator.isEmpty)
   }
 
   test("a condition sees the new row and the window with it") {
-    val stage = runner(Tumbling(100), When(0))()
-    assertEquals(Seq(4L, 4L, 7L).flatMap(take(stage, 1, _)), Seq(15L))
+    val operator = runner(Tumbling(100), When(0))()
+    assertEquals(Seq(4L, 4L, 7L).flatMap(take(operator, 1, _)), Seq(15L))
   }
 
   test("a condition sees what is left after an eviction") {
-    val stage = runner(Global, When(0), Some(KeepLast(1)))()
-    assertEquals(take(stage, 0, 10), Seq(10L))
-    assertEquals(take(stage, 0, 1), Seq.empty)
-    assertEquals(take(stage, 0, 5), Seq(5L))
+    val operator = runner(Global, When(0), Some(KeepLast(1)))()
+    assertEquals(take(operator, 0, 10), Seq(10L))
+    assertEquals(take(operator, 0, 1), Seq.empty)
+    assertEquals(take(operator, 0, 5), Seq(5L))
   }
 
   test("each window that a batch changed fires once at its end") {
-    val stage = runner(Tumbling(10), EveryBatch)()
-    stage.process(Seq(row(0, 1), row(1, 2), row(12, 4)), Long.MinValue)
-    stage.endBatch()
-    assertEquals(stage.takeFired().map(fired => sum(fired.values)), Seq(3L, 4L))
-    take(stage, 13, 8)
-    stage.endBatch()
-    assertEquals(stage.takeFired().map(fired => sum(fired.values)), Seq(12L))
+    val operator = runner(Tumbling(10), EveryBatch)()
+    operator.process(Seq(row(0, 1), row(1, 2), row(12, 4)), Long.MinValue)
+    operator.endBatch()
+    assertEquals(operator.takeFired().map(fired => sum(fired.values)), Seq(3L, 4L))
+    take(operator, 13, 8)
+    operator.endBatch()
+    assertEquals(operator.takeFired().map(fired => sum(fired.values)), Seq(12L))
   }
 
   test("a row is judged by the watermark that it met, and what that closes fires before it") {
-    val stage = runner(Tumbling(10))()
-    assertEquals(take(stage, 5, 1, watermark = 3), Seq.empty)
-    assertEquals(take(stage, 12, 2, watermark = 10), Seq(1L))
-    assertEquals(stage.process(Seq(row(9, 4)), 10).size, 1)
+    val operator = runner(Tumbling(10))()
+    assertEquals(take(operator, 5, 1, watermark = 3), Seq.empty)
+    assertEquals(take(operator, 12, 2, watermark = 10), Seq(1L))
+    assertEquals(operator.process(Seq(row(9, 4)), 10).size, 1)
   }
 
   test("with no trigger for late rows they are in the window and fire nothing") {
-    val stage = runner(Tumbling(10), AfterWatermark(late = None))(_.copy(allowedLateness = 5))
-    take(stage, 0, 1)
-    assertEquals(stage.fire(10).size, 1)
-    assertEquals(stage.process(Seq(row(1, 1)), 12), Seq.empty)
-    assertEquals(stage.fire(15), Seq.empty)
+    val operator = runner(Tumbling(10), AfterWatermark(late = None))(_.copy(allowedLateness = 5))
+    take(operator, 0, 1)
+    assertEquals(operator.fire(10).size, 1)
+    assertEquals(operator.process(Seq(row(1, 1)), 12), Seq.empty)
+    assertEquals(operator.fire(15), Seq.empty)
   }
 
   test("the end of the input fires windows that wait for it and frees all others") {
@@ -213,10 +213,10 @@ class KeyedOperatorSuite extends FunSuite {
   }
 
   test("a window for all time that fires regularly fires once more at the end of the input") {
-    val stage = runner(Global, Every(10))()
-    take(stage, 0, 1)
-    assertEquals(stage.fire(11).size, 1)
-    assertEquals(stage.fire(Long.MaxValue).size, 2)
+    val operator = runner(Global, Every(10))()
+    take(operator, 0, 1)
+    assertEquals(operator.fire(11).size, 1)
+    assertEquals(operator.fire(Long.MaxValue).size, 2)
   }
 
 }

@@ -9,7 +9,7 @@ class BundledStoreSuite extends FunSuite {
     slices.map(slice => SegmentKey(slice.toLong, 0) -> bytes(size, slice))
 
   /** A store with what was put, as the next visit finds it. */
-  private def visited(underlying: Store, put: Seq[(SegmentKey, Array[Byte])]): BundledStore = {
+  private def reopened(underlying: Store, put: Seq[(SegmentKey, Array[Byte])]): BundledStore = {
     val store = new BundledStore(underlying, targetSize = 100)
     store.putAll(put)
     store.saveDirectory(bytes(3, 7))
@@ -18,7 +18,7 @@ class BundledStoreSuite extends FunSuite {
 
   test("small segments share entries, and each is read as it was put") {
     val underlying = new MemoryStore
-    val store = visited(underlying, segments(0 until 10, size = 20))
+    val store = reopened(underlying, segments(0 until 10, size = 20))
     assertEquals(underlying.size, 2)
     assertEquals(store.directory.toSeq, bytes(3, 7).toSeq)
     (0 until 10).foreach { slice =>
@@ -29,7 +29,7 @@ class BundledStoreSuite extends FunSuite {
   test("segments that are large, or alone, have entries of their own") {
     val underlying = new MemoryStore
     val put = segments(0 until 2, size = 26) ++ segments(2 until 3, size = 5)
-    val store = visited(underlying, put)
+    val store = reopened(underlying, put)
     assertEquals(underlying.size, 3)
     put.foreach { case (SegmentKey(slice, sequence), segment) =>
       assertEquals(underlying.get(slice, sequence).toSeq, segment.toSeq)
@@ -41,7 +41,7 @@ class BundledStoreSuite extends FunSuite {
 
   test("a bundle goes with the last of its segments, removed in whichever visit") {
     val underlying = new MemoryStore
-    val first = visited(underlying, segments(0 until 4, size = 20))
+    val first = reopened(underlying, segments(0 until 4, size = 20))
     first.remove(1, 0)
     first.remove(2, 0)
     first.saveDirectory(bytes(3, 7))
@@ -55,14 +55,14 @@ class BundledStoreSuite extends FunSuite {
 
   test("a bundle is read once a visit, for all of its segments") {
     val counting = new CountingStore(new MemoryStore)
-    val store = visited(counting, segments(0 until 5, size = 20))
+    val store = reopened(counting, segments(0 until 5, size = 20))
     (0 until 5).reverse.foreach(slice => store.get(slice.toLong, 0))
     assertEquals(counting.reads, 1)
   }
 
   test("a number is used again only when its bundle is gone") {
     val underlying = new MemoryStore
-    val store = visited(underlying, segments(0 until 5, size = 20))
+    val store = reopened(underlying, segments(0 until 5, size = 20))
     store.putAll(segments(10 until 15, size = 20))
     (0 until 5).foreach(slice => store.remove(slice.toLong, 0))
     store.putAll(segments(20 until 25, size = 20))

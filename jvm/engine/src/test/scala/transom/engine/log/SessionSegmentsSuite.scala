@@ -25,7 +25,7 @@ class SessionSegmentsSuite extends LogTest {
       val gap = 100000L
       val memory = new MemoryStore
       val store = new CountingStore(memory)
-      def visit[A](body: SessionLog[Fired] => A): A = {
+      def withLog[A](body: SessionLog[Fired] => A): A = {
         val slices = new SliceDirectory(store)
         val log = new SessionLog(gap, true, slices, new RowList)
         val answer = body(log)
@@ -42,9 +42,9 @@ class SessionSegmentsSuite extends LogTest {
           held.sortBy(_.hash).foreach { row =>
             val bounds = new SessionBounds().set(row.time.get, row.time.get)
             writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
-            if (writer.isFull) visit(_.append(writer.take(), Long.MinValue))
+            if (writer.isFull) withLog(_.append(writer.take(), Long.MinValue))
           }
-          if (!writer.isEmpty) visit(_.append(writer.take(), Long.MinValue))
+          if (!writer.isEmpty) withLog(_.append(writer.take(), Long.MinValue))
         }
       }
       // As many close in each step, whatever the number that is open: the others end later.
@@ -56,7 +56,7 @@ class SessionSegmentsSuite extends LogTest {
         val watermark = gap + step * 40L + 30
         // One of those that are open goes on.
         append(Seq((closing + step, watermark)))
-        visit(_.fire(watermark).toVector)
+        withLog(_.fire(watermark).toVector)
       }
       assertEquals(fired.map(_.length), Vector.fill(closing / 4)(4))
       store.reads.toDouble / fired.length

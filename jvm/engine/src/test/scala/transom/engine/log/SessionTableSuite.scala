@@ -21,7 +21,10 @@ class SessionTableSuite extends ScalaCheckSuite {
     })
 
   /** What comes out, segment by segment, each with its key group. */
-  private def folded(rows: Seq[Row], inclusive: Boolean, groups: Int): Seq[(Int, Array[Byte])] = {
+  private def segmentsOf(
+      rows: Seq[Row],
+      inclusive: Boolean,
+      groups: Int): Seq[(Int, Array[Byte])] = {
     val tables = new SessionTables(gap, inclusive, new Array[Byte](8))
     rows.foreach { row =>
       val at = tables.locate(keyBytes(row.key), 0L, row.time)
@@ -61,7 +64,7 @@ class SessionTableSuite extends ScalaCheckSuite {
 
   property("rows in any order: the records that come out make up the sessions of the rows") {
     forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8)) { (rows, inclusive, groups) =>
-      val segments = folded(rows, inclusive, groups)
+      val segments = segmentsOf(rows, inclusive, groups)
       val got = segments.flatMap { case (_, segment) => records(segment) }
       assertEquals(chained(got.map(_._2), inclusive), sessions(rows, inclusive))
       segments.foreach { case (group, segment) =>
@@ -74,7 +77,8 @@ class SessionTableSuite extends ScalaCheckSuite {
 
   property("rows in the order of time leave as whole sessions") {
     forAll(rows, Gen.oneOf(true, false)) { (rows, inclusive) =>
-      val got = folded(rows.sortBy(_.time), inclusive, 1).flatMap(s => records(s._2).map(_._2))
+      val got =
+        segmentsOf(rows.sortBy(_.time), inclusive, 1).flatMap(s => records(s._2).map(_._2))
       assertEquals(got.length, got.toSet.size)
       assertEquals(got.toSet, sessions(rows, inclusive))
     }
@@ -88,7 +92,7 @@ class SessionTableSuite extends ScalaCheckSuite {
       val order = starts.indices.flatMap { i =>
         starts.lift(i).toSeq ++ late.lift(i - behind)
       } ++ late.takeRight(behind)
-      val got = folded(order, inclusive = true, 1).flatMap(s => records(s._2).map(_._2))
+      val got = segmentsOf(order, inclusive = true, 1).flatMap(s => records(s._2).map(_._2))
       assertEquals(got.toSet, sessions(order, inclusive = true))
       assertEquals(got.length, starts.length)
     }
@@ -96,7 +100,7 @@ class SessionTableSuite extends ScalaCheckSuite {
 
   test("a key with very many sessions is cut into segments by size") {
     val rows = (0L until 20000L).map(i => Row(7L, 100L * i))
-    val segments = folded(rows, inclusive = true, 4)
+    val segments = segmentsOf(rows, inclusive = true, 4)
     assert(segments.forall(_._2.length < Segment.SessionTargetSize + 100))
     assertEquals(
       segments.flatMap(s => records(s._2).map(_._2)).toSet,
@@ -106,12 +110,12 @@ class SessionTableSuite extends ScalaCheckSuite {
   test("many keys take one table after the other") {
     val keys = 2L * SessionTables.MaxKeys + 10L
     val rows = (0L until keys).map(Row(_, 0L)) ++ (0L until keys).map(Row(_, 3L))
-    val got = folded(rows, inclusive = true, 4).flatMap(s => records(s._2).map(_._2))
+    val got = segmentsOf(rows, inclusive = true, 4).flatMap(s => records(s._2).map(_._2))
     assertEquals(chained(got, inclusive = true), sessions(rows, inclusive = true))
   }
 
   test("a segment is due by the earliest end of its sessions") {
-    val segments = folded(Seq(Row(1L, 50L), Row(1L, 45L), Row(2L, 48L)), inclusive = true, 1)
+    val segments = segmentsOf(Seq(Row(1L, 50L), Row(1L, 45L), Row(2L, 48L)), inclusive = true, 1)
     assertEquals(segments.map(s => Segment.earliestLast(s._2)), Vector(48L))
   }
 }

@@ -81,7 +81,7 @@ class SliceLogSuite extends LogTest {
   test("a window that fires alone reads a few blocks, not all of its slices") {
     val memory = new MemoryStore
     val store = new CountingStore(memory)
-    def visit[A](body: SliceLog[Fired] => A): A = {
+    def withLog[A](body: SliceLog[Fired] => A): A = {
       val slices = new SliceDirectory(store)
       val answer = body(new SliceLog(Grid.of(Hopping(256, 1)), slices, new RowList))
       slices.save()
@@ -92,16 +92,16 @@ class SliceLogSuite extends LogTest {
       val segment = Operator.segment(Seq(row)) { (writer, row) =>
         writer.append(row.hash, row.keyBytes, row.accumulator)
       }
-      visit(_.append(time, segment, Long.MinValue))
+      withLog(_.append(time, segment, Long.MinValue))
       store.reads = 0
-      val fired = visit(_.fire(time + 1L).toVector)
+      val fired = withLog(_.fire(time + 1L).toVector)
       assertEquals(fired.map(_.values.size), Vector(math.min(time + 1, 256)))
       store.reads
     }
     // Three blocks of each of four levels on either side at most, and four to build one of each.
     assert(reads.max <= 40, reads.max)
     assert(reads.sum <= 20 * reads.length, reads.sum)
-    visit(_.fire(Long.MaxValue).foreach(_ => ()))
+    withLog(_.fire(Long.MaxValue).foreach(_ => ()))
     assertEquals(memory.size, 0)
   }
 

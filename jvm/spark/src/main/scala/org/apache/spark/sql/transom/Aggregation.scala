@@ -13,23 +13,23 @@ import org.apache.spark.sql.types._
 
 import transom.spark.TransomException
 
-/** A windowed aggregation as Spark's analyzer understands it, taken apart for the stage.
+/** A windowed aggregation as Spark's analyzer understands it, taken apart for the operator.
   *
   * @param plan
-  *   yields all columns that the stage needs
+  *   yields all columns that the operator needs
   * @param time
   *   the row's time as microseconds, a column of `plan`
-  * @param placing
+  * @param windowColumn
   *   the column of `plan` by which a row says itself where it belongs
   * @param order
   *   columns of `plan` that tell the order in which rows arrived
   * @param groups
   *   columns of `plan` to group by: comparable by their bytes
   * @param inputs
-  *   columns of `plan` that the functions and `asked` read
+  *   columns of `plan` that the functions and `userExpressions` read
   * @param hidden
-  *   functions that only `asked` reads
-  * @param asked
+  *   functions that only `userExpressions` read
+  * @param userExpressions
   *   what triggers and evictors ask, in terms of `plan` and the functions' results
   * @param keyResults
   *   the key columns of the result, in terms of `groups` and the functions' results
@@ -42,13 +42,13 @@ final case class Aggregation(
     plan: LogicalPlan,
     time: Attribute,
     timeType: DataType,
-    placing: Option[Attribute],
+    windowColumn: Option[Attribute],
     order: Seq[Attribute],
     groups: Seq[Attribute],
     inputs: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
-    asked: Asked,
+    userExpressions: UserExpressions,
     keyResults: Seq[NamedExpression],
     functionResults: Seq[Attribute],
     results: Seq[NamedExpression])
@@ -56,20 +56,21 @@ final case class Aggregation(
 object Aggregation {
   private val KeyPrefix = "__transom_key_"
   private val TimeName = "__transom_time"
-  private val PlacingName = "__transom_placing"
+  private val WindowColumnName = "__transom_placing"
   private val OrderPrefix = "__transom_order_"
 
   def resolve(
       df: Dataset[Row],
       keys: Seq[Column],
       time: Column,
-      placing: Option[Column],
+      windowColumn: Option[Column],
       order: Seq[Column],
       aggregates: Seq[Column],
-      asked: Asked,
+      userExpressions: UserExpressions,
       sliceOf: Option[Expression => Expression]): Aggregation = {
     val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
-    val beside = (col("*") +: time.as(TimeName) +: ordered) ++ placing.map(_.as(PlacingName))
+    val beside =
+      (col("*") +: time.as(TimeName) +: ordered) ++ windowColumn.map(_.as(WindowColumnName))
     val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
     val analyzed = analyze(timed, keys, aggregates)
     val parted = sliceOf.fold[LogicalPlan](analyzed)(partsOfSlices(analyzed, _))
@@ -78,7 +79,13 @@ object Aggregation {
       ReplaceExpressions(parted): @unchecked
     val keyNames = df.select(keys: _*).columns.toSeq
     val wanted = if (aggregates.isEmpty) Nil else functions
-    assemble(grouping, keyNames, wanted, asked, results.takeRight(aggregates.length), child)
+    assemble(
+      grouping,
+      keyNames,
+      wanted,
+      userExpressions,
+      results.takeRight(aggregates.length),
+      child)
   }
 
   /** Has accumulators in Python made of the rows of a key and slice, before these move. */
@@ -97,8 +104,8 @@ object Aggregation {
     val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
     def analyzed(some: Seq[Column]): LogicalPlan = {
       // Spark groups by nothing else than for an aggregate.
-      val asked = if (some.isEmpty) Seq(count(lit(1))) else some
-      df.groupBy(named: _*).agg(asked.head, asked.tail: _*).queryExecution.analyzed
+      val columns = if (some.isEmpty) Seq(count(lit(1))) else some
+      df.groupBy(named: _*).agg(columns.head, columns.tail: _*).queryExecution.analyzed
     }
     def refusal(aggregate: Column): Option[TransomException] =
       try whyRefused(aggregate, analyzed(Seq(aggregate)))
@@ -132,7 +139,7 @@ object Aggregation {
       grouping: Seq[NamedExpression],
       keyNames: Seq[String],
       functions: Seq[AggregateExpression],
-      asked: Asked,
+      userExpressions: UserExpressions,
       results: Seq[NamedExpression],
       child: LogicalPlan): Aggregation = {
     val computed = Seq.newBuilder[NamedExpression]
@@ -159,15 +166,16 @@ object Aggregation {
             Complete,
             isDistinct = false))
     }
-    val distinct = asked.functions.foldLeft(functions) { (known, f) =>
+    val distinct = userExpressions.functions.foldLeft(functions) { (known, f) =>
       if (known.exists(areSame(_, f))) known else known :+ f
     }
     def reading(some: Seq[AggregateExpression]) = some.map(readingColumns(_, column(_, "input")))
     val all = reading(functions ++ carried.flatten)
     val hidden = reading(distinct.drop(functions.length))
-    val ofColumns = asked.copy(conditions = asked.conditions.transform { (_, condition) =>
-      Asked.checked(overColumns(condition, distinct, column(_, "asked")))
-    })
+    val ofColumns =
+      userExpressions.copy(conditions = userExpressions.conditions.transform { (_, condition) =>
+        UserExpressions.checked(overColumns(condition, distinct, column(_, "asked")))
+      })
     val ofFunctions = AttributeSet((all ++ hidden).map(_.resultAttribute))
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
@@ -179,14 +187,14 @@ object Aggregation {
       plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
-      placing = child.output.find(_.name == PlacingName),
+      windowColumn = child.output.find(_.name == WindowColumnName),
       order = child.output.filter(_.name.startsWith(OrderPrefix)),
       groups = groups,
       inputs = ((all ++ hidden).flatMap(_.references) ++
         ofColumns.columns.filterNot(ofFunctions.contains)).distinct,
       aggregates = all,
       hidden = hidden,
-      asked = ofColumns,
+      userExpressions = ofColumns,
       keyResults = keyResults,
       functionResults = functions.map(_.resultAttribute),
       results = results.map(
@@ -206,7 +214,8 @@ object Aggregation {
       column: Expression => Attribute): Expression = {
     def plain(e: Expression): Expression = e match {
       case f: AggregateExpression => functions.find(areSame(_, f)).get.resultAttribute
-      case part if Asked.needsPlan(part) && Asked.functionsOf(part).isEmpty => column(part)
+      case part if UserExpressions.needsPlan(part) && UserExpressions.functionsOf(part).isEmpty =>
+        column(part)
       case part => part.mapChildren(plain)
     }
     plain(condition)

@@ -12,8 +12,9 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators
 
-/** Brings what is packed to the partition of its key group, and sorts it there: by group, and
-  * within a group by what else `order` says. The stateful operator above finds both done.
+/** Brings the rows of the exchange to the partition of their key group, and sorts them there: by
+  * group, and within a group by what else `order` says. The stateful operator above finds both
+  * done.
   *
   * Spark would sort by group alone. Its own node would also be generated code, compiled anew for
   * each query, and would take the plan below it along to each task.
@@ -76,7 +77,7 @@ private final case class ByKeyGroupSorting(
     val isByGroupAlone = order.length == 1
     UnsafeExternalRowSorter.create(
       schema,
-      if (isByGroupAlone) Ordering.by[InternalRow, Int](_.getInt(Exchanged.Group))
+      if (isByGroupAlone) Ordering.by[InternalRow, Int](_.getInt(ExchangeFormat.Group))
       else RowOrdering.create(order, columns),
       PrefixComparators.LONG,
       new GroupPrefix,
@@ -97,7 +98,7 @@ private final class GroupPrefix extends UnsafeExternalRowSorter.PrefixComputer {
   private val prefix = new UnsafeExternalRowSorter.PrefixComputer.Prefix
 
   override def computePrefix(row: InternalRow): UnsafeExternalRowSorter.PrefixComputer.Prefix = {
-    prefix.value = row.getInt(Exchanged.Group).toLong
+    prefix.value = row.getInt(ExchangeFormat.Group).toLong
     prefix
   }
 }

@@ -6,8 +6,8 @@ import org.apache.spark.sql.types._
 
 import transom.engine.GlobalGrid
 
-/** What a stage yields for a function of the user's that is called behind it, beside the keys,
-  * the window and the pane.
+/** What an operator yields for a function of the user's that is called behind it, beside the
+  * keys, the window and the pane.
   *
   * @param contents
   *   the columns of a row
@@ -28,7 +28,7 @@ private final class CallColumns(
   private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
   private val ends = if (emitsEnds) Seq(isOver) else Nil
 
-  def yielded: Seq[Attribute] =
+  def attributes: Seq[Attribute] =
     (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
 
   /** The columns of calls.

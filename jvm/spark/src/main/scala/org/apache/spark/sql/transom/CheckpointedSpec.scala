@@ -39,29 +39,29 @@ object CheckpointedSpec {
   private val checked =
     Collections.synchronizedMap(new WeakHashMap[StreamExecution, Set[String]])
 
-  /** Called for each batch of a stage, on the driver. Does its work in the first batch that a run
-    * computes. That need not be the run's first batch: a sink skips a batch that it has
+  /** Called for each batch of an operator, on the driver. Does its work in the first batch that a
+    * run computes. That need not be the run's first batch: a sink skips a batch that it has
     * committed.
     */
-  def check(session: SparkSession, packing: PackExec): Unit =
+  def check(session: SparkSession, mapSide: WindowMapSideExec): Unit =
     for {
       query <- LateWatermark.runningQuery(session)
       before = checked.getOrDefault(query, Set.empty)
-      if !before(packing.operator)
+      if !before(mapSide.operatorId)
       batch <- Option(query.lastExecution)
     } {
-      val stages = batch.executedPlan.collect { case p: PackExec => p }
+      val mapSides = batch.executedPlan.collect { case p: WindowMapSideExec => p }
       // A static plan inside foreachBatch has the same query around it.
-      if (stages.exists(_.operator == packing.operator)) {
-        check(session, batch, packing.stage.spec, stages.map(_.stage.spec.name))
-        checked.put(query, before + packing.operator)
+      if (mapSides.exists(_.operatorId == mapSide.operatorId)) {
+        check(session, batch, mapSide.operatorPlan.spec, mapSides.map(_.operatorPlan.spec.name))
+        checked.put(query, before + mapSide.operatorId)
       }
     }
 
   private def check(
       session: SparkSession,
       batch: IncrementalExecution,
-      spec: StageSpec,
+      spec: OperatorSpec,
       names: Seq[String]): Unit = {
     val files = new SpecFiles(session, new Path(batch.checkpointLocation).getParent)
     val stored = files.read(spec.name)
@@ -79,11 +79,11 @@ object CheckpointedSpec {
   /** A query that started with fewer clocks has fewer sources in its checkpoint; Spark's own
     * error is no help.
     */
-  def refuseNewClock(session: SparkSession, checkpoint: Path, stage: StageSpec): Unit =
+  def refuseNewClock(session: SparkSession, checkpoint: Path, operatorSpec: OperatorSpec): Unit =
     new SpecFiles(session, checkpoint)
-      .read(stage.name)
-      .filter(clocksOf(_) < clocksOf(stage.json))
-      .foreach(refuseChange(stage.name, _, stage.json))
+      .read(operatorSpec.name)
+      .filter(clocksOf(_) < clocksOf(operatorSpec.json))
+      .foreach(refuseChange(operatorSpec.name, _, operatorSpec.json))
 
   private def clocksOf(record: ObjectNode): Int = {
     val spec = SpecCodec.decode(record.get("spec").toString)
@@ -124,7 +124,7 @@ object CheckpointedSpec {
       if (name.endsWith("_column") && value.isInt) field.setValue(columns.get(value.intValue))
       else if (name.endsWith("_columns"))
         field.setValue(
-          StageSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
+          OperatorSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
       else resolve(value)
     }
     resolve(whole)
@@ -179,7 +179,7 @@ private final class SpecFiles(session: SparkSession, checkpoint: Path) {
     if (!files.exists(file(operator))) None
     else {
       val in = files.open(file(operator))
-      try Some(StageSpec.read(new String(in.readAllBytes(), UTF_8)))
+      try Some(OperatorSpec.read(new String(in.readAllBytes(), UTF_8)))
       finally in.close()
     }
 
@@ -187,7 +187,7 @@ private final class SpecFiles(session: SparkSession, checkpoint: Path) {
     files.mkdirs(directory)
     val out = files.createAtomic(file(operator), overwriteIfPossible = true)
     try {
-      out.write(StageSpec.pretty(record).getBytes(UTF_8))
+      out.write(OperatorSpec.pretty(record).getBytes(UTF_8))
       out.close()
     } catch {
       case e: Throwable =>

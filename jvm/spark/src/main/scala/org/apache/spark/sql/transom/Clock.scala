@@ -30,20 +30,21 @@ final class ClockSource extends TableProvider {
 object ClockSource {
   val schema: StructType = new StructType().add("tick", LongType, nullable = false)
 
-  private[transom] val Stage = "stage"
+  private[transom] val Operator = "stage"
   private[transom] val Record = "record"
   private[transom] val PeriodUs = "period_us"
 
   /** Sends a row when the input has ended. */
-  def draining(session: SparkSession, stage: StageSpec): LogicalPlan = relation(session, stage)
+  def draining(session: SparkSession, operatorSpec: OperatorSpec): LogicalPlan =
+    relation(session, operatorSpec)
 
   /** Sends a row each time the wall clock comes to a multiple of a period. */
-  def ticking(session: SparkSession, stage: StageSpec, periodUs: Long): LogicalPlan =
-    relation(session, stage, PeriodUs -> periodUs.toString)
+  def ticking(session: SparkSession, operatorSpec: OperatorSpec, periodUs: Long): LogicalPlan =
+    relation(session, operatorSpec, PeriodUs -> periodUs.toString)
 
   private def relation(
       session: SparkSession,
-      stage: StageSpec,
+      operatorSpec: OperatorSpec,
       options: (String, String)*): LogicalPlan = {
     val thread = Thread.currentThread
     val before = thread.getContextClassLoader
@@ -52,8 +53,8 @@ object ClockSource {
     try {
       val clock: DataFrame = session.readStream
         .format(classOf[ClockSource].getName)
-        .option(Stage, stage.name)
-        .option(Record, stage.record)
+        .option(Operator, operatorSpec.name)
+        .option(Record, operatorSpec.record)
         .options(options.toMap)
         .load()
       clock.queryExecution.analyzed
@@ -72,14 +73,15 @@ private object ClockTable extends Table with SupportsRead {
       override def readSchema(): StructType = ClockSource.schema
 
       override def toMicroBatchStream(metadata: String): MicroBatchStream = {
-        val stage = StageSpec(options.get(ClockSource.Stage), options.get(ClockSource.Record))
+        val operatorSpec =
+          OperatorSpec(options.get(ClockSource.Operator), options.get(ClockSource.Record))
         // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
         val checkpoint = new Path(metadata).getParent.getParent
         val session = SparkSession.active
-        CheckpointedSpec.refuseNewClock(session, checkpoint, stage)
+        CheckpointedSpec.refuseNewClock(session, checkpoint, operatorSpec)
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)
-          case None => new DrainClock(session, checkpoint, stage.name)
+          case None => new DrainClock(session, checkpoint, operatorSpec.name)
         }
       }
     }

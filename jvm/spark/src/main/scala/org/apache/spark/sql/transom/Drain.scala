@@ -31,16 +31,16 @@ object Drain {
 
   private val NoTime = "__transom_no_time"
 
-  def below(df: Dataset[Row], stage: StageSpec): Dataset[Row] =
-    if (!hasWatermark(df)) withoutTime(df, stage)
+  def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =
+    if (!hasWatermark(df)) withoutTime(df, operatorSpec)
     else {
-      val clock = ClockSource.draining(df.sparkSession, stage)
+      val clock = ClockSource.draining(df.sparkSession, operatorSpec)
       val plan = df.queryExecution.analyzed
       val withClock = watermarksWithClock(plan)
       Dataset.ofRows(
         df.sparkSession,
         plan.transformUp {
-          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, stage)
+          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
         })
     }
 
@@ -54,10 +54,10 @@ object Drain {
     df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
 
   /** Rows without event time get a watermark that only draining moves. */
-  private def withoutTime(df: Dataset[Row], stage: StageSpec): Dataset[Row] = {
+  private def withoutTime(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] = {
     val timed =
       df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
-    below(timed.asInstanceOf[Dataset[Row]], stage).drop(NoTime).asInstanceOf[Dataset[Row]]
+    below(timed.asInstanceOf[Dataset[Row]], operatorSpec).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
   def refusal(operator: String, why: String): TransomException =
@@ -66,11 +66,11 @@ object Drain {
   private def drained(
       watermark: EventTimeWatermark,
       clock: LogicalPlan,
-      stage: StageSpec): LogicalPlan = {
+      operatorSpec: OperatorSpec): LogicalPlan = {
     val delayMs = EventTimeWatermark.getDelayMs(watermark.delay)
     if (delayMs > MostDelayMs)
       throw refusal(
-        stage.name,
+        operatorSpec.name,
         s"the delay of the watermark on ${watermark.eventTime.name} is longer than " +
           s"${Durations.Longest}. Give withWatermark a shorter one")
     val controlTime = (EndMs + delayMs) * 1000L

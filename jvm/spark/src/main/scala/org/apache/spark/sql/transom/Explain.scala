@@ -10,23 +10,24 @@ import org.apache.spark.sql.classic.Dataset
 import transom.engine.spec.{AfterDelta, Count, EventTime, ProcessingTime, Window, WindowSpec}
 import transom.spark.TransomException
 
-/** Says what the window stages of a DataFrame do, and how. */
+/** Says what the window operators of a DataFrame do, and how. */
 object Explain {
 
   def json(df: Dataset[Row]): String =
-    StageSpec.pretty(StageSpec.array(stages(df).map(_.stage.spec.json)))
+    OperatorSpec.pretty(OperatorSpec.array(operators(df).map(_.operatorPlan.spec.json)))
 
   def text(df: Dataset[Row]): String =
-    stages(df).map(s => told(s.stage, s.isStreaming)).mkString("\n\n")
+    operators(df).map(s => describeOperator(s.operatorPlan, s.isStreaming)).mkString("\n\n")
 
-  private def stages(df: Dataset[Row]): Seq[PackedStage] = {
-    val stages = StageSpec.stagesOf(df.queryExecution.analyzed)
-    if (stages.isEmpty) throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
-    stages
+  private def operators(df: Dataset[Row]): Seq[WindowMapSide] = {
+    val operators = OperatorSpec.operatorsOf(df.queryExecution.analyzed)
+    if (operators.isEmpty)
+      throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
+    operators
   }
 
-  private def told(stage: WindowStage, isStreaming: Boolean): String = {
-    val record = stage.spec.json
+  private def describeOperator(operatorPlan: WindowOperatorPlan, isStreaming: Boolean): String = {
+    val record = operatorPlan.spec.json
     val spec = record.get("spec")
     val columns = record.get("columns").elements.asScala.toSeq
     def column(index: JsonNode): String = {
@@ -40,7 +41,7 @@ object Explain {
       "keys" -> Some(list(spec.get("key_columns")))
         .filter(_.nonEmpty)
         .getOrElse("none: one for all rows"),
-      "time" -> time(stage.settings, spec.get("time"), column),
+      "time" -> time(operatorPlan.settings, spec.get("time"), column),
       "trigger" -> trigger(spec, column),
       "evictor" -> (if (spec.get("evictor").isNull) "none"
                     else describe(spec.get("evictor"), column)),
@@ -50,11 +51,11 @@ object Explain {
                        "counted, and handed on as dead letters"
                      else "counted"),
       "drain" -> drain(spec, isStreaming),
-      "layout" -> layout(stage.choice),
+      "layout" -> layout(operatorPlan.choice),
       "key groups" -> spec.get("key_groups").asText,
-      "state" -> ((stage.layout match {
+      "state" -> ((operatorPlan.layout match {
         case SliceLayout => state(window)
-        case KeyedLayout => keyedState(stage.settings)
+        case KeyedLayout => keyedState(operatorPlan.settings)
       }) + (if (isStreaming) "" else "; in memory, for a static DataFrame")))
     (record.get("operator").asText +: lines.map { case (name, text) => f"  $name%-10s  $text" })
       .mkString("\n")
@@ -64,18 +65,18 @@ object Explain {
     if (function.get("kind").asText == "agg")
       "aggregates" -> list(function.get("aggregate_columns"))
     else {
-      val taken = list(function.get("agg_columns"))
-      "function" -> s"in Python, takes ${if (taken.isEmpty) "the rows of a window" else taken}"
+      val inputs = list(function.get("agg_columns"))
+      "function" -> s"in Python, takes ${if (inputs.isEmpty) "the rows of a window" else inputs}"
     }
 
   private def time(settings: WindowSpec, time: JsonNode, column: JsonNode => String): String = {
-    val told = settings.time match {
+    val source = settings.time match {
       case None => "none"
       case Some(ProcessingTime) => "the wall clock"
       case Some(_: EventTime) => column(time.get("time_column"))
     }
-    if (settings.needsClock) s"$told; the clock ticks every ${duration(settings.tickUs)}"
-    else told
+    if (settings.needsClock) s"$source; the clock ticks every ${duration(settings.tickUs)}"
+    else source
   }
 
   private def trigger(spec: JsonNode, column: JsonNode => String): String = {
@@ -103,7 +104,7 @@ object Explain {
     case SliceLayout =>
       "slices: plain aggregates, fired by the watermark, need no state for each key"
     case KeyedLayout =>
-      choice.beyondPanes
+      choice.unsupportedBySlices
         .fold("keyed: options(layout='keyed') asks for it")(part => s"keyed: for $part")
   }
 

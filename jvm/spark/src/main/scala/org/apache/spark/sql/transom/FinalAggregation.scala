@@ -13,17 +13,17 @@ import transom.engine.log.{AccumulatorMerger, ByteRange}
   * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed
   * width are folded in place, in the bytes of a row; others pass through objects.
   */
-final class FinalAggregation(stage: WindowStage)
+final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     extends AggregationIterator(
       0,
       Nil,
-      stage.buffers,
-      stage.accumulated.map(_.copy(mode = Final, filter = None)),
-      stage.accumulated.map(_.resultAttribute),
+      operatorPlan.buffers,
+      operatorPlan.accumulated.map(_.copy(mode = Final, filter = None)),
+      operatorPlan.accumulated.map(_.resultAttribute),
       0,
       Nil,
       (expressions, input) => GenerateMutableProjection.generate(expressions, input))
-    with AccumulatorMerger[FiredRow] {
+    with AccumulatorMerger[WindowResultRow] {
 
   private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)
   private val bufferTypes = bufferAttributes.map(_.dataType)
@@ -32,22 +32,23 @@ final class FinalAggregation(stage: WindowStage)
   private val typed = aggregateFunctions.collect { case f: TypedImperativeAggregate[_] => f }
 
   // What came in, before anything was added to it: most keys of a firing have a single record.
-  private val single = new UnsafeRow(stage.buffers.length)
+  private val single = new UnsafeRow(operatorPlan.buffers.length)
   private var isSingle = false
-  private val incoming = new UnsafeRow(stage.buffers.length)
+  private val incoming = new UnsafeRow(operatorPlan.buffers.length)
   private val mutable = new UnsafeRow(bufferTypes.length)
   mutable.pointTo(new Array[Byte](8), 8)
   private val objects = new SpecificInternalRow(bufferTypes)
   private lazy val toUnsafe = UnsafeProjection.create(bufferTypes.toArray)
   private val bytes = new ByteRange
 
-  private val evaluate = evaluation(stage.aggregates)
+  private val evaluate = evaluation(operatorPlan.aggregates)
 
-  private val keyRow = new UnsafeRow(stage.keys.length)
-  private val fired = new FiredRow(stage, keyRow, evaluate.results, stage.firedColumns)
+  private val keyRow = new UnsafeRow(operatorPlan.keys.length)
+  private val resultRow =
+    new WindowResultRow(operatorPlan, keyRow, evaluate.results, operatorPlan.outputWidth)
 
   /** The watermark at which windows fire from now on. */
-  def moveTo(watermark: Long): Unit = fired.watermark = watermark
+  def moveTo(watermark: Long): Unit = resultRow.watermark = watermark
 
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
@@ -73,12 +74,12 @@ final class FinalAggregation(stage: WindowStage)
       bytes
     }
 
-  override def result(key: ByteRange, windowStart: Long, windowEnd: Long): FiredRow = {
+  override def result(key: ByteRange, windowStart: Long, windowEnd: Long): WindowResultRow = {
     evaluated(if (isSingle && declarative) single else buffer())
     keyRow.pointTo(key.bytes, UnsafeRows.offset(key), key.length)
-    fired.start = windowStart
-    fired.end = windowEnd
-    fired
+    resultRow.start = windowStart
+    resultRow.end = windowEnd
+    resultRow
   }
 
   /** The functions' results, valid until the next. */
@@ -87,7 +88,7 @@ final class FinalAggregation(stage: WindowStage)
   /** What some of the functions make of an accumulator. */
   def evaluation(some: Seq[AggregateExpression]): Evaluation =
     new Evaluation(
-      some.map(f => aggregateFunctions(stage.accumulated.indexOf(f))),
+      some.map(f => aggregateFunctions(operatorPlan.accumulated.indexOf(f))),
       bufferAttributes)
 
   /** Adds an accumulator's bytes to one by itself. */

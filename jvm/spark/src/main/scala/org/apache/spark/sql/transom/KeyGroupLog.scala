@@ -4,26 +4,30 @@ import transom.engine.Watermark
 import transom.engine.log._
 
 /** The windows of one key group, in whichever log its assigner needs, over a store. */
-final class KeyGroupLog(stage: WindowStage, aggregation: FinalAggregation, store: Store) {
-  private val shift = stage.watermarkShift
+final class KeyGroupLog(
+    operatorPlan: WindowOperatorPlan,
+    aggregation: FinalAggregation,
+    store: Store) {
+  private val shift = operatorPlan.watermarkShift
 
   // Sessions are looked up segment by segment, windows are read whole.
-  private val buffered = new BufferedStore(stage.windows match {
+  private val buffered = new BufferedStore(operatorPlan.windows match {
     case _: GridWindows => new BundledStore(store)
     case _: SessionWindows => store
   })
 
   val slices = new SliceDirectory(buffered)
 
-  private val log: Either[SliceLog[FiredRow], SessionLog[FiredRow]] = stage.windows match {
-    case GridWindows(grid) => Left(new SliceLog(grid, slices, aggregation))
-    case SessionWindows(gap, inclusive) =>
-      Right(new SessionLog(gap, inclusive, slices, aggregation))
-  }
+  private val log: Either[SliceLog[WindowResultRow], SessionLog[WindowResultRow]] =
+    operatorPlan.windows match {
+      case GridWindows(grid) => Left(new SliceLog(grid, slices, aggregation))
+      case SessionWindows(gap, inclusive) =>
+        Right(new SessionLog(gap, inclusive, slices, aggregation))
+    }
 
-  /** Takes a parcel of segments. */
-  def append(parcel: Array[Byte], lateWatermark: Long): Unit =
-    Parcel.read(parcel).foreach { case (slice, segment) =>
+  /** Adds a batch of segments. */
+  def append(batch: Array[Byte], lateWatermark: Long): Unit =
+    SegmentBatch.read(batch).foreach { case (slice, segment) =>
       log.fold(_.append(slice, segment, lateWatermark), _.append(segment, lateWatermark))
     }
 
@@ -37,7 +41,7 @@ final class KeyGroupLog(stage: WindowStage, aggregation: FinalAggregation, store
     if (timer == Long.MaxValue) timer else timer + shift
   }
 
-  def fire(watermark: Long): Iterator[FiredRow] = {
+  def fire(watermark: Long): Iterator[WindowResultRow] = {
     val reached = Watermark.minus(watermark, shift)
     aggregation.moveTo(watermark)
     log.fold(_.fire(reached), _.fire(reached))

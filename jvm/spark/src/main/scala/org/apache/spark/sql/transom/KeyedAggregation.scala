@@ -10,15 +10,16 @@ import transom.engine.keyed.WindowAggregation
 import transom.engine.log.ByteRange
 
 /** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
-  * buffer's row. What it adds are records of the stage or, where rows come folded, accumulators.
+  * buffer's row. What it adds are records of the operator or, where rows come folded,
+  * accumulators.
   */
-final class KeyedAggregation(stage: WindowStage)
+final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
     extends WindowAggregation[UnsafeRow, InternalRow] {
-  private val partialAggregation = new PartialAggregation(stage, stage.record)
-  private val finalAggregation = new FinalAggregation(stage)
+  private val partialAggregation = new PartialAggregation(operatorPlan, operatorPlan.record)
+  private val finalAggregation = new FinalAggregation(operatorPlan)
   private val range = new ByteRange
   private val toResult =
-    UnsafeProjection.create(stage.aggregates.map(_.resultAttribute.dataType).toArray)
+    UnsafeProjection.create(operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray)
 
   /** How much larger an accumulator may become by a row. */
   def weightOf(row: UnsafeRow): Int = if (partialAggregation.inPlace) 0 else row.getSizeInBytes
@@ -26,7 +27,8 @@ final class KeyedAggregation(stage: WindowStage)
   override def create(): InternalRow = partialAggregation.create()
 
   override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
-    if (stage.packsPanes) finalAggregation.merge(accumulator, UnsafeRows.bytesOf(row, range))
+    if (operatorPlan.hasMapSideCombine)
+      finalAggregation.merge(accumulator, UnsafeRows.bytesOf(row, range))
     else partialAggregation.update(accumulator, row)
     accumulator
   }

@@ -6,35 +6,35 @@ import org.apache.spark.sql.types.DoubleType
 
 import transom.engine.keyed.{Condition, Conditions, Delta}
 
-/** What triggers and evictors ask of a stage's records, compiled. */
-final class KeyedConditions(stage: WindowStage, aggregation: KeyedAggregation)
+/** What triggers and evictors ask of an operator's records, compiled. */
+final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
     extends Conditions[UnsafeRow, InternalRow] {
 
   override def condition(column: Int): Condition[UnsafeRow, InternalRow] = {
-    val asked = stage.asked.conditions(column)
+    val expression = operatorPlan.userExpressions.conditions(column)
     val read =
-      stage.accumulated.filter(f => asked.references.contains(f.resultAttribute))
+      operatorPlan.accumulated.filter(f => expression.references.contains(f.resultAttribute))
     val evaluation = aggregation.evaluation(read)
     // Null is false.
-    val holds = Predicate.create(asked, stage.record ++ read.map(_.resultAttribute))
+    val holds = Predicate.create(expression, operatorPlan.record ++ read.map(_.resultAttribute))
     val whole = new JoinedRow
-    val question: UnsafeRow => Boolean = row => holds.eval(whole.withLeft(row))
+    val test: UnsafeRow => Boolean = row => holds.eval(whole.withLeft(row))
     new Condition[UnsafeRow, InternalRow] {
       override def readsAccumulator: Boolean = read.nonEmpty
       override def among(accumulator: InternalRow): UnsafeRow => Boolean = {
         whole.withRight(if (readsAccumulator) evaluation(accumulator) else InternalRow.empty)
-        question
+        test
       }
     }
   }
 
   /** A distance that is null is no number, which is neither above nor below another. */
   override def delta(column: Int): Delta[UnsafeRow] = {
-    val Distance(of, twins) = stage.asked.distances(column)
+    val Distance(of, twins) = operatorPlan.userExpressions.distances(column)
     val twinOf = AttributeMap(twins)
-    val older = stage.record.map(a => twinOf.getOrElse(a, a.newInstance()))
+    val older = operatorPlan.record.map(a => twinOf.getOrElse(a, a.newInstance()))
     val number = Coalesce(Seq(Cast(of, DoubleType), Literal(Double.NaN)))
-    val toNumber = UnsafeProjection.create(Seq(number), older ++ stage.record)
+    val toNumber = UnsafeProjection.create(Seq(number), older ++ operatorPlan.record)
     val both = new JoinedRow
     (from, to) => toNumber(both(from, to)).getDouble(0)
   }

@@ -11,31 +11,32 @@ import transom.engine.keyed._
 
 /** Makes rows of what windows of the per-key operator give, in the order in which they give it.
   */
-final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
+final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
     extends Results[UnsafeRow, InternalRow] {
-  import stage.settings.pane
+  import operatorPlan.settings.pane
 
   private val ready = mutable.Queue.empty[InternalRow]
-  private val key = new UnsafeRow(stage.keys.length)
-  private val result = new UnsafeRow(stage.aggregates.length)
+  private val key = new UnsafeRow(operatorPlan.keys.length)
+  private val result = new UnsafeRow(operatorPlan.aggregates.length)
   private val bounds = new GenericInternalRow(2)
-  private val asked = new GenericInternalRow(stage.firedColumns - keysAndValues)
+  private val optionalColumns = new GenericInternalRow(operatorPlan.outputWidth - keysAndValues)
   private val paneAt = 0
   private val changeAt = if (pane) 1 else 0
   // Behind the pane: what is called takes nothing back.
   private val callAt = changeAt
-  private val function = stage.settings.function
+  private val function = operatorPlan.settings.function
   private val isOverAt = callAt + (if (function.takesRows) 3 else 1)
-  private lazy val toContents = UnsafeProjection.create(stage.contents, stage.record)
-  private val noValues = new GenericInternalRow(stage.aggregates.length)
+  private lazy val toContents =
+    UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
+  private val noValues = new GenericInternalRow(operatorPlan.aggregates.length)
   private val front = new JoinedRow(key, bounds)
   private val back = new JoinedRow
   private val whole = new JoinedRow
-  private val toRow = UnsafeProjection.create(stage.fired.toArray)
+  private val toRow = UnsafeProjection.create(operatorPlan.outputTypes.toArray)
 
-  if (function.keepsByWindow) asked.update(isOverAt, false)
+  if (function.keepsByWindow) optionalColumns.update(isOverAt, false)
 
-  private def keysAndValues: Int = stage.keys.length + 2 + stage.aggregates.length
+  private def keysAndValues: Int = operatorPlan.keys.length + 2 + operatorPlan.aggregates.length
 
   def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
 
@@ -51,11 +52,11 @@ final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
 
   override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
-    asked.update(changeAt, KeyedResults.changes(change))
+    optionalColumns.update(changeAt, KeyedResults.changes(change))
     add(window, result)
   }
 
-  /** A row of the stage for each of the window's, and one for a window without rows. */
+  /** A row of the operator for each of the window's, and one for a window without rows. */
   override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
     if (rows.isEmpty)
       add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
@@ -72,10 +73,10 @@ final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
 
   /** A row that is no call. */
   override def emitEnd(window: FiredWindow): Unit = {
-    asked.update(isOverAt, true)
+    optionalColumns.update(isOverAt, true)
     if (function.takesRows) add(window, noValues, null, isLast = true)
     else add(window, noValues)
-    asked.update(isOverAt, false)
+    optionalColumns.update(isOverAt, false)
   }
 
   private def add(
@@ -83,17 +84,18 @@ final class KeyedResults(stage: WindowStage, aggregation: KeyedAggregation)
       values: InternalRow,
       row: InternalRow,
       isLast: Boolean): Unit = {
-    asked.update(callAt + 1, isLast)
-    asked.update(callAt + 2, row)
+    optionalColumns.update(callAt + 1, isLast)
+    optionalColumns.update(callAt + 2, row)
     add(window, values)
   }
 
   private def add(window: FiredWindow, values: InternalRow): Unit = {
     set(0, window.start)
     set(1, window.end)
-    if (pane) asked.update(paneAt, KeyedResults.row(window.pane))
-    if (function.isCalled) asked.update(callAt, window.watermark + stage.watermarkShift)
-    ready += toRow(whole(front, back(values, asked))).copy()
+    if (pane) optionalColumns.update(paneAt, KeyedResults.row(window.pane))
+    if (function.isCalled)
+      optionalColumns.update(callAt, window.watermark + operatorPlan.watermarkShift)
+    ready += toRow(whole(front, back(values, optionalColumns))).copy()
   }
 
   // A count window of rows without time has no bounds.

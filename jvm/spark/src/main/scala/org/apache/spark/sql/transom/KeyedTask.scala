@@ -9,22 +9,23 @@ import transom.engine.{GlobalGrid, Watermark}
 import transom.engine.keyed._
 import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbling, Window}
 
-/** The per-key operator as a task of a stage runs it, for one key group after the other. */
-final class KeyedTask(stage: WindowStage) {
-  private val aggregation = new KeyedAggregation(stage)
-  private val results = new KeyedResults(stage, aggregation)
-  private val rows = new KeyedRows(stage)
-  private val plan = KeyedPlans.of(stage, stage.settings.window, aggregation, rows)
+/** The per-key operator as a task runs it, for one key group after the other. */
+final class KeyedTask(operatorPlan: WindowOperatorPlan) {
+  private val aggregation = new KeyedAggregation(operatorPlan)
+  private val results = new KeyedResults(operatorPlan, aggregation)
+  private val rows = new KeyedRows(operatorPlan)
+  private val plan = KeyedPlans.of(operatorPlan, operatorPlan.settings.window, aggregation, rows)
   private val aligned = new KeyedOperator(plan, rows, results)
   private val codec = new StateCodec(aggregation)
   private val forgetsAtEnd =
-    stage.settings.drain && plan.assigner.timeline != Timeline.Event
-  private val isNatural = stage.settings.window.stagger == Stagger.Natural
-  private val isOnClock = stage.settings.time.contains(ProcessingTime)
-  private val arriving =
-    if (stage.packsPanes) new AccumulatorReader(stage) else new ChunkReader(stage, rows)
+    operatorPlan.settings.drain && plan.assigner.timeline != Timeline.Event
+  private val isNatural = operatorPlan.settings.window.stagger == Stagger.Natural
+  private val isOnClock = operatorPlan.settings.time.contains(ProcessingTime)
+  private val reader =
+    if (operatorPlan.hasMapSideCombine) new AccumulatorReader(operatorPlan)
+    else new ChunkReader(operatorPlan, rows)
   private val arrival = new Arrival
-  private lazy val refused = new RefusedOutput(stage)
+  private lazy val sideOutputs = new SideOutputRows(operatorPlan)
   private def weightOf(row: UnsafeRow): Int = aggregation.weightOf(row)
   private val listener: KeyListener = key => {
     results.pointAt(key)
@@ -33,10 +34,10 @@ final class KeyedTask(stage: WindowStage) {
 
   /** Where windows are staggered each key group has an operator of its own. */
   private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[UnsafeRow, InternalRow] =
-    stage.settings.window match {
+    operatorPlan.settings.window match {
       case window: Tumbling if window.stagger != Stagger.Aligned =>
         val offset = Staggers.offset(window.stagger, window, group, firstRow)
-        val moved = KeyedPlans.of(stage, window.copy(offsetUs = offset), aggregation, rows)
+        val moved = KeyedPlans.of(operatorPlan, window.copy(offsetUs = offset), aggregation, rows)
         new KeyedOperator(moved, rows, results)
       case _ => aligned
     }
@@ -47,7 +48,7 @@ final class KeyedTask(stage: WindowStage) {
     *
     * @param id
     *   of the key group
-    * @param packed
+    * @param exchangeRows
     *   what came over the exchange, in order
     * @param watermark
     *   of the batch, microseconds, or `Watermark.NotYet`
@@ -56,10 +57,10 @@ final class KeyedTask(stage: WindowStage) {
     * @param counts
     *   is added to
     */
-  def visit(
+  def process(
       id: Int,
       store: KeyStore,
-      packed: Iterator[InternalRow],
+      exchangeRows: Iterator[InternalRow],
       watermark: Long,
       nowMs: Long,
       counts: RowCounts)(finish: (Long, Long) => Unit): Iterator[InternalRow] =
@@ -69,7 +70,7 @@ final class KeyedTask(stage: WindowStage) {
       private val operator = operatorOf(id, store.firstRow.getOrElse(nowMs * 1000L))
       private val group =
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
-      private val reached = Watermark.minus(watermark, stage.watermarkShift)
+      private val reached = Watermark.minus(watermark, operatorPlan.watermarkShift)
       private lazy val moved = {
         // Windows that go by the wall clock end with the input too.
         val isEnd = plan.assigner.timeline == Timeline.Clock && reached >= GlobalGrid.EndOfTime
@@ -80,7 +81,7 @@ final class KeyedTask(stage: WindowStage) {
       private var isOver = false
       private var hasTicked = false
       arrival.watermark = Watermark.NotYet
-      arrival.clock = nowMs * 1000L - (if (isOnClock) stage.watermarkShift else 0L)
+      arrival.clock = nowMs * 1000L - (if (isOnClock) operatorPlan.watermarkShift else 0L)
 
       override def hasNext: Boolean = {
         while (results.isEmpty && !isOver) step()
@@ -91,8 +92,8 @@ final class KeyedTask(stage: WindowStage) {
         if (hasNext) results.take() else throw new NoSuchElementException("no further row")
 
       private def step(): Unit =
-        if (arriving.next()) take()
-        else if (packed.hasNext) open(packed.next())
+        if (reader.next()) take()
+        else if (exchangeRows.hasNext) open(exchangeRows.next())
         else if (moved.hasNext) moved.next()
         else {
           isOver = true
@@ -102,17 +103,17 @@ final class KeyedTask(stage: WindowStage) {
 
       private def nextTimer: Long = {
         val timer = group.nextTimer
-        if (timer == Long.MaxValue) timer else timer + stage.watermarkShift
+        if (timer == Long.MaxValue) timer else timer + operatorPlan.watermarkShift
       }
 
       private def open(row: InternalRow): Unit =
-        row.getInt(Exchanged.Kind) match {
-          case Exchanged.Counts => counts.add(row.getBinary(Exchanged.Payload))
-          case Exchanged.Dead => results.add(refused.dead(row, nowMs))
-          case Exchanged.Tick => hasTicked = true
+        row.getInt(ExchangeFormat.Kind) match {
+          case ExchangeFormat.Counts => counts.add(row.getBinary(ExchangeFormat.Payload))
+          case ExchangeFormat.DeadLetter => results.add(sideOutputs.deadLetter(row, nowMs))
+          case ExchangeFormat.Tick => hasTicked = true
           case _ =>
-            arrival.watermark = row.getLong(Exchanged.LateWatermark)
-            arriving.open(row)
+            arrival.watermark = row.getLong(ExchangeFormat.LateWatermark)
+            reader.open(row)
         }
 
       private def take(): Unit = {
@@ -120,27 +121,27 @@ final class KeyedTask(stage: WindowStage) {
           isFirst = false
           store.saveFirstRow(nowMs * 1000L)
         }
-        import arriving.{key, record}
-        arriving.tell(arrival)
-        if (isOnClock) arrival.time = nowMs * 1000L - stage.timeShift
+        import reader.{key, record}
+        reader.readInto(arrival)
+        if (isOnClock) arrival.time = nowMs * 1000L - operatorPlan.timeShift
         group.process(key, record, arrival, weightOf(record)) match {
           case Disposition.Added =>
           case Disposition.NoWindow => counts.inGaps += 1
           case Disposition.Late =>
             counts.late += 1
-            if (stage.lateRows != LateRows.No) handOn(isPartly = false)
+            if (operatorPlan.lateRows != LateRows.No) emitLate(isPartly = false)
           case Disposition.PartlyLate =>
-            if (stage.lateRows == LateRows.Partly) {
+            if (operatorPlan.lateRows == LateRows.Partly) {
               counts.latePartly += 1
-              handOn(isPartly = true)
+              emitLate(isPartly = true)
             }
         }
       }
 
-      private def handOn(isPartly: Boolean): Unit =
+      private def emitLate(isPartly: Boolean): Unit =
         results.add(
-          refused.late(
-            arriving.row,
+          sideOutputs.late(
+            reader.row,
             arrival.time,
             arrival.watermark,
             operator.missedWindows,
@@ -150,8 +151,8 @@ final class KeyedTask(stage: WindowStage) {
 }
 
 /** Raw rows of the key at hand. */
-final class KeyedRows(stage: WindowStage) extends Contents[UnsafeRow] {
-  private val hasTime = stage.settings.time.exists(_.isInstanceOf[EventTime])
+final class KeyedRows(operatorPlan: WindowOperatorPlan) extends Contents[UnsafeRow] {
+  private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
   private var store: KeyStore = _
   private var key: Array[Byte] = _
 
@@ -164,7 +165,7 @@ final class KeyedRows(stage: WindowStage) extends Contents[UnsafeRow] {
 
   override def get(list: Long, sequence: Long): UnsafeRow = {
     val bytes = store.getRow(key, list, sequence)
-    val row = new UnsafeRow(stage.record.length)
+    val row = new UnsafeRow(operatorPlan.record.length)
     row.pointTo(bytes, bytes.length)
     row
   }
@@ -172,18 +173,18 @@ final class KeyedRows(stage: WindowStage) extends Contents[UnsafeRow] {
   override def remove(list: Long, sequence: Long): Unit = store.removeRow(key, list, sequence)
 
   override def timeOf(row: UnsafeRow): Long =
-    if (hasTime) row.getLong(0) - stage.timeShift else Arrival.NoTime
+    if (hasTime) row.getLong(0) - operatorPlan.timeShift else Arrival.NoTime
 }
 
-/** The engine's plan of a stage. */
+/** The engine's plan of an operator. */
 object KeyedPlans {
 
   def of(
-      stage: WindowStage,
+      operatorPlan: WindowOperatorPlan,
       window: Window,
       aggregation: KeyedAggregation,
       rows: KeyedRows): KeyedPlan[UnsafeRow, InternalRow] = {
-    import stage.settings
+    import operatorPlan.settings
     KeyedPlan
       .of(
         window,
@@ -192,7 +193,7 @@ object KeyedPlans {
         settings.evictor,
         aggregation,
         rows,
-        new KeyedConditions(stage, aggregation))
+        new KeyedConditions(operatorPlan, aggregation))
       .copy(
         allowedLateness = settings.allowedLatenessUs,
         retracts = settings.retract,

@@ -13,19 +13,19 @@ import transom.engine.Watermark
   *
   * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A
   * stateful processor is shown only the second; judging by it would lose the rows that an earlier
-  * stage has just fired. So the first is taken from the running batch's plan, where Spark has put
-  * it into the operator above our packing.
+  * operator has just fired. So the first is taken from the running batch's plan, where Spark has
+  * put it into the operator above our map side.
   */
 object LateWatermark {
 
   /** In microseconds; `Watermark.NotYet` if there is none yet, or no stream. */
-  def of(session: SparkSession, operator: String): Long =
+  def of(session: SparkSession, operatorId: String): Long =
     runningBatch(session)
       .flatMap { batch =>
         val above = batch.executedPlan.collect {
-          case node: WatermarkSupport if node.exists(isPackingOf(_, operator)) => node
+          case node: WatermarkSupport if node.exists(isMapSideOf(_, operatorId)) => node
         }
-        // The last in preorder is the nearest: chained stages lie below each other.
+        // The last in preorder is the nearest: chained operators lie below each other.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
       }
       .fold(Watermark.NotYet)(SparkWatermark.toMicros)
@@ -40,8 +40,8 @@ object LateWatermark {
       query <- Option(session.sharedState.activeStreamingQueries.get(UUID.fromString(id)))
     } yield query
 
-  private def isPackingOf(plan: SparkPlan, operator: String): Boolean = plan match {
-    case pack: PackExec => pack.operator == operator
+  private def isMapSideOf(plan: SparkPlan, operatorId: String): Boolean = plan match {
+    case mapSide: WindowMapSideExec => mapSide.operatorId == operatorId
     case _ => false
   }
 }

@@ -8,30 +8,31 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Count, Global, LateRows, ProcessingTime, WindowSpec}
 
-/** The columns of a stage, as its tasks yield them and as they leave it. */
+/** The columns of an operator, as its tasks yield them and as they leave it. */
 final class OutputLayout(
     df: Dataset[Row],
-    stageSpec: StageSpec,
+    operatorSpec: OperatorSpec,
     spec: WindowSpec,
     choice: LayoutChoice,
     aggregation: Aggregation) {
   private val timeType = aggregation.timeType
-  private def refused(tag: String) =
-    AttributeReference(tag, RefusedOutput.schema(df.schema, timeType))()
-  private val late = if (spec.lateRows == LateRows.No) Nil else Seq(refused("late"))
-  private val dead = if (spec.deadLetters) Seq(refused("dead_letters")) else Nil
+  private def attributeOf(tag: String) =
+    AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
+  private val late = if (spec.lateRows == LateRows.No) Nil else Seq(attributeOf("late"))
+  private val dead = if (spec.deadLetters) Seq(attributeOf("dead_letters")) else Nil
 
   /** The columns beside results that are asked for, by tag. */
-  private val asides = late ++ dead
+  private val sideOutputs = late ++ dead
 
   /** Those that hold something: all rows of a static DataFrame are on time. */
-  private val handedOn = (if (df.isStreaming) late else Nil) ++ dead
-  val row: Seq[Attribute] = if (handedOn.isEmpty) Nil else df.queryExecution.analyzed.output
+  private val filledSideOutputs = (if (df.isStreaming) late else Nil) ++ dead
+  val row: Seq[Attribute] =
+    if (filledSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
 
   /** The columns of the rows that windows hand out. */
   val contents: Seq[Attribute] =
     if (spec.function.takesRows)
-      df.queryExecution.analyzed.output.filterNot(StageSpec.isHidden)
+      df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
     else Nil
   private val call =
     if (spec.function.isCalled)
@@ -49,22 +50,23 @@ final class OutputLayout(
     if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
 
   /** What a window yields when it fires. */
-  private val fired =
+  private val resultColumns =
     aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
-      pane ++ change ++ call.toSeq.flatMap(_.yielded)
+      pane ++ change ++ call.toSeq.flatMap(_.attributes)
 
   /** What tasks yield: windows or, if refused rows are handed on, either a window or such a row.
     * A row that tells the end of a window has no results.
     */
-  val yielded: Seq[Attribute] =
-    if (handedOn.isEmpty && !spec.function.keepsByWindow) fired.map(_.newInstance())
-    else fired.map(_.newInstance().withNullability(true)) ++ handedOn
+  val output: Seq[Attribute] =
+    if (filledSideOutputs.isEmpty && !spec.function.keepsByWindow)
+      resultColumns.map(_.newInstance())
+    else resultColumns.map(_.newInstance().withNullability(true)) ++ filledSideOutputs
 
-  private val values = AttributeMap(fired.zip(yielded).map { case (column, value) =>
+  private val values = AttributeMap(resultColumns.zip(output).map { case (column, value) =>
     column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
   })
 
-  private val nullableValues = AttributeMap(fired.zip(yielded))
+  private val nullableValues = AttributeMap(resultColumns.zip(output))
 
   private def computed(column: Expression): Expression =
     column.transform {
@@ -83,8 +85,8 @@ final class OutputLayout(
     keys.map { case (key, value) => renamed(key, value) } ++ Seq(window) ++
       (pane ++ change).map(column => Alias(computed(column), column.name)()) ++
       aggregation.results.map { result =>
-        val ofFired = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
-        renamed(result, computed(ofFired))
+        val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
+        renamed(result, computed(ofResults))
       }
   }
 
@@ -103,17 +105,18 @@ final class OutputLayout(
     */
   def named(plan: LogicalPlan): LogicalPlan =
     if (call.isDefined) Project(calls(call.get), plan)
-    else if (asides.isEmpty) Project(results, plan)
+    else if (sideOutputs.isEmpty) Project(results, plan)
     else {
       val result = WithMetadata(
         CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r)))),
         results.map(_.metadata))
-      val tag = handedOn.foldRight[Expression](Literal(OutputLayout.Results)) { (aside, other) =>
-        If(IsNull(aside), other, Literal(aside.name))
+      val tag = filledSideOutputs.foldRight[Expression](Literal(OutputLayout.Results)) {
+        (sideOutput, other) =>
+          If(IsNull(sideOutput), other, Literal(sideOutput.name))
       }
       val front =
-        Seq(Alias(tag, "tag")(), Alias(unlessRefused(result), OutputLayout.Results)())
-      Project(front ++ asideColumns, plan)
+        Seq(Alias(tag, "tag")(), Alias(unlessSideOutput(result), OutputLayout.Results)())
+      Project(front ++ sideOutputColumns, plan)
     }
 
   /** What a function is called with: a call's rows follow each other, the last one is marked.
@@ -121,7 +124,7 @@ final class OutputLayout(
     */
   private def calls(call: CallColumns): Seq[NamedExpression] = {
     def ofCall(column: NamedExpression, name: String): NamedExpression =
-      Alias(unlessRefused(computed(value(column))), name)(explicitMetadata =
+      Alias(unlessSideOutput(computed(value(column))), name)(explicitMetadata =
         Some(column.metadata))
     val (keys, others) = results.splitAt(aggregation.keyResults.length)
     val (front, values) = others.splitAt(1 + pane.size)
@@ -129,15 +132,19 @@ final class OutputLayout(
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
     keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
       groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
-      (front ++ call.columns(values)).map(column => ofCall(column, column.name)) ++ asideColumns
+      (front ++ call.columns(values)).map(column =>
+        ofCall(column, column.name)) ++ sideOutputColumns
   }
 
-  private def unlessRefused(known: Expression): Expression =
-    handedOn.foldRight(known)((aside, known) =>
-      If(IsNull(aside), known, Literal(null, known.dataType)))
+  private def unlessSideOutput(known: Expression): Expression =
+    filledSideOutputs.foldRight(known)((sideOutput, known) =>
+      If(IsNull(sideOutput), known, Literal(null, known.dataType)))
 
-  private def asideColumns: Seq[NamedExpression] = asides.map { aside =>
-    Alias(if (handedOn.contains(aside)) aside else Literal(null, aside.dataType), aside.name)()
+  private def sideOutputColumns: Seq[NamedExpression] = sideOutputs.map { sideOutput =>
+    Alias(
+      if (filledSideOutputs.contains(sideOutput)) sideOutput
+      else Literal(null, sideOutput.dataType),
+      sideOutput.name)()
   }
 
   private def value(column: NamedExpression): Expression = column match {
@@ -145,8 +152,8 @@ final class OutputLayout(
     case other => other
   }
 
-  val stage: WindowStage = WindowStage(
-    spec = stageSpec,
+  val operatorPlan: WindowOperatorPlan = WindowOperatorPlan(
+    spec = operatorSpec,
     settings = spec,
     choice = choice,
     lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,
@@ -156,12 +163,12 @@ final class OutputLayout(
     inputs = aggregation.inputs,
     row = row,
     contents = contents,
-    placing = aggregation.placing,
+    windowColumn = aggregation.windowColumn,
     order = aggregation.order,
     aggregates = aggregation.aggregates,
     hidden = aggregation.hidden,
-    asked = aggregation.asked,
-    fired = yielded.map(_.dataType))
+    userExpressions = aggregation.userExpressions,
+    outputTypes = output.map(_.dataType))
 
   /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
   private def windowMetadata: Metadata = {

@@ -17,12 +17,12 @@ import transom.engine.log.ByteRange
   * An accumulator is a buffer's row. Those of fixed width are updated in place, in the bytes of a
   * table; of others the table holds the number of a row of objects that is kept here.
   */
-final class PartialAggregation(stage: WindowStage, input: Seq[Attribute])
+final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attribute])
     extends AggregationIterator(
       0,
       Nil,
       input,
-      stage.accumulated.map(_.copy(mode = Partial)),
+      operatorPlan.accumulated.map(_.copy(mode = Partial)),
       Nil,
       0,
       Nil,

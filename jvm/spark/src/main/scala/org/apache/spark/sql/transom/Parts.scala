@@ -30,9 +30,9 @@ final case class Parts(state: Expression, row: Expression)
 
   /** The parts if rows of a place share their fate: accumulators of theirs. */
   def ahead(place: Expression): AggregateFunction = {
-    val made = state.transform { case Place(Nil) => place }
-    val part = Parts.part(made, Literal(null, row.dataType))
-    CollectList(If(IsNull(made), Literal(null, part.dataType), part))
+    val accumulator = state.transform { case Place(Nil) => place }
+    val part = Parts.part(accumulator, Literal(null, row.dataType))
+    CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
 
   // What it is called in a checkpoint: of what makes accumulators, only their type matters there.

@@ -7,48 +7,51 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
-/** Map side of a window stage: rows in, packed by key group out. */
-case class PackedStage(
-    stage: WindowStage,
+/** Map side of a window operator: rows in, encoded by key group out. */
+case class WindowMapSide(
+    operatorPlan: WindowOperatorPlan,
     columns: Seq[Attribute],
-    operator: String,
+    operatorId: String,
     output: Seq[Attribute],
     child: LogicalPlan)
     extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): PackedStage =
+  override protected def withNewChildInternal(newChild: LogicalPlan): WindowMapSide =
     copy(child = newChild)
 }
 
-/** What is packed, group by group, in each in the given order. */
+/** The rows of the exchange, group by group, in each in the given order. */
 case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
     copy(child = newChild)
 }
 
-/** The visits that a stateful operator hands on in an object column. */
-case class Visits(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+/** The key group outputs that a stateful operator hands on in an object column. */
+case class KeyGroupOutputs(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): Visits =
+  override protected def withNewChildInternal(newChild: LogicalPlan): KeyGroupOutputs =
     copy(child = newChild)
 }
 
-/** The rows of visits. */
-case class VisitedRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+/** The rows of key group outputs. */
+case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): VisitedRows =
+  override protected def withNewChildInternal(newChild: LogicalPlan): OutputRows =
     copy(child = newChild)
 }
 
 /** The key groups of a static DataFrame, fired once it is over. */
-case class FireAll(stage: WindowStage, output: Seq[Attribute], child: LogicalPlan)
+case class StaticWindowOperator(
+    operatorPlan: WindowOperatorPlan,
+    output: Seq[Attribute],
+    child: LogicalPlan)
     extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): FireAll =
+  override protected def withNewChildInternal(newChild: LogicalPlan): StaticWindowOperator =
     copy(child = newChild)
 }
 
@@ -71,28 +74,30 @@ object RowObject {
 /** Plans our nodes. */
 object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case PackedStage(stage, columns, operator, output, child) =>
-      val (input, below) = readingFrom(child, columns.zip(stage.columns))
-      PackExec(stage, input, output, operator, below) :: Nil
-    case PackedTicks(stage, output, child) =>
-      PackTicksExec(stage, output, planLater(child)) :: Nil
+    case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
+      val (input, below) = readingFrom(child, columns.zip(operatorPlan.columns))
+      WindowMapSideExec(operatorPlan, input, output, operatorId, below) :: Nil
+    case KeyGroupTicks(operatorPlan, output, child) =>
+      KeyGroupTicksExec(operatorPlan, output, planLater(child)) :: Nil
     case ByKeyGroup(order, child) =>
       ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
-    case CollectMetrics(name, metrics, visits: Visits, _) =>
-      new ObservedVisitsExec(name, metrics, planLater(visits)) :: Nil
-    case Visits(output, child) => VisitsExec(output, planLater(child)) :: Nil
-    case VisitedRows(output, child) => VisitedRowsExec(output, planLater(child)) :: Nil
+    case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
+      new ObservedOutputCountsExec(name, metrics, planLater(outputs)) :: Nil
+    case KeyGroupOutputs(output, child) => KeyGroupOutputsExec(output, planLater(child)) :: Nil
+    case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
-    case FireAll(stage, output, child) => FireAllExec(stage, output, planLater(child)) :: Nil
+    case StaticWindowOperator(operatorPlan, output, child) =>
+      StaticWindowOperatorExec(operatorPlan, output, planLater(child)) :: Nil
     case _ => Nil
   }
 
-  /** A plan that yields what a stage reads, and its columns under the stage's names. Columns that
-    * are only renamed, which is the rule, are read where they lie: no row is built for that.
+  /** A plan that yields what an operator reads, and its columns under the operator's names.
+    * Columns that are only renamed, which is the rule, are read where they lie: no row is built
+    * for that.
     *
     * @param columns
-    *   pairs of a column of `child` and of the stage
+    *   pairs of a column of `child` and of the operator
     */
   private def readingFrom(
       child: LogicalPlan,

@@ -24,7 +24,7 @@ final class RowChunk {
 
   def isEmpty: Boolean = position == 0
 
-  def isFull: Boolean = position >= Exchanged.FullPayload
+  def isFull: Boolean = position >= ExchangeFormat.FullPayload
 
   def add(key: ByteRange, record: ByteRange, row: ByteRange): Unit = {
     val needed = RowChunk.HeaderSize + key.length + record.length + row.length
@@ -58,15 +58,16 @@ final class RowChunk {
 }
 
 /** Reads rows from their chunks. */
-final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
-  override val record = new UnsafeRow(stage.record.length)
-  override val row = new UnsafeRow(stage.row.length)
-  private val placing = new Placing(stage.settings.window)
+final class ChunkReader(operatorPlan: WindowOperatorPlan, rows: KeyedRows)
+    extends ExchangeReader {
+  override val record = new UnsafeRow(operatorPlan.record.length)
+  override val row = new UnsafeRow(operatorPlan.row.length)
+  private val rowWindows = new RowWindowReader(operatorPlan.settings.window)
   private var chunk = Array.emptyByteArray
   private var position = 0
 
-  override def open(exchanged: InternalRow): Unit = {
-    chunk = exchanged.getBinary(Exchanged.Payload)
+  override def open(exchangeRow: InternalRow): Unit = {
+    chunk = exchangeRow.getBinary(ExchangeFormat.Payload)
     position = 0
   }
 
@@ -87,9 +88,9 @@ final class ChunkReader(stage: WindowStage, rows: KeyedRows) extends Arriving {
       true
     }
 
-  override def tell(arrival: Arrival): Unit = {
+  override def readInto(arrival: Arrival): Unit = {
     arrival.time = rows.timeOf(record)
-    placing.read(record, arrival)
+    rowWindows.read(record, arrival)
   }
 }
 
@@ -97,5 +98,5 @@ private object RowChunk {
   final val HeaderSize = 16
 
   private final val Least = 1 << 10
-  private final val Most = 2 * Exchanged.FullPayload
+  private final val Most = 2 * ExchangeFormat.FullPayload
 }

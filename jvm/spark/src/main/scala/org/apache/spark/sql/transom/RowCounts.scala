@@ -39,7 +39,7 @@ final class RowCounts {
     withBadWindows += other.getLong()
   }
 
-  /** As a column of a visit, see [[RowCounts.schema]]. */
+  /** As a column of a key group output, see [[RowCounts.schema]]. */
   def row: InternalRow =
     InternalRow(in, late, latePartly, inGaps, withoutTime, outOfRange, withBadWindows)
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming._
 import transom.engine.keyed.{KeyStore, MemoryTimerStore, TimerEntry, TimerStore}
 import transom.engine.spec.{Stagger, WindowSpec}
 
-/** The keys of the key group at hand in Spark's state store, with the variables that the stage
+/** The keys of the key group at hand in Spark's state store, with the variables that the operator
   * needs.
   */
 final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec)
@@ -51,8 +51,8 @@ private object StateStoreKeys {
     handle.getMapState(name, Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
 }
 
-/** A list of dues in Spark's state store. Its entries have keys of one length, big endian (due,
-  * number) with the sign of the due turned, so that they sort as numbers do.
+/** A timer index in Spark's state store. Its entries have keys of one length, big endian (timer,
+  * number) with the sign of the timer turned, so that they sort as numbers do.
   */
 final class StateStoreTimers(handle: StatefulProcessorHandle, headerName: String, name: String)
     extends TimerStore {

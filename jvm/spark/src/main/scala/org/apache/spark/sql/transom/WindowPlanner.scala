@@ -17,7 +17,7 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
 
-/** Builds the plan of a window stage from its spec and the columns that came with it. */
+/** Builds the plan of a window operator from its spec and the columns that came with it. */
 object WindowPlanner {
   private val Counts = "counts"
 
@@ -33,13 +33,13 @@ object WindowPlanner {
       Layouts.choose(
         spec,
         Aggregation.functionsOf(input, spec.keyColumns.map(columns), aggregates))
-    val stageSpec = StageSpec.of(input, spec, choice.layout, columns)
-    val df = if (spec.drain && input.isStreaming) Drain.below(input, stageSpec) else input
+    val operatorSpec = OperatorSpec.of(input, spec, choice.layout, columns)
+    val df = if (spec.drain && input.isStreaming) Drain.below(input, operatorSpec) else input
     val time = spec.time match {
       case Some(EventTime(column, _)) => columns(column)
       case _ => lit(0L).cast(TimestampType)
     }
-    val placing = spec.window match {
+    val windowColumn = spec.window match {
       case DynamicSession(column, _, _) => Some(columns(column))
       case Custom(column, _) => Some(columns(column))
       case _ => None
@@ -50,24 +50,24 @@ object WindowPlanner {
       df,
       spec.keyColumns.map(columns),
       time,
-      placing,
+      windowColumn,
       order,
       aggregates,
-      Asked.of(df, spec, columns),
+      UserExpressions.of(df, spec, columns),
       sliceOf(spec, choice.layout, df.isStreaming))
-    val layout = new OutputLayout(df, stageSpec, spec, choice, aggregation)
-    val operator = UUID.randomUUID().toString
+    val layout = new OutputLayout(df, operatorSpec, spec, choice, aggregation)
+    val operatorId = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
-        layout.row ++ aggregation.placing ++ aggregation.order
-    val packed = PackedStage(
-      layout.stage,
+        layout.row ++ aggregation.windowColumn ++ aggregation.order
+    val mapSide = WindowMapSide(
+      layout.operatorPlan,
       needed,
-      operator,
-      Exchanged.attributes(aggregation.order),
+      operatorId,
+      ExchangeFormat.attributes(aggregation.order),
       Project(needed.distinct, aggregation.plan))
-    if (df.isStreaming) streaming(session, layout, packed)
-    else static(session, layout, packed)
+    if (df.isStreaming) streaming(session, layout, mapSide)
+    else static(session, layout, mapSide)
   }
 
   /** The slice of a time, if rows of one key and slice are in the same windows and late together.
@@ -75,7 +75,7 @@ object WindowPlanner {
     */
   private def sliceOf(
       spec: WindowSpec,
-      layout: StageLayout,
+      layout: StateLayout,
       isStreaming: Boolean): Option[Expression => Expression] =
     if (layout == KeyedLayout || isStreaming && Windows.areSessions(spec.window)) None
     else {
@@ -87,22 +87,25 @@ object WindowPlanner {
   private def streaming(
       session: SparkSession,
       layout: OutputLayout,
-      packed: PackedStage): DataFrame = {
-    val group = packed.output.head
-    val (processor, order, rows) = layout.stage.layout match {
+      mapSide: WindowMapSide): DataFrame = {
+    val group = mapSide.output.head
+    val (processor, order, rows) = layout.operatorPlan.layout match {
       case SliceLayout =>
-        (new WindowProcessor(layout.stage), Exchanged.byGroup(packed.output), packed)
+        (
+          new SliceLogProcessor(layout.operatorPlan),
+          ExchangeFormat.byGroup(mapSide.output),
+          mapSide)
       case KeyedLayout =>
         (
-          new KeyedProcessor(layout.stage),
-          Exchanged.inOrder(packed.output),
-          ticking(session, layout, packed))
+          new KeyedProcessor(layout.operatorPlan),
+          ExchangeFormat.inOrder(mapSide.output),
+          withTicks(session, layout, mapSide))
     }
     val operator = new TransformWithState(
       keyDeserializer = group,
       valueDeserializer = RowObject(),
       groupingAttributes = Seq(group),
-      dataAttributes = packed.output,
+      dataAttributes = mapSide.output,
       statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]],
       timeMode = TimeMode.EventTime(),
       outputMode = OutputMode.Append(),
@@ -111,40 +114,42 @@ object WindowPlanner {
       child = ByKeyGroup(order, rows),
       hasInitialState = false,
       initialStateGroupingAttrs = Seq(group),
-      initialStateDataAttrs = packed.output,
+      initialStateDataAttrs = mapSide.output,
       initialStateDeserializer = RowObject(),
-      initialState = LocalRelation(packed.output.map(_.newInstance())))
+      initialState = LocalRelation(mapSide.output.map(_.newInstance())))
     val counts = AttributeReference(Counts, RowCounts.schema)()
-    val visits = Dataset.ofRows(session, Visits(Seq(counts), operator))
+    val outputs = Dataset.ofRows(session, KeyGroupOutputs(Seq(counts), operator))
     val metrics =
       RowCounts.names.map(n => coalesce(sum(col(s"${Counts}.$n")), lit(0L)).as(s"transom_$n"))
-    val observed = visits.observe(layout.stage.name, metrics.head, metrics.tail: _*)
-    val visited = VisitedRows(layout.yielded, observed.queryExecution.analyzed)
-    Dataset.ofRows(session, layout.named(visited))
+    val observed = outputs.observe(layout.operatorPlan.name, metrics.head, metrics.tail: _*)
+    val outputRows = OutputRows(layout.output, observed.queryExecution.analyzed)
+    Dataset.ofRows(session, layout.named(outputRows))
   }
 
   /** With the ticks of the clock, if anything goes by it. */
-  private def ticking(
+  private def withTicks(
       session: SparkSession,
       layout: OutputLayout,
-      packed: PackedStage): LogicalPlan = {
-    import layout.stage
-    if (!stage.settings.needsClock) packed
+      mapSide: WindowMapSide): LogicalPlan = {
+    import layout.operatorPlan
+    if (!operatorPlan.settings.needsClock) mapSide
     else {
-      val clock = ClockSource.ticking(session, stage.spec, stage.settings.tickUs)
-      Union(packed, PackedTicks(stage, packed.output.map(_.newInstance()), clock))
+      val clock = ClockSource.ticking(session, operatorPlan.spec, operatorPlan.settings.tickUs)
+      Union(mapSide, KeyGroupTicks(operatorPlan, mapSide.output.map(_.newInstance()), clock))
     }
   }
 
   private def static(
       session: SparkSession,
       layout: OutputLayout,
-      packed: PackedStage): DataFrame = {
-    val order = Exchanged.inOrder(packed.output)
+      mapSide: WindowMapSide): DataFrame = {
+    val order = ExchangeFormat.inOrder(mapSide.output)
     val byGroup =
-      RepartitionByExpression(Seq(packed.output.head), packed, optNumPartitions = None)
+      RepartitionByExpression(Seq(mapSide.output.head), mapSide, optNumPartitions = None)
     val sorted = Sort(order, global = false, byGroup)
-    Dataset.ofRows(session, layout.named(FireAll(layout.stage, layout.yielded, sorted)))
+    Dataset.ofRows(
+      session,
+      layout.named(StaticWindowOperator(layout.operatorPlan, layout.output, sorted)))
   }
 
   private def register(session: SparkSession): Unit = session.experimental.synchronized {

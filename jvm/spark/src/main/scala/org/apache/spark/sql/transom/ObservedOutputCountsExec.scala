@@ -7,14 +7,17 @@ import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExp
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.util.LongAccumulator
 
-/** Shows the counts of visits in the progress of a query. Spark's own node would send the
-  * expressions of seven sums to each task and back, which takes longer than to count.
+/** Shows the counts of key group outputs in the progress of a query. Spark's own node would send
+  * the expressions of seven sums to each task and back, which takes longer than to count.
   *
   * @param metrics
   *   the sums of the counts, see [[RowCounts.names]]
   */
-final class ObservedVisitsExec(name: String, metrics: Seq[NamedExpression], visits: SparkPlan)
-    extends CollectMetricsExec(name, metrics, visits) {
+final class ObservedOutputCountsExec(
+    name: String,
+    metrics: Seq[NamedExpression],
+    outputs: SparkPlan)
+    extends CollectMetricsExec(name, metrics, outputs) {
 
   // Spark's own class: what comes back from tasks is read where a jar that was added to a session
   // is not seen.
@@ -36,12 +39,14 @@ final class ObservedVisitsExec(name: String, metrics: Seq[NamedExpression], visi
     val sums = counted
     child
       .execute()
-      .mapPartitionsInternal(_.map { visit =>
-        Visit.counts(visit).zip(sums).foreach { case (count, sum) => sum.add(count) }
-        visit
+      .mapPartitionsInternal(_.map { groupOutput =>
+        KeyGroupOutput.counts(groupOutput).zip(sums).foreach { case (count, sum) =>
+          sum.add(count)
+        }
+        groupOutput
       })
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): ObservedVisitsExec =
-    new ObservedVisitsExec(name, metrics, newChild)
+  override protected def withNewChildInternal(newChild: SparkPlan): ObservedOutputCountsExec =
+    new ObservedOutputCountsExec(name, metrics, newChild)
 }

@@ -10,8 +10,8 @@ import transom.engine.spec
 /** Where rows say themselves that they belong, in the second column of their records: a session's
   * gap, an interval, or windows, a list of structs of start and end.
   */
-final class Placing(window: spec.Window) {
-  import Placing._
+final class RowWindowReader(window: spec.Window) {
+  import RowWindowReader._
 
   private val hasGap = window.isInstanceOf[spec.DynamicSession]
 
@@ -31,28 +31,28 @@ final class Placing(window: spec.Window) {
     if (hasGap) arrival.gap = record.getLong(Column)
     else if (isListed) arrival.windows = windows(record)
 
-  private def problem(listed: ArrayData): Option[Int] = {
-    def areSpans = (0 until listed.numElements()).forall { i =>
-      !listed.isNullAt(i) && {
-        val bounds = listed.getStruct(i, 2)
+  private def problem(windowList: ArrayData): Option[Int] = {
+    def areSpans = (0 until windowList.numElements()).forall { i =>
+      !windowList.isNullAt(i) && {
+        val bounds = windowList.getStruct(i, 2)
         !bounds.isNullAt(0) && !bounds.isNullAt(1) && isSpan(bounds.getLong(0), bounds.getLong(1))
       }
     }
-    if (listed.numElements() > spec.Hopping.MostWindowsPerRow) Some(DeadLetter.TooManyWindows)
+    if (windowList.numElements() > spec.Hopping.MostWindowsPerRow) Some(DeadLetter.TooManyWindows)
     else if (areSpans) None
     else Some(DeadLetter.BadWindows)
   }
 
   private def windows(record: UnsafeRow): Seq[TimeWindow] = {
-    val listed = record.getArray(Column)
-    (0 until listed.numElements()).map { i =>
-      val bounds = listed.getStruct(i, 2)
+    val windowList = record.getArray(Column)
+    (0 until windowList.numElements()).map { i =>
+      val bounds = windowList.getStruct(i, 2)
       TimeWindow(bounds.getLong(0), bounds.getLong(1))
     }.distinct
   }
 }
 
-private object Placing {
+private object RowWindowReader {
   final val Column = 1
 
   private def isUsable(gap: Long): Boolean = gap > 0 && gap <= spec.Durations.LongestUs

@@ -10,28 +10,28 @@ import org.apache.spark.sql.internal.SQLConf
 
 import transom.spark.TransomException
 
-/** What a key group yields when it is visited: a row of counts, or null, for whoever observes the
-  * stage, and the rows that go on. As one row of a stateful operator it spares the others what
+/** What a key group yields in a batch: a row of counts, or null, for whoever observes the
+  * operator, and the rows that go on. As one row of a stateful operator it spares the others what
   * Spark does there for each.
   */
-final class Visit(counts: InternalRow, val rows: Iterator[InternalRow])
+final class KeyGroupOutput(counts: InternalRow, val rows: Iterator[InternalRow])
     extends GenericInternalRow(Array[Any](counts))
 
-private object Visit {
+private object KeyGroupOutput {
 
-  /** The counts of a visit in the order of [[RowCounts.names]], or none. */
-  def counts(visit: InternalRow): Seq[Long] =
-    if (visit.isNullAt(0)) Nil
+  /** The counts of a key group output in the order of [[RowCounts.names]], or none. */
+  def counts(groupOutput: InternalRow): Seq[Long] =
+    if (groupOutput.isNullAt(0)) Nil
     else {
-      val counts = visit.getStruct(0, RowCounts.names.length)
+      val counts = groupOutput.getStruct(0, RowCounts.names.length)
       RowCounts.names.indices.map(counts.getLong)
     }
 }
 
-/** Takes visits out of the objects in which a stateful operator hands them on. Their counts are
-  * added to the metrics that Spark shows of the query.
+/** Takes key group outputs out of the objects in which a stateful operator hands them on. Their
+  * counts are added to the metrics that Spark shows of the query.
   */
-case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
+case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
     name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
@@ -45,12 +45,12 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
     child
       .execute()
       .mapPartitionsInternal(_.map { wrapped =>
-        val visit = wrapped.get(0, RowObject.dataType).asInstanceOf[Visit]
-        if (!visit.isNullAt(0)) {
-          val counts = visit.getStruct(0, counters.length)
+        val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
+        if (!groupOutput.isNullAt(0)) {
+          val counts = groupOutput.getStruct(0, counters.length)
           counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
         }
-        visit
+        groupOutput
       })
   }
 
@@ -69,22 +69,22 @@ case class VisitsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExe
           "rocksdb" -> rocksDb))
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): VisitsExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): KeyGroupOutputsExec =
     copy(child = newChild)
 }
 
-/** The rows of visits. Generated code above reads their columns where they lie. */
-case class VisitedRowsExec(output: Seq[Attribute], child: SparkPlan) extends FiredRowsExec {
+/** The rows of key group outputs. Generated code above reads their columns where they lie. */
+case class OutputRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
 
   override def inputRDD: RDD[InternalRow] =
-    child.execute().mapPartitionsInternal(_.flatMap(_.asInstanceOf[Visit].rows))
+    child.execute().mapPartitionsInternal(_.flatMap(_.asInstanceOf[KeyGroupOutput].rows))
 
-  override protected def withNewChildInternal(newChild: SparkPlan): VisitedRowsExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): OutputRowsExec =
     copy(child = newChild)
 }
 
 /** A node whose rows are not Spark's own: for generated code a plan begins here. */
-trait FiredRowsExec extends UnaryExecNode with InputRDDCodegen {
+trait ResultRowsExec extends UnaryExecNode with InputRDDCodegen {
   override protected def canCheckLimitNotReached: Boolean = true
 
   override def producedAttributes: AttributeSet = outputSet

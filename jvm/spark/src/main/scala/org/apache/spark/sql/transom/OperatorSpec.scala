@@ -12,21 +12,21 @@ import org.apache.spark.sql.classic.Dataset
 import transom.engine.spec.WindowSpec
 import transom.spark.{PythonApi, SpecCodec, TransomException}
 
-/** What a stage was asked to do, as it is stored in the checkpoint and shown by `explain`.
+/** What an operator was asked to do, as it is stored in the checkpoint and shown by `explain`.
   *
   * @param name
   *   unique in its plan, and the same each time the plan is built
   * @param record
   *   JSON: the message as sent, and beside it what each of its columns is
   */
-final case class StageSpec(name: String, record: String) {
-  def json: ObjectNode = StageSpec.read(record)
+final case class OperatorSpec(name: String, record: String) {
+  def json: ObjectNode = OperatorSpec.read(record)
 
   // Spark prints it with each node of a plan.
   override def toString: String = name
 }
 
-object StageSpec {
+object OperatorSpec {
   private val mapper = new ObjectMapper()
   private val DefaultName = "window"
   // Columns that the Python package puts in for an expression of the user's.
@@ -44,16 +44,16 @@ object StageSpec {
   def array(nodes: Seq[JsonNode]): ArrayNode =
     nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
 
-  /** The stages of a plan, those that rows come to first in front. */
-  def stagesOf(plan: LogicalPlan): Seq[PackedStage] =
-    plan.collect { case stage: PackedStage => stage }.reverse.distinctBy(_.operator)
+  /** The operators of a plan, those that rows come to first in front. */
+  def operatorsOf(plan: LogicalPlan): Seq[WindowMapSide] =
+    plan.collect { case mapSide: WindowMapSide => mapSide }.reverse.distinctBy(_.operatorId)
 
   def of(
       df: Dataset[Row],
       spec: WindowSpec,
-      layout: StageLayout,
-      columns: Seq[Column]): StageSpec = {
-    val name = nameOf(spec.name, stagesOf(df.queryExecution.analyzed).map(_.stage.name))
+      layout: StateLayout,
+      columns: Seq[Column]): OperatorSpec = {
+    val name = nameOf(spec.name, operatorsOf(df.queryExecution.analyzed).map(_.operatorPlan.name))
     val record = mapper.createObjectNode()
     record
       .put("operator", name)
@@ -61,13 +61,13 @@ object StageSpec {
       .put("layout", layout.name)
     record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
     record.set[JsonNode]("columns", array(describe(df, spec, columns)))
-    StageSpec(name, mapper.writeValueAsString(record))
+    OperatorSpec(name, mapper.writeValueAsString(record))
   }
 
-  /** The user's name, or else one that tells how many stages lie below. */
-  private def nameOf(wanted: Option[String], below: Seq[String]): String = {
+  /** The user's name, or else one that tells how many operators lie below. */
+  private def nameOf(userName: Option[String], below: Seq[String]): String = {
     def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
-    wanted match {
+    userName match {
       case Some(name) if !ValidName.matches(name) => throw badName(name, "it is no plain word")
       case Some(name) if isTaken(name) =>
         throw badName(name, "an earlier stage of the query has it")
@@ -87,8 +87,9 @@ object StageSpec {
       spec: WindowSpec,
       columns: Seq[Column]): Seq[JsonNode] = {
     val aggregates = spec.function.aggregateColumns
-    val asked = Asked.of(df, spec, columns)
-    val expressions = asked.conditions ++ asked.distances.transform((_, distance) => distance.of)
+    val userExpressions = UserExpressions.of(df, spec, columns)
+    val expressions = userExpressions.conditions ++ userExpressions.distances.transform(
+      (_, distance) => distance.of)
     val ofRows = columns.indices.filterNot((aggregates ++ expressions.keys).toSet)
     val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
     val aggregated =

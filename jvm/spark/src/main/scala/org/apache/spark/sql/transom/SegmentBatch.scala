@@ -13,17 +13,17 @@ import scala.collection.mutable.ArrayBuffer
   * slice long, length long, segment
   * }}}
   */
-private final class Parcel {
+private final class SegmentBatch {
   private val held = ArrayBuffer.empty[(Long, Array[Byte])]
   private var size = 0
 
   def isEmpty: Boolean = held.isEmpty
 
-  def isFull: Boolean = size >= Exchanged.FullPayload
+  def isFull: Boolean = size >= ExchangeFormat.FullPayload
 
   def add(slice: Long, segment: Array[Byte]): Unit = {
     held += ((slice, segment))
-    size += Parcel.HeaderSize + segment.length
+    size += SegmentBatch.HeaderSize + segment.length
   }
 
   /** All segments; what is added next begins anew. */
@@ -38,19 +38,19 @@ private final class Parcel {
   }
 }
 
-private object Parcel {
+private object SegmentBatch {
   private final val HeaderSize = 16
 
-  def read(parcel: Array[Byte]): Iterator[(Long, Array[Byte])] =
+  def read(bytes: Array[Byte]): Iterator[(Long, Array[Byte])] =
     new AbstractIterator[(Long, Array[Byte])] {
-      private val in = ByteBuffer.wrap(parcel)
+      private val in = ByteBuffer.wrap(bytes)
       override def hasNext: Boolean = in.hasRemaining
       override def next(): (Long, Array[Byte]) = {
         val slice = in.getLong()
         val length = in.getLong().toInt
         val from = in.position()
         in.position(from + length)
-        (slice, Arrays.copyOfRange(parcel, from, from + length))
+        (slice, Arrays.copyOfRange(bytes, from, from + length))
       }
     }
 }

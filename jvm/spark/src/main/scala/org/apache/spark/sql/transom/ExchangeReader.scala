@@ -10,7 +10,7 @@ import transom.engine.log.{ByteRange, Cursor, LateRow}
 /** Reads what has come over the exchange for single keys. Points at a record of one key until the
   * next is asked for.
   */
-trait Arriving {
+trait ExchangeReader {
   val key = new ByteRange
 
   /** What the engine folds. */
@@ -19,31 +19,31 @@ trait Arriving {
   /** The row itself, if it may have to be handed on as late. */
   def row: UnsafeRow
 
-  def open(exchanged: InternalRow): Unit
+  def open(exchangeRow: InternalRow): Unit
 
   /** Steps to the next record; false if there is none. */
   def next(): Boolean
 
-  /** Tells the engine where the record belongs. */
-  def tell(arrival: Arrival): Unit
+  /** Sets where the record belongs in the arrival that the engine sees. */
+  def readInto(arrival: Arrival): Unit
 }
 
 /** Reads accumulators: of the rows that a key has in a slice, or of one row that may be late. */
-final class AccumulatorReader(stage: WindowStage) extends Arriving {
-  override val record = new UnsafeRow(stage.buffers.length)
-  override val row = new UnsafeRow(stage.row.length)
-  private var parcel = Iterator.empty[(Long, Array[Byte])]
+final class AccumulatorReader(operatorPlan: WindowOperatorPlan) extends ExchangeReader {
+  override val record = new UnsafeRow(operatorPlan.buffers.length)
+  override val row = new UnsafeRow(operatorPlan.row.length)
+  private var batch = Iterator.empty[(Long, Array[Byte])]
   private var segment = new Cursor(Iterator.empty)
   private var single: Option[LateRow] = None
   private var slice = Grid.NoSlice
   private var time = Arrival.NoTime
 
-  override def open(exchanged: InternalRow): Unit = {
-    val payload = exchanged.getBinary(Exchanged.Payload)
-    if (exchanged.getInt(Exchanged.Kind) == Exchanged.Late) {
+  override def open(exchangeRow: InternalRow): Unit = {
+    val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
+    if (exchangeRow.getInt(ExchangeFormat.Kind) == ExchangeFormat.Late) {
       single = Some(LateRecord.read(payload))
     } else {
-      parcel = Parcel.read(payload)
+      batch = SegmentBatch.read(payload)
       time = Arrival.NoTime
     }
   }
@@ -58,8 +58,8 @@ final class AccumulatorReader(stage: WindowStage) extends Arriving {
       true
     case None =>
       var isThere = segment.advance()
-      while (!isThere && parcel.hasNext) {
-        val (start, records) = parcel.next()
+      while (!isThere && batch.hasNext) {
+        val (start, records) = batch.next()
         slice = start
         segment = new Cursor(Iterator.single(records))
         isThere = segment.advance()
@@ -68,7 +68,7 @@ final class AccumulatorReader(stage: WindowStage) extends Arriving {
       isThere
   }
 
-  override def tell(arrival: Arrival): Unit = {
+  override def readInto(arrival: Arrival): Unit = {
     arrival.slice = slice
     arrival.time = time
   }

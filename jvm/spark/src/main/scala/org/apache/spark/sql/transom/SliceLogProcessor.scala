@@ -12,15 +12,16 @@ import transom.engine.Watermark
 import transom.engine.log.LateRow
 import transom.engine.spec.LateRows
 
-/** The window stage of a stream: one instance serves the key groups of a partition, for one
-  * batch. A group that gets rows fires its due windows with them; one that gets none is woken by
-  * its timer, which stands at the watermark at which its next window is due.
+/** The window operator of a stream in the slice log: one instance serves the key groups of a
+  * partition, for one batch. A group that gets rows fires its due windows with them; one that
+  * gets none is woken by its timer, which stands at the watermark at which its next window is
+  * due.
   */
-final class WindowProcessor(stage: WindowStage)
+final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
-  @transient private lazy val aggregation = new FinalAggregation(stage)
-  @transient private lazy val refused = new RefusedOutput(stage)
-  @transient private lazy val row = new UnsafeRow(stage.row.length)
+  @transient private lazy val aggregation = new FinalAggregation(operatorPlan)
+  @transient private lazy val sideOutputs = new SideOutputRows(operatorPlan)
+  @transient private lazy val row = new UnsafeRow(operatorPlan.row.length)
   @transient private var store: StateStoreSegments = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
@@ -32,50 +33,51 @@ final class WindowProcessor(stage: WindowStage)
       group: Int,
       rows: Iterator[InternalRow],
       timerValues: TimerValues): Iterator[InternalRow] = {
-    lazy val log = new KeyGroupLog(stage, aggregation, store)
+    lazy val log = new KeyGroupLog(operatorPlan, aggregation, store)
     val nowMs = timerValues.getCurrentProcessingTimeInMs()
-    var touched = false
+    var hasRows = false
     var lateWatermark = Watermark.NotYet
     val late = ArrayBuffer.empty[Array[Byte]]
     val dead = ArrayBuffer.empty[InternalRow]
     val counts = new RowCounts
     var isCounted = false
     rows.foreach { row =>
-      val payload = row.getBinary(Exchanged.Payload)
-      row.getInt(Exchanged.Kind) match {
-        case Exchanged.Segments =>
-          touched = true
-          log.append(payload, row.getLong(Exchanged.LateWatermark))
-        case Exchanged.Late =>
-          lateWatermark = row.getLong(Exchanged.LateWatermark)
+      val payload = row.getBinary(ExchangeFormat.Payload)
+      row.getInt(ExchangeFormat.Kind) match {
+        case ExchangeFormat.Segments =>
+          hasRows = true
+          log.append(payload, row.getLong(ExchangeFormat.LateWatermark))
+        case ExchangeFormat.Late =>
+          lateWatermark = row.getLong(ExchangeFormat.LateWatermark)
           late += payload
-        case Exchanged.Dead => dead += row.copy()
+        case ExchangeFormat.DeadLetter => dead += row.copy()
         case _ =>
           isCounted = true
           counts.add(payload)
       }
     }
-    var handedOn = dead.iterator.map(refused.dead(_, nowMs))
+    var sideOutputRows = dead.iterator.map(sideOutputs.deadLetter(_, nowMs))
     if (late.nonEmpty) {
-      touched = true
+      hasRows = true
       val missed = log.join(late.map(LateRecord.read).toSeq, lateWatermark)
       isCounted = true
       counts.late += missed.count(!LateRecord.isPartly(_))
-      if (stage.lateRows != LateRows.No) {
-        handedOn ++= missed.iterator.map(handOn(_, lateWatermark, nowMs))
+      if (operatorPlan.lateRows != LateRows.No) {
+        sideOutputRows ++= missed.iterator.map(emitLate(_, lateWatermark, nowMs))
       }
     }
-    val yielded =
-      if (touched) handedOn ++ fire(log, timerValues.getCurrentWatermarkInMs()) else handedOn
-    Iterator.single(new Visit(if (isCounted) counts.row else null, yielded))
+    val output =
+      if (hasRows) sideOutputRows ++ fire(log, timerValues.getCurrentWatermarkInMs())
+      else sideOutputRows
+    Iterator.single(new KeyGroupOutput(if (isCounted) counts.row else null, output))
   }
 
-  private def handOn(late: LateRow, lateWatermark: Long, nowMs: Long): InternalRow =
-    refused.late(
+  private def emitLate(late: LateRow, lateWatermark: Long, nowMs: Long): InternalRow =
+    sideOutputs.late(
       LateRecord.row(late, row),
       late.time,
       lateWatermark,
-      stage.windows.missed(late.time, lateWatermark),
+      operatorPlan.windows.missed(late.time, lateWatermark),
       LateRecord.isPartly(late),
       nowMs)
 
@@ -83,10 +85,10 @@ final class WindowProcessor(stage: WindowStage)
       group: Int,
       timerValues: TimerValues,
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] = {
-    val log = new KeyGroupLog(stage, aggregation, store)
+    val log = new KeyGroupLog(operatorPlan, aggregation, store)
     // Spark removes the expired timer itself, after the last row has been taken.
     log.slices.timer = None
-    Iterator.single(new Visit(null, fire(log, timerValues.getCurrentWatermarkInMs())))
+    Iterator.single(new KeyGroupOutput(null, fire(log, timerValues.getCurrentWatermarkInMs())))
   }
 
   /** The windows that are due, of those of rows that have just come too: what goes through memory
@@ -94,15 +96,15 @@ final class WindowProcessor(stage: WindowStage)
     */
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
     val watermark = SparkWatermark.toMicros(watermarkMs)
-    val fired = if (log.nextTimer <= watermark) log.fire(watermark) else Iterator.empty
+    val results = if (log.nextTimer <= watermark) log.fire(watermark) else Iterator.empty
     new AbstractIterator[InternalRow] {
       private var open = true
-      override def hasNext: Boolean = fired.hasNext || {
+      override def hasNext: Boolean = results.hasNext || {
         if (open) finish(log)
         open = false
         false
       }
-      override def next(): InternalRow = fired.next()
+      override def next(): InternalRow = results.next()
     }
   }
 

@@ -11,43 +11,43 @@ import org.apache.spark.unsafe.types.UTF8String
 import transom.engine
 import transom.engine.Watermark
 
-/** Rows that no window took as a stage hands them on: late rows and dead letters in the last of
-  * its columns, the others are null.
+/** Rows that no window took as an operator hands them on: late rows and dead letters in the last
+  * of its columns, the others are null.
   */
-final class RefusedOutput(stage: WindowStage) {
+final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
-  private val wholeReason = if (stage.isSession) "late_session" else "late"
-  private val deadAt = stage.firedColumns - 1
-  private val lateAt = if (stage.deadLetters) deadAt - 1 else deadAt
-  private val deadRow = new UnsafeRow(stage.row.length)
+  private val wholeReason = if (operatorPlan.isSession) "late_session" else "late"
+  private val deadAt = operatorPlan.outputWidth - 1
+  private val lateAt = if (operatorPlan.deadLetters) deadAt - 1 else deadAt
+  private val deadRow = new UnsafeRow(operatorPlan.row.length)
 
   /** @param time
     *   of the row, and
     * @param lateWatermark
     *   the watermark that it met, both as the engine counts
-    * @param missed
+    * @param missedWindows
     *   in instants
     */
   def late(
       row: UnsafeRow,
       time: Long,
       lateWatermark: Long,
-      missed: Seq[engine.TimeWindow],
+      missedWindows: Seq[engine.TimeWindow],
       isPartly: Boolean,
       nowMs: Long): InternalRow =
     in(
       lateAt,
       row,
       if (isPartly) "late_partly" else wholeReason,
-      missed,
-      Some(time + stage.timeShift),
+      missedWindows,
+      Some(time + operatorPlan.timeShift),
       lateWatermark,
       nowMs)
 
   /** A dead letter as it came over the exchange. */
-  def dead(exchanged: InternalRow, nowMs: Long): InternalRow = {
-    val letter = new DeadLetter(exchanged.getBinary(Exchanged.Payload))
-    val lateWatermark = exchanged.getLong(Exchanged.LateWatermark)
+  def deadLetter(exchangeRow: InternalRow, nowMs: Long): InternalRow = {
+    val letter = new DeadLetter(exchangeRow.getBinary(ExchangeFormat.Payload))
+    val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
     in(deadAt, letter.row(deadRow), letter.reason, Nil, letter.time, lateWatermark, nowMs)
   }
 
@@ -55,27 +55,28 @@ final class RefusedOutput(stage: WindowStage) {
       column: Int,
       row: UnsafeRow,
       reason: String,
-      missed: Seq[engine.TimeWindow],
+      missedWindows: Seq[engine.TimeWindow],
       time: Option[Long],
       lateWatermark: Long,
       nowMs: Long): InternalRow = {
-    val columns = new GenericInternalRow(stage.firedColumns)
+    val columns = new GenericInternalRow(operatorPlan.outputWidth)
     columns.update(
       column,
       InternalRow(
         row.copy(),
         UTF8String.fromString(reason),
-        ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        ArrayData.toArrayData(missedWindows.map(w => InternalRow(w.start, w.end)).toArray[Any]),
         time.fold[Any](null)(Long.box),
-        if (lateWatermark == Watermark.NotYet) null else lateWatermark + stage.watermarkShift,
-        UTF8String.fromString(stage.name),
+        if (lateWatermark == Watermark.NotYet) null
+        else lateWatermark + operatorPlan.watermarkShift,
+        UTF8String.fromString(operatorPlan.name),
         UTF8String.fromString(query),
         nowMs * 1000L))
     columns
   }
 }
 
-object RefusedOutput {
+object SideOutputRows {
   def schema(row: StructType, time: DataType): StructType =
     StructType(
       Seq(

@@ -9,14 +9,14 @@ import org.apache.spark.sql.catalyst.expressions._
   *   how many columns there are; behind the results stands the watermark, where a function is
   *   called with them, and else null
   */
-final class FiredRow(
-    stage: WindowStage,
+final class WindowResultRow(
+    operatorPlan: WindowOperatorPlan,
     keys: UnsafeRow,
     results: SpecificInternalRow,
     width: Int)
     extends BaseGenericInternalRow {
-  private val keyTypes = stage.keys.map(_.dataType).toArray
-  private val resultTypes = stage.aggregates.map(_.resultAttribute.dataType).toArray
+  private val keyTypes = operatorPlan.keys.map(_.dataType).toArray
+  private val resultTypes = operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray
   private val startAt = keyTypes.length
   private val endAt = startAt + 1
   private val resultsFrom = startAt + 2
@@ -24,7 +24,7 @@ final class FiredRow(
   var start: Long = 0L
   var end: Long = 0L
   var watermark: Long = Long.MinValue
-  private val watermarkAt = if (stage.settings.function.isCalled) until else -1
+  private val watermarkAt = if (operatorPlan.settings.function.isCalled) until else -1
 
   override def numFields: Int = width
 

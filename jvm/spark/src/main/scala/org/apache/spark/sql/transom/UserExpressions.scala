@@ -19,10 +19,13 @@ import transom.spark.TransomException
   * @param distances
   *   how far a row is from an older one
   */
-final case class Asked(conditions: Map[Int, Expression], distances: Map[Int, Distance]) {
+final case class UserExpressions(
+    conditions: Map[Int, Expression],
+    distances: Map[Int, Distance]) {
 
   /** The aggregates of the conditions. */
-  def functions: Seq[AggregateExpression] = conditions.values.toSeq.flatMap(Asked.functionsOf)
+  def functions: Seq[AggregateExpression] =
+    conditions.values.toSeq.flatMap(UserExpressions.functionsOf)
 
   /** The columns of rows that are looked at; results of aggregates too, once they are columns. */
   def columns: Seq[Attribute] =
@@ -44,7 +47,7 @@ final case class Distance(of: Expression, twins: Seq[(Attribute, Attribute)]) {
   }
 }
 
-object Asked {
+object UserExpressions {
   private val Condition = "condition"
   private val Delta = "delta"
   // By these names Python asks for the columns of the two rows.
@@ -60,9 +63,10 @@ object Asked {
     spec.trigger.parts.collect { case AfterDelta(column, _) => column } ++
       spec.evictor.collect { case KeepNear(column, _, _) => column }
 
-  def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Asked = Asked(
-    conditionColumns(spec).map(i => i -> condition(df, columns(i))).toMap,
-    distanceColumns(spec).map(i => i -> distance(df, columns(i))).toMap)
+  def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): UserExpressions =
+    UserExpressions(
+      conditionColumns(spec).map(i => i -> condition(df, columns(i))).toMap,
+      distanceColumns(spec).map(i => i -> distance(df, columns(i))).toMap)
 
   /** Whether it takes a plan to compute it: its value is not made of those of columns alone. */
   def needsPlan(e: Expression): Boolean = e.containsPattern(CURRENT_LIKE) || e.exists {
@@ -87,9 +91,9 @@ object Asked {
   /** The condition in terms of columns of `df` and aggregate functions. */
   private def condition(df: Dataset[Row], column: Column): Expression = {
     val rows = df.queryExecution.analyzed
-    val asked = Alias(df.sparkSession.expression(column), Condition)()
+    val alias = Alias(df.sparkSession.expression(column), Condition)()
     val resolved = naming(Condition, rows.output) {
-      val plan = df.sparkSession.sessionState.analyzer.execute(Aggregate(Nil, Seq(asked), rows))
+      val plan = df.sparkSession.sessionState.analyzer.execute(Aggregate(Nil, Seq(alias), rows))
       check(df, plan)
       plan
     }
@@ -105,7 +109,7 @@ object Asked {
           .foreach(refuse(Condition, _, "it aggregates an aggregate"))
         inlined(condition)
       case _ =>
-        refuse(Condition, asked.child, "it is more than a value of a row and its window")
+        refuse(Condition, alias.child, "it is more than a value of a row and its window")
     }
   }
 
@@ -115,7 +119,7 @@ object Asked {
     catch { case e: AnalysisException if e.getCondition == "MISSING_GROUP_BY" => }
 
   private def distance(df: Dataset[Row], column: Column): Distance = {
-    val fields = df.queryExecution.analyzed.output.filterNot(StageSpec.isHidden)
+    val fields = df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
     val twins = fields.map(a => a.newInstance().withName(s"older.${a.name}"))
     val rowType = StructType(fields.map(a => StructField(a.name, a.dataType, a.nullable)))
     def row(name: String) = AttributeReference(name, rowType, nullable = false)()
@@ -167,7 +171,8 @@ object Asked {
     try analysis
     catch {
       case e: AnalysisException if missing(e).isDefined =>
-        val columns = known.filterNot(StageSpec.isHidden).map(a => s"'${a.name}'").mkString(", ")
+        val columns =
+          known.filterNot(OperatorSpec.isHidden).map(a => s"'${a.name}'").mkString(", ")
         throw new TransomException(
           "TRANSOM_UNKNOWN_COLUMN",
           Map("argument" -> argument, "column" -> missing(e).get, "columns" -> columns))

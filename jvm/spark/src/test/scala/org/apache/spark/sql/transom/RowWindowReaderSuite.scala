@@ -10,8 +10,8 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.spec.{Closed, Custom, DynamicSession, Hopping}
 
-class PlacingSuite extends FunSuite {
-  private val placing = new Placing(Custom(0))
+class RowWindowReaderSuite extends FunSuite {
+  private val reader = new RowWindowReader(Custom(0))
 
   private def listing(spans: Any*): UnsafeRow = {
     val span = new StructType().add("start", LongType).add("end", LongType)
@@ -23,28 +23,28 @@ class PlacingSuite extends FunSuite {
 
   test("windows of a row are spans") {
     val good = InternalRow(1L, 2L)
-    assertEquals(placing.problem(listing()), None)
-    assertEquals(placing.problem(listing(good, InternalRow(5L, 9L))), None)
+    assertEquals(reader.problem(listing()), None)
+    assertEquals(reader.problem(listing(good, InternalRow(5L, 9L))), None)
     Seq(InternalRow(2L, 2L), InternalRow(3L, 2L), InternalRow(null, 2L), InternalRow(1L, null))
       .foreach { bad =>
-        assertEquals(placing.problem(listing(good, bad)), Some(DeadLetter.BadWindows))
+        assertEquals(reader.problem(listing(good, bad)), Some(DeadLetter.BadWindows))
       }
-    assertEquals(placing.problem(listing(good, null)), Some(DeadLetter.BadWindows))
-    assertEquals(placing.problem(listing(null)), Some(DeadLetter.BadWindows))
+    assertEquals(reader.problem(listing(good, null)), Some(DeadLetter.BadWindows))
+    assertEquals(reader.problem(listing(null)), Some(DeadLetter.BadWindows))
   }
 
   test("windows of a row lie in the years 1 to 9999") {
     val first = java.time.Instant.parse("0001-01-01T00:00:00Z").getEpochSecond * 1000000L
     val end = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
-    assertEquals(placing.problem(listing(InternalRow(first, end))), None)
+    assertEquals(reader.problem(listing(InternalRow(first, end))), None)
     Seq(InternalRow(first - 1, end), InternalRow(first, end + 1), InternalRow(0L, Long.MaxValue))
       .foreach { bad =>
-        assertEquals(placing.problem(listing(bad)), Some(DeadLetter.BadWindows))
+        assertEquals(reader.problem(listing(bad)), Some(DeadLetter.BadWindows))
       }
   }
 
   test("a gap of a row is positive and at most ten million days") {
-    val sessions = new Placing(DynamicSession(0, inclusive = true, Closed.Left))
+    val sessions = new RowWindowReader(DynamicSession(0, inclusive = true, Closed.Left))
     val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
     val projection = InterpretedUnsafeProjection.createProjection(columns)
     def problem(gap: Any): Option[Int] = sessions.problem(projection(InternalRow(0L, gap)).copy())
@@ -59,8 +59,8 @@ class PlacingSuite extends FunSuite {
     assertEquals(Hopping.MostWindowsPerRow, 10000000L)
     val row = listing(InternalRow(1L, 2L))
     // Its bytes alone would be 240 MB: all that is looked at is the number in front of them.
-    val array = row.getBaseOffset + (row.getLong(Placing.Column) >>> 32)
+    val array = row.getBaseOffset + (row.getLong(RowWindowReader.Column) >>> 32)
     Platform.putLong(row.getBaseObject, array, 10000001L)
-    assertEquals(placing.problem(row), Some(DeadLetter.TooManyWindows))
+    assertEquals(reader.problem(row), Some(DeadLetter.TooManyWindows))
   }
 }

@@ -1,0 +1,58 @@
+package org.apache.spark.sql.transom
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+
+import transom.engine.Watermark
+
+/** Map side of a window operator: encodes rows by key group, combined by slice or as they are.
+  * The exchange, and the sort that Spark puts before a stateful operator, see a few large rows
+  * instead of every key.
+  */
+case class WindowMapSideExec(
+    operatorPlan: WindowOperatorPlan,
+    input: Seq[Attribute],
+    output: Seq[Attribute],
+    operatorId: String,
+    child: SparkPlan)
+    extends UnaryExecNode {
+
+  override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
+
+  // All that its child yields lies where `input` says, and none of it may be pruned.
+  @transient override lazy val references: AttributeSet = child.outputSet
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(
+    child.outputPartitioning.numPartitions)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    CheckpointedSpec.check(session, this)
+    val watermark = LateWatermark.of(session, operatorId)
+    val plan = MapSidePlan(operatorPlan, input, watermark)
+    InputRows.of(child).mapPartitionsInternal(plan.encode)
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): WindowMapSideExec =
+    copy(child = newChild)
+}
+
+/** The map side of a window operator in one batch.
+  *
+  * @param watermark
+  *   by which rows are late, microseconds; `Watermark.NotYet` if there is none
+  */
+final case class MapSidePlan(
+    operatorPlan: WindowOperatorPlan,
+    input: Seq[Attribute],
+    watermark: Long) {
+
+  /** The same as the engine counts. */
+  val lateWatermark: Long = Watermark.minus(watermark, operatorPlan.watermarkShift)
+
+  def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
+    if (operatorPlan.hasMapSideCombine) new MapSideCombiner(this, rows)
+    else new MapSideRowEncoder(this, rows)
+}
