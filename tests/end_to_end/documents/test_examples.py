@@ -66,7 +66,8 @@ def test_the_example_of_the_readme_prints_what_the_readme_says(tmp_path: Path) -
 def test_what_the_readme_points_to_is_there() -> None:
     links = re.findall(r"\]\((?!https:)([^)]+)\)", README.read_text(encoding="utf-8"))
     assert len(links) > 10
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    # An anchor names a heading of the page.
+    assert [link for link in links if not (ROOT / link.split("#")[0]).exists()] == []
 
 
 def test_the_demo_gives_what_batch_queries_give(tmp_path: Path) -> None:
