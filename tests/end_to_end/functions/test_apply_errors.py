@@ -127,12 +127,12 @@ def test_the_kind_of_function_cannot_be_changed_and_its_code_can(
     def keyed(windowed: Windowed) -> Windowed:
         return windowed.options(layout="keyed")
 
-    changes: dict[str, Callable[[Windowed], DataFrame]] = {
-        "function.kind = apply .* has agg": lambda w: w.agg(F.count("*")),
-        "function.kind = apply .* has agg": lambda w: keyed(w).agg(F.count("*")),
-        "function.agg_columns = ": lambda w: keyed(w).apply(count, "n int", agg=[F.count("*")]),
-    }
-    for field, other in changes.items():
+    changes: list[tuple[str, Callable[[Windowed], DataFrame]]] = [
+        ("function.kind = apply .* has agg", lambda w: w.agg(F.count("*"))),
+        ("function.kind = apply .* has agg", lambda w: keyed(w).agg(F.count("*"))),
+        ("function.agg_columns = ", lambda w: keyed(w).apply(count, "n int", agg=[F.count("*")])),
+    ]
+    for field, other in changes:
         with pytest.raises(StreamingQueryException, match=f"TRANSOM_SPEC_CHANGED.*{field}"):
             start(other, 30)
     assert start(lambda w: w.apply(count, "n int")) == [(1,), (1,)]
