@@ -68,7 +68,7 @@ def reason_of(error: str, losses: Collection[str], *, is_pending: bool) -> str |
     losses : collection of str
         What `loss_after` gave after each crash.
     is_pending : bool
-        Whether the query does not drain, and results are missing but none are extra.
+        Whether results are missing and none are extra.
     """
     if error:
         return BLOCKED if _FIRST_OFFSETS in error else None

@@ -10,6 +10,7 @@ import os
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -30,6 +31,10 @@ FILES = 4
 _ROWS_OF_A_FILE = 40
 _LONGEST_RUN = 300
 _FIRST_MODIFIED = 1_700_000_000
+_FIRST_HOUR = datetime(2013, 1, 1, 5)
+
+# Key, time and value.
+InputRow = tuple[str, datetime, int]
 
 
 def session(local: Path) -> SparkSession:
@@ -88,8 +93,8 @@ def write_input(folder: Path) -> None:
     folder.mkdir(parents=True)
     chosen = random.Random(7)
     for number in range(FILES):
-        start = datetime(2013, 1, 1, 5 + number)
-        rows = [
+        start = _FIRST_HOUR + timedelta(hours=number)
+        rows: list[InputRow] = [
             (
                 chosen.choice("abc"),
                 start + timedelta(minutes=chosen.randrange(60)),
@@ -98,19 +103,29 @@ def write_input(folder: Path) -> None:
             for _ in range(_ROWS_OF_A_FILE)
         ]
         if number == FILES - 1:
-            rows += [("a", datetime(2013, 1, 1, 5, minute), 7) for minute in (1, 2)]
-        first = _ROWS_OF_A_FILE * number
-        table = pa.table(
-            {
-                "number": pa.array(range(first, first + len(rows)), pa.int32()),
-                "key": [key for key, _, _ in rows],
-                "time": pa.array([time for _, time, _ in rows], pa.timestamp("us", tz="UTC")),
-                "value": pa.array([value for _, _, value in rows], pa.int32()),
-            }
-        )
-        path = folder / f"{number}.parquet"
-        pq.write_table(table, path)
-        os.utime(path, (_FIRST_MODIFIED + number, _FIRST_MODIFIED + number))
+            rows += [("a", _FIRST_HOUR + timedelta(minutes=minute), 7) for minute in (1, 2)]
+        _write_file(folder, number, rows)
+
+
+def write_next_file(folder: Path) -> Path:
+    """Write one more file, whose row is a day later than the others; returns its path."""
+    return _write_file(folder, FILES, [("a", _FIRST_HOUR + timedelta(days=1), 1)])
+
+
+def _write_file(folder: Path, number: int, rows: Sequence[InputRow]) -> Path:
+    first = _ROWS_OF_A_FILE * number
+    table = pa.table(
+        {
+            "number": pa.array(range(first, first + len(rows)), pa.int32()),
+            "key": [key for key, _, _ in rows],
+            "time": pa.array([time for _, time, _ in rows], pa.timestamp("us", tz="UTC")),
+            "value": pa.array([value for _, _, value in rows], pa.int32()),
+        }
+    )
+    path = folder / f"{number}.parquet"
+    pq.write_table(table, path)
+    os.utime(path, (_FIRST_MODIFIED + number, _FIRST_MODIFIED + number))
+    return path
 
 
 def run(spark: SparkSession, kind: str, sink: str, folder: Path) -> None:
