@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import transom.engine.{GlobalGrid, TimeWindow}
 
-/** Hands out the results of windows that fire. */
+/** Emits the results of windows that fire. */
 private[keyed] final class Firing[R, A <: AnyRef](
     plan: KeyedPlan[R, A],
     contents: WindowContents[R, A],
@@ -26,7 +26,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     }
   }
 
-  /** Tells that a window gives nothing more. */
+  /** Emits that the window is being removed, if the plan asks for it. */
   def end(window: WindowState[A], firingContext: FiringContext): Unit =
     if (plan.emitsEnds)
       results.emitEnd(
@@ -36,7 +36,9 @@ private[keyed] final class Firing[R, A <: AnyRef](
           firingContext.watermark,
           boundsOf(window)))
 
-  /** Evicts, hands out, evicts again; what is then left are the contents (flink.md 7.2). */
+  /** Applies the first evictor, emits the result, and applies the second evictor. The remaining
+    * rows become the contents of the window (flink.md 7.2).
+    */
   private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val all = contents.allRows(window)
     val before = plan.before.fold(EveryRow)(keep(_, all.toIndexedSeq))
@@ -58,8 +60,9 @@ private[keyed] final class Firing[R, A <: AnyRef](
       rows,
       if (evictor.readsAccumulator) contents.accumulatorOf(rows) else null.asInstanceOf[A])
 
-  /** Sends what has changed, a result that repeats the one before not at all (flink.md 9.1). What
-    * sessions gave before they merged is taken back too.
+  /** Emits a changed result as an update: retracts the previous result, then emits the new one. A
+    * result that equals the previous one is not emitted (flink.md 9.1). After a merge the results
+    * of all source windows are retracted.
     */
   private def change(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val bounds = boundsOf(window)

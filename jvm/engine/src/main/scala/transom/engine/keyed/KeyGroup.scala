@@ -5,19 +5,29 @@ import java.util.LinkedHashMap
 import transom.engine.GlobalGrid
 import transom.engine.log.ByteRange
 
-/** Is told whose contents and results come next. */
+/** Learns which key the following calls concern. */
 trait KeyListener {
+  /** Called before the operator works on another key. Raw rows and results belong to `key` from
+    * then on.
+    */
   def pointAt(key: Array[Byte]): Unit
 }
 
-/** The keys of a key group at work. A key that rows or a due timer touch is read from the store
-  * once and written once, but for what exceeds `maxHeld` bytes: that is written early, and read
-  * again if it is touched again.
+/** Processes the keys of one key group in one batch.
   *
-  * One instance serves one batch.
+  * The key group loads keys from the store, runs the operator on them and writes them back. A key
+  * is read once and written once in a batch. If the keys in memory exceed `maxHeld` bytes, all of
+  * them are written early. A key that is touched afterwards is read again.
   *
+  * One instance serves one batch, in this order: `process` for all rows, `advance` to its end,
+  * `save`. Not thread-safe.
+  *
+  * @param listener
+  *   learns the current key before the operator works on the key
   * @param forgetsAtEnd
-  *   whether keys without timers have to be found when the input ends
+  *   whether the end of the input must also reach keys without timers
+  * @param maxHeld
+  *   approximate number of bytes of state to hold in memory
   */
 final class KeyGroup[R, A <: AnyRef](
     operator: KeyedOperator[R, A],
@@ -37,13 +47,15 @@ final class KeyGroup[R, A <: AnyRef](
   private var takesRows = true
   private var bytes = 0L
 
-  /** The watermark at which something is due, `Long.MaxValue` for never. */
+  /** Earliest watermark at which a timer of the key group may be due; `Long.MaxValue` if there is
+    * none.
+    */
   def nextTimer: Long = watermarkTimers.first
 
-  /** Takes a row.
+  /** Processes a row of a key.
     *
     * @param weight
-    *   how many bytes it may add to what its windows hold
+    *   maximum number of bytes that the row adds to the contents of its windows
     */
   def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
     if (bytes > maxHeld) flush()
@@ -55,13 +67,21 @@ final class KeyGroup[R, A <: AnyRef](
     disposition
   }
 
-  /** Ends the micro-batch for the keys that had rows in it, then moves the time of all keys. A
-    * step moves one, and has moved it when it is taken.
+  /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time.
+    *
+    * Reaches keys with rows in this batch, keys with due timers, and all keys at the end of the
+    * input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call processes one
+    * key. Exhaust the iterator before calling `save`. No rows may follow.
     *
     * @param lateWatermark
-    *   the watermark that the rows met
+    *   the watermark by which rows of this batch are late
+    * @param watermark
+    *   the event watermark, by which windows fire
+    * @param clock
+    *   the wall-clock time in microseconds
     * @param hasTicked
-    *   whether the clock is that of all keys; if not, it is that of the rows alone
+    *   whether due wall-clock timers of all keys run. If not, they run only for keys that are
+    *   reached for another reason.
     */
   def advance(
       lateWatermark: Long,
@@ -71,7 +91,7 @@ final class KeyGroup[R, A <: AnyRef](
     takesRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
     def expired = watermarkTimers.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
-    // When the input ends there is nothing more to wait for.
+    // At the end of the input no later tick comes, so all wall-clock timers are due.
     val ticked =
       if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
@@ -79,7 +99,7 @@ final class KeyGroup[R, A <: AnyRef](
     (withRows ++ expired ++ expiredByClock ++ all).map(move(_, lateWatermark, watermark, clock))
   }
 
-  /** Writes what has changed. */
+  /** Writes the changed keys and the timer indexes to the store. */
   def save(): Unit = {
     flush()
     watermarkTimers.save()
@@ -103,7 +123,7 @@ final class KeyGroup[R, A <: AnyRef](
     }
   }
 
-  /** The sought key, for a row. */
+  /** Loads the key in `lookupKey` to process a row, and makes the key current. */
   private def touch(): HeldKey[A] = {
     val found = held.get(lookupKey)
     val one = if (found != null) found else open(lookupKey.bytes)
@@ -117,7 +137,7 @@ final class KeyGroup[R, A <: AnyRef](
 
   private def open(key: Array[Byte]): HeldKey[A] = hold(key, store.get(key))
 
-  /** A key that is looked at because of its timers, unless it has gone. */
+  /** Loads a key to run its timers; `None` if the key has no state any more. */
   private def load(key: Array[Byte]): Option[HeldKey[A]] = {
     if (bytes > maxHeld) flush()
     lookupKey.set(key, 0, key.length)
@@ -145,7 +165,8 @@ final class KeyGroup[R, A <: AnyRef](
     if (one.state.isEmpty) { if (one.isStored) store.remove(one.key) }
     else {
       if (one.isChanged) store.put(one.key, codec.encode(one.state))
-      // A key that is written early waits for the end of its batch.
+      // The batch end must still reach a key that is written early, so the index lists the key at
+      // once.
       val timer = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextTimer
       if (timer < one.watermarkListed) watermarkTimers.add(timer, one.key)
       if (one.state.nextClockTimer < one.clockListed)
@@ -154,12 +175,14 @@ final class KeyGroup[R, A <: AnyRef](
     }
 }
 
+/** Limits and weights of `KeyGroup`, in bytes. */
 object KeyGroup {
+  /** Default limit for the keys that a key group holds in memory. */
   final val MaxHeld = 64L << 20
 
   private final val Never = Long.MaxValue
 
-  // What the objects of a key and of a window take up, beside the bytes of its state.
+  // Estimated heap size of the objects of a key and of a window, besides the bytes of the state.
   private final val KeyWeight = 200L
   private final val WindowWeight = 200L
 }
@@ -167,17 +190,18 @@ object KeyGroup {
 /** A key in memory.
   *
   * @param isStored
-  *   whether the store has a state of it
+  *   whether the store has an entry for the key
   */
 private final class HeldKey[A <: AnyRef](
     val key: Array[Byte],
     val state: KeyState[A],
     val isStored: Boolean) {
 
-  /** When the timer indexes have it looked at: then, or before. */
+  /** Times at which the two timer indexes list the key. An index may also hold an earlier entry.
+    */
   var watermarkListed: Long = state.nextTimer
   var clockListed: Long = state.nextClockTimer
 
-  /** Whether the store's state is not the one at hand. */
+  /** Whether the state in memory may differ from the store. */
   var isChanged: Boolean = false
 }

@@ -6,11 +6,19 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.{GlobalGrid, TimeWindow}
 
-/** The window operator of one key at a time, after Flink's. It holds nothing of a key: the caller
-  * hands it the key's state, and points `contents` and `results` at the key.
+/** Window operator of the keyed layout, for one key at a time. Follows Flink's `WindowOperator`.
   *
-  * Times are microseconds. A watermark says that nothing before it is to come, a clock that it is
-  * passed: windows end, and timers are due, at the first one that is not below their time.
+  * The operator keeps no state of a key between calls. The caller passes the `KeyState` of the
+  * key to each call. Before each call, the caller points `rows` and `results` at the same key.
+  *
+  * Times are microseconds since the epoch. A watermark W means that no more rows with a time
+  * before W arrive. Windows end, and timers are due, at the first watermark or wall-clock time
+  * that is not below their own time. Holds mutable caches: not thread-safe.
+  *
+  * @param rows
+  *   where the raw rows of the current key are stored
+  * @param results
+  *   receives the results of the current key
   */
 final class KeyedOperator[R, A <: AnyRef](
     plan: KeyedPlan[R, A],
@@ -27,7 +35,11 @@ final class KeyedOperator[R, A <: AnyRef](
   private val counts: Option[CountAssigner] =
     Some(assigner).collect { case count: CountAssigner => count }
 
-  /** Takes a row, once the key's time has moved to where the row's was when it came. */
+  /** Adds a row to its windows and runs the triggers.
+    *
+    * First advances the key to the watermark and wall-clock time of the row's arrival. Windows
+    * that have passed their cleanup time do not get the row. See `missedWindows`.
+    */
   def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
     advance(state, arrival.watermark, arrival.clock)
     assigned.clear()
@@ -49,13 +61,19 @@ final class KeyedOperator[R, A <: AnyRef](
     else Disposition.Late
   }
 
-  /** The windows that were closed when the last row came, as instants. */
+  /** The windows that were closed when the last processed row arrived. Bounds are instants. The
+    * next call of `process` changes the answer.
+    */
   def missedWindows: Seq[TimeWindow] =
     missed.iterator
       .map(window => TimeWindow(assigner.startOf(window), assigner.endOf(window)))
       .toVector
 
-  /** Moves the key's time; what is due fires, and what is over is forgotten. */
+  /** Advances the key to a watermark and a wall-clock time.
+    *
+    * Runs the timers that are due, which may emit results, and removes windows that reach their
+    * cleanup time. Timers run only on a timeline whose time moves forward.
+    */
   def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     if (watermark > state.watermark) {
       state.watermark = watermark
@@ -70,10 +88,12 @@ final class KeyedOperator[R, A <: AnyRef](
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
 
-  /** Whether anything happens when a micro-batch ends. */
+  /** Whether `endBatch` can emit results. */
   def seesBatches: Boolean = trigger.seesBatches
 
-  /** Ends a micro-batch, for keys that had rows in it. */
+  /** Signals the end of a micro-batch to the triggers of all windows of the key. Triggers act
+    * only on windows that had rows in the batch.
+    */
   def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     context.open(state, watermark, clock)
     firingContext.set(Cause.Batch, watermark, clock)
@@ -93,8 +113,8 @@ final class KeyedOperator[R, A <: AnyRef](
     }
   }
 
-  /** The window that `own` becomes a part of. One that meets a live window is never late, however
-    * old it is (flink.md 6.5).
+  /** The window that the row's own window `own` becomes a part of, or null if `own` is late. A
+    * window that meets a live window is never late, however old it is (flink.md 6.5).
     */
   private def join(state: KeyState[A], own: TimeWindow): WindowState[A] = {
     val latest = state.latest
@@ -148,7 +168,9 @@ final class KeyedOperator[R, A <: AnyRef](
     if (result.purges) contents.clear(window)
   }
 
-  /** Runs the timers of one timeline in the order of their times, those they set included. */
+  /** Runs the timers of one timeline in ascending order up to `until`. Timers that are set
+    * meanwhile run too if they are due.
+    */
   private def runTimers(
       state: KeyState[A],
       timeline: Timeline,
@@ -179,8 +201,8 @@ final class KeyedOperator[R, A <: AnyRef](
       timer: Long): Unit = {
     window.timers(timeline).remove(timer)
     val isCleanup = timeline == assigner.timeline && timer == plan.cleanupOf(window.bounds)
-    // The trigger comes before the cleanup and may fire one last time (flink.md 3.5), unless it has
-    // removed its timer (flink.md 5.8).
+    // The trigger runs before the cleanup and may fire one last time (flink.md 3.5), unless it
+    // has removed its timer (flink.md 5.8).
     if (!isCleanup || !window.endsSilently)
       handle(trigger.onTimer(timeline, timer, context.pointAt(window)), window)
     if (isCleanup) forget(state, window) else if (window.isIdle) state.remove(window)
@@ -193,7 +215,9 @@ final class KeyedOperator[R, A <: AnyRef](
     state.remove(window)
   }
 
-  /** Windows without end live until the input ends, others that outlast even that with them. */
+  /** Removes windows when the input ends. Windows of `Timeline.Endless` live until then. A
+    * watermark of `Long.MaxValue` also removes all other windows that are left.
+    */
   private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
     if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {
       context.open(state, watermark, clock)
@@ -206,13 +230,13 @@ final class KeyedOperator[R, A <: AnyRef](
 
   private def countRow(state: KeyState[A]): Unit = {
     state.rowCount += 1
-    // Numbers need not go on where no one sees them.
+    // Without pane numbers only the position within a slide matters, so the count can stay small.
     if (!plan.countsPanes && state.windows.isEmpty)
       counts.foreach(count => state.rowCount %= count.slide)
   }
 }
 
-/** A window whose timer is due. */
+/** A due timer and its window, ordered by time and then by the bounds of the window. */
 private[keyed] final class ExpiredTimer[A <: AnyRef](val timer: Long, val window: WindowState[A])
     extends Comparable[ExpiredTimer[A]] {
 

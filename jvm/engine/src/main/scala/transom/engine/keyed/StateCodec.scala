@@ -2,16 +2,19 @@ package transom.engine.keyed
 
 import transom.engine.TimeWindow
 
-/** The state of a key as bytes.
+/** Encodes and decodes the state of a key.
   *
   * {{{
-  * key      version, number of the next list, row count, user state, times, windows, by start
-  *          and end
-  * window   start less that of the window before, length, parts, then each part that is there:
-  *          accumulator, memory, timers, rows, firings, last emitted results, user state
+  * key      version, number of the next row list, row count, user state, times, windows sorted
+  *          by start and end
+  * window   difference of its start to the start of the previous window, length, bit set of the
+  *          parts that follow, then these parts: accumulator, trigger memory, watermark timers,
+  *          wall-clock timers, rows, firings, last emitted results, user state
   * }}}
   *
-  * Accumulators that no one has looked at are copied as they are. One instance serves one task.
+  * Accumulators that were not used since decoding are copied without decoding. A decoded state
+  * refers to the array that `decode` received, so that array must not change. Holds a mutable
+  * buffer: create one codec per task.
   */
 final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
   import StateCodec._
@@ -59,7 +62,8 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     state
   }
 
-  // Where no timer lies in the past it does not matter how far time has moved.
+  // Only timers in the past depend on how far time has moved. Without such timers the times are
+  // omitted.
   private def writeTimes(state: KeyState[A]): Unit = {
     val isNeeded = state.watermarkBound <= state.watermark || state.clockBound <= state.clock
     out.byte(if (isNeeded) 1 else 0)
@@ -140,7 +144,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
       out.array(encoded.bytes, encoded.offset, encoded.length)
     }
 
-  // Timers lie near the end of their window, mostly at it.
+  // Most timers are at or near the end of their window, so the difference takes few bytes.
   private def write(timers: Timers, end: Long): Unit = {
     out.unsigned(timers.size)
     var i = 0
@@ -191,6 +195,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     if (in.byte() == 0) null else in.array()
 }
 
+/** Version of the state format, and the bits that mark the parts of a window. */
 object StateCodec {
   final val Version = 2
 
@@ -207,7 +212,7 @@ object StateCodec {
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }
 
-/** The state was written by another version of the library. */
+/** Thrown when the state was written in a format that this version of the library cannot read. */
 final class UnknownStateVersion(val version: Int)
     extends IllegalStateException(
       s"the state of a key has format $version, this version reads ${StateCodec.Version}: " +

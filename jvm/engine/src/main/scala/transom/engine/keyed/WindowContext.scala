@@ -2,8 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-/** A window of a key, as its trigger sees it. One instance serves a task; it is pointed at one
-  * window after the other.
+/** The trigger's view of the current window.
+  *
+  * One instance serves a task. Call `open`, then `pointAt` for each window. `setRow` must come
+  * before a trigger's `onRow`. Not thread-safe.
   */
 private[keyed] final class WindowContext[R, A <: AnyRef](
     plan: KeyedPlan[R, A],
@@ -60,7 +62,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
     state.noteTimer(timeline, timer)
   }
 
-  // The timer of the cleanup stays: in Flink a trigger that removes it leaves a window for good.
+  // The cleanup timer stays. In Flink a trigger that removes this timer leaks the window.
   override def removeTimer(timeline: Timeline, timer: Long): Unit =
     if (isCleanup(timeline, timer)) window.endsSilently = true
     else window.timers(timeline).remove(timer)
@@ -68,7 +70,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   private def isCleanup(timeline: Timeline, timer: Long): Boolean =
     timeline == this.timeline && timer == cleanup
 
-  // A list of its own, of one row: its number is what the slot holds.
+  // The row is stored in a row list of its own. The slot holds the number of the list.
   override def rememberedRow(slot: Int): R = contents.get(apply(slot), 0L)
 
   override def remember(slot: Int, row: R): Unit = {
@@ -85,7 +87,7 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   }
 }
 
-/** The memory of a window that another has taken in. */
+/** Trigger memory of a window that was merged into another one. Read only. */
 private[keyed] final class MergedMemory(window: WindowState[_]) extends TriggerMemory {
 
   override def apply(slot: Int): Long =

@@ -4,39 +4,43 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.TimeWindow
 
-/** What a key keeps for one window until the window is cleaned up.
+/** State of one window of a key, kept until the window is cleaned up.
   *
   * @param bounds
-  *   in the time of its assigner: grid time, instants or row numbers
+  *   in the unit of the assigner: grid time, instants in microseconds, or row numbers
   */
 final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 
-  /** The accumulator of its rows, null if there is none. See `accumulatorBy`. */
+  /** Accumulator of the rows; null if there is none or the accumulator is still encoded. Read the
+    * accumulator with `accumulatorBy`.
+    */
   private[keyed] var accumulator: A = _
 
-  /** The accumulator as it was read, as long as no one has asked for it. */
+  /** Encoded accumulator, before its first use: a range of the array that the state was decoded
+    * from. Null after the first use.
+    */
   private[keyed] var encoded: Array[Byte] = _
   private[keyed] var encodedFrom = 0
   private[keyed] var encodedLength = 0
 
-  /** Which of its raw rows are left. */
+  /** The raw rows that are left; null if the window never had any. */
   private[keyed] var rows: RowRuns = _
 
-  /** What its triggers remember, in slots; null while that is nothing. */
+  /** Memory slots of the triggers; null while all of them are unset. */
   private[keyed] var memory: Array[Long] = _
 
   private[keyed] val watermarkTimers = new Timers
   private[keyed] val clockTimers = new Timers
 
-  /** Whether the trigger has removed its timer at the cleanup of the window. The cleanup then
-    * calls no trigger. The next row sets the timer again, for trigger and cleanup alike.
+  /** Whether the trigger has removed its timer at the cleanup time. The cleanup then does not
+    * call the trigger. The next row sets the timer again, for both trigger and cleanup.
     */
   private[keyed] var endsSilently = false
 
-  /** How many results it has given; counted only if results say so. */
+  /** Number of firings so far; counted only if `KeyedPlan.countsPanes`. */
   private[keyed] var firings = 0
 
-  /** Results that hold until they are taken back. */
+  /** Emitted results to retract at the next change; several after a merge of sessions. */
   private[keyed] var lastEmitted: List[EmittedResult] = Nil
 
   private[keyed] var userState: Array[Byte] = _
@@ -46,7 +50,9 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 
   private[keyed] def hasAccumulator: Boolean = accumulator != null || encoded != null
 
-  /** Decodes the accumulator on first use: most windows of a key are not touched in a batch. */
+  /** Returns the accumulator, or null if there is none. Decodes on first use, because a batch
+    * touches few windows of a key.
+    */
   private[keyed] def accumulatorBy(aggregation: WindowAggregation[_, A]): A = {
     if (accumulator == null && encoded != null) {
       accumulator = aggregation.decode(encoded, encodedFrom, encodedLength)
@@ -60,7 +66,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
     encoded = null
   }
 
-  /** Whether nothing would be lost with it. */
+  /** Whether the window holds no timers, contents or memory, so that it can be removed. */
   private[keyed] def isIdle: Boolean =
     watermarkTimers.isEmpty && clockTimers.isEmpty && !hasAccumulator &&
       (rows == null || rows.isEmpty) && firings == 0 && lastEmitted.isEmpty && userState == null &&
@@ -73,32 +79,35 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   }
 }
 
+/** Constants of window states. */
 object WindowState {
 
-  /** A slot of a trigger's memory that holds nothing. */
+  /** Value of a memory slot that is not set. */
   final val Unset = Long.MinValue
 }
 
-/** A result that was sent for a window of these bounds. */
+/** An emitted result and the bounds of its window at that time. */
 private[keyed] final case class EmittedResult(bounds: TimeWindow, result: Array[Byte])
 
-/** Rows in lists of `Contents`, in the order of their arrival: runs of neighbours that are still
-  * there. A window has a list of its own; sessions that merge bring theirs along.
+/** The raw rows of a window in order of arrival, as ranges of row lists in `Contents`.
+  *
+  * Each window has a row list of its own. A merged session also refers to the row lists of its
+  * source windows.
   *
   * @param list
-  *   the list that new rows are added to
+  *   row list to which new rows are appended
   */
 private[keyed] final class RowRuns(val list: Long) {
   val runs = ArrayBuffer.empty[RowRuns.Run]
 
-  /** Where the next row of `list` goes. */
+  /** Position of the next row in `list`. */
   var next = 0L
 
   def isEmpty: Boolean = runs.isEmpty
 
   def size: Int = runs.iterator.map(run => (run.until - run.from).toInt).sum
 
-  /** The place of a new row. */
+  /** Reserves and returns the position in `list` for a new row. */
   def grow(): Long = {
     val place = next
     next += 1
@@ -108,13 +117,14 @@ private[keyed] final class RowRuns(val list: Long) {
     place
   }
 
+  /** List and position of each row, in order. */
   def places: Iterator[(Long, Long)] =
     runs.iterator.flatMap(run => (run.from until run.until).iterator.map((run.list, _)))
 
-  /** Takes the rows of a window that is merged into this one. */
+  /** Appends the rows of a window that is merged into this one. */
   def join(other: RowRuns): Unit = runs ++= other.runs
 
-  /** Keeps the rows that `keep` says, by their position. */
+  /** Keeps the rows whose index in `places` satisfies `keep`. */
   def retain(keep: Int => Boolean): Unit = {
     val kept = places.zipWithIndex.collect { case (place, i) if keep(i) => place }.toVector
     runs.clear()
@@ -127,5 +137,6 @@ private[keyed] final class RowRuns(val list: Long) {
 }
 
 private[keyed] object RowRuns {
+  /** Neighbouring rows of one list: positions from `from` up to but not including `until`. */
   final class Run(val list: Long, val from: Long, var until: Long)
 }
