@@ -2,8 +2,8 @@ package transom.engine.keyed
 
 import transom.engine.GlobalGrid
 
-/** Once at the end of the window, then for each late row (flink.md 5.1): `AfterWatermark` as it
-  * is when nothing else is asked for.
+/** Fires once at the end of the window, then for each late row (flink.md 5.1). This is the
+  * default form of `AfterWatermark`.
   */
 final class EndOfWindowLogic[R, A] extends TriggerLogic[R, A] {
 
@@ -23,7 +23,7 @@ final class EndOfWindowLogic[R, A] extends TriggerLogic[R, A] {
     if (timeline == Timeline.Event && timer == window.end) TriggerResult.Fire
     else TriggerResult.Continue
 
-  // If the end has passed the row that comes next fires; a timer would fire once more.
+  // If the end has passed, the merging row fires in `onRow`. A timer would fire a second time.
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
     if (window.end > window.watermark) window.addTimer(Timeline.Event, window.end)
 
@@ -31,12 +31,12 @@ final class EndOfWindowLogic[R, A] extends TriggerLogic[R, A] {
     window.removeTimer(Timeline.Event, window.end)
 }
 
-/** As `early` says until the end of the window, once at its end, then as `late` says.
+/** Fires by `early` before the end of the window, once at the end, and then by `late`.
   *
   * @param late
-  *   none: no results after the end
+  *   if none, the trigger does not fire after the end
   * @param slot
-  *   whether the window has fired at its end
+  *   set once the window has fired at its end
   */
 final class AfterWatermarkLogic[R, A](
     early: Option[TriggerLogic[R, A]],
@@ -45,7 +45,8 @@ final class AfterWatermarkLogic[R, A](
     extends TriggerLogic[R, A] {
 
   private val nested = early.toSeq ++ late
-  // With every late row firing, Flink lets the early timers go on until cleanup (flink.md 9.3).
+  // If each late row fires, early timers stay active until the cleanup, as in Flink (flink.md
+  // 9.3).
   private val firesEachLateRow = late.exists {
     case count: AfterCountLogic[_, _] => count.rows == 1
     case _ => false
@@ -87,8 +88,9 @@ final class AfterWatermarkLogic[R, A](
   }
 }
 
-/** When the wall clock passes the end of the window, and at any other call by the clock (flink.md
-  * 5.2). Windows in event time that are open when the input ends fire then.
+/** Fires when the wall clock passes the end of the window (flink.md 5.2). Any other wall-clock
+  * timer of the window makes it fire too. At the end of the input, the remaining event-time
+  * timers of open windows make it fire.
   */
 final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
 
@@ -114,7 +116,9 @@ final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
     window.removeTimer(Timeline.Clock, window.end)
 }
 
-/** Once, with the cleanup of the window: all rows that it ever takes are in the result. */
+/** Fires once, at the cleanup of the window. The result includes all late rows that were
+  * accepted.
+  */
 final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
 
   override def slots: Int = 0
@@ -133,7 +137,7 @@ final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
   override def clear(window: TriggerContext[R, A]): Unit = ()
 }
 
-/** When the input ends. */
+/** Fires when the input ends. */
 final class EndOfStreamLogic[R, A] extends TriggerLogic[R, A] {
 
   override def slots: Int = 0

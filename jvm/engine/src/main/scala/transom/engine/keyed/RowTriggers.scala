@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-/** A trigger that goes by rows alone and sets no timers. */
+/** Base of triggers that react only to rows and batch ends and set no timers. */
 abstract class RowTriggerLogic[R, A] extends TriggerLogic[R, A] {
 
   override def slots: Int = 0
@@ -16,8 +16,8 @@ abstract class RowTriggerLogic[R, A] extends TriggerLogic[R, A] {
   override def clear(window: TriggerContext[R, A]): Unit = ()
 }
 
-/** Each time so many rows have come (flink.md 5.3). Counts of windows that merge are added up; a
-  * row that joins them may go past the number.
+/** Fires after every `rows` rows (flink.md 5.3). When windows merge, their counts are added up.
+  * The sum may exceed `rows` before the next row makes the trigger fire.
   */
 final class AfterCountLogic[R, A](val rows: Int, slot: Int) extends RowTriggerLogic[R, A] {
 
@@ -42,13 +42,15 @@ final class AfterCountLogic[R, A](val rows: Int, slot: Int) extends RowTriggerLo
   override def clear(window: TriggerContext[R, A]): Unit = window.unset(slot)
 }
 
-/** How far a row is from an older one. */
+/** A distance function of the user. */
 trait Delta[R] {
+  /** Returns the distance between an older row and a newer row. */
   def apply(older: R, newer: R): Double
 }
 
-/** When a row is more than `threshold` away from the row of the last firing, at first from the
-  * first row (flink.md 5.6).
+/** Fires when the distance between the new row and the row of the last firing exceeds
+  * `threshold`. Before the first firing, the first row of the window takes that place (flink.md
+  * 5.6).
   */
 final class AfterDeltaLogic[R, A](delta: Delta[R], threshold: Double, slot: Int)
     extends RowTriggerLogic[R, A] {
@@ -69,19 +71,20 @@ final class AfterDeltaLogic[R, A](delta: Delta[R], threshold: Double, slot: Int)
   override def clear(window: TriggerContext[R, A]): Unit = window.forget(slot)
 }
 
-/** A question about a row and the accumulator of the rows it stands among. */
+/** A predicate of the user on a row and the accumulator of its pane. */
 trait Condition[R, A] {
 
-  /** Whether it looks at the accumulator. */
+  /** Whether the predicate reads the accumulator. */
   def readsAccumulator: Boolean = true
 
-  /** The question about rows that stand among those of an accumulator, valid until it is asked
-    * for the next. The accumulator is null if the question does not look at it.
+  /** Returns the predicate for rows that belong to `accumulator`. The predicate is valid until
+    * the next call of `among`. The accumulator is null if `readsAccumulator` is false.
     */
   def among(accumulator: A): R => Boolean
 }
 
-/** When a new row and the window so far, the row included, say so. */
+/** Fires when the predicate holds for a new row and its window. The accumulator includes the row.
+  */
 final class WhenLogic[R, A](condition: Condition[R, A]) extends RowTriggerLogic[R, A] {
 
   override def readsAccumulator: Boolean = condition.readsAccumulator
@@ -91,10 +94,10 @@ final class WhenLogic[R, A](condition: Condition[R, A]) extends RowTriggerLogic[
     else TriggerResult.Continue
 }
 
-/** At the end of each micro-batch that brought the window rows.
+/** Fires at the end of each micro-batch in which the window got rows.
   *
   * @param slot
-  *   set if this batch did
+  *   set if the window got rows in this batch
   */
 final class EveryBatchLogic[R, A](slot: Int) extends RowTriggerLogic[R, A] {
 
@@ -119,13 +122,14 @@ final class EveryBatchLogic[R, A](slot: Int) extends RowTriggerLogic[R, A] {
   override def clear(window: TriggerContext[R, A]): Unit = window.unset(slot)
 }
 
+/** Never fires. */
 final class NeverLogic[R, A] extends RowTriggerLogic[R, A] {
 
   override def onRow(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
 }
 
-/** Once a count window is full, which is its end. Remembers the first and last of its rows'
-  * times, since its own bounds are numbers of rows.
+/** Fires and purges once a count window is full. Also remembers the minimum and maximum time of
+  * the rows, because the bounds of a count window are row numbers.
   */
 final class FullCountLogic[R, A](size: Int) extends RowTriggerLogic[R, A] {
 
@@ -144,6 +148,7 @@ final class FullCountLogic[R, A](size: Int) extends RowTriggerLogic[R, A] {
   }
 }
 
+/** Memory slots of `FullCountLogic`: number of rows, minimum time, maximum time. */
 object FullCountLogic {
   final val Count = 0
   final val First = 1
