@@ -2,15 +2,17 @@ package transom.engine.keyed
 
 import transom.engine.Ticks
 
-/** At regular times and at the end of the window (flink.md 5.4, 5.5, 9.2).
+/** Fires at a fixed interval and at the end of the window (flink.md 5.4, 5.5, 9.2).
   *
+  * @param interval
+  *   in microseconds
   * @param timeline
-  *   what the times are told by
+  *   the kind of time that the interval is measured in
   * @param aligned
-  *   whether they are multiples of the interval, counted from 1970; if not, the first row of the
-  *   window starts them
+  *   whether the firing times are multiples of the interval since 1970. If not, they count from
+  *   the first row of the window.
   * @param slot
-  *   the next one
+  *   holds the next firing time
   */
 final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolean, slot: Int)
     extends TriggerLogic[R, A] {
@@ -26,7 +28,8 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
       }
       if (!window.isSet(slot)) {
         val time = if (timeline == Timeline.Event) window.time else window.rowClock
-        // Truncating, as in Flink: before 1970 the first time is one interval later.
+        // Truncates toward zero as Flink does, so before 1970 the first firing is one interval
+        // later.
         set(next(if (aligned) time - time % interval else time, window), window)
       }
       TriggerResult.Continue
@@ -56,13 +59,14 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
       window.unset(slot)
     }
 
-  /** The time after `after`, or else the end of the window. */
+  /** The firing time after `after`, but not later than the end of the window. */
   private def next(after: Long, window: TriggerContext[R, A]): Long = {
     val timer = Ticks.add(Ticks.add(after, interval), 1L)
     if (hasEnd(window)) math.min(timer, window.end) else timer
   }
 
-  // A window for all time would fire for each interval until its end when the input ends.
+  // Without this limit, a window without end would fire once per interval up to the end of time
+  // when the input ends.
   private def goesOn(timer: Long, window: TriggerContext[R, A]): Boolean =
     !hasEnd(window) ||
       timer < window.end &&

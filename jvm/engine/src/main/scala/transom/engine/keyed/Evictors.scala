@@ -3,20 +3,23 @@ package transom.engine.keyed
 import transom.engine.Ticks
 import transom.engine.spec._
 
-/** The running half of an evictor: which rows of a pane stay. */
+/** Decides which rows of a pane an evictor keeps. Executes an `Evictor` spec. */
 abstract class EvictorLogic[R, A] {
 
-  /** Whether it looks at the accumulator of the pane. */
+  /** Whether `keep` reads the accumulator of the pane. */
   def readsAccumulator: Boolean = false
 
-  /** Marks those of `rows` that stay, which are in the order of their arrival.
+  /** Returns a predicate on positions in `rows`: whether the evictor keeps the row.
     *
+    * @param rows
+    *   rows of the pane in order of arrival
     * @param accumulator
-    *   their accumulator, if `readsAccumulator`
+    *   accumulator of `rows`; null if `readsAccumulator` is false
     */
   def keep(rows: IndexedSeq[R], accumulator: A): Int => Boolean
 }
 
+/** Creates executable evictors from specs. */
 object Evictors {
 
   def logic[R, A](
@@ -30,7 +33,7 @@ object Evictors {
   }
 }
 
-/** The rows that came last (flink.md 7.3). */
+/** Keeps the last `count` rows by arrival (flink.md 7.3). */
 final class KeepLastLogic[R, A](count: Int) extends EvictorLogic[R, A] {
 
   override def keep(rows: IndexedSeq[R], accumulator: A): Int => Boolean = {
@@ -39,8 +42,9 @@ final class KeepLastLogic[R, A](count: Int) extends EvictorLogic[R, A] {
   }
 }
 
-/** Rows newer than the newest one, less `within` (flink.md 7.4): times of rows count, no clock
-  * and no watermark does.
+/** Keeps rows whose time is greater than the newest row's time minus `within` microseconds
+  * (flink.md 7.4). Only row times count, not the wall clock or the watermark. Keeps all rows if
+  * the first row has no time.
   */
 final class KeepRecentLogic[R, A](within: Long, contents: Contents[R])
     extends EvictorLogic[R, A] {
@@ -53,14 +57,15 @@ final class KeepRecentLogic[R, A](within: Long, contents: Contents[R])
     }
 }
 
-/** Rows less than `threshold` away from the one that came last (flink.md 7.5). */
+/** Keeps rows whose distance to the last row by arrival is less than `threshold` (flink.md 7.5).
+  */
 final class KeepNearLogic[R, A](delta: Delta[R], threshold: Double) extends EvictorLogic[R, A] {
 
   override def keep(rows: IndexedSeq[R], accumulator: A): Int => Boolean =
     i => delta(rows(i), rows.last) < threshold
 }
 
-/** Rows of which a condition holds, given them and their pane. */
+/** Keeps rows for which a predicate on the row and its pane holds. */
 final class KeepWhereLogic[R, A](condition: Condition[R, A]) extends EvictorLogic[R, A] {
 
   override def readsAccumulator: Boolean = condition.readsAccumulator

@@ -78,7 +78,7 @@ trait Condition[R, A] {
   def readsAccumulator: Boolean = true
 
   /** Returns the predicate for rows that belong to `accumulator`. The predicate is valid until
-    * the next call of `among`. The accumulator is null if `readsAccumulator` is false.
+    * the next call of `among`. The accumulator may be null if `readsAccumulator` is false.
     */
   def among(accumulator: A): R => Boolean
 }

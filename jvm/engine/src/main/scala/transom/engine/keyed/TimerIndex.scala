@@ -6,14 +6,16 @@ import java.util.{Arrays, TreeMap}
 
 import scala.collection.AbstractIterator
 
-/** Which keys of a key group have to be looked at when: what is due is found without reading a
-  * key that is not. Keys that are due at one time share an entry if they were added together.
+/** Index of the times at which keys of a key group have due timers.
   *
-  * Nothing is removed before its time has come: a key that was put off, or has gone, is looked at
-  * in vain once.
+  * The index finds keys with due timers without reading the other keys. Keys that are added
+  * together with the same time share an entry.
+  *
+  * Entries are removed only when they are due. A key whose timer was postponed or removed is
+  * therefore processed once without effect.
   *
   * {{{
-  * header  version byte, number of the next entry long, first due long
+  * header  version byte, number of the next entry long, lower bound of all timers long
   * entry   keys, each: length int, bytes
   * }}}
   */
@@ -24,9 +26,10 @@ private[keyed] final class TimerIndex(store: TimerStore) {
   private val saved = store.header
   if (saved != null) read(saved)
 
-  /** When the first key is due, `Long.MaxValue` for never. */
+  /** Lower bound of all timers; `Long.MaxValue` if there is none. */
   def first: Long = earliest
 
+  /** Adds a key that must be processed at time `timer`. */
   def add(timer: Long, key: Array[Byte]): Unit = {
     noteTimer(timer)
     val keys = added.computeIfAbsent(timer, _ => new ByteArrayOutputStream)
@@ -38,10 +41,14 @@ private[keyed] final class TimerIndex(store: TimerStore) {
     }
   }
 
-  /** Something is due that no entry tells of. */
+  /** Lowers the bound `first` to a time that has no entry in the index. */
   def noteTimer(timer: Long): Unit = earliest = math.min(earliest, timer)
 
-  /** Takes out the keys that are due, which the caller adds again if they are due later. */
+  /** Removes and returns the keys that are due at `until`.
+    *
+    * The caller adds a key again if the key has a later timer. The iterator is lazy: exhaust it
+    * before reading `first` or calling `save`.
+    */
   def take(until: Long): Iterator[Array[Byte]] =
     if (earliest > until) Iterator.empty
     else {
@@ -58,12 +65,13 @@ private[keyed] final class TimerIndex(store: TimerStore) {
         }
     }
 
-  /** Writes what was added. */
+  /** Writes added keys to the store, without the header. */
   def flush(): Unit = {
     added.forEach((timer, keys) => put(timer, keys))
     added.clear()
   }
 
+  /** Writes added keys and the header to the store. */
   def save(): Unit = {
     flush()
     if (earliest == Long.MaxValue) { if (store.header != null) store.removeHeader() }
@@ -88,10 +96,13 @@ private[keyed] final class TimerIndex(store: TimerStore) {
   }
 }
 
+/** Format of the timer index. */
 private[keyed] object TimerIndex {
   val Version: Byte = 1
+  /** Size in bytes above which an entry is written at once. */
   final val MaxEntry = 1 << 20
 
+  /** Decodes the keys of an entry. */
   def keysOf(entry: Array[Byte]): Iterator[Array[Byte]] = new AbstractIterator[Array[Byte]] {
     private val in = ByteBuffer.wrap(entry)
     override def hasNext: Boolean = in.hasRemaining

@@ -2,8 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-/** The instants at which a window wants to be woken on one timeline: a set in ascending order.
-  * Mostly one or two, hence an array (benchmarks/jmh, KeyedOperatorBenchmark).
+/** Timers of a window on one timeline: a set of times in ascending order.
+  *
+  * A window mostly has one or two timers, so they are held in an array (benchmarks/jmh,
+  * KeyedOperatorBenchmark).
   */
 final class Timers {
   private var times = Timers.NoTimes
@@ -15,10 +17,10 @@ final class Timers {
 
   def isEmpty: Boolean = count == 0
 
-  /** The earliest, `Long.MaxValue` if there is none. */
+  /** The earliest timer; `Long.MaxValue` if there is none. */
   def first: Long = if (count == 0) Long.MaxValue else times(0)
 
-  /** Setting a timer twice is setting it once (flink.md 3.1). */
+  /** Adds a timer. Adding an existing timer has no effect (flink.md 3.1). */
   def add(timer: Long): Unit = {
     var i = count
     while (i > 0 && times(i - 1) > timer) i -= 1

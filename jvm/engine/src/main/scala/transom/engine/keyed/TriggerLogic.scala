@@ -1,90 +1,105 @@
 package transom.engine.keyed
 
-/** What a trigger wants done with its window. */
+/** What a trigger decides about its window, as Flink's `TriggerResult`. */
 sealed abstract class TriggerResult(val fires: Boolean, val purges: Boolean)
 
 object TriggerResult {
+  /** Do nothing. */
   case object Continue extends TriggerResult(fires = false, purges = false)
 
-  /** A result; the contents stay for the next one. */
+  /** Emit a result and keep the contents. */
   case object Fire extends TriggerResult(fires = true, purges = false)
 
-  /** The contents go, silently. */
+  /** Remove the contents without a result. */
   case object Purge extends TriggerResult(fires = false, purges = true)
+  /** Emit a result and remove the contents. */
   case object FireAndPurge extends TriggerResult(fires = true, purges = true)
 }
 
-/** The running half of a trigger. It has no changing fields: what it remembers of a window lies
-  * in slots of the window's memory, and it gets hold of them through the context.
+/** Decides when a window fires. Executes a `Trigger` spec.
+  *
+  * A trigger object has no mutable fields. The trigger stores its data in memory slots of the
+  * window, which the context gives access to. One object therefore serves all windows.
   */
 trait TriggerLogic[R, A] {
 
-  /** How many slots it and the triggers inside it take up. */
+  /** Number of memory slots that the trigger and its nested triggers use. */
   def slots: Int
 
-  /** Whether it knows what to make of the memory of windows that merge. */
+  /** Whether the trigger can be used with merging windows. */
   def canMerge: Boolean = true
 
-  /** Whether it looks at the accumulator of the window. */
+  /** Whether the trigger reads the accumulator of the window. */
   def readsAccumulator: Boolean = false
 
-  /** A row has come into the window. */
+  /** Called after a row was added to the window. */
   def onRow(window: TriggerContext[R, A]): TriggerResult
 
-  /** A timer of the window is due, not always one that this trigger has set. */
+  /** Called when a timer of the window is due. Another trigger, or the cleanup, may have set the
+    * timer.
+    */
   def onTimer(timeline: Timeline, timer: Long, window: TriggerContext[R, A]): TriggerResult
 
-  /** Whether it wants to know when a micro-batch is over. */
+  /** Whether `onBatchEnd` must be called. */
   def seesBatches: Boolean = false
 
-  /** The micro-batch is over. */
+  /** Called at the end of a micro-batch. */
   def onBatchEnd(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
 
-  /** The window has taken in others, whose timers are gone. Its own memory is empty.
+  /** Called after other windows were merged into this one. The new window has no timers and no
+    * memory yet.
     *
     * @param sources
-    *   the memory of those others
+    *   memory of the merged windows
     */
   def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit
 
-  /** Forgets the window: memory and timers. Not called by a purge (flink.md 4.2). */
+  /** Removes the trigger's memory and timers of the window. A purge does not call this method
+    * (flink.md 4.2).
+    */
   def clear(window: TriggerContext[R, A]): Unit
 }
 
-/** What triggers remember of a window. */
+/** Memory slots of the triggers of a window. */
 trait TriggerMemory {
 
-  /** `WindowState.Unset` if it holds nothing. */
+  /** Value of a slot, or `WindowState.Unset`. */
   def apply(slot: Int): Long
 
   final def isSet(slot: Int): Boolean = apply(slot) != WindowState.Unset
 }
 
-/** A window, as its trigger sees it. Timers name the first watermark, or clock, at which they are
-  * due: a tick later than Flink counts.
+/** A trigger's view of its window.
+  *
+  * Times are microseconds. A timer is due at the first watermark, or wall-clock time, that is not
+  * below it. Flink's timers are one unit of time earlier.
   */
 trait TriggerContext[R, A] extends TriggerMemory {
 
-  /** What the window ends by. */
+  /** The kind of time by which the window ends. */
   def timeline: Timeline
 
-  /** Where it ends; the end of time for windows without end. */
+  /** Instant at which the window ends; `GlobalGrid.EndOfTime` for windows without end. */
   def end: Long
 
-  /** Where it is forgotten, `Long.MaxValue` for never. A timer is always set then. */
+  /** Time at which the window is removed; `Long.MaxValue` if it never expires. The operator
+    * always sets a timer for this time.
+    */
   def cleanup: Long
 
   def watermark: Long
   def clock: Long
 
-  /** The row that has come, in `onRow` only. */
+  /** The new row. Valid only in `onRow`. */
   def row: R
 
-  /** The row's time and what the clock showed when it came, in `onRow` only. */
+  /** Time of the new row, and the wall-clock time at its arrival. Valid only in `onRow`. */
   def time: Long
   def rowClock: Long
 
-  /** The accumulator of the rows in the window, this one included, if `readsAccumulator`. */
+  /** Accumulator of the rows in the window, including the new row. Valid only if
+    * `readsAccumulator`.
+    */
   def accumulator: A
 
   def update(slot: Int, value: Long): Unit
@@ -93,7 +108,7 @@ trait TriggerContext[R, A] extends TriggerMemory {
   def addTimer(timeline: Timeline, timer: Long): Unit
   def removeTimer(timeline: Timeline, timer: Long): Unit
 
-  /** A whole row, kept under a slot of the memory. */
+  /** Returns a row that was stored in a slot with `remember`. `forget` removes the row. */
   def rememberedRow(slot: Int): R
   def remember(slot: Int, row: R): Unit
   def forget(slot: Int): Unit

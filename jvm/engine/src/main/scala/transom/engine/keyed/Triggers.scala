@@ -2,18 +2,17 @@ package transom.engine.keyed
 
 import transom.engine.spec._
 
-/** The functions of the user that triggers and evictors ask, by the columns that the spec names.
-  */
+/** Looks up the user's predicates and distance functions by the column index in the spec. */
 trait Conditions[R, A] {
   def condition(column: Int): Condition[R, A]
   def delta(column: Int): Delta[R]
 }
 
-/** Makes triggers run. */
+/** Creates executable triggers from specs. */
 object Triggers {
 
-  /** Slots are handed out in the order of the tree, so a trigger's memory depends on its place
-    * alone.
+  /** Returns the trigger of a spec. Slots are numbered in the order of the trigger tree, so the
+    * slots of a trigger depend only on its place in the tree.
     */
   def logic[R, A](trigger: Trigger, conditions: Conditions[R, A]): TriggerLogic[R, A] =
     logic(trigger, conditions, 0)

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import transom.engine.Ticks
 
-/** As `nested`, but the contents go after each firing (flink.md 5.7). */
+/** Fires by `nested` and removes the contents of the window at each firing (flink.md 5.7). */
 final class PurgingLogic[R, A](nested: TriggerLogic[R, A]) extends TriggerLogic[R, A] {
 
   override def slots: Int = nested.slots
@@ -33,21 +33,30 @@ final class PurgingLogic[R, A](nested: TriggerLogic[R, A]) extends TriggerLogic[
 
 object PurgingLogic {
 
+  /** Turns a firing into a firing that also purges. */
   def purging(result: TriggerResult): TriggerResult =
     if (result.fires) TriggerResult.FireAndPurge else result
 }
 
-/** As `nested`, and `after` the first row since the last firing, on the wall clock. Any timer of
-  * the window makes it fire, that of its cleanup too (flink.md 5.8). A timeout that clears
-  * `nested` removes the timer at the end of the window. Without lateness that is the timer of the
-  * cleanup, so the window fires at its end only if more rows come.
+/** Fires by `nested`, and when a processing-time timeout expires (flink.md 5.8).
   *
+  * The timeout starts with the first row of the window. After `nested` fires on a row, the
+  * timeout stops, and the next row starts it again. An expired timeout stays expired until then,
+  * unless `reset` or `clear` is set. Any timer of the window makes the trigger fire, including
+  * the cleanup timer.
+  *
+  * With `clear`, a timeout also removes the timer of `nested` at the end of the window. Without
+  * lateness that timer is also the cleanup timer. The window then fires at its end only if more
+  * rows come.
+  *
+  * @param after
+  *   length of the timeout in microseconds
   * @param reset
-  *   count from the newest row instead
+  *   whether each row starts the timeout again
   * @param clear
-  *   whether `nested` starts anew when the time is over
+  *   whether the state of `nested` is cleared at each timer of the window
   * @param slot
-  *   when it is
+  *   holds the time of the timeout
   */
 final class ProcessingTimeoutLogic[R, A](
     nested: TriggerLogic[R, A],
