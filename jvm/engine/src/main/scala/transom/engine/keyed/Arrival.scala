@@ -2,67 +2,69 @@ package transom.engine.keyed
 
 import transom.engine.{Grid, TimeWindow}
 
-/** When and how a row came: all that the operator looks at besides its contents. One instance
-  * serves all rows of a task.
+/** Time, watermark and other properties of the current row, besides its values.
+  *
+  * Times and durations are microseconds. One mutable instance is reused for all rows of a task.
   */
 final class Arrival {
 
-  /** Its time in force, or `Arrival.NoTime`. Where windows go by the wall clock, that is its
-    * time.
+  /** Time of the row by the operator's time attribute, or `Arrival.NoTime`. With processing-time
+    * windows this is the wall-clock time.
     */
   var time: Long = Arrival.NoTime
 
-  /** The slice of the grid that it is in, where it stands for rows of several times; else
-    * `Grid.NoSlice`.
+  /** The grid slice of a partial aggregate, which stands for rows with several times.
+    * `Grid.NoSlice` for a single row.
     */
   var slice: Long = Grid.NoSlice
 
-  /** The watermark that it met: nothing before it was still to come. */
+  /** The late watermark: the watermark by which the row may be late. */
   var watermark: Long = Long.MinValue
 
-  /** What the wall clock showed. */
+  /** Wall-clock time when the row arrived. */
   var clock: Long = Long.MinValue
 
-  /** Its own session gap, where each row brings one. */
+  /** Session gap of the row, for sessions whose gap depends on the row. */
   var gap: Long = 0L
 
-  /** Its own windows, where each row brings them. */
+  /** Windows of the row, for custom windows that each row lists. */
   var windows: Seq[TimeWindow] = Nil
 }
 
 object Arrival {
+  /** Marks a row without a time. */
   final val NoTime = Long.MinValue
 }
 
-/** What became of a row. */
+/** Outcome of adding a row to its windows. */
 sealed trait Disposition
 
 object Disposition {
 
-  /** It is in all its windows. */
+  /** The row was added to all of its windows. */
   case object Added extends Disposition
 
-  /** Some of its windows were closed; it is in the others. */
+  /** Some windows of the row were closed. The row was added to the others. */
   case object PartlyLate extends Disposition
 
-  /** All its windows were closed. */
+  /** All windows of the row were closed. */
   case object Late extends Disposition
 
-  /** It belongs to no window: it lies in a gap between them, or brought none. */
+  /** The row belongs to no window: it lies in a gap between windows or lists no windows. */
   case object NoWindow extends Disposition
 }
 
-/** The times that windows and timers go by. */
+/** The kind of time by which windows end and timers are due. */
 sealed trait Timeline
 
 object Timeline {
 
-  /** Event time, which the watermark measures. */
+  /** Event time, measured by the watermark. */
   case object Event extends Timeline
 
-  /** The wall clock. */
+  /** Processing time, measured by the wall clock. */
   case object Clock extends Timeline
 
-  /** None: the windows have no end. */
+  /** No time: the windows end only when the input ends. */
   case object Endless extends Timeline
 }

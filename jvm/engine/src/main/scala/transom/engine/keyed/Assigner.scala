@@ -5,36 +5,39 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.{GlobalGrid, Grid, Sessions, TimeWindow}
 import transom.engine.spec._
 
-/** Puts rows into windows. */
+/** Assigns rows to windows, as Flink's `WindowAssigner` does. */
 sealed abstract class Assigner {
 
-  /** Adds the windows of a row.
+  /** Appends the windows of a row to `windows`.
     *
     * @param index
-    *   how many rows of the key came before
+    *   number of rows of the key before this row. Only `CountAssigner` uses the number.
     */
   def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
 
-  /** What windows end by. */
+  /** The kind of time by which the windows end. */
   def timeline: Timeline
 
-  /** The instant from which on a window gets no more rows, where it ends. */
+  /** The instant at which a window ends. */
   def endOf(window: TimeWindow): Long = window.end
 
-  /** The instant at which a window begins. */
+  /** The instant at which a window starts. */
   def startOf(window: TimeWindow): Long = window.start
 
-  /** Whether windows of a key that meet become one. */
+  /** Whether windows of one key that meet are merged. */
   def isMerging: Boolean = false
 
-  /** Whether windows that only touch become one too. */
+  /** Whether merging windows that only touch are merged too. */
   def isInclusive: Boolean = true
 }
 
+/** Creates assigners from specs. */
 object Assigner {
 
-  /** @param timeline
-    *   what the windows go by, unless they have no end
+  /** Returns the assigner of a window spec.
+    *
+    * @param timeline
+    *   the kind of time by which windows end; ignored for windows without end
     */
   def of(window: Window, timeline: Timeline): Assigner = window match {
     case grid: GridWindow => new GridAssigner(Grid.of(grid), timeline)
@@ -43,12 +46,13 @@ object Assigner {
     case Custom(_, merging) => new ListedAssigner(merging, timeline)
     case Global => GlobalAssigner
     case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
-    // Flink's countWindow(size, slide): trigger and evictor do the rest (flink.md 1.10).
+    // Flink's countWindow(size, slide): a global window with a trigger and an evictor (flink.md
+    // 1.10).
     case _: Count => GlobalAssigner
   }
 }
 
-/** Windows on a fixed grid. */
+/** Assigns rows to the windows of a fixed grid, such as tumbling or hopping windows. */
 final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
@@ -67,11 +71,11 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
   override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
 }
 
-/** Windows that stay open while rows keep arriving.
+/** Assigns each row to a session window of its own. Sessions that meet are merged later.
   *
   * @param gap
-  *   the same for all rows, or none if each row brings its own. A row's gap reaches forward only:
-  *   a shorter one never pulls the end of a session back (flink.md 1.6)
+  *   gap of all rows in microseconds, or none if each row has its own gap. A shorter gap of a
+  *   later row never moves the end of a session back (flink.md 1.6).
   */
 final class SessionAssigner(
     gap: Option[Long],
@@ -88,7 +92,7 @@ final class SessionAssigner(
   override def isMerging: Boolean = true
 }
 
-/** Windows that each row brings along. */
+/** Assigns each row to the windows that the row lists. */
 final class ListedAssigner(override val isMerging: Boolean, override val timeline: Timeline)
     extends Assigner {
 
@@ -96,7 +100,7 @@ final class ListedAssigner(override val isMerging: Boolean, override val timelin
     windows ++= row.windows
 }
 
-/** One window for all time. */
+/** Assigns all rows to one window without end. */
 object GlobalAssigner extends Assigner {
 
   private val window = TimeWindow(0L, GlobalGrid.EndOfTime)
@@ -107,8 +111,9 @@ object GlobalAssigner extends Assigner {
   override def timeline: Timeline = Timeline.Endless
 }
 
-/** Windows of `size` rows of a key, a new one every `slide` rows: from the row at `k * slide`,
-  * counted from 0, to before the row at `k * slide + size`.
+/** Assigns the rows of a key to windows of `size` rows, with a new window every `slide` rows.
+  * Window k holds the rows with index `k * slide` up to but not including `k * slide + size`,
+  * counted from 0.
   */
 final class CountAssigner(size: Long, val slide: Long) extends Assigner {
 

@@ -2,8 +2,10 @@ package transom.engine.keyed
 
 import scala.collection.mutable
 
-/** Where the raw rows of the key at hand live: lists that only grow at their end, so that a row
-  * that comes touches no other. What is left of a list is noted in the key's state.
+/** Stores the raw rows of the current key in numbered lists.
+  *
+  * A list grows only at its end, so that adding a row touches no other row. The window state of
+  * the key records which rows of a list are left (see `RowRuns`).
   */
 trait Contents[R] {
 
@@ -11,11 +13,11 @@ trait Contents[R] {
   def get(list: Long, sequence: Long): R
   def remove(list: Long, sequence: Long): Unit
 
-  /** The row's time in force, or `Arrival.NoTime`. */
+  /** Time of a row in microseconds, or `Arrival.NoTime`. */
   def timeOf(row: R): Long
 }
 
-/** Contents that last as long as one query over a static DataFrame, or one test. */
+/** Contents in memory, for a query over a static DataFrame or a test. */
 abstract class MemoryContents[R] extends Contents[R] {
   private val rows = mutable.HashMap.empty[(Long, Long), R]
 
@@ -23,6 +25,6 @@ abstract class MemoryContents[R] extends Contents[R] {
   override def get(list: Long, sequence: Long): R = rows((list, sequence))
   override def remove(list: Long, sequence: Long): Unit = rows.remove((list, sequence))
 
-  /** How many rows are held. */
+  /** Number of rows held. */
   def size: Int = rows.size
 }

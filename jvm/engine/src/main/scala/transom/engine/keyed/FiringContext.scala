@@ -2,16 +2,19 @@ package transom.engine.keyed
 
 import transom.engine.GlobalGrid
 
-/** Why a window fires, and how far time had come by then. */
+/** Why a window fires, and the watermark and wall-clock time of the firing. Mutable and reused.
+  */
 private[keyed] final class FiringContext {
   var cause: Cause = Cause.Rows
   var watermark: Long = Long.MinValue
   var clock: Long = Long.MinValue
 
-  /** The timer that was due, if one was, and its timeline. */
+  /** The due timer that causes the firing, or `NoTimer`. `timeline` is valid only with a timer.
+    */
   var timer: Long = FiringContext.NoTimer
   var timeline: Timeline = Timeline.Event
 
+  /** Starts a firing that no timer causes. */
   def set(cause: Cause, watermark: Long, clock: Long): this.type = {
     this.cause = cause
     this.watermark = watermark
@@ -20,6 +23,7 @@ private[keyed] final class FiringContext {
     this
   }
 
+  /** Adds the due timer and derives the cause from it. Call `set` first. */
   def setTimer(timeline: Timeline, timer: Long): Unit = {
     this.timeline = timeline
     this.timer = timer

@@ -4,7 +4,11 @@ import java.util.Arrays
 
 import transom.engine.log.ByteRange
 
-/** A key by its bytes. One that is only looked up may point into a larger array. */
+/** A key in binary form, with equality by content, for use in hash maps.
+  *
+  * A lookup key may refer to a range of a larger array. A stored key must have an array that does
+  * not change.
+  */
 private[keyed] final class KeyBytes {
   private val range = new ByteRange
   private var hash = 0
@@ -21,7 +25,7 @@ private[keyed] final class KeyBytes {
     this
   }
 
-  /** The bytes alone. */
+  /** The bytes of the key; a copy if the key is a range of a larger array. */
   def bytes: Array[Byte] =
     if (range.offset == 0 && range.length == range.bytes.length) range.bytes
     else Arrays.copyOfRange(range.bytes, range.offset, range.offset + range.length)

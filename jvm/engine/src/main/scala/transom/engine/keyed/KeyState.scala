@@ -4,48 +4,55 @@ import java.util.{Comparator, TreeMap}
 
 import transom.engine.TimeWindow
 
-/** All that a key remembers, its timers included: a value that the operator is handed, changes
-  * and hands back.
+/** State of one key: its windows, timers and user state.
+  *
+  * The operator changes the state in place. Times are microseconds. Not thread-safe.
   */
 final class KeyState[A <: AnyRef] {
 
-  /** By start, then by end. Sessions never intersect, so they lie in order of time. */
+  /** Open windows, sorted by start and then by end. Merging windows do not intersect, so they are
+    * in order of time.
+    */
   private[keyed] val windows = new TreeMap[TimeWindow, WindowState[A]](KeyState.ByBounds)
 
-  /** The window of the row before, which is mostly that of the next. */
+  /** The window of the previous row, cached because the next row mostly belongs to the same
+    * window.
+    */
   private[keyed] var latest: WindowState[A] = _
 
-  /** Number of the next list of rows. */
+  /** Number for the next row list. */
   private[keyed] var nextList = 0L
 
-  /** How many rows came; counted only for count windows. */
+  /** Number of rows so far; counted only for count windows. */
   private[keyed] var rowCount = 0L
 
-  /** How far the key's time has moved. Timers that a row sets in the past wait until it moves on,
-    * so that what they find does not depend on how rows were cut into batches.
+  /** Watermark and wall-clock time to which the key has advanced. Timers that a row sets in the
+    * past run only after the time has moved on. Results then do not depend on how rows are split
+    * into batches.
     */
   private[keyed] var watermark = Long.MinValue
   private[keyed] var clock = Long.MinValue
 
-  /** A bound: no timer is due earlier. It is not raised when a timer is put off or removed; the
-    * key finds out when it is due.
+  /** Lower bounds of the key's timers. Removing a timer does not raise its bound. The bound is
+    * refreshed when it is reached.
     */
   private[keyed] var watermarkBound = Long.MaxValue
   private[keyed] var clockBound = Long.MaxValue
 
-  /** What the user's function keeps for the key, for good; null at first. */
+  /** State that the user's function keeps for the key, without expiry; null at first. */
   var userState: Array[Byte] = _
 
-  /** The watermark from which on the key has to be advanced; `Long.MaxValue` for never. */
+  /** Lowest watermark at which the key must be advanced; `Long.MaxValue` if there is none. */
   def nextTimer: Long = KeyState.nextTimer(watermarkBound, watermark)
 
-  /** The same on the wall clock. */
+  /** Lowest wall-clock time at which the key must be advanced; `Long.MaxValue` if there is none.
+    */
   def nextClockTimer: Long = KeyState.nextTimer(clockBound, clock)
 
-  /** Whether nothing has to be kept for the key. */
+  /** Whether the key has no state to store. */
   def isEmpty: Boolean = windows.isEmpty && rowCount == 0 && userState == null
 
-  /** How many windows are open. */
+  /** Number of open windows. */
   def size: Int = windows.size
 
   private[keyed] def add(window: WindowState[A]): Unit = {
@@ -62,7 +69,7 @@ final class KeyState[A <: AnyRef] {
     if (timeline == Timeline.Clock) clockBound = math.min(clockBound, timer)
     else watermarkBound = math.min(watermarkBound, timer)
 
-  /** Looks up when the next timer is really due. */
+  /** Recomputes the lower bound of the timers on a timeline from the timers of all windows. */
   private[keyed] def refreshBound(timeline: Timeline): Unit = {
     var first = Long.MaxValue
     windows.values.forEach(window => first = math.min(first, window.timers(timeline).first))
@@ -75,7 +82,7 @@ object KeyState {
   private def nextTimer(bound: Long, now: Long): Long =
     if (now == Long.MaxValue) Long.MaxValue else math.max(bound, now + 1)
 
-  /** In order of time: by start, then by end. */
+  /** Orders windows by start and then by end. */
   val ByBounds: Comparator[TimeWindow] = (a, b) => {
     val order = java.lang.Long.compare(a.start, b.start)
     if (order != 0) order else java.lang.Long.compare(a.end, b.end)

@@ -4,55 +4,57 @@ import java.util.{HashMap, TreeMap}
 
 import scala.jdk.CollectionConverters._
 
-/** Where the keys of one key group live: Spark's state, or memory. */
+/** Store of the keys of one key group: Spark's state store, or memory. */
 trait KeyStore {
 
-  /** What is due at a watermark. */
+  /** Store of the timers that are due by the watermark. */
   def watermarkTimers: TimerStore
 
-  /** What is due by the wall clock. */
+  /** Store of the timers that are due by the wall clock. */
   def clockTimers: TimerStore
 
-  /** What the wall clock showed when the key group's first row came; kept where windows are
-    * staggered by it.
+  /** Wall-clock time in microseconds when the key group's first row arrived. Stored only for
+    * windows with natural stagger.
     */
   def firstRow: Option[Long]
   def saveFirstRow(clock: Long): Unit
 
-  /** The state of a key, null if it has none. */
+  /** State of a key, or null if there is none. */
   def get(key: Array[Byte]): Array[Byte]
   def put(key: Array[Byte], state: Array[Byte]): Unit
   def remove(key: Array[Byte]): Unit
 
-  /** All keys that have state. They may be put and removed meanwhile. */
+  /** All keys that have state. Callers may put and remove keys during iteration. */
   def keys: Iterator[Array[Byte]]
 
-  /** A raw row of a key: lists that only grow at their end. */
+  /** Raw row of a key by list and position. Lists grow only at their end. */
   def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte]
   def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit
   def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit
 }
 
-/** Where a timer index lives. */
+/** Store of one timer index. */
 trait TimerStore {
 
-  /** What the index keeps of itself, null if that is nothing. */
+  /** Header of the index, or null if there is none. */
   def header: Array[Byte]
   def saveHeader(header: Array[Byte]): Unit
   def removeHeader(): Unit
 
-  /** Keys to look at when `due` has come. A number tells entries of one time apart. */
+  /** Adds an entry: the keys to process at time `timer`. The number distinguishes entries of the
+    * same time.
+    */
   def put(timer: Long, number: Long, keys: Array[Byte]): Unit
   def remove(timer: Long, number: Long): Unit
 
-  /** In the order of time. Entries may be put and removed meanwhile. */
+  /** Entries sorted by time. Callers may put and remove entries during iteration. */
   def entries: Iterator[TimerEntry]
 }
 
-/** An entry of a timer index. */
+/** An entry of a timer index: keys whose timers are due at `timer`, in the index's encoding. */
 final case class TimerEntry(timer: Long, number: Long, keys: Array[Byte])
 
-/** A store that lasts as long as one query over a static DataFrame, or one test. */
+/** A key store in memory, for a query over a static DataFrame or a test. */
 final class MemoryKeyStore extends KeyStore {
   private val states = new HashMap[KeyBytes, Array[Byte]]
   private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
@@ -78,11 +80,11 @@ final class MemoryKeyStore extends KeyStore {
   override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
     rows.remove((KeyBytes.of(key), list, sequence)): Unit
 
-  /** How many entries are held. */
+  /** Number of entries held. */
   def size: Int = states.size + rows.size + watermarkTimers.size + clockTimers.size
 }
 
-/** A timer index that lasts no longer than that. */
+/** A timer store in memory, for `MemoryKeyStore`. */
 final class MemoryTimerStore extends TimerStore {
   private val entriesByTime = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
   private var savedHeader: Array[Byte] = _

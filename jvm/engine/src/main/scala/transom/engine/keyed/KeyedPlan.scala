@@ -4,18 +4,24 @@ import transom.engine.Ticks
 import transom.engine.TimeWindow
 import transom.engine.spec._
 
-/** All that one window operator does, ready to run.
+/** Everything that one keyed window operator executes.
   *
+  * @param before
+  *   evictor that runs before the result is emitted
+  * @param after
+  *   evictor that runs after the result is emitted
   * @param allowedLateness
-  *   how long windows in event time outlast their end
-  * @param handsOutRows
-  *   whether the function wants a window's rows and not their accumulator
+  *   how long event-time windows are kept after their end, in microseconds
+  * @param emitsRows
+  *   whether the operator emits the rows of a window instead of its accumulator
   * @param retracts
-  *   whether results that have changed are taken back
+  *   whether the operator emits changes, which retract earlier results
   * @param countsPanes
-  *   whether results say how many came before
-  * @param tellsEnds
-  *   whether `Results` is told of windows that are forgotten
+  *   whether the firings of each window are counted for the `pane` column
+  * @param emitsEnds
+  *   whether `Results.emitEnd` is called when a window is removed
+  * @param boundsFromRows
+  *   whether an evicted pane takes its bounds from the times of its rows
   */
 final case class KeyedPlan[R, A <: AnyRef](
     assigner: Assigner,
@@ -35,13 +41,14 @@ final case class KeyedPlan[R, A <: AnyRef](
 
   val evicts: Boolean = before.isDefined || after.isDefined
 
-  /** Whether raw rows have to be kept. */
+  /** Whether the raw rows of windows are kept. */
   val keepsRows: Boolean = emitsRows || evicts
 
-  /** Whether rows are folded as they come. */
+  /** Whether rows are added to an accumulator when they arrive. */
   val keepsAccumulators: Boolean = !keepsRows || trigger.readsAccumulator
 
-  /** The instant from which on a window is forgotten; `Long.MaxValue` for never (flink.md 3.2).
+  /** Time at which a window is removed, on its timeline; `Long.MaxValue` if it never expires
+    * (flink.md 3.2).
     */
   def cleanupOf(window: TimeWindow): Long = assigner.timeline match {
     case Timeline.Event => Ticks.add(assigner.endOf(window), allowedLateness)
@@ -50,9 +57,12 @@ final case class KeyedPlan[R, A <: AnyRef](
   }
 }
 
+/** Creates plans from specs. */
 object KeyedPlan {
 
-  /** The plan of a spec's parts. */
+  /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if the parts do
+    * not go together.
+    */
   def of[R, A <: AnyRef](
       window: Window,
       timeline: Timeline,

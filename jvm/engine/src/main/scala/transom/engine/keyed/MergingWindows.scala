@@ -6,21 +6,29 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.{Sessions, TimeWindow}
 
-/** Which windows of a key become one with another. */
+/** Finds the windows of a key that a new window must be merged with. */
 object MergingWindows {
 
-  /** @param bounds
-    *   the window that the new one is now part of
+  /** The window that a new window becomes a part of.
+    *
+    * @param bounds
+    *   bounds of that window
     * @param sources
-    *   those that it met, in order of time
+    *   existing windows that the new window meets, in order of time
     * @param isMerge
-    *   whether `bounds` is neither the new window alone nor one that was there before
+    *   whether there are `sources` and none of them has these `bounds`, so that a merge is needed
     */
   final case class MergeTarget[T](
       bounds: TimeWindow,
       sources: collection.Seq[T],
       isMerge: Boolean)
 
+  /** Finds the merge target of the new window `own`. Does not change `windows`. No two of
+    * `windows` may meet.
+    *
+    * @param inclusive
+    *   whether windows that only touch are merged too
+    */
   def targetOf[T](
       windows: TreeMap[TimeWindow, T],
       own: TimeWindow,
@@ -32,13 +40,13 @@ object MergingWindows {
     MergeTarget(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
   }
 
-  /** Those that `own` meets. `windows` do not meet each other. */
+  /** The entries of `windows` that `own` meets. No two of `windows` meet. */
   private def meeting[T](
       windows: TreeMap[TimeWindow, T],
       own: TimeWindow,
       inclusive: Boolean): ArrayBuffer[Map.Entry[TimeWindow, T]] = {
     val met = ArrayBuffer.empty[Map.Entry[TimeWindow, T]]
-    // No two meet, so of those that begin before, the last reaches furthest.
+    // Windows do not meet, so the last one that starts before `own` also ends last.
     var next = windows.lowerEntry(own)
     if (next == null || !Sessions.intersects(next.getKey, own, inclusive)) {
       next = windows.ceilingEntry(own)

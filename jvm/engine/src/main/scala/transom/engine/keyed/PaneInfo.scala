@@ -1,13 +1,17 @@
 package transom.engine.keyed
 
-/** What a result is among the results of its window.
+/** Describes one firing of a window among all firings of that window, as Beam's `PaneInfo` does.
   *
   * @param index
-  *   how many results the window, or sessions that are now part of it, gave before
+  *   number of earlier firings of the window, including those of sessions merged into it. Always
+  *   0 if `KeyedPlan.countsPanes` is false, and for count windows.
   * @param isLast
-  *   whether the window is cleaned up with this result, so that it can give no other
+  *   whether the window is cleaned up with this firing
   * @param number
-  *   of a count window, how many come before it
+  *   index of a count window among the count windows of its key, from 0. Exact only if
+  *   `KeyedPlan.countsPanes`. None for other windows.
+  * @param cause
+  *   what made the window fire
   */
 final case class PaneInfo(
     index: Int,
@@ -16,7 +20,7 @@ final case class PaneInfo(
     number: Option[Long],
     cause: Cause)
 
-/** Before the end of the window, at its end, or after it. */
+/** Whether a firing is before the end of the window, at its end or after it. */
 sealed trait Timing
 
 object Timing {
@@ -25,13 +29,17 @@ object Timing {
   case object Late extends Timing
 }
 
-/** What made a window give a result. */
+/** What made a window fire. */
 sealed trait Cause
 
 object Cause {
+  /** A watermark timer was due. */
   case object Watermark extends Cause
+  /** A wall-clock timer was due. */
   case object Clock extends Cause
+  /** A row arrived. */
   case object Rows extends Cause
+  /** A micro-batch ended. */
   case object Batch extends Cause
 
   /** The input has ended. */

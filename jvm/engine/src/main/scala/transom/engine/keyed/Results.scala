@@ -1,22 +1,25 @@
 package transom.engine.keyed
 
-/** Takes what windows give. What it is handed must not be kept beyond the call. */
+/** Receives the results of windows. Arguments are valid only during the call: do not keep them.
+  */
 trait Results[R, A] {
 
-  /** A window of which accumulators are asked. */
+  /** Emits a result as the accumulator of the window. */
   def emit(window: FiredWindow, accumulator: A): Unit
 
-  /** A window of which all rows are asked, in the order of their arrival. */
+  /** Emits a result as the rows of the window, in order of arrival. */
   def emitRows(window: FiredWindow, rows: Iterator[R]): Unit
 
-  /** A window of which changes are asked. */
+  /** Emits a change of a result, in the encoding of `WindowAggregation.result`. */
   def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit
 
-  /** A window that is forgotten, after all of its results; only if the plan asks for it. */
+  /** Signals that a window is removed, after all of its results. Called only if
+    * `KeyedPlan.emitsEnds`.
+    */
   def emitEnd(window: FiredWindow): Unit
 }
 
-/** How a result stands to those before it. */
+/** How a result relates to earlier results of the window, as Flink's `RowKind` does. */
 sealed trait Change
 
 object Change {
@@ -24,21 +27,21 @@ object Change {
   /** The first result of a window. */
   case object Insert extends Change
 
-  /** An earlier result that holds no more. */
+  /** Retracts an earlier result. */
   case object UpdateBefore extends Change
 
-  /** The result that takes its place. */
+  /** Replaces a retracted result. */
   case object UpdateAfter extends Change
 }
 
-/** A window that gives a result.
+/** A window that emits a result. Times are microseconds.
   *
   * @param start
-  *   where it begins, an instant; of a count window the time of its first row
+  *   instant at which the window starts; for count windows, the minimum time of the rows
   * @param end
-  *   where it ends; of a count window the time of its last row
+  *   instant at which the window ends; for count windows, the maximum time of the rows
   * @param watermark
-  *   how far event time had come
+  *   the watermark at the firing
   */
 final class FiredWindow(
     val start: Long,
@@ -48,10 +51,12 @@ final class FiredWindow(
     state: WindowState[_],
     isMerging: Boolean) {
 
-  /** What the user's function keeps for the window until it is cleaned up; null at first. */
+  /** State that the user's function keeps for the window until cleanup; null at first. */
   def userState: Array[Byte] = state.userState
 
-  /** Windows that merge have none: whose it would be is not defined (flink.md 6.10). */
+  /** Sets the user's state of the window. Throws `UnsupportedOperationException` for merging
+    * windows, because the owner of the state would be undefined (flink.md 6.10).
+    */
   def userState_=(bytes: Array[Byte]): Unit = {
     if (isMerging)
       throw new UnsupportedOperationException(

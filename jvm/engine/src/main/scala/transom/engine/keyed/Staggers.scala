@@ -5,16 +5,18 @@ import java.nio.ByteBuffer
 import transom.engine.{KeyGroups, Ticks}
 import transom.engine.spec.{Stagger, Tumbling}
 
-/** How far the windows of a key group are moved (flink.md 1.3), so that not all of them fire at
-  * once.
+/** Computes the window offset of a key group (flink.md 1.3). Different offsets prevent all
+  * windows from firing at the same time.
   */
 object Staggers {
 
-  /** The offset of the group's windows.
+  /** Returns the window offset of a key group in microseconds.
     *
+    * @param group
+    *   number of the key group
     * @param firstRow
-    *   what the wall clock showed when the group's first row came; it has to be kept, or windows
-    *   would move with a restart
+    *   wall-clock time in microseconds when the key group's first row arrived. Keep this time in
+    *   the state, or the windows move after a restart.
     */
   def offset(stagger: Stagger, window: Tumbling, group: Int, firstRow: Long): Long = {
     val moved = stagger match {
@@ -27,7 +29,9 @@ object Staggers {
     (window.offsetUs + moved) % window.sizeUs
   }
 
-  /** Pinned to the group, so that a restart draws the same. */
+  /** Derives a pseudo-random offset from the number of the key group, so that a restart gives the
+    * same offset.
+    */
   private def drawn(group: Int, size: Long): Long =
     Math.floorMod(KeyGroups.hash(ByteBuffer.allocate(8).putLong(group).array), size)
 }

@@ -2,7 +2,9 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-/** Writes numbers in as few bytes as they need. Reused: one an instance of the codec. */
+/** Writes numbers and byte arrays in a compact variable-length format. Reusable after `take`; not
+  * thread-safe.
+  */
 private[keyed] final class StateWriter {
   private var bytes = new Array[Byte](256)
   private var position = 0
@@ -13,7 +15,7 @@ private[keyed] final class StateWriter {
     position += 1
   }
 
-  /** Seven bits a byte, lowest first; negative numbers take ten bytes. */
+  /** Writes a varint: seven bits per byte, lowest bits first. Negative numbers need ten bytes. */
   def unsigned(value: Long): Unit = {
     reserve(10)
     var rest = value
@@ -26,9 +28,10 @@ private[keyed] final class StateWriter {
     position += 1
   }
 
-  /** Small numbers of either sign take few bytes. */
+  /** Writes a zigzag varint, so that numbers near zero of either sign need few bytes. */
   def signed(value: Long): Unit = unsigned((value << 1) ^ (value >> 63))
 
+  /** Writes the length as a varint, and then the bytes. */
   def array(from: Array[Byte], offset: Int, length: Int): Unit = {
     unsigned(length)
     reserve(length)
@@ -38,7 +41,7 @@ private[keyed] final class StateWriter {
 
   def array(from: Array[Byte]): Unit = array(from, 0, from.length)
 
-  /** What was written; the writer starts anew. */
+  /** Returns a copy of the written bytes and resets the writer. */
   def take(): Array[Byte] = {
     val written = Arrays.copyOf(bytes, position)
     position = 0
@@ -51,9 +54,11 @@ private[keyed] final class StateWriter {
     }
 }
 
+/** Reads what `StateWriter` wrote, in the same order. */
 private[keyed] final class StateReader(val bytes: Array[Byte]) {
   private var position = 0
 
+  /** Position of the next byte to read. */
   def offset: Int = position
 
   def byte(): Int = {
@@ -86,7 +91,7 @@ private[keyed] final class StateReader(val bytes: Array[Byte]) {
     Arrays.copyOfRange(bytes, from, position)
   }
 
-  /** Steps over an array and answers its length. */
+  /** Skips an array and returns its length. */
   def skipArray(): Int = {
     val length = unsigned().toInt
     position += length

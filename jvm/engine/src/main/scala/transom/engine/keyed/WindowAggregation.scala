@@ -2,25 +2,27 @@ package transom.engine.keyed
 
 import transom.engine.log.ByteRange
 
-/** Folds the rows of a window into an accumulator, of which the engine knows nothing. An
-  * accumulator may be changed in place; the engine goes on with what it is handed back.
+/** Aggregates the rows of a window into an accumulator whose type the engine does not know.
   *
-  * One instance serves one task.
+  * Methods may change the accumulator in place. The engine continues with the returned
+  * accumulator. One instance serves one task.
   */
 trait WindowAggregation[R, A <: AnyRef] {
   def create(): A
   def add(accumulator: A, row: R): A
 
-  /** `other` came from another window and is not used again. */
+  /** Merges the accumulator of another window. The engine does not use `other` again. */
   def merge(accumulator: A, other: A): A
 
-  /** Valid until the next call; the accumulator is not used again. */
+  /** Encodes an accumulator. The result is valid until the next call. The engine does not use the
+    * accumulator again.
+    */
   def encode(accumulator: A): ByteRange
 
   def decode(bytes: Array[Byte], offset: Int, length: Int): A
 
-  /** The accumulator's result as bytes, equal for equal results. Asked for only where results are
-    * taken back: it tells whether a result has changed, and what the one before was.
+  /** Encodes the result of an accumulator; equal results have equal bytes. Called only if the
+    * plan emits changes, to compare a result with the previous one and to retract it.
     */
   def result(accumulator: A): Array[Byte]
 }

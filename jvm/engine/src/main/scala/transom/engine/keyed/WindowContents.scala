@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-/** What windows hold, as an accumulator, as raw rows, or both. */
+/** Changes and reads the contents of windows: accumulators, raw rows, or both. */
 private[keyed] final class WindowContents[R, A <: AnyRef](
     plan: KeyedPlan[R, A],
     contents: Contents[R]) {
@@ -26,8 +26,8 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
     }
   }
 
-  /** Moves what `sources` hold, in their order, into a window that is still empty. Rows stay
-    * where they are.
+  /** Moves the contents of `sources`, in their order, into an empty window. Raw rows are not
+    * copied.
     */
   def merge(sources: collection.Seq[WindowState[A]], window: WindowState[A]): Unit =
     sources.foreach { source =>
@@ -52,10 +52,11 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def rows(window: WindowState[A]): Iterator[R] =
     window.rows.places.map { case (list, place) => contents.get(list, place) }
 
+  /** Aggregates rows into a new accumulator. */
   def accumulatorOf(rows: IterableOnce[R]): A =
     rows.iterator.foldLeft(aggregation.create())(aggregation.add)
 
-  /** Lets go of all rows but those at the positions that `keep` says. */
+  /** Removes the rows whose position does not satisfy `keep`, and recomputes the accumulator. */
   def retain(window: WindowState[A], rows: IndexedSeq[R], keep: Int => Boolean): Unit = {
     window.rows.places.zipWithIndex.foreach { case ((list, place), i) =>
       if (!keep(i)) contents.remove(list, place)
@@ -68,6 +69,6 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
     }
   }
 
-  /** All rows of a window, where an evictor has to see them at once. */
+  /** All rows of a window at once, for evictors. */
   def allRows(window: WindowState[A]): ArrayBuffer[R] = ArrayBuffer.from(rows(window))
 }

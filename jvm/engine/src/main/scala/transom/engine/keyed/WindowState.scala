@@ -79,7 +79,6 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   }
 }
 
-/** Constants of window states. */
 object WindowState {
 
   /** Value of a memory slot that is not set. */
