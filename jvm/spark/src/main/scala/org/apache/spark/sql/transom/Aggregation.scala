@@ -13,30 +13,37 @@ import org.apache.spark.sql.types._
 
 import transom.spark.TransomException
 
-/** A windowed aggregation as Spark's analyzer understands it, taken apart for the operator.
+/** A windowed aggregation that Spark's analyzer has resolved, split into the parts of an
+  * operator.
   *
   * @param plan
-  *   yields all columns that the operator needs
+  *   computes all columns that the operator needs
   * @param time
-  *   the row's time as microseconds, a column of `plan`
+  *   event time of a row in microseconds, a column of `plan`
+  * @param timeType
+  *   type of the user's time column, or of the bounds if that column is a window
   * @param windowColumn
-  *   the column of `plan` by which a row says itself where it belongs
+  *   column of `plan` that assigns a row to its window, if the user gave one
   * @param order
-  *   columns of `plan` that tell the order in which rows arrived
+  *   columns of `plan` that define the order of arrival
   * @param groups
-  *   columns of `plan` to group by: comparable by their bytes
+  *   grouping columns of `plan`; equal keys have equal bytes
   * @param inputs
   *   columns of `plan` that the functions and `userExpressions` read
+  * @param aggregates
+  *   functions of the user's aggregates, and one `First` for each key whose grouping column has
+  *   another type
   * @param hidden
   *   functions that only `userExpressions` read
   * @param userExpressions
-  *   what triggers and evictors ask, in terms of `plan` and the functions' results
+  *   predicates and distance functions of triggers and evictors, over columns of `plan` and
+  *   results of the functions
   * @param keyResults
-  *   the key columns of the result, in terms of `groups` and the functions' results
+  *   key columns of the result, computed from `groups` and the results of the functions
   * @param functionResults
-  *   what the functions give that the user asked for
+  *   results of the functions that the user's aggregates read
   * @param results
-  *   the aggregate columns of the result, in terms of `keyResults` and `functionResults`
+  *   aggregate columns of the result, computed from `keyResults` and `functionResults`
   */
 final case class Aggregation(
     plan: LogicalPlan,
@@ -53,12 +60,21 @@ final case class Aggregation(
     functionResults: Seq[Attribute],
     results: Seq[NamedExpression])
 
+/** Resolves a windowed aggregation, and refuses aggregates that cannot be merged. */
 object Aggregation {
   private val KeyPrefix = "__transom_key_"
   private val TimeName = "__transom_time"
   private val WindowColumnName = "__transom_placing"
   private val OrderPrefix = "__transom_order_"
 
+  /** Resolves keys, time and aggregates against `df`.
+    *
+    * @param userExpressions
+    *   resolved predicates and distance functions of triggers and evictors
+    * @param sliceOf
+    *   maps a time in microseconds to its slice, if Python accumulators can be computed per key
+    *   and slice ahead of the exchange
+    */
   def resolve(
       df: Dataset[Row],
       keys: Seq[Column],
@@ -74,7 +90,8 @@ object Aggregation {
     val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
     val analyzed = analyze(timed, keys, aggregates)
     val parted = sliceOf.fold[LogicalPlan](analyzed)(partsOfSlices(analyzed, _))
-    // Spark's optimizer would do this to an aggregate, and cannot to a node of ours.
+    // The optimizer replaces such expressions in an `Aggregate`, but does not reach them in the
+    // operator's own node.
     val PhysicalAggregation(grouping, functions, results, child) =
       ReplaceExpressions(parted): @unchecked
     val keyNames = df.select(keys: _*).columns.toSeq
@@ -88,7 +105,7 @@ object Aggregation {
       child)
   }
 
-  /** Has accumulators in Python made of the rows of a key and slice, before these move. */
+  /** Computes Python accumulators per key and slice before the rows are shuffled. */
   private def partsOfSlices(
       analyzed: Aggregate,
       sliceOf: Expression => Expression): LogicalPlan = {
@@ -97,13 +114,16 @@ object Aggregation {
     analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
   }
 
-  /** The aggregation as Spark resolves it. Refuses what gives no single value that can be merged.
+  /** Resolves the aggregation with Spark's analyzer.
+    *
+    * Throws a `TransomException` for an aggregate that has no single value per window or cannot
+    * be merged.
     */
   def analyze(df: Dataset[Row], keys: Seq[Column], aggregates: Seq[Column]): Aggregate = {
-    // Named, since Spark would take a number for the position of a column.
+    // Aliases keep Spark from reading an integer literal as the position of a column.
     val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
     def analyzed(some: Seq[Column]): LogicalPlan = {
-      // Spark groups by nothing else than for an aggregate.
+      // `agg` needs at least one aggregate.
       val columns = if (some.isEmpty) Seq(count(lit(1))) else some
       df.groupBy(named: _*).agg(columns.head, columns.tail: _*).queryExecution.analyzed
     }
@@ -124,7 +144,7 @@ object Aggregation {
     }
   }
 
-  /** The functions of the user's aggregates as Spark resolves them, before any is replaced. */
+  /** The resolved functions of the user's aggregates, before any function is replaced. */
   def functionsOf(
       df: Dataset[Row],
       keys: Seq[Column],
@@ -156,7 +176,8 @@ object Aggregation {
       grouping.map(g => ComparableKeys.of(g.toAttribute)).zip(keyNames).map { case (g, n) =>
         column(g, n)
       }
-    // A key that is grouped by something else than itself comes back as one of its values.
+    // A grouping column may have another type than its key. `First` then restores a value of the
+    // key.
     val carried = grouping.zip(groups).map { case (key, group) =>
       if (group.dataType == key.dataType) None
       else
@@ -205,8 +226,10 @@ object Aggregation {
   private def areSame(a: AggregateExpression, b: AggregateExpression): Boolean =
     a.resultId == b.resultId || a.semanticEquals(b)
 
-  /** A condition over the results of functions and plain columns. What it takes a plan to compute
-    * is a column too, if no aggregate is in it.
+  /** Rewrites a condition so that it reads only results of functions and plain columns.
+    *
+    * A subexpression that only a plan can compute becomes a column, unless it contains an
+    * aggregate.
     */
   private def overColumns(
       condition: Expression,
@@ -221,7 +244,11 @@ object Aggregation {
     plain(condition)
   }
 
-  /** The same function over plain columns, so that it survives where no optimizer rule looks. */
+  /** Rewrites a function so that it reads only plain columns and constants.
+    *
+    * Optimizer rules do not reach the functions of an operator. The plan below computes their
+    * inputs.
+    */
   private def readingColumns(
       aggregate: AggregateExpression,
       column: Expression => Attribute): AggregateExpression = {
@@ -245,7 +272,8 @@ object Aggregation {
     else aggregate.copy(aggregateFunction = function, mode = Complete, filter = filter)
   }
 
-  /** Microseconds; of a window its last instant, at which `window_time` stands (features 72). */
+  /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
+    */
   private def lastInstant(time: Expression): Expression = time.dataType match {
     case window: StructType =>
       val end = GetStructField(time, 1)
@@ -274,7 +302,7 @@ object Aggregation {
     else functions.flatMap(whyUnmergeable).headOption
   }
 
-  /** Why a function cannot be computed in parts, if it cannot. */
+  /** The error for a function whose partial results cannot be merged, or None if they can. */
   def whyUnmergeable(function: AggregateFunction): Option[TransomException] = function match {
     case f: PythonUDAF =>
       Some(unsupported(f.name, "a Python function over whole groups has no partial result"))

@@ -12,15 +12,16 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators
 
-/** Brings the rows of the exchange to the partition of their key group, and sorts them there: by
-  * group, and within a group by what else `order` says. The stateful operator above finds both
-  * done.
+/** Distributes rows in the exchange format by key group, and sorts each partition.
   *
-  * Spark would sort by group alone. Its own node would also be generated code, compiled anew for
-  * each query, and would take the plan below it along to each task.
+  * The rows are sorted by key group first and then by the rest of `order`. The stateful operator
+  * above requires this distribution and sort order, so Spark adds no node of its own.
+  *
+  * Spark would sort by key group alone. Its `SortExec` would also generate code for each query,
+  * and would send the plan below it along with each task.
   *
   * @param order
-  *   the group first
+  *   sort order; the key group comes first
   */
 case class ByKeyGroupExec(
     order: Seq[SortOrder],
@@ -36,7 +37,7 @@ case class ByKeyGroupExec(
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = order
 
-  // The number of partitions is that of the checkpoint, which the operator will ask for too.
+  // Use the number of partitions in the checkpoint, as the stateful operator does.
   override def requiredChildDistribution: Seq[Distribution] = {
     val partitions = LateWatermark
       .runningBatch(session)
@@ -65,7 +66,8 @@ case class ByKeyGroupExec(
     copy(child = newChild)
 }
 
-/** How the tasks of one [[ByKeyGroupExec]] sort: with Spark's own sorter, which spills. */
+/** What a task of [[ByKeyGroupExec]] needs to create its sorter, which is Spark's and can spill.
+  */
 private final case class ByKeyGroupSorting(
     order: Seq[SortOrder],
     columns: Seq[Attribute],
@@ -73,7 +75,8 @@ private final case class ByKeyGroupSorting(
     radix: Boolean) {
 
   def sorter(): UnsafeExternalRowSorter = {
-    // Groups are told apart by the prefix alone; what is equal by it is in one.
+    // The prefix is the key group. Without other sort columns, rows with equal prefixes need no
+    // order.
     val isByGroupAlone = order.length == 1
     UnsafeExternalRowSorter.create(
       schema,
@@ -88,12 +91,12 @@ private final case class ByKeyGroupSorting(
 
 private object ByKeyGroupSorting {
 
-  // A task is given a page for its first record, of up to 64 MB as Spark would have it, and a
-  // batch seldom brings it as much. It is zeroed first, and what lies in the heap beside it is
-  // marked again and again.
+  // Spark's default page has up to 64 MB, and a batch seldom fills it. Spark zeroes the page of a
+  // task's first record, and large pages cause repeated marking by the garbage collector.
   private final val PageBytes = 4L * 1024 * 1024
 }
 
+/** Computes the sort prefix of a row in the exchange format: its key group. Reuses its result. */
 private final class GroupPrefix extends UnsafeExternalRowSorter.PrefixComputer {
   private val prefix = new UnsafeExternalRowSorter.PrefixComputer.Prefix
 

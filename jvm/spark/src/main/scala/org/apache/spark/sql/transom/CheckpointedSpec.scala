@@ -14,14 +14,17 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
 
 import transom.spark.{SpecCodec, TransomException}
 
-/** The specs in a checkpoint, `<checkpoint>/transom/<operator>.json`. State that was laid out by
-  * one spec cannot be read by another, so a run whose spec differs is refused before it touches
-  * any.
+/** Stores the spec of each operator in the checkpoint, and refuses a run whose spec differs.
+  *
+  * The file is `<checkpoint>/transom/<operator>.json`. State that was written under one spec
+  * cannot be read under another, so the check precedes any access to state.
   */
 object CheckpointedSpec {
   private val Spec = "spec"
 
-  /** Fields that say nothing about the state; see docs/decisions. */
+  /** Fields that may change between runs, because they do not affect the state. See
+    * docs/decisions.
+    */
   private val free = Set(
     "operator",
     "transom",
@@ -35,13 +38,14 @@ object CheckpointedSpec {
     "spec.tick_us",
     "spec.time.delay_us")
 
-  /** The operators that each running query has checked. */
+  /** Ids of the operators whose spec has been checked, by running query. */
   private val checked =
     Collections.synchronizedMap(new WeakHashMap[StreamExecution, Set[String]])
 
-  /** Called for each batch of an operator, on the driver. Does its work in the first batch that a
-    * run computes. That need not be the run's first batch: a sink skips a batch that it has
-    * committed.
+  /** Checks the spec of an operator. Called on the driver for each batch.
+    *
+    * The check runs once, in the first batch that a run computes. That batch need not be the
+    * first of the run, because a sink skips a batch that it has committed.
     */
   def check(session: SparkSession, mapSide: WindowMapSideExec): Unit =
     for {
@@ -51,7 +55,8 @@ object CheckpointedSpec {
       batch <- Option(query.lastExecution)
     } {
       val mapSides = batch.executedPlan.collect { case p: WindowMapSideExec => p }
-      // A static plan inside foreachBatch has the same query around it.
+      // A static plan inside `foreachBatch` runs under the same query, but is not part of its
+      // plan.
       if (mapSides.exists(_.operatorId == mapSide.operatorId)) {
         check(session, batch, mapSide.operatorPlan.spec, mapSides.map(_.operatorPlan.spec.name))
         checked.put(query, before + mapSide.operatorId)
@@ -65,7 +70,7 @@ object CheckpointedSpec {
       names: Seq[String]): Unit = {
     val files = new SpecFiles(session, new Path(batch.checkpointLocation).getParent)
     val stored = files.read(spec.name)
-    // Before the first batch is over there is no state that the spec could differ from.
+    // No state exists before batch 0 is complete.
     if (batch.currentBatchId > 0) {
       if (stored.isEmpty)
         files.names.find(!names.contains(_)).foreach { before =>
@@ -76,8 +81,10 @@ object CheckpointedSpec {
     if (!stored.contains(spec.json)) files.write(spec.name, spec.json)
   }
 
-  /** A query that started with fewer clocks has fewer sources in its checkpoint; Spark's own
-    * error is no help.
+  /** Throws if the spec needs more clock sources than the spec in the checkpoint.
+    *
+    * Spark would fail too, since the number of sources differs, but with an error that does not
+    * help.
     */
   def refuseNewClock(session: SparkSession, checkpoint: Path, operatorSpec: OperatorSpec): Unit =
     new SpecFiles(session, checkpoint)
@@ -92,14 +99,14 @@ object CheckpointedSpec {
 
   private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit = {
     val (was, is) = (resolved(before), resolved(after))
-    // A layout often changes because the spec does: the user knows the change of the spec.
+    // A change of the spec often changes the layout. Report the spec first: the user changed it.
     val found = difference(Spec, was.get(Spec), is.get(Spec)).orElse(difference("", was, is))
     found.foreach { case (path, was, is) =>
       throw changed(operator, path.stripPrefix(s"$Spec."), shown(was), shown(is))
     }
   }
 
-  /** For people: a column is its SQL. */
+  /** A value for an error message. A column is shown as its SQL. */
   private def shown(node: JsonNode): String =
     if (node.isTextual) node.asText
     else if (node.has("sql")) node.get("sql").asText
@@ -115,7 +122,7 @@ object CheckpointedSpec {
       "TRANSOM_SPEC_CHANGED",
       Map("operator" -> operator, "field" -> field, "before" -> before, "after" -> after))
 
-  /** The record with the columns themselves in place of their indexes. */
+  /** A copy of the record in which the columns replace their indexes. */
   private def resolved(record: ObjectNode): ObjectNode = {
     val whole = record.deepCopy()
     val columns = whole.remove("columns")
@@ -131,7 +138,7 @@ object CheckpointedSpec {
     whole
   }
 
-  /** Where two records differ first: the dotted path, what stood there, what stands there now. */
+  /** The first difference of two records: its dotted path, the old value and the new value. */
   private def difference(
       path: String,
       was: JsonNode,
@@ -155,7 +162,7 @@ object CheckpointedSpec {
   private def orNull(node: JsonNode): JsonNode = Option(node).getOrElse(NullNode.instance)
 }
 
-/** The files of one checkpoint. */
+/** Reads and writes the spec files of one checkpoint. Writes are atomic. */
 private final class SpecFiles(session: SparkSession, checkpoint: Path) {
   private val Suffix = ".json"
   private val directory = new Path(checkpoint, "transom")

@@ -15,8 +15,10 @@ import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** A source of rows that say how far time has come: when the input of an `availableNow` run is
-  * over (`DrainClock`), or that the wall clock has ticked (`TickClock`).
+/** A streaming source that signals progress of time to a query.
+  *
+  * A row means that the input of an `availableNow` run has ended (`DrainClock`) or that the wall
+  * clock has ticked (`TickClock`).
   */
 final class ClockSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = ClockSource.schema
@@ -27,6 +29,7 @@ final class ClockSource extends TableProvider {
       properties: util.Map[String, String]): Table = ClockTable
 }
 
+/** Creates the plans that read a clock source. */
 object ClockSource {
   val schema: StructType = new StructType().add("tick", LongType, nullable = false)
 
@@ -34,11 +37,15 @@ object ClockSource {
   private[transom] val Record = "record"
   private[transom] val PeriodUs = "period_us"
 
-  /** Sends a row when the input has ended. */
+  /** A clock that emits a row when the input of an `availableNow` run has ended. */
   def draining(session: SparkSession, operatorSpec: OperatorSpec): LogicalPlan =
     relation(session, operatorSpec)
 
-  /** Sends a row each time the wall clock comes to a multiple of a period. */
+  /** A clock that emits a row when the wall clock reaches a multiple of a period.
+    *
+    * @param periodUs
+    *   the period, microseconds
+    */
   def ticking(session: SparkSession, operatorSpec: OperatorSpec, periodUs: Long): LogicalPlan =
     relation(session, operatorSpec, PeriodUs -> periodUs.toString)
 
@@ -48,7 +55,8 @@ object ClockSource {
       options: (String, String)*): LogicalPlan = {
     val thread = Thread.currentThread
     val before = thread.getContextClassLoader
-    // Spark finds a source by its class name; the jar may have been added to a running session.
+    // Spark loads a source by its class name. The jar may have been added to a running session,
+    // so Spark needs the class loader of this class.
     thread.setContextClassLoader(getClass.getClassLoader)
     try {
       val clock: DataFrame = session.readStream
@@ -62,6 +70,7 @@ object ClockSource {
   }
 }
 
+/** The table of a clock source; supports micro-batch reads only. */
 private object ClockTable extends Table with SupportsRead {
   override def name: String = "clock"
   override def schema: StructType = ClockSource.schema
@@ -87,28 +96,37 @@ private object ClockTable extends Table with SupportsRead {
     }
 }
 
-/** What the last tick of a clock said. */
+/** What the last advance of a clock has signalled.
+  *
+  * @param name
+  *   name of the phase in the checkpoint
+  */
 sealed abstract class ClockPhase(val name: String)
 
 object ClockPhase {
 
-  /** Rows may come. */
+  /** The input may bring more rows. */
   case object Open extends ClockPhase("open")
 
-  /** The same; the wall clock has ticked for all keys. */
+  /** As `Open`; in addition, the wall clock has ticked for all keys. */
   case object Ticked extends ClockPhase("ticked")
 
-  /** The control row has been sent: the watermark is at the end of time from the next batch on.
-    */
+  /** The control row has been sent. From the next batch on the watermark is the end of time. */
   case object Ended extends ClockPhase("ended")
 
-  /** The batch in which all windows fire has been begun. */
+  /** The batch that fires all windows has begun. */
   case object Fired extends ClockPhase("fired")
 
   val all: Seq[ClockPhase] = Seq(Open, Ticked, Ended, Fired)
 }
 
-/** Where a clock stands. It lies in the checkpoint's offsets, so it is exact after any crash. */
+/** The offset of a clock. The checkpoint stores the offset, so it is exact after any crash.
+  *
+  * @param tick
+  *   how often the clock has advanced
+  * @param phase
+  *   what the last advance has signalled
+  */
 final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
   override def json: String = s"""{"tick":$tick,"phase":"${phase.name}"}"""
 
@@ -127,8 +145,10 @@ object ClockOffset {
   }
 }
 
+/** The input partition that holds the single row of a clock in a batch. */
 private final case class ClockRow(tick: Long) extends InputPartition
 
+/** Creates readers that return the row of a clock once. */
 private object ClockReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val ClockRow(tick) = partition: @unchecked

@@ -12,25 +12,32 @@ import org.apache.spark.sql.streaming.Trigger
 
 import transom.spark.TransomException
 
-/** A clock of one query. A batch in which it stands still has none of its rows. */
+/** The stream of a clock source in one query. Its offset advances to send a signal.
+  *
+  * A batch reads one row if the clock advances to `Ended` or `Ticked` in it, and no row
+  * otherwise.
+  */
 sealed abstract class ClockStream(session: SparkSession)
     extends MicroBatchStream
     with SupportsTriggerAvailableNow {
 
-  /** Whether the run is an `availableNow` one, so that the clock can keep it going. */
+  /** Whether this is an `availableNow` run, which ends unless the offset of some source advances.
+    */
   protected var isFinite = false
 
+  /** The query that runs on the current thread. */
   protected final def running: StreamExecution = {
     val id = session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY)
     session.sharedState.activeStreamingQueries.get(UUID.fromString(id))
   }
 
+  /** The query of this clock. Subclasses may check its plan on first use. */
   protected def query: StreamExecution
 
-  /** Where the clock goes in the batch that is being made. */
+  /** The offset of the clock at the end of the next batch. */
   protected def next(at: ClockOffset): ClockOffset
 
-  /** What has been read from the other sources before the batch that is being made. */
+  /** Offsets up to which earlier batches have read the other sources, as JSON. */
   protected final def inputsSoFar(): Map[SparkDataStream, String] =
     query.getStartOffsetsOfLatestBatch.iterator.collect {
       case (source, offset) if !source.isInstanceOf[ClockStream] => source -> offset.json
@@ -46,7 +53,7 @@ sealed abstract class ClockStream(session: SparkSession)
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset =
     next(from.asInstanceOf[ClockOffset]) match {
-      // Null is no offset: the clock then gives a query that starts no reason to run a batch.
+      // Null means that there is no offset, so the clock alone does not start the first batch.
       case ClockOffset.start => null
       case offset => offset
     }
@@ -64,17 +71,22 @@ sealed abstract class ClockStream(session: SparkSession)
   override def toString: String = "transom clock"
 }
 
-/** Tells a query when its input is over.
+/** Signals to a query that its input has ended.
   *
-  * While an `availableNow` run has input, each batch moves the clock by a tick, without a row, so
-  * that the run goes on until a batch has brought nothing from any other source. The next batch
-  * brings the control row, and the one after that fires all windows: its watermark is the end of
-  * time. The last phase, in the checkpoint, marks the checkpoint as drained. In any other run it
-  * sends nothing.
+  * During an `availableNow` run each batch with input advances the clock without a row. The run
+  * therefore continues until a batch has read nothing from any other source. The next batch reads
+  * the control row. The batch after that fires all windows, because its watermark is the end of
+  * time. The checkpoint stores the last phase, which marks the checkpoint as drained.
+  *
+  * Another kind of run never starts to drain. A restarted run finishes a drain that has begun,
+  * whatever its kind.
   *
   * The clock sends the control row again if the watermark has not reached the end of time. That
-  * happens after a crash: a sink skips a batch that it had committed before, so the plan of the
-  * repeated batch does not run, and Spark loses the watermark that the batch had computed.
+  * happens after a crash. A sink skips a batch that it had committed before, so the plan of the
+  * replayed batch does not run. Spark then loses the watermark that the batch had computed.
+  *
+  * @param operator
+  *   name of the operator, for error messages
   */
 final class DrainClock(session: SparkSession, checkpoint: Path, operator: String)
     extends ClockStream(session) {
@@ -101,20 +113,21 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
         at.next(if (isOver) Ended else Open)
       case Ended if isWatermarkAtEnd => at.next(Fired)
       case Ended => sendAgain(at)
-      // An availableNow run that finds no input ends, as any run over a finished job does.
+      // An `availableNow` run without input just ends, as for any finished job.
       case Fired if !isFinite => throw DrainClock.isDrained(checkpoint)
       case _ => at
     }
   }
 
-  /** Whether Spark fires by the end of time from the next batch on. */
+  /** Whether the event watermark of the next batch is the end of time. */
   private def isWatermarkAtEnd: Boolean =
     query.commitLog.getLatest().exists { case (_, batch) =>
       batch.nextBatchWatermarkMs >= Drain.EndMs
     }
 
   private def sendAgain(at: ClockOffset): ClockOffset = {
-    // Only a batch that an earlier run began can have been skipped, and that is the first of a run.
+    // A sink skips only a batch that an earlier run began. That batch is the first of this run,
+    // so the control row is sent again at most once.
     if (hasSentAgain)
       throw cannotDrain(
         "the batch with the control row was not computed to its end. A function of foreachBatch has to " +
@@ -123,7 +136,9 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     at.next(Ended)
   }
 
-  /** A watermark that stays where it is would hold back all others, and nothing would fire. */
+  /** Throws if the plan has a watermark that no clock moves. Such a watermark would hold back all
+    * others, and no window would fire.
+    */
   private def refuseWatermarksWithoutClock(plan: LogicalPlan): Unit = {
     val withClock = Drain.watermarksWithClock(plan)
     plan.foreach {
@@ -138,10 +153,11 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
   private def cannotDrain(why: String): TransomException = Drain.refusal(operator, why)
 }
 
+/** Checks whether a checkpoint has been drained. */
 object DrainClock {
 
-  /** Refuses a batch that brings rows to a checkpoint whose windows have all fired. Called for
-    * each batch, on the driver.
+  /** Throws if a batch has input although all windows of the checkpoint have fired. Called on the
+    * driver for each batch.
     */
   def refuseRowsAfterEnd(session: SparkSession): Unit =
     LateWatermark.runningQuery(session).foreach { query =>
@@ -160,11 +176,17 @@ object DrainClock {
     new TransomException("TRANSOM_DRAINED", Map("checkpoint" -> checkpoint.toString))
 }
 
-/** Tells a query that the wall clock has come to a multiple of a period: what is due by then is
-  * due for all keys. The clock itself is that of the batch, which Spark keeps with the offsets.
+/** Signals to a query that the wall clock has reached a multiple of a period.
   *
-  * There is one tick a batch and a period at the most, and none while unread rows may lie in the
-  * inputs: they will have come before it. An `availableNow` run has a single one, at its end.
+  * Each tick expires the processing-time timers of all keys. The processing time is the timestamp
+  * of the batch, which Spark stores with the offsets.
+  *
+  * A batch has at most one tick, and so has a period. The clock does not tick while the inputs
+  * may hold unread rows, because those rows arrived before the tick. An `availableNow` run has a
+  * single tick, at its end.
+  *
+  * @param periodUs
+  *   period of the ticks, microseconds
   */
 final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream(session) {
   import ClockPhase._
@@ -177,7 +199,7 @@ final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream
 
   override protected def next(at: ClockOffset): ClockOffset = {
     val inputs = inputsSoFar()
-    // Neither the batch before nor a look since then has brought a row.
+    // No input has advanced since the previous call.
     val isQuiet = lastInputs.contains(inputs)
     lastInputs = Some(inputs)
     if (isFinite) nextOfFinite(at, isQuiet)
@@ -198,9 +220,9 @@ final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream
       at.next(Ticked)
     }
 
-  /** Whether an input that is read in parts is not known to be at its end. */
+  /** Whether a source with a read limit may have unread rows. */
   private def mayBeBehind(inputs: Map[SparkDataStream, String]): Boolean =
-    // Nothing is known before a first look at them.
+    // The offsets of the sources are unknown before the first batch.
     inputs.isEmpty || inputs.exists {
       case (source: SupportsAdmissionControl, read) =>
         !source.getDefaultReadLimit.isInstanceOf[ReadAllAvailable] &&

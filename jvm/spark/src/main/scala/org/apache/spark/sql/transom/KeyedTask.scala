@@ -9,7 +9,10 @@ import transom.engine.{GlobalGrid, Watermark}
 import transom.engine.keyed._
 import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbling, Window}
 
-/** The per-key operator as a task runs it, for one key group after the other. */
+/** Runs the window operator of the keyed layout in a task, one key group at a time.
+  *
+  * Not thread-safe: all key groups share the buffers of the task.
+  */
 final class KeyedTask(operatorPlan: WindowOperatorPlan) {
   private val aggregation = new KeyedAggregation(operatorPlan)
   private val results = new KeyedResults(operatorPlan, aggregation)
@@ -32,7 +35,12 @@ final class KeyedTask(operatorPlan: WindowOperatorPlan) {
     rows.pointAt(key)
   }
 
-  /** Where windows are staggered each key group has an operator of its own. */
+  /** The engine's operator for a key group. A staggered window has an offset per key group, so
+    * each key group needs its own operator.
+    *
+    * @param firstRow
+    *   wall clock at the first row of the key group, microseconds
+    */
   private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[UnsafeRow, InternalRow] =
     operatorPlan.settings.window match {
       case window: Tumbling if window.stagger != Stagger.Aligned =>
@@ -42,20 +50,26 @@ final class KeyedTask(operatorPlan: WindowOperatorPlan) {
       case _ => aligned
     }
 
-  /** A key group in one batch: takes its rows, moves its time and answers what goes on, doing no
-    * more than it is asked for. When all is done it tells `finish` at which watermark something
-    * was due before, and at which it is now.
+  /** Processes one key group in one batch: its rows first, then the advance of time.
+    *
+    * The returned iterator does all work lazily. Exhaust it before the next call. At its end it
+    * saves the state of the key group and calls `finish`.
     *
     * @param id
-    *   of the key group
+    *   id of the key group
+    * @param store
+    *   state of the key group
     * @param exchangeRows
-    *   what came over the exchange, in order
+    *   rows of the key group in the exchange format, in order of arrival
     * @param watermark
-    *   of the batch, microseconds, or `Watermark.NotYet`
+    *   event watermark of the batch, microseconds, or `Watermark.NotYet`
     * @param nowMs
-    *   what the wall clock shows in the batch, milliseconds
+    *   wall clock of the batch, milliseconds
     * @param counts
-    *   is added to
+    *   counters that this call increments
+    * @param finish
+    *   receives the next watermark timer before and after the batch, microseconds;
+    *   `Long.MaxValue` if there is none
     */
   def process(
       id: Int,
@@ -72,7 +86,7 @@ final class KeyedTask(operatorPlan: WindowOperatorPlan) {
         new KeyGroup(operator, codec, store, listener, forgetsAtEnd)
       private val reached = Watermark.minus(watermark, operatorPlan.watermarkShift)
       private lazy val moved = {
-        // Windows that go by the wall clock end with the input too.
+        // Processing-time windows fire too when the input ends.
         val isEnd = plan.assigner.timeline == Timeline.Clock && reached >= GlobalGrid.EndOfTime
         val clock = if (isEnd) GlobalGrid.EndOfTime else arrival.clock
         group.advance(arrival.watermark, reached, clock, hasTicked)
@@ -150,7 +164,10 @@ final class KeyedTask(operatorPlan: WindowOperatorPlan) {
     }
 }
 
-/** Raw rows of the key at hand. */
+/** Stores the raw rows of windows in the state of the current key group.
+  *
+  * Call `open` for each key group and `pointAt` for each key before reading or writing rows.
+  */
 final class KeyedRows(operatorPlan: WindowOperatorPlan) extends Contents[UnsafeRow] {
   private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
   private var store: KeyStore = _
@@ -176,7 +193,7 @@ final class KeyedRows(operatorPlan: WindowOperatorPlan) extends Contents[UnsafeR
     if (hasTime) row.getLong(0) - operatorPlan.timeShift else Arrival.NoTime
 }
 
-/** The engine's plan of an operator. */
+/** Builds the engine's plan of a window operator. */
 object KeyedPlans {
 
   def of(
