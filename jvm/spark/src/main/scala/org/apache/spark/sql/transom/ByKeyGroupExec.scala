@@ -12,10 +12,11 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators
 
-/** Distributes rows in the exchange format by key group, and sorts each partition.
+/** Sorts rows in the exchange format by key group, in the partition of their key group.
   *
-  * The rows are sorted by key group first and then by the rest of `order`. The stateful operator
-  * above requires this distribution and sort order, so Spark adds no node of its own.
+  * The rows are sorted by key group first and then by the rest of `order`. Spark adds the
+  * exchange below this node. The stateful operator above requires the same distribution and sort
+  * order, so Spark adds no other node.
   *
   * Spark would sort by key group alone. Its `SortExec` would also generate code for each query,
   * and would send the plan below it along with each task.

@@ -6,15 +6,15 @@ import org.apache.spark.sql.types._
 
 import transom.engine.GlobalGrid
 
-/** What an operator yields for a function of the user's that is called behind it, beside the
-  * keys, the window and the pane.
+/** The columns that an operator emits for a user function, next to keys, window and pane.
   *
   * @param contents
-  *   the columns of a row
+  *   columns of a row of the window
   * @param takesRows
-  *   whether the function is called with rows; if not, with the results of aggregates
+  *   whether the function receives the rows of a window; if not, it receives results of
+  *   aggregates
   * @param emitsEnds
-  *   whether windows that are over are told of, each by a row that is no call
+  *   whether the operator emits a row that marks the end of each window, without a call
   */
 private final class CallColumns(
     contents: Seq[Attribute],
@@ -22,19 +22,20 @@ private final class CallColumns(
     emitsEnds: Boolean) {
   private val watermark = AttributeReference("watermark", LongType, nullable = false)()
   private val isLast = AttributeReference("is_last", BooleanType, nullable = false)()
-  // Null in the one row of a call without rows.
+  // Null if the window has no rows. The call then has a single output row.
   private val row = AttributeReference("row", DataTypeUtils.fromAttributes(contents))()
 
   private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
   private val ends = if (emitsEnds) Seq(isOver) else Nil
 
+  /** The columns as the operator emits them. */
   def attributes: Seq[Attribute] =
     (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
 
-  /** The columns of calls.
+  /** The columns as the function receives them.
     *
     * @param values
-    *   the results of aggregates
+    *   results of aggregates, if the function does not receive rows
     */
   def columns(values: Seq[NamedExpression]): Seq[NamedExpression] =
     Seq(Alias(known, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
@@ -49,11 +50,13 @@ private final class CallColumns(
              })),
              row.name)())) ++ ends
 
-  // Of nothing, what is computed of aggregates may be an error.
+  // The row that marks an end has no values, so an expression over aggregates might fail on it.
   private def unlessOver(value: Expression): Expression =
     if (emitsEnds) If(isOver, Literal(null, value.dataType), value) else value
 
-  /** There is none before the first, none of a static DataFrame, and none when time has ended. */
+  /** The event watermark as a timestamp. Null before the first watermark, for a static DataFrame,
+    * and at the end of time.
+    */
   private def known: Expression =
     If(
       And(

@@ -113,7 +113,8 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
         at.next(if (isOver) Ended else Open)
       case Ended if isWatermarkAtEnd => at.next(Fired)
       case Ended => sendAgain(at)
-      // An `availableNow` run without input just ends, as for any finished job.
+      // An `availableNow` run without input ends as for any finished job. Another kind of run
+      // would wait for input that the checkpoint can no longer take.
       case Fired if !isFinite => throw DrainClock.isDrained(checkpoint)
       case _ => at
     }

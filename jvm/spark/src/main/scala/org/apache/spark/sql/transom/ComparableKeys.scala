@@ -4,23 +4,22 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.types._
 
-/** Values by which rows are grouped, as Spark's planner would have them. */
+/** Normalizes grouping keys so that equal keys have equal bytes, as Spark's planner does. */
 object ComparableKeys {
 
-  /** An expression equal where Spark's grouping finds the key equal, and then equal in its bytes.
-    */
+  /** An expression with equal bytes for all keys that Spark's grouping considers equal. */
   def of(key: Expression): Expression =
     CollationKey.injectCollationKey(normal(key))
 
-  /** One of the values that are equal to Spark, but for strings that are equal by their
-    * collation.
+  /** A value of the same type with equal bytes for all values that Spark considers equal. Strings
+    * that only their collation makes equal keep different bytes.
     */
   def normal(e: Expression): Expression = e match {
     case order: SortOrder => order.mapChildren(normal)
     case _ => NormalizeFloatingNumbers.normalize(mapsSorted(e))
   }
 
-  /** The entries of maps, at any depth, in order of their keys. */
+  /** Sorts the entries of maps by key, at any depth. */
   private def mapsSorted(e: Expression): Expression = e.dataType match {
     case plain if !plain.existsRecursively(_.isInstanceOf[MapType]) => e
     case map: MapType =>

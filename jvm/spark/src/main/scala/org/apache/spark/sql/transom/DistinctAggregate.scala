@@ -10,12 +10,14 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjecti
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.types.DataType
 
-/** `function(DISTINCT ...)` as an aggregate that can be merged: the set of distinct inputs, over
-  * which the function runs once when a window fires. Spark plans DISTINCT by two exchanges, which
-  * a window that is merged from slices cannot have.
+/** `function(DISTINCT ...)` as an aggregate that can be merged.
   *
-  * The set is a map from what makes an input distinct, compared by its bytes, to the input: "A"
-  * and "a" may be one in their collation.
+  * The accumulator is the set of distinct inputs. The function runs over this set once, when a
+  * window fires. Spark plans DISTINCT with two exchanges, which does not work for windows that
+  * are merged from slices.
+  *
+  * The set is a map from the identity of an input, compared by its bytes, to the input. The two
+  * differ for collated strings: "A" and "a" may have the same identity.
   */
 case class DistinctAggregate(
     function: AggregateFunction,
@@ -100,7 +102,7 @@ case class DistinctAggregate(
     copy(function = function.withNewChildren(newChildren).asInstanceOf[AggregateFunction])
 }
 
-/** One function over the rows of a set, by Spark's base class of aggregation iterators. */
+/** Evaluates a function over a set of rows with Spark's base class of aggregation iterators. */
 private final class DistinctEvaluation(function: AggregateFunction, inputs: Seq[Expression]) {
   private val columns = inputs.map(e => AttributeReference("input", e.dataType, e.nullable)())
   private def overColumns(child: Expression): Expression = child match {

@@ -17,20 +17,25 @@ import transom.engine.GlobalGrid
 import transom.engine.spec.Durations
 import transom.spark.TransomException
 
-/** Lets a stream's windows fire when an `availableNow` run ends. Below each watermark node of the
-  * input a control row joins in, from the clock, whose time takes the watermark to the end of
-  * time; above the node it is taken out again.
+/** Fires the open windows of a stream when an `availableNow` run ends.
+  *
+  * A clock adds a control row below each watermark node of the input. The time of the control row
+  * moves the watermark to the end of time. A filter above the watermark node removes the control
+  * row.
   */
 object Drain {
 
-  /** The watermark of a drained query, at which the last window is due. */
+  /** The watermark of a drained query, milliseconds. The last window fires at this watermark. */
   val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
 
-  /** The longest delay of a watermark that the control row can lift to the end of time. */
+  /** The longest watermark delay, in milliseconds, for which the control row can reach the end of
+    * time.
+    */
   private val MostDelayMs: Long = Durations.LongestUs / 1000L
 
   private val NoTime = "__transom_no_time"
 
+  /** The DataFrame with a control row below each of its watermark nodes. */
   def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =
     if (!hasWatermark(df)) withoutTime(df, operatorSpec)
     else {
@@ -44,7 +49,7 @@ object Drain {
         })
     }
 
-  /** The watermark nodes that a clock moves. */
+  /** Ids of the watermark nodes that a clock moves. */
   def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
     plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) =>
       watermark.nodeId
@@ -53,7 +58,7 @@ object Drain {
   private def hasWatermark(df: Dataset[Row]): Boolean =
     df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
 
-  /** Rows without event time get a watermark that only draining moves. */
+  /** Gives rows without event time a watermark that only draining moves. */
   private def withoutTime(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] = {
     val timed =
       df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
@@ -87,9 +92,15 @@ object Drain {
   }
 }
 
-/** Takes the control row out, directly above the watermark node. A node of its own, since
-  * Catalyst would move a filter below the watermark, which must see the row.
+/** Logical node that removes the control row, directly above the watermark node.
   *
+  * Catalyst would move an ordinary filter below the watermark node, which must see the control
+  * row.
+  *
+  * @param time
+  *   column of the watermark's event time
+  * @param controlTime
+  *   time of the control row, microseconds
   * @param notNull
   *   columns that are null in the control row only
   */
@@ -108,14 +119,15 @@ case class Drained(
       if (restored.contains(column)) column.withNullability(false) else column)
   }
 
-  // In a batch without input the control row is all there is below, which must tell nobody anything: a
-  // join above would otherwise look for rows equal to it.
+  // A batch without input has only the control row here. Constraints inferred from it would make
+  // a join above look for rows equal to it.
   override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
 
   override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
     copy(child = newChild)
 }
 
+/** Removes the control row, and refuses input after the checkpoint has been drained. */
 case class DrainedExec(
     time: Attribute,
     controlTime: Long,

@@ -5,14 +5,16 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 
-/** What aggregate functions make of an accumulator.
+/** Computes the results of aggregate functions from an accumulator.
+  *
+  * Not thread-safe. Each call overwrites `results`.
   *
   * @param buffers
-  *   the columns of an accumulator
+  *   columns of the accumulator
   */
 final class Evaluation(functions: Seq[AggregateFunction], buffers: Seq[Attribute]) {
 
-  /** The results, overwritten by those of the next accumulator. */
+  /** The results of the latest accumulator. */
   val results = new SpecificInternalRow(functions.map(_.dataType))
   private val evaluate = GenerateMutableProjection.generate(
     functions.map {

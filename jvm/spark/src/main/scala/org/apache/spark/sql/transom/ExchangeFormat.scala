@@ -3,17 +3,17 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-/** The rows between the map side and the key groups.
+/** The format of rows between the map side and the operator.
   *
   * {{{
   * group      id of the key group, see KeyGroups.idOf
-  * kind       what the payload is
-  * place      where it stands in the order of arrival
-  * judged_by  the watermark that the rows met
-  * payload    a batch of segments, a late row, counts, rows, a dead letter, or nothing with a tick of the clock
+  * kind       kind of the payload
+  * place      position in the order of arrival
+  * judged_by  late watermark of the rows
+  * payload    a segment batch, a late row, counts, rows, a dead letter, or empty for a tick
   * }}}
   *
-  * Behind them stand the columns of a row that tell the order of arrival, if there are any.
+  * The user's order columns follow, if there are any.
   */
 object ExchangeFormat {
   final val Group = 0
@@ -29,8 +29,10 @@ object ExchangeFormat {
   final val DeadLetter = 4
   final val Tick = 5
 
-  /** A payload is handed on at this size. A task holds one for each key group, and they are
-    * copied and sorted whole: so they are small, and yet take some hundred rows across at once.
+  /** A payload is emitted when it reaches this size, in bytes.
+    *
+    * A task holds one payload per key group, and the exchange copies and sorts payloads as a
+    * whole. So they are small, but large enough for some hundred rows.
     */
   final val FullPayload = 48 << 10
 
@@ -41,21 +43,22 @@ object ExchangeFormat {
     "judged_by" -> LongType,
     "payload" -> BinaryType)
 
+  /** Attributes of the exchange format, including the user's order columns. */
   def attributes(order: Seq[Attribute]): Seq[Attribute] =
     columns.map { case (name, dataType) =>
       AttributeReference(name, dataType, nullable = false)()
     } ++ order.map(_.newInstance().withNullability(true))
 
-  /** What sorts them group by group, in any order within. */
+  /** The sort order by key group, with any order within a key group. */
   def byGroup(attributes: Seq[Attribute]): Seq[SortOrder] =
     Seq(SortOrder(attributes(Group), Ascending))
 
-  /** What sorts them into the order of arrival, group by group. */
+  /** The sort order by key group, and by arrival within a key group. */
   def inOrder(attributes: Seq[Attribute]): Seq[SortOrder] =
     (attributes(Group) +: attributes.drop(columns.length) :+ attributes(Position))
       .map(SortOrder(_, Ascending))
 
-  /** Makes rows of their values. */
+  /** A projection from the values of a row to an `UnsafeRow`, which it reuses. */
   def projection(order: Seq[Attribute]): UnsafeProjection =
     InterpretedUnsafeProjection.createProjection(
       (columns.map(_._2) ++ order.map(_.dataType)).zipWithIndex.map { case (dataType, i) =>

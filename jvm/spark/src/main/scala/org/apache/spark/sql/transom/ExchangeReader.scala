@@ -7,28 +7,30 @@ import transom.engine.Grid
 import transom.engine.keyed.Arrival
 import transom.engine.log.{ByteRange, Cursor, LateRow}
 
-/** Reads what has come over the exchange for single keys. Points at a record of one key until the
-  * next is asked for.
+/** Reads records of single keys from rows in the exchange format.
+  *
+  * Call `open` for a row, and then `next` until it returns false. The contents of `key`, `record`
+  * and `row` are valid until the next call of `next`.
   */
 trait ExchangeReader {
   val key = new ByteRange
 
-  /** What the engine folds. */
+  /** The current record: an input row, or an accumulator if the map side combines rows. */
   def record: UnsafeRow
 
-  /** The row itself, if it may have to be handed on as late. */
+  /** The input row of the current record, for the side output of late rows. */
   def row: UnsafeRow
 
   def open(exchangeRow: InternalRow): Unit
 
-  /** Steps to the next record; false if there is none. */
+  /** Advances to the next record. Returns false if there is none. */
   def next(): Boolean
 
-  /** Sets where the record belongs in the arrival that the engine sees. */
+  /** Sets the fields of `arrival` that place the record in event time. */
   def readInto(arrival: Arrival): Unit
 }
 
-/** Reads accumulators: of the rows that a key has in a slice, or of one row that may be late. */
+/** Reads accumulators: one per key and slice, or one of a single row that may be late. */
 final class AccumulatorReader(operatorPlan: WindowOperatorPlan) extends ExchangeReader {
   override val record = new UnsafeRow(operatorPlan.buffers.length)
   override val row = new UnsafeRow(operatorPlan.row.length)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.classic.Dataset
 import transom.engine.spec.{AfterDelta, Count, EventTime, ProcessingTime, Window, WindowSpec}
 import transom.spark.TransomException
 
-/** Says what the window operators of a DataFrame do, and how. */
+/** Describes the window operators of a DataFrame and their execution, as JSON or as text. */
 object Explain {
 
   def json(df: Dataset[Row]): String =
@@ -81,7 +81,7 @@ object Explain {
 
   private def trigger(spec: JsonNode, column: JsonNode => String): String = {
     val trigger = spec.get("trigger").deepCopy[ObjectNode]()
-    // Without lateness no late row fires a window.
+    // Without allowed lateness no late row fires a window, so the late trigger has no effect.
     if (spec.get("allowed_lateness_us").longValue == 0L) trigger.remove("late")
     describe(trigger, column)
   }
@@ -142,7 +142,7 @@ object Explain {
 
   private def micros(node: JsonNode, field: String): Long = node.get(field).longValue
 
-  /** A value of the message: its kind, then the fields that say something. */
+  /** Describes a JSON value: its kind, then the fields that differ from their defaults. */
   private def describe(value: JsonNode, column: JsonNode => String): String = {
     val fields = value.properties.asScala.toSeq
       .map(f => (f.getKey, f.getValue))

@@ -8,10 +8,13 @@ import org.apache.spark.sql.execution.aggregate.AggregationIterator
 
 import transom.engine.log.{AccumulatorMerger, ByteRange}
 
-/** Spark's own aggregates as a fold over their serialized buffers.
+/** Merges serialized accumulators of Spark's aggregate functions, and computes their results.
   *
-  * Merging is Spark's: its base class of aggregation iterators in `Final` mode. Buffers of fixed
-  * width are folded in place, in the bytes of a row; others pass through objects.
+  * Spark's base class of aggregation iterators merges in `Final` mode. Accumulators of fixed
+  * width are merged in place, in the bytes of a row. Other accumulators are deserialized into
+  * objects.
+  *
+  * Not thread-safe. The next call overwrites the rows and ranges that a call returns.
   */
 final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     extends AggregationIterator(
@@ -31,7 +34,8 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   private val inPlace = declarative && bufferTypes.forall(UnsafeRow.isMutable)
   private val typed = aggregateFunctions.collect { case f: TypedImperativeAggregate[_] => f }
 
-  // What came in, before anything was added to it: most keys of a firing have a single record.
+  // The first accumulator of a key, not copied. Most keys of a firing have no second one to
+  // merge.
   private val single = new UnsafeRow(operatorPlan.buffers.length)
   private var isSingle = false
   private val incoming = new UnsafeRow(operatorPlan.buffers.length)
@@ -47,7 +51,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   private val resultRow =
     new WindowResultRow(operatorPlan, keyRow, evaluate.results, operatorPlan.outputWidth)
 
-  /** The watermark at which windows fire from now on. */
+  /** Sets the event watermark that the rows of later results contain, microseconds. */
   def moveTo(watermark: Long): Unit = resultRow.watermark = watermark
 
   override def hasNext: Boolean = false
@@ -69,7 +73,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     else {
       typed.foreach(_.serializeAggregateBufferInPlace(objects))
       UnsafeRows.bytesOf(toUnsafe(objects), bytes)
-      // The objects are serialized now; a result that is asked for next starts from the bytes.
+      // The objects hold serialized values now, so a later `result` must start from the bytes.
       start(bytes)
       bytes
     }
@@ -82,22 +86,28 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     resultRow
   }
 
-  /** The functions' results, valid until the next. */
+  /** The results of the functions for an accumulator, valid until the next call. */
   def evaluated(accumulator: InternalRow): InternalRow = evaluate(accumulator)
 
-  /** What some of the functions make of an accumulator. */
+  /** Computes the results of some of the functions from an accumulator.
+    *
+    * @param some
+    *   a subset of `operatorPlan.accumulated`
+    */
   def evaluation(some: Seq[AggregateExpression]): Evaluation =
     new Evaluation(
       some.map(f => aggregateFunctions(operatorPlan.accumulated.indexOf(f))),
       bufferAttributes)
 
-  /** Adds an accumulator's bytes to one by itself. */
+  /** Merges the bytes of an accumulator into an accumulator that the caller holds. */
   def merge(accumulator: InternalRow, other: ByteRange): Unit = {
     incoming.pointTo(other.bytes, UnsafeRows.offset(other), other.length)
     processRow(accumulator, incoming)
   }
 
-  /** The buffer that rows are merged into; what came first is put there when a second comes. */
+  /** The accumulator to merge into. Copies the first accumulator of a key into it when a second
+    * arrives.
+    */
   private def buffer(): InternalRow = {
     val target = if (inPlace) mutable else objects
     if (isSingle) {

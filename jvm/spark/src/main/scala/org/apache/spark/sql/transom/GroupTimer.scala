@@ -2,17 +2,22 @@ package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 
-/** The one timer of Spark's that a key group has. */
+/** The single Spark timer of a key group. */
 object GroupTimer {
   private final val First = 1L
 
-  /** Where it stands, in milliseconds, when something is due at a watermark in microseconds. What
-    * is due before 1970 waits for the first watermark: at 0, Spark's value before there is one, a
-    * timer would expire in every batch.
+  /** The time of the Spark timer in milliseconds, rounded up, or None if there is none.
+    *
+    * A timer before 1970 waits for the first watermark. Before that, Spark's watermark is 0, so a
+    * timer at 0 would expire in every batch.
+    *
+    * @param timer
+    *   event watermark of the next timer, microseconds, or `Long.MaxValue` for none
     */
   def at(timer: Long): Option[Long] =
     if (timer == Long.MaxValue) None else Some(math.max(First, -Math.floorDiv(-timer, 1000L)))
 
+  /** Replaces the Spark timer of the current key group, if the time differs. */
   def move(handle: StatefulProcessorHandle, from: Option[Long], to: Option[Long]): Unit =
     if (from != to) {
       from.foreach(handle.deleteTimer)

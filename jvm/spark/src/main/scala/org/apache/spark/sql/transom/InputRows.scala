@@ -10,15 +10,17 @@ import org.apache.spark.sql.execution.streaming.operators.stateful._
 import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
 
-/** The rows that a map side takes, with as little done to each as the plan below it allows.
+/** Reads the input rows of a map side, without building rows from columnar input.
   *
-  * Where a scan reads columns, Spark builds a row of them, and another of its time alone, for the
-  * watermark. Here a row is a view of the columns, and times are seen a batch of columns at once.
+  * Spark would build a row from each row of a columnar scan, and another row for the watermark.
+  * Here a row is a view of the columns, and the watermark's statistics are updated once per batch
+  * of columns.
   */
 object InputRows {
 
-  /** The rows of a plan, each valid until the next. The event time of a watermark may also be a
-    * window, which is left to Spark.
+  /** The rows of a plan. Each row is valid until the next.
+    *
+    * Spark's own node handles a watermark whose event time is a window.
     */
   def of(plan: SparkPlan): RDD[InternalRow] = plan match {
     case node: EventTimeWatermarkExec if node.eventTime.dataType == TimestampType =>
@@ -55,7 +57,8 @@ object InputRows {
     }
   }
 
-  /** What Spark's own node would see of a batch's times; a row without one counts as of 1970. */
+  /** Event-time statistics of a column, as Spark's own node collects them. A null counts as 1970.
+    */
   private def seen(times: ColumnVector, rows: Int): EventTimeStatsAccum = {
     var max = Long.MinValue
     var min = Long.MaxValue
@@ -73,7 +76,7 @@ object InputRows {
   }
 }
 
-/** The rows of batches of columns, one after the other. */
+/** Iterates over the rows of columnar batches. Each row is valid until the next. */
 private final class ColumnViews(batches: Iterator[ColumnarBatch])
     extends AbstractIterator[InternalRow] {
   private var batch: ColumnarBatch = _

@@ -10,16 +10,18 @@ import org.apache.spark.sql.internal.SQLConf
 
 import transom.spark.TransomException
 
-/** What a key group yields in a batch: a row of counts, or null, for whoever observes the
-  * operator, and the rows that go on. As one row of a stateful operator it spares the others what
-  * Spark does there for each.
+/** The output of a key group in a batch: its counts, which may be null, and its rows.
+  *
+  * The counts serve observed metrics. Spark's stateful operator has a cost per output row, so a
+  * single output row carries all rows of a key group.
   */
 final class KeyGroupOutput(counts: InternalRow, val rows: Iterator[InternalRow])
     extends GenericInternalRow(Array[Any](counts))
 
+/** Reads the counts of key group outputs. */
 private object KeyGroupOutput {
 
-  /** The counts of a key group output in the order of [[RowCounts.names]], or none. */
+  /** The counts in the order of [[RowCounts.names]], or `Nil` if the output has none. */
   def counts(groupOutput: InternalRow): Seq[Long] =
     if (groupOutput.isNullAt(0)) Nil
     else {
@@ -28,8 +30,9 @@ private object KeyGroupOutput {
     }
 }
 
-/** Takes key group outputs out of the objects in which a stateful operator hands them on. Their
-  * counts are added to the metrics that Spark shows of the query.
+/** Unwraps the key group outputs from the object column of a stateful operator.
+  *
+  * Adds their counts to the SQL metrics of the query.
   */
 case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
 
@@ -54,8 +57,10 @@ case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends
       })
   }
 
-  /** Spark's operator below would refuse them too. Until a batch runs, the setting may change: a
-    * checkpoint puts its own in place.
+  /** Throws if the state store provider is not RocksDB.
+    *
+    * The check runs with each batch, since a restored checkpoint replaces the setting. Spark's
+    * operator would refuse other providers too, with its own error.
     */
   private def refuseOtherStores(): Unit = {
     val rocksDb = classOf[RocksDBStateStoreProvider].getName
@@ -73,7 +78,8 @@ case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends
     copy(child = newChild)
 }
 
-/** The rows of key group outputs. Generated code above reads their columns where they lie. */
+/** Emits the rows of key group outputs. Generated code above reads their columns without a copy.
+  */
 case class OutputRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
 
   override def inputRDD: RDD[InternalRow] =
@@ -83,7 +89,9 @@ case class OutputRowsExec(output: Seq[Attribute], child: SparkPlan) extends Resu
     copy(child = newChild)
 }
 
-/** A node whose rows are not Spark's own: for generated code a plan begins here. */
+/** A physical node whose rows are not `UnsafeRow`s. Whole-stage code generation starts at this
+  * node.
+  */
 trait ResultRowsExec extends UnaryExecNode with InputRDDCodegen {
   override protected def canCheckLimitNotReached: Boolean = true
 

@@ -8,7 +8,11 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 import transom.engine.{KeyGroups, Watermark}
 
-/** Hands each row of a clock to every key group of an operator, beside its rows. */
+/** Logical node that sends each row of a clock to every key group of an operator.
+  *
+  * @param output
+  *   columns of the exchange format
+  */
 case class KeyGroupTicks(
     operatorPlan: WindowOperatorPlan,
     output: Seq[Attribute],
@@ -19,6 +23,10 @@ case class KeyGroupTicks(
     copy(child = newChild)
 }
 
+/** Emits one tick per key group, in the exchange format, for each row of a clock.
+  *
+  * A tick has the last position in the order of arrival, and no late watermark.
+  */
 case class KeyGroupTicksExec(
     operatorPlan: WindowOperatorPlan,
     output: Seq[Attribute],

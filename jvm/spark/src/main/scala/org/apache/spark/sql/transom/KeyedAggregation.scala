@@ -9,9 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import transom.engine.keyed.WindowAggregation
 import transom.engine.log.ByteRange
 
-/** Spark's own aggregates as the per-key operator folds rows by them: an accumulator is a
-  * buffer's row. What it adds are records of the operator or, where rows come folded,
-  * accumulators.
+/** Spark's aggregate functions for the operator of the keyed layout.
+  *
+  * An accumulator is a row of Spark's aggregation buffers. The functions add records of the
+  * operator, or accumulators if the map side combines rows. Not thread-safe.
   */
 final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
     extends WindowAggregation[UnsafeRow, InternalRow] {
@@ -21,7 +22,7 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   private val toResult =
     UnsafeProjection.create(operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray)
 
-  /** How much larger an accumulator may become by a row. */
+  /** The number of bytes by which a row may enlarge an accumulator. */
   def weightOf(row: UnsafeRow): Int = if (partialAggregation.inPlace) 0 else row.getSizeInBytes
 
   override def create(): InternalRow = partialAggregation.create()
@@ -53,9 +54,9 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   override def result(accumulator: InternalRow): Array[Byte] =
     toResult(evaluated(accumulator)).copy().getBytes
 
-  /** The functions' results, valid until the next. */
+  /** The results of the functions for an accumulator, valid until the next call. */
   def evaluated(accumulator: InternalRow): InternalRow = finalAggregation.evaluated(accumulator)
 
-  /** What some of the functions make of an accumulator. */
+  /** Computes the results of some of the functions from an accumulator. */
   def evaluation(some: Seq[AggregateExpression]): Evaluation = finalAggregation.evaluation(some)
 }

@@ -6,7 +6,11 @@ import org.apache.spark.sql.types.DoubleType
 
 import transom.engine.keyed.{Condition, Conditions, Delta}
 
-/** What triggers and evictors ask of an operator's records, compiled. */
+/** Compiles the predicates and distance functions of triggers and evictors.
+  *
+  * A predicate that is null counts as false. Not thread-safe: a predicate that `among` returns is
+  * valid until the next call of `among`.
+  */
 final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
     extends Conditions[UnsafeRow, InternalRow] {
 
@@ -15,7 +19,6 @@ final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: Keyed
     val read =
       operatorPlan.accumulated.filter(f => expression.references.contains(f.resultAttribute))
     val evaluation = aggregation.evaluation(read)
-    // Null is false.
     val holds = Predicate.create(expression, operatorPlan.record ++ read.map(_.resultAttribute))
     val whole = new JoinedRow
     val test: UnsafeRow => Boolean = row => holds.eval(whole.withLeft(row))
@@ -28,7 +31,9 @@ final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: Keyed
     }
   }
 
-  /** A distance that is null is no number, which is neither above nor below another. */
+  /** A distance function. A null distance becomes NaN, which no comparison finds above or below a
+    * number.
+    */
   override def delta(column: Int): Delta[UnsafeRow] = {
     val Distance(of, twins) = operatorPlan.userExpressions.distances(column)
     val twinOf = AttributeMap(twins)

@@ -3,9 +3,10 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 
-/** The window operator of a stream in the keyed layout: one instance serves the key groups of a
-  * partition, for one batch. A group that gets rows moves its time with them; one that gets none
-  * is woken by its timer.
+/** The streaming window operator of the keyed layout.
+  *
+  * One instance serves the key groups of a partition for one batch. A key group with rows also
+  * advances its time in the same call. A key group without rows runs when its timer expires.
   */
 final class KeyedProcessor(operatorPlan: WindowOperatorPlan)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
@@ -21,7 +22,7 @@ final class KeyedProcessor(operatorPlan: WindowOperatorPlan)
       timerValues: TimerValues): Iterator[InternalRow] =
     process(group, rows, timerValues, isExpired = false)
 
-  // Spark removes the expired timer itself, after the last row has been taken.
+  // Spark deletes the expired timer once the output iterator is exhausted.
   override def handleExpiredTimer(
       group: Int,
       timerValues: TimerValues,
@@ -47,7 +48,7 @@ final class KeyedProcessor(operatorPlan: WindowOperatorPlan)
         GroupTimer.at(now))
     }
     Iterator.single(new KeyGroupOutput(null, output)) ++
-      // Rows are judged as they go on, so they are counted once they have gone.
+      // Late rows are found while `output` is consumed, so the counts come after it.
       Iterator.single(new KeyGroupOutput(if (isExpired) null else counts.row, Iterator.empty))
   }
 }

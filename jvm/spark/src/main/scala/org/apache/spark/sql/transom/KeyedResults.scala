@@ -9,7 +9,9 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.keyed._
 
-/** Makes rows of what windows of the per-key operator give, in the order in which they give it.
+/** Queues the rows that the windows of the keyed layout emit, in order of emission.
+  *
+  * Not thread-safe. Call `pointAt` for each key before its windows emit.
   */
 final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
     extends Results[UnsafeRow, InternalRow] {
@@ -22,7 +24,7 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
   private val optionalColumns = new GenericInternalRow(operatorPlan.outputWidth - keysAndValues)
   private val paneAt = 0
   private val changeAt = if (pane) 1 else 0
-  // Behind the pane: what is called takes nothing back.
+  // A function cannot be combined with retractions, so its columns follow the pane directly.
   private val callAt = changeAt
   private val function = operatorPlan.settings.function
   private val isOverAt = callAt + (if (function.takesRows) 3 else 1)
@@ -42,9 +44,10 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
 
   def isEmpty: Boolean = ready.isEmpty
 
+  /** Removes and returns the oldest row. Requires that `isEmpty` is false. */
   def take(): InternalRow = ready.dequeue()
 
-  /** A row that no window gave. */
+  /** Queues a row that is not a result of a window, such as a late row. */
   def add(row: InternalRow): Unit = ready += row
 
   override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
@@ -56,13 +59,14 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
     add(window, result)
   }
 
-  /** A row of the operator for each of the window's, and one for a window without rows. */
+  /** Emits one output row for each row of the window, or a single one for a window without rows.
+    */
   override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
     if (rows.isEmpty)
       add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
     else {
       var row = rows.next()
-      // A key may come back as a value of one of the rows.
+      // `First` may restore a key from a row, and any row of the key serves.
       val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), row))
       while (row != null) {
         val next = if (rows.hasNext) rows.next() else null
@@ -71,7 +75,7 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
       }
     }
 
-  /** A row that is no call. */
+  /** Emits a row that marks the end of a window. The function is not called for it. */
   override def emitEnd(window: FiredWindow): Unit = {
     optionalColumns.update(isOverAt, true)
     if (function.takesRows) add(window, noValues, null, isLast = true)
@@ -98,11 +102,12 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
     ready += toRow(whole(front, back(values, optionalColumns))).copy()
   }
 
-  // A count window of rows without time has no bounds.
+  // A count window without event time has null bounds.
   private def set(i: Int, time: Long): Unit =
     if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.update(i, time)
 }
 
+/** The type of the `pane` column, and the names of its values and of changes. */
 object KeyedResults {
   val paneType: StructType = new StructType()
     .add("index", IntegerType, nullable = false)
