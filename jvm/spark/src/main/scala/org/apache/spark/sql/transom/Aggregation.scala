@@ -13,8 +13,7 @@ import org.apache.spark.sql.types._
 
 import transom.spark.TransomException
 
-/** A windowed aggregation that Spark's analyzer has resolved, split into the parts of an
-  * operator.
+/** A windowed aggregation, resolved by Spark's analyzer and split into the parts of an operator.
   *
   * @param plan
   *   computes all columns that the operator needs

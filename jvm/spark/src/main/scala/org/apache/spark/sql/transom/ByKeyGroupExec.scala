@@ -67,7 +67,7 @@ case class ByKeyGroupExec(
     copy(child = newChild)
 }
 
-/** What a task of [[ByKeyGroupExec]] needs to create its sorter, which is Spark's and can spill.
+/** Creates the sorters of [[ByKeyGroupExec]]. They are Spark's external sorters, which can spill.
   */
 private final case class ByKeyGroupSorting(
     order: Seq[SortOrder],

@@ -22,9 +22,7 @@ import transom.spark.{SpecCodec, TransomException}
 object CheckpointedSpec {
   private val Spec = "spec"
 
-  /** Fields that may change between runs, because they do not affect the state. See
-    * docs/decisions.
-    */
+  /** Fields that do not affect the state, so they may change between runs. See docs/decisions. */
   private val free = Set(
     "operator",
     "transom",

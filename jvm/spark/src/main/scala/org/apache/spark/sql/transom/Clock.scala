@@ -103,6 +103,7 @@ private object ClockTable extends Table with SupportsRead {
   */
 sealed abstract class ClockPhase(val name: String)
 
+/** The phases of a clock. */
 object ClockPhase {
 
   /** The input may bring more rows. */
@@ -133,6 +134,7 @@ final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
   def next(phase: ClockPhase): ClockOffset = ClockOffset(tick + 1, phase)
 }
 
+/** The start offset of a clock, and the decoding of offsets. */
 object ClockOffset {
   val start: ClockOffset = ClockOffset(0L, ClockPhase.Open)
 

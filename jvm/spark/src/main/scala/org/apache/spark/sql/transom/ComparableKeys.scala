@@ -11,8 +11,9 @@ object ComparableKeys {
   def of(key: Expression): Expression =
     CollationKey.injectCollationKey(normal(key))
 
-  /** A value of the same type with equal bytes for all values that Spark considers equal. Strings
-    * that only their collation makes equal keep different bytes.
+  /** Normalizes a value: values that Spark considers equal get equal bytes, and keep their type.
+    *
+    * Strings that only their collation makes equal keep different bytes.
     */
   def normal(e: Expression): Expression = e match {
     case order: SortOrder => order.mapChildren(normal)

@@ -4,8 +4,7 @@ import java.nio.ByteBuffer
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-/** A row that cannot be assigned to a window, whatever the watermark, as a payload of the
-  * exchange.
+/** A row that cannot be assigned to a window, as a payload of the exchange.
   *
   * {{{
   * reason int, 1 if there is a time int, time long, row

@@ -28,8 +28,9 @@ object Drain {
   /** The watermark of a drained query, milliseconds. The last window fires at this watermark. */
   val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
 
-  /** The longest watermark delay, in milliseconds, for which the control row can reach the end of
-    * time.
+  /** The longest watermark delay, in milliseconds, that draining supports.
+    *
+    * The time of the control row is the end of time plus the delay.
     */
   private val MostDelayMs: Long = Durations.LongestUs / 1000L
 

@@ -13,7 +13,8 @@ import transom.spark.TransomException
 /** The output of a key group in a batch: its counts, which may be null, and its rows.
   *
   * The counts serve observed metrics. Spark's stateful operator has a cost per output row, so a
-  * single output row carries all rows of a key group.
+  * single output row carries all rows of a key group. The keyed layout emits its counts in a
+  * second output row.
   */
 final class KeyGroupOutput(counts: InternalRow, val rows: Iterator[InternalRow])
     extends GenericInternalRow(Array[Any](counts))
@@ -89,8 +90,9 @@ case class OutputRowsExec(output: Seq[Attribute], child: SparkPlan) extends Resu
     copy(child = newChild)
 }
 
-/** A physical node whose rows are not `UnsafeRow`s. Whole-stage code generation starts at this
-  * node.
+/** A physical node whose rows are not `UnsafeRow`s.
+  *
+  * Whole-stage code generation starts at this node.
   */
 trait ResultRowsExec extends UnaryExecNode with InputRDDCodegen {
   override protected def canCheckLimitNotReached: Boolean = true

@@ -31,8 +31,9 @@ final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: Keyed
     }
   }
 
-  /** A distance function. A null distance becomes NaN, which no comparison finds above or below a
-    * number.
+  /** A compiled distance function.
+    *
+    * A null distance becomes NaN, which no comparison finds above or below a number.
     */
   override def delta(column: Int): Delta[UnsafeRow] = {
     val Distance(of, twins) = operatorPlan.userExpressions.distances(column)

@@ -35,8 +35,9 @@ final class KeyedTask(operatorPlan: WindowOperatorPlan) {
     rows.pointAt(key)
   }
 
-  /** The engine's operator for a key group. A staggered window has an offset per key group, so
-    * each key group needs its own operator.
+  /** The engine's operator for a key group.
+    *
+    * A staggered window has an offset per key group, so each key group needs its own operator.
     *
     * @param firstRow
     *   wall clock at the first row of the key group, microseconds
