@@ -5,31 +5,32 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import transom.engine.spec._
 import transom.spark.TransomException
 
-/** How the state of an operator is laid out. */
+/** The layout of an operator's state in the state store. */
 sealed abstract class StateLayout(val name: String) extends Serializable
 
-/** Segments by key group and slice: no state of single keys. */
+/** The slice log: segments by key group and slice, no entries of single keys. */
 case object SliceLayout extends StateLayout("slices")
 
-/** An entry for each key. */
+/** The keyed layout: one entry per key. */
 case object KeyedLayout extends StateLayout("keyed")
 
-/** The layout of an operator.
+/** The layout of an operator, and why it is not the slice log.
   *
   * @param unsupportedBySlices
-  *   the part of the spec that the slice log cannot run, in Python's words; none if it can run
-  *   all
+  *   the part of the spec that the slice log does not support, in the words of the Python API;
+  *   none if the slice log supports all
   */
 final case class LayoutChoice(layout: StateLayout, unsupportedBySlices: Option[String])
 
-/** Chooses the layout of the state that an operator needs. */
+/** Chooses the state layout of an operator. */
 object Layouts {
 
-  /** The slice log wherever it can run the spec, unless the user asks for the keyed layout.
-    * Throws `TRANSOM_LAYOUT_UNSUPPORTED` if the user asks for the slice log and it cannot.
+  /** Returns the slice log if it supports the spec, unless the user asks for the keyed layout.
+    * Throws `TRANSOM_LAYOUT_UNSUPPORTED` if the user asks for the slice log and it does not
+    * support the spec.
     *
     * @param functions
-    *   the user's aggregates, which are resolved only if the spec names an order
+    *   the user's aggregates; evaluated only if the spec names an order
     */
   def choose(spec: WindowSpec, functions: => Seq[AggregateFunction]): LayoutChoice = {
     val part = unsupportedBySlices(spec).orElse(ordered(spec, functions))
@@ -41,7 +42,9 @@ object Layouts {
     LayoutChoice(if (isKeyed) KeyedLayout else SliceLayout, part)
   }
 
-  /** The slice log merges partial aggregates in no particular order. */
+  /** The first aggregate that depends on the order of rows, if the spec names an order. The slice
+    * log merges accumulators in no particular order.
+    */
   private def ordered(spec: WindowSpec, functions: => Seq[AggregateFunction]): Option[String] =
     if (spec.orderColumns.isEmpty) None
     else
@@ -71,8 +74,9 @@ object Layouts {
     case other => Some(s"${nameOf(other)} windows")
   }
 
-  /** What comes late fires nothing: with a lateness, the operator is beyond slices for that
-    * alone.
+  /** Whether the slice log can fire windows as the trigger requires. A late trigger does not
+    * matter: without an allowed lateness it never fires, and the slice log supports no allowed
+    * lateness.
     */
   private def firesFromSlices(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
     case (Global, trigger) => trigger == EndOfStream
@@ -80,7 +84,8 @@ object Layouts {
     case _ => false
   }
 
-  /** Whether the keyed layout can take rows of a slice as one, as long as they come in time. */
+  /** Whether the keyed layout may process the on-time rows of a key and slice as one accumulator.
+    */
   def canCombineSlices(spec: WindowSpec): Boolean = {
     val isAligned =
       spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned

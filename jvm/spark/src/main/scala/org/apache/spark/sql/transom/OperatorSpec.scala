@@ -12,30 +12,32 @@ import org.apache.spark.sql.classic.Dataset
 import transom.engine.spec.WindowSpec
 import transom.spark.{PythonApi, SpecCodec, TransomException}
 
-/** What an operator was asked to do, as it is stored in the checkpoint and shown by `explain`.
+/** The spec of one window operator, as the checkpoint stores it and `explain` shows it.
   *
   * @param name
-  *   unique in its plan, and the same each time the plan is built
+  *   unique in its query plan, and the same each time the plan is built
   * @param record
-  *   JSON: the message as sent, and beside it what each of its columns is
+  *   JSON with the operator's name, the transom version, the state layout, the message as sent,
+  *   and a description of each column that the message names
   */
 final case class OperatorSpec(name: String, record: String) {
   def json: ObjectNode = OperatorSpec.read(record)
 
-  // Spark prints it with each node of a plan.
+  // Spark prints this text with each node of a plan.
   override def toString: String = name
 }
 
+/** Builds the spec of an operator and reads its JSON. */
 object OperatorSpec {
   private val mapper = new ObjectMapper()
   private val DefaultName = "window"
-  // Columns that the Python package puts in for an expression of the user's.
+  // The Python package adds a column of this prefix for each expression of the user.
   private val HiddenPrefix = "__transom"
   private val ValidName = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}".r
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
 
-  /** Whether the Python package has put a column in. */
+  /** Whether the Python package added the column. */
   def isHidden(column: Attribute): Boolean = column.name.startsWith(HiddenPrefix)
 
   def pretty(node: JsonNode): String =
@@ -44,7 +46,7 @@ object OperatorSpec {
   def array(nodes: Seq[JsonNode]): ArrayNode =
     nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
 
-  /** The operators of a plan, those that rows come to first in front. */
+  /** The window operators of a plan, in the order in which rows pass them. */
   def operatorsOf(plan: LogicalPlan): Seq[WindowMapSide] =
     plan.collect { case mapSide: WindowMapSide => mapSide }.reverse.distinctBy(_.operatorId)
 
@@ -64,7 +66,7 @@ object OperatorSpec {
     OperatorSpec(name, mapper.writeValueAsString(record))
   }
 
-  /** The user's name, or else one that tells how many operators lie below. */
+  /** The user's name for the operator, or a default that counts the operators below it. */
   private def nameOf(userName: Option[String], below: Seq[String]): String = {
     def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
     userName match {
@@ -81,7 +83,9 @@ object OperatorSpec {
   private def badName(name: String, why: String): TransomException =
     new TransomException("TRANSOM_BAD_NAME", Map("name" -> name, "why" -> why))
 
-  /** The meaning of each column: its SQL, its type and the types of the columns that it reads. */
+  /** Describes each column of the message: its SQL, its type, and the types of the columns it
+    * reads.
+    */
   private def describe(
       df: Dataset[Row],
       spec: WindowSpec,
@@ -100,7 +104,8 @@ object OperatorSpec {
     columns.indices.map(i => describe(byIndex(i)))
   }
 
-  /** The columns of `plan` in terms of those of `df`, in whichever nodes Spark computes them.
+  /** Expresses the output columns of `plan` over the columns of `df`. Replaces each reference to
+    * an alias by its expression, in whichever node Spark computes the alias.
     */
   private def computed(df: Dataset[Row], plan: LogicalPlan): Seq[Expression] = {
     val known =
@@ -125,7 +130,9 @@ object OperatorSpec {
     node
   }
 
-  /** The SQL without what changes from one run to the next, or says nothing about the values. */
+  /** SQL of an expression that stays the same from run to run. Drops the qualifiers of columns
+    * and numbers the variables of lambdas.
+    */
   private def sqlOf(expression: Expression): String = {
     val variables = mutable.LinkedHashMap.empty[ExprId, String]
     expression.transformUp {

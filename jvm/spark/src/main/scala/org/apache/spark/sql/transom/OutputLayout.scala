@@ -8,7 +8,8 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Count, Global, LateRows, ProcessingTime, WindowSpec}
 
-/** The columns of an operator, as its tasks yield them and as they leave it. */
+/** The columns of a window operator: those that its tasks emit, and those of the final result.
+  */
 final class OutputLayout(
     df: Dataset[Row],
     operatorSpec: OperatorSpec,
@@ -21,15 +22,15 @@ final class OutputLayout(
   private val late = if (spec.lateRows == LateRows.No) Nil else Seq(attributeOf("late"))
   private val dead = if (spec.deadLetters) Seq(attributeOf("dead_letters")) else Nil
 
-  /** The columns beside results that are asked for, by tag. */
+  /** The columns of the requested side outputs, in the order late rows, dead letters. */
   private val sideOutputs = late ++ dead
 
-  /** Those that hold something: all rows of a static DataFrame are on time. */
+  /** The side output columns that can hold a row. A static DataFrame has no late rows. */
   private val filledSideOutputs = (if (df.isStreaming) late else Nil) ++ dead
   val row: Seq[Attribute] =
     if (filledSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
 
-  /** The columns of the rows that windows hand out. */
+  /** The input columns that a function called with rows receives. */
   val contents: Seq[Attribute] =
     if (spec.function.takesRows)
       df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
@@ -39,7 +40,7 @@ final class OutputLayout(
       Some(new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow))
     else None
 
-  // The times of a count window's rows, which may have none.
+  // Start and end of a count window are the times of rows. Rows may have no time.
   private val isCount = spec.window.isInstanceOf[Count]
   private val start = AttributeReference("start", timeType, nullable = isCount)()
   private val end = AttributeReference("end", timeType, nullable = isCount)()
@@ -49,13 +50,14 @@ final class OutputLayout(
   private val change =
     if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
 
-  /** What a window yields when it fires. */
+  /** The columns that a window emits when it fires. */
   private val resultColumns =
     aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
       pane ++ change ++ call.toSeq.flatMap(_.attributes)
 
-  /** What tasks yield: windows or, if refused rows are handed on, either a window or such a row.
-    * A row that tells the end of a window has no results.
+  /** The columns that tasks emit. A row holds the result of a window or, if there are side
+    * outputs, one late row or dead letter. All result columns are nullable then. They are
+    * nullable too if tasks report the end of a window, because such a row has no results.
     */
   val output: Seq[Attribute] =
     if (filledSideOutputs.isEmpty && !spec.function.keepsByWindow)
@@ -70,13 +72,14 @@ final class OutputLayout(
 
   private def computed(column: Expression): Expression =
     column.transform {
-      // Spark calls Python for all rows, whatever stands around the call: for late rows too.
+      // Spark evaluates a Python function for all rows, whatever condition surrounds the call.
+      // The function also sees rows without a result, so its inputs must be nullable.
       case udf: PythonUDF =>
         udf.mapChildren(_.transform { case a: Attribute => nullableValues.getOrElse(a, a) })
       case a: Attribute => values.getOrElse(a, a)
     }
 
-  /** The columns of a result. */
+  /** The columns of a result: keys, window, pane, change, aggregates. */
   private def results: Seq[NamedExpression] = {
     val keys = aggregation.keyResults.map(key => key.toAttribute -> computed(value(key)))
     val ofKeys = AttributeMap(keys)
@@ -99,9 +102,11 @@ final class OutputLayout(
       Alias(computed(known), "window")(explicitMetadata = Some(windowMetadata))
   }
 
-  /** The columns under names of their own, which is what lets Spark join a result with itself.
-    * What a result makes of its aggregates is computed here, since Spark knows best how: it may
-    * call Python, or hold a subquery.
+  /** Projects the operator's output to the columns that the user sees.
+    *
+    * Each column gets an expression id of its own, so that Spark can join a result with itself.
+    * The final expressions over the aggregates are computed here, because only a Spark plan can
+    * call Python or run a subquery.
     */
   def named(plan: LogicalPlan): LogicalPlan =
     if (call.isDefined) Project(calls(call.get), plan)
@@ -119,8 +124,10 @@ final class OutputLayout(
       Project(front ++ sideOutputColumns, plan)
     }
 
-  /** What a function is called with: a call's rows follow each other, the last one is marked.
-    * Refused rows pass between them.
+  /** The columns that are passed to the user's function.
+    *
+    * The rows of one call are contiguous, and the last one is marked. Late rows and dead letters
+    * may appear between them.
     */
   private def calls(call: CallColumns): Seq[NamedExpression] = {
     def ofCall(column: NamedExpression, name: String): NamedExpression =
@@ -128,7 +135,8 @@ final class OutputLayout(
         Some(column.metadata))
     val (keys, others) = results.splitAt(aggregation.keyResults.length)
     val (front, values) = others.splitAt(1 + pane.size)
-    // A key as it came is known of rows alone, not of a window that has none left.
+    // The original key is read from a row, and a window may have no rows left. The state of a key
+    // is therefore found by its grouping columns.
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
     keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
       groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
@@ -170,7 +178,9 @@ final class OutputLayout(
     userExpressions = aggregation.userExpressions,
     outputTypes = output.map(_.dataType))
 
-  /** What marks the column as a window for Spark's functions, and as carrying the watermark. */
+  /** Metadata that marks the window column for Spark's window functions and carries the watermark
+    * delay.
+    */
   private def windowMetadata: Metadata = {
     val metadata = new MetadataBuilder().putBoolean(
       if (Windows.areSessions(spec.window)) SessionWindow.marker else TimeWindow.marker,
@@ -184,11 +194,11 @@ final class OutputLayout(
   }
 }
 
-/** A struct whose fields have metadata. Spark drops the metadata of columns that become fields,
-  * and the window column would no longer carry the watermark.
+/** A struct whose fields have metadata. Spark drops the metadata of columns that become fields of
+  * a struct. Without the metadata the window column would no longer carry the watermark.
   *
   * @param metadata
-  *   one for each field of `child`
+  *   the metadata of each field of `child`, in order
   */
 final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
     extends UnaryExpression
@@ -203,6 +213,7 @@ final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
     copy(child = newChild)
 }
 
+/** Names and types that output columns share. */
 object OutputLayout {
   private val Results = "results"
 

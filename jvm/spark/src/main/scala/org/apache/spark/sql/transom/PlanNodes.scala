@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types._
 
-/** Map side of a window operator: rows in, encoded by key group out. */
+/** Logical node of the map side: encodes input rows by key group for the exchange. */
 case class WindowMapSide(
     operatorPlan: WindowOperatorPlan,
     columns: Seq[Attribute],
@@ -20,14 +20,15 @@ case class WindowMapSide(
     copy(child = newChild)
 }
 
-/** The rows of the exchange, group by group, in each in the given order. */
+/** Logical node that brings the exchange rows of a key group together, sorted by `order`. */
 case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
   override def output: Seq[Attribute] = child.output
   override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
     copy(child = newChild)
 }
 
-/** The key group outputs that a stateful operator hands on in an object column. */
+/** Logical node that unpacks the key group outputs from the object column of a stateful operator.
+  */
 case class KeyGroupOutputs(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
@@ -35,7 +36,7 @@ case class KeyGroupOutputs(output: Seq[Attribute], child: LogicalPlan) extends U
     copy(child = newChild)
 }
 
-/** The rows of key group outputs. */
+/** Logical node that flattens key group outputs to rows. */
 case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
@@ -43,7 +44,9 @@ case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryN
     copy(child = newChild)
 }
 
-/** The key groups of a static DataFrame, fired once it is over. */
+/** Logical node of the window operator over a static DataFrame. All windows fire when the input
+  * ends.
+  */
 case class StaticWindowOperator(
     operatorPlan: WindowOperatorPlan,
     output: Seq[Attribute],
@@ -55,7 +58,9 @@ case class StaticWindowOperator(
     copy(child = newChild)
 }
 
-/** Hands a row to a stateful processor as it is. */
+/** Expression that returns the input row itself, so that a stateful processor receives rows
+  * without conversion.
+  */
 case class RowObject() extends LeafExpression {
   override def dataType: DataType = RowObject.dataType
   override def nullable: Boolean = false
@@ -67,11 +72,12 @@ case class RowObject() extends LeafExpression {
       value = JavaCode.expression(ctx.INPUT_ROW, dataType))
 }
 
+/** The type of [[RowObject]]. */
 object RowObject {
   val dataType: ObjectType = ObjectType(classOf[InternalRow])
 }
 
-/** Plans our nodes. */
+/** Plans the logical nodes of transom. */
 object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
@@ -92,12 +98,13 @@ object WindowStrategy extends SparkStrategy {
     case _ => Nil
   }
 
-  /** A plan that yields what an operator reads, and its columns under the operator's names.
-    * Columns that are only renamed, which is the rule, are read where they lie: no row is built
-    * for that.
+  /** Plans the child of an operator, and returns its output columns under the operator's names.
+    *
+    * Columns that are only renamed, which is the usual case, are read in place, so no row is
+    * copied.
     *
     * @param columns
-    *   pairs of a column of `child` and of the operator
+    *   pairs of a column of `child` and a column of the operator
     */
   private def readingFrom(
       child: LogicalPlan,
@@ -112,12 +119,14 @@ object WindowStrategy extends SparkStrategy {
       (below.output.toVector.map(a => names.getOrElse(a, a)), planLater(below))
     else {
       val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
-      // Not a logical node: adaptive execution would look for it in the plan of the query.
+      // Not a logical node: adaptive execution would look for the node in the plan of the query.
       (own.map(_.toAttribute), ProjectExec(own, planLater(child)))
     }
   }
 
-  /** The column below that another one shows as it is; an instant is a number of microseconds. */
+  /** The child column whose value `column` shows unchanged, if there is one. A timestamp
+    * converted to microseconds counts as unchanged, because Spark stores both as the same number.
+    */
   private def source(column: NamedExpression): Option[(Attribute, Attribute)] = column match {
     case attribute: Attribute => Some(attribute -> attribute)
     case alias @ Alias(from: Attribute, _) => Some(alias.toAttribute -> from)

@@ -12,30 +12,33 @@ import org.apache.spark.sql.types._
 import transom.engine.spec.{AfterDelta, KeepNear, KeepWhere, When, WindowSpec}
 import transom.spark.TransomException
 
-/** What the user's triggers and evictors ask of rows, each under its column of the message.
+/** The user's predicates and distance functions in triggers and evictors, by column index of the
+  * message.
   *
   * @param conditions
-  *   true or false for a row, and the aggregates of those it stands among
+  *   predicates over a row and the aggregates of its window
   * @param distances
-  *   how far a row is from an older one
+  *   distance functions from a row to an older row
   */
 final case class UserExpressions(
     conditions: Map[Int, Expression],
     distances: Map[Int, Distance]) {
 
-  /** The aggregates of the conditions. */
+  /** The aggregates that the predicates read. */
   def functions: Seq[AggregateExpression] =
     conditions.values.toSeq.flatMap(UserExpressions.functionsOf)
 
-  /** The columns of rows that are looked at; results of aggregates too, once they are columns. */
+  /** The columns that the expressions read. They include result columns once aggregates have
+    * become columns.
+    */
   def columns: Seq[Attribute] =
     conditions.values.toSeq.flatMap(_.references) ++ distances.values.flatMap(_.columns)
 }
 
-/** A number made of two rows.
+/** A distance function: a number computed from two rows.
   *
   * @param of
-  *   in terms of columns for the newer row, of their twins for the older one
+  *   the expression, over columns for the newer row and their twins for the older row
   * @param twins
   *   pairs of a column and its twin
   */
@@ -47,18 +50,20 @@ final case class Distance(of: Expression, twins: Seq[(Attribute, Attribute)]) {
   }
 }
 
+/** Resolves and checks the user's expressions. */
 object UserExpressions {
   private val Condition = "condition"
   private val Delta = "delta"
-  // By these names Python asks for the columns of the two rows.
+  // The Python package refers to the two rows by these names.
   private val Older = "__transom_older"
   private val Newer = "__transom_newer"
 
-  /** Which columns of the message are conditions, and which are distances. */
+  /** The columns of the message that are predicates. */
   def conditionColumns(spec: WindowSpec): Seq[Int] =
     spec.trigger.parts.collect { case When(column) => column } ++
       spec.evictor.collect { case KeepWhere(column, _) => column }
 
+  /** The columns of the message that are distance functions. */
   def distanceColumns(spec: WindowSpec): Seq[Int] =
     spec.trigger.parts.collect { case AfterDelta(column, _) => column } ++
       spec.evictor.collect { case KeepNear(column, _, _) => column }
@@ -68,7 +73,9 @@ object UserExpressions {
       conditionColumns(spec).map(i => i -> condition(df, columns(i))).toMap,
       distanceColumns(spec).map(i => i -> distance(df, columns(i))).toMap)
 
-  /** Whether it takes a plan to compute it: its value is not made of those of columns alone. */
+  /** Whether only a Spark plan can compute the expression, because its value depends on more than
+    * the values of columns.
+    */
   def needsPlan(e: Expression): Boolean = e.containsPattern(CURRENT_LIKE) || e.exists {
     case _: Attribute => false
     case part => part.isInstanceOf[Unevaluable] || !part.deterministic
@@ -82,13 +89,13 @@ object UserExpressions {
       "TRANSOM_EXPRESSION_UNSUPPORTED",
       Map("argument" -> argument, "expression" -> e.sql, "why" -> why))
 
-  /** A condition whose parts have become columns, if it can be asked of them. */
+  /** Returns a predicate over columns, or fails if only a Spark plan can compute it. */
   def checked(condition: Expression): Expression =
     if (needsPlan(condition))
       refuse(Condition, condition, "it makes something of aggregates that only Spark's plans can")
     else condition
 
-  /** The condition in terms of columns of `df` and aggregate functions. */
+  /** Resolves a predicate to an expression over columns of `df` and aggregate functions. */
   private def condition(df: Dataset[Row], column: Column): Expression = {
     val rows = df.queryExecution.analyzed
     val alias = Alias(df.sparkSession.expression(column), Condition)()
@@ -113,7 +120,9 @@ object UserExpressions {
     }
   }
 
-  /** Spark's own check, which knows no condition on a row and aggregates at once. */
+  /** Runs Spark's analysis check. Spark rejects an expression that reads both a row and an
+    * aggregate, so that error is ignored.
+    */
   private def check(df: Dataset[Row], plan: LogicalPlan): Unit =
     try df.sparkSession.sessionState.analyzer.checkAnalysis(plan)
     catch { case e: AnalysisException if e.getCondition == "MISSING_GROUP_BY" => }
@@ -139,7 +148,7 @@ object UserExpressions {
     }
   }
 
-  /** With columns in place of rows and their fields. */
+  /** Replaces the two rows and their fields by columns. */
   private def overColumns(e: Expression, columnsOf: Map[ExprId, Seq[Attribute]]): Expression =
     e.transformDown {
       case GetStructField(row: Attribute, i, _) => columnsOf(row.exprId)(i)
@@ -160,13 +169,13 @@ object UserExpressions {
       condition,
       Map("argument" -> argument, "expression" -> e.sql, "type" -> e.dataType.sql))
 
-  /** With what is used several times written out: Spark takes that apart in plans only. */
+  /** Writes common subexpressions out where they are used. Spark does so in plans only. */
   private def inlined(e: Expression): Expression = e.transformUp { case With(child, shared) =>
     val parts = shared.map(part => part.id -> part.child).toMap
     child.transform { case use: CommonExpressionRef if parts.contains(use.id) => parts(use.id) }
   }
 
-  /** Says which argument it is in which a column is missing. */
+  /** Turns Spark's error for an unknown column into one that names the argument. */
   private def naming[T](argument: String, known: Seq[Attribute])(analysis: => T): T =
     try analysis
     catch {

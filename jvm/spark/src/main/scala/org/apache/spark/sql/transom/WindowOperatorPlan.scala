@@ -6,32 +6,36 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{LateRows, WindowSpec}
 
-/** What the tasks of one window operator have to know.
+/** Everything that the tasks of one window operator need to know.
   *
-  * Its attributes are its own: the plan maps its input onto them by position, so that Spark may
-  * rename columns around it.
+  * The operator has attributes of its own. The plan maps input columns to them by position, so
+  * Spark may rename the columns around the operator.
   *
   * @param time
-  *   a row's time, microseconds
+  *   the event time of a row, in microseconds since 1970
   * @param keys
-  *   the grouping attributes: comparable by their bytes
-  * @param aggregates
-  *   the functions whose results are handed on, their inputs plain attributes
-  * @param hidden
-  *   functions that only conditions read
-  * @param userExpressions
-  *   what triggers and evictors ask, in terms of `record` and the functions' results
+  *   the grouping attributes, in a form whose bytes can be compared
+  * @param inputs
+  *   the columns that functions, triggers and evictors read
   * @param row
-  *   the columns of an input row, if rows that no window took are handed on
+  *   the columns of an input row if late rows or dead letters are emitted, else empty
   * @param contents
-  *   the columns of the rows that windows hand out, if they do
+  *   the columns of the rows that a function is called with, else empty
   * @param windowColumn
-  *   the column by which a row says itself where it belongs, its gap or its windows
+  *   the column that holds the gap or the windows of each row, if the window type has one
   * @param order
-  *   what tells the order in which rows arrived, if the order in which they are read does not
+  *   the columns that define the order of arrival; empty if rows keep the order in which they are
+  *   read
+  * @param aggregates
+  *   the functions whose results are emitted; their inputs are plain attributes
+  * @param hidden
+  *   the functions that only trigger and evictor predicates read
+  * @param userExpressions
+  *   the predicates and distance functions of triggers and evictors, over `record` and the
+  *   results of the functions
   * @param outputTypes
-  *   the types of the columns that its rows have: keys, start, end, the functions' results, then
-  *   pane, change, what goes with a call, late row and dead letter as far as they are asked for
+  *   the types of the output columns: keys, start, end, results; then, each only if needed: pane,
+  *   change, the columns of a call, late row, dead letter
   */
 final case class WindowOperatorPlan(
     spec: OperatorSpec,
@@ -57,23 +61,26 @@ final case class WindowOperatorPlan(
 
   def keyGroups: Int = settings.keyGroups
 
-  /** What is subtracted from each watermark: a tick for windows that include their end, which
-    * fire past it.
+  /** Microseconds to subtract from each watermark. It is 1 for windows that include their end,
+    * because they fire only after the watermark has passed that end.
     */
   val watermarkShift: Long = if (Windows.includeEnd(settings.window)) 1L else 0L
 
-  /** What is subtracted from the time of each row. */
+  /** Microseconds to subtract from the time of each row. */
   val timeShift: Long = Windows.timeShift(settings.window)
 
   def layout: StateLayout = choice.layout
 
-  /** The windows as the slice log has them. */
+  /** The window assigner of the slice log. Fails for window types that only the keyed layout
+    * supports.
+    */
   lazy val windows: Windows = Windows.of(settings.window)
 
-  /** Whether rows that come in time cross the exchange folded by key and slice. In the keyed
-    * layout they do if no one can tell: windows of a grid that fire by the watermark, and
-    * aggregates that are the same in any order. Rows behind the watermark may each fire, so they
-    * go by themselves.
+  /** Whether the map side combines on-time rows by key and slice before the exchange.
+    *
+    * The slice log always combines. The keyed layout combines only if the result cannot change:
+    * grid windows that fire by the watermark, and aggregates that ignore the order of rows. Each
+    * row behind the watermark may fire a window, so late rows cross the exchange one by one.
     */
   val hasMapSideCombine: Boolean = layout match {
     case SliceLayout => true
@@ -82,10 +89,10 @@ final case class WindowOperatorPlan(
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
 
-  /** Short: it stands in each of the plans that Spark prints of a query. */
+  /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"stage $name"
 
-  /** The functions of an accumulator. */
+  /** The functions whose partial results an accumulator holds. */
   def accumulated: Seq[AggregateExpression] = aggregates ++ hidden
 
   /** The columns of an accumulator. */
@@ -94,10 +101,12 @@ final case class WindowOperatorPlan(
 
   def isSession: Boolean = Windows.areSessions(settings.window)
 
-  /** All columns that a row brings along. */
+  /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
     (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ order
 
-  /** What the keyed layout knows of a row: the time first, then where it belongs. */
+  /** The columns of a row in the keyed layout: the time, then the window column if there is one,
+    * then the inputs and the contents.
+    */
   def record: Seq[Attribute] = (time +: (windowColumn.toSeq ++ inputs ++ contents)).distinct
 }

@@ -17,11 +17,12 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
 
-/** Builds the plan of a window operator from its spec and the columns that came with it. */
+/** Builds the plan of a window operator from its spec and the columns that the spec refers to.
+  */
 object WindowPlanner {
   private val Counts = "counts"
 
-  /** What the Python package calls by name. */
+  /** The functions that the Python package calls by name. */
   private val functions: Seq[(String, FunctionBuilder)] =
     Seq(Reduce.Name -> Reduce.of, Parts.Name -> Parts.of, Place.Name -> Place.of)
 
@@ -44,7 +45,7 @@ object WindowPlanner {
       case Custom(column, _) => Some(columns(column))
       case _ => None
     }
-    // The slice log takes rows in any order.
+    // The slice log merges rows in any order.
     val order = if (choice.layout == KeyedLayout) spec.orderColumns.map(columns) else Nil
     val aggregation = Aggregation.resolve(
       df,
@@ -70,8 +71,11 @@ object WindowPlanner {
     else static(session, layout, mapSide)
   }
 
-  /** The slice of a time, if rows of one key and slice are in the same windows and late together.
-    * Rows of a session are late one by one.
+  /** Maps a row's time to its slice, if rows of one key and slice share their windows and are
+    * late together.
+    *
+    * None in the keyed layout. None for sessions of a stream too, because rows of a session are
+    * late one by one.
     */
   private def sliceOf(
       spec: WindowSpec,
@@ -126,7 +130,7 @@ object WindowPlanner {
     Dataset.ofRows(session, layout.named(outputRows))
   }
 
-  /** With the ticks of the clock, if anything goes by it. */
+  /** Adds the ticks of the clock source to the input, if the operator uses processing time. */
   private def withTicks(
       session: SparkSession,
       layout: OutputLayout,
@@ -156,10 +160,11 @@ object WindowPlanner {
     if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
-      // Columns find them there; SQL does not, and no list of functions shows them.
+      // Columns find functions in the internal registry. SQL does not, and no list of functions
+      // shows them.
       val registry = FunctionRegistry.internal
       functions.foreach { case (name, builder) =>
-        // It is one for all sessions, and warns of what is replaced.
+        // All sessions share this registry, and it logs a warning when a function is replaced.
         if (!registry.lookupFunctionBuilder(FunctionIdentifier(name)).contains(builder))
           registry.createOrReplaceTempFunction(name, builder, "built-in")
       }
