@@ -7,13 +7,14 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import transom.engine.KeyGroups
 import transom.engine.log.{ByteRange, LateRow}
 
-/** A late row over the exchange.
+/** Encoding of a late row for the exchange.
   *
   * {{{
   * time long, reason int, key length int, accumulator length int, key, accumulator, row
   * }}}
   *
-  * The row itself is there only if late rows are handed on.
+  * The accumulator is that of this row alone. The whole row is present only if the spec requests
+  * late rows as a side output.
   */
 object LateRecord {
   final val Late = 0
@@ -49,7 +50,7 @@ object LateRecord {
   def isPartly(late: LateRow): Boolean =
     ByteBuffer.wrap(late.accumulator.bytes).getInt(8) == Partly
 
-  /** Points at the row itself. */
+  /** Points `to` at the whole row. Shares the bytes of `late`. */
   def row(late: LateRow, to: UnsafeRow): UnsafeRow = {
     val record = late.accumulator.bytes
     val from = late.accumulator.offset + late.accumulator.length

@@ -9,23 +9,27 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
 
 import transom.engine.Watermark
 
-/** The watermark by which the rows of a batch are late, read on the driver.
+/** Finds the late watermark of a batch on the driver.
   *
-  * Spark keeps two: batch N judges rows by the watermark of batch N-1 and fires by its own. A
-  * stateful processor is shown only the second; judging by it would lose the rows that an earlier
-  * operator has just fired. So the first is taken from the running batch's plan, where Spark has
-  * put it into the operator above our map side.
+  * Spark keeps two watermarks. In batch N, rows are late by the watermark of batch N-1, and
+  * windows fire by the watermark of batch N. A stateful processor sees only the second one. With
+  * that watermark it would drop rows that an operator before it has just emitted. The first
+  * watermark is therefore read from the plan of the running batch, where Spark sets it on the
+  * operator above the map side.
   */
 object LateWatermark {
 
-  /** In microseconds; `Watermark.NotYet` if there is none yet, or no stream. */
+  /** The late watermark in microseconds since 1970. It is `Watermark.NotYet` before the first
+    * watermark and without a stream.
+    */
   def of(session: SparkSession, operatorId: String): Long =
     runningBatch(session)
       .flatMap { batch =>
         val above = batch.executedPlan.collect {
           case node: WatermarkSupport if node.exists(isMapSideOf(_, operatorId)) => node
         }
-        // The last in preorder is the nearest: chained operators lie below each other.
+        // The last operator in preorder is the nearest one, because chained operators lie below
+        // each other.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
       }
       .fold(Watermark.NotYet)(SparkWatermark.toMicros)
@@ -33,7 +37,7 @@ object LateWatermark {
   def runningBatch(session: SparkSession): Option[IncrementalExecution] =
     runningQuery(session).flatMap(query => Option(query.lastExecution))
 
-  /** The query that the current thread works for. */
+  /** The streaming query that runs on the current thread. */
   def runningQuery(session: SparkSession): Option[StreamExecution] =
     for {
       id <- Option(session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY))

@@ -2,16 +2,21 @@ package org.apache.spark.sql.transom
 
 import transom.engine.Grid
 
-/** What a watermark makes of rows, as far as a row alone can tell. For one task: it remembers. */
+/** Decides whether a row is late, as far as the row alone can tell. Holds mutable caches: create
+  * one per task.
+  */
 sealed abstract class Lateness {
 
-  /** Whether none of the row's windows is open. */
+  /** Whether all windows of the row have fired. Always false for rows of one slice if it is false
+    * for one of them, except in sessions.
+    */
   def isLate(time: Long, slice: Long): Boolean
 
-  /** Whether one of the windows of a slice has fired, if not all. */
+  /** Whether at least one window of the slice has fired. Always false for sessions. */
   def isPartlyLate(slice: Long): Boolean
 }
 
+/** Lateness by the windows of a grid that contain the slice of a row. */
 private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness {
   private val haveAllFired = new LastSliceCache(grid.lastEndOf(_) <= watermark)
   private val hasOneFired =
@@ -21,8 +26,8 @@ private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness 
   override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
 }
 
-/** What holds of a slice, asked once for rows of it that come together: when its windows fall due
-  * may be for the rules of a time zone to say.
+/** Caches the answer for the last slice. Consecutive rows often share a slice, and the end of a
+  * window may depend on the rules of a time zone, which are slow to evaluate.
   */
 private final class LastSliceCache(holds: Long => Boolean) {
   private var last = Grid.NoSlice
@@ -37,6 +42,7 @@ private final class LastSliceCache(holds: Long => Boolean) {
   }
 }
 
+/** Lateness of a row as a session of its own. An open session may still accept a late row. */
 private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
   override def isLate(time: Long, slice: Long): Boolean = time + gap <= watermark
   override def isPartlyLate(slice: Long): Boolean = false

@@ -7,8 +7,9 @@ import transom.engine.Grid
 import transom.engine.log.{AccumulatorTables, SessionTables, SliceTables}
 import transom.engine.spec.LateRows
 
-/** Tells late rows apart, folds the others by key into slices or sessions, and hands these on as
-  * sorted segments, those of a key group together.
+/** Combines the on-time rows of a task into one accumulator per key and slice, or per key and
+  * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the
+  * exchange one by one.
   */
 private final class MapSideCombiner(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSideEncoder(plan, rows) {
@@ -18,7 +19,7 @@ private final class MapSideCombiner(plan: MapSidePlan, rows: Iterator[InternalRo
   private val lateness = windows.lateness(lateWatermark)
   private val tagsLate = operatorPlan.lateRows != LateRows.No
   private val tagsPartly = operatorPlan.lateRows == LateRows.Partly
-  // A late row may still join an open session, which only its key group knows.
+  // A late row may still join an open session. Only the key group knows the open sessions.
   private val keepsLate = tagsLate || operatorPlan.isSession
   private val isKeyed = operatorPlan.layout == KeyedLayout
 
@@ -28,17 +29,19 @@ private final class MapSideCombiner(plan: MapSidePlan, rows: Iterator[InternalRo
     case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, aggregation.initial)
   }
 
-  // What a row adds to objects is not known; it is hardly more than what they read of it.
+  // Nobody can tell how much a row grows accumulators of objects. The size of the columns that
+  // they read is an estimate.
   private lazy val toInputs = UnsafeProjection.create(operatorPlan.inputs, input)
 
-  // Segments are written as they are asked for, which is over once rows are taken again.
+  // `drain` encodes accumulators lazily, so they can be cleared only once its iterator is
+  // exhausted.
   override protected def onOutputExhausted(): Unit = if (tables.isEmpty) aggregation.clear()
 
   override protected def add(row: InternalRow, time: Long): Unit = {
     val slice = windows.sliceOf(time)
     if (slice == Grid.NoSlice) counts.inGaps += 1
     else if (isKeyed) {
-      // What becomes of a row when one of its windows has fired is for its key to say.
+      // Only the state of the key tells what to do with a row of which a window has fired.
       if (lateness.isPartlyLate(slice))
         out = Iterator.single(late(row, time, LateRecord.Late))
       else add(row, time, slice)

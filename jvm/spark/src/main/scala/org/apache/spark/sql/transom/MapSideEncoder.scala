@@ -9,7 +9,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import transom.engine.KeyGroups
 import transom.engine.log.ByteRange
 
-/** The map side of one task. */
+/** Iterator over the exchange rows of one map-side task. Reads input rows, counts them, turns
+  * rows without a usable time into dead letters, and leaves all others to a subclass. Emits a row
+  * of counts at the end. Not thread safe.
+  */
 abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
   import plan.{input, lateWatermark, operatorPlan}
@@ -23,17 +26,17 @@ abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   protected var out: Iterator[InternalRow] = Iterator.empty
   private var isOver = false
-  // Tasks follow each other as they do in Spark's own order of partitions.
+  // Rows of different tasks sort in Spark's order of partitions.
   private var position = TaskContext.getPartitionId().toLong << 40
 
-  /** Takes a row.
+  /** Adds a row that has a usable time. May set `out` to rows that are ready to be emitted.
     *
     * @param time
-    *   as the engine counts
+    *   the time of the row in microseconds since 1970, minus `timeShift`
     */
   protected def add(row: InternalRow, time: Long): Unit
 
-  /** All that is held; what comes next begins anew. */
+  /** Emits everything held and starts again empty. */
   protected def drain(): Iterator[InternalRow]
 
   /** Called when the consumer has exhausted the previous output iterator. */
@@ -51,7 +54,7 @@ abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
   override final def next(): InternalRow =
     if (hasNext) out.next() else throw new NoSuchElementException("no further row")
 
-  /** Takes rows until there is something to hand on, or none is left. */
+  /** Reads input rows until there is output or no row is left. */
   private def fill(): Unit = {
     onOutputExhausted()
     out = Iterator.empty
@@ -72,10 +75,11 @@ abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
     }
   }
 
-  /** Hands a row on that no window can take, if that is asked for.
+  /** Emits a row that cannot be assigned to a window as a dead letter, if the spec requests dead
+    * letters.
     *
     * @param time
-    *   in microseconds, as far as it has one that can be used
+    *   the time of the row in microseconds since 1970; none if it has no usable time
     */
   protected final def emitDeadLetter(
       row: InternalRow,
@@ -87,7 +91,7 @@ abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
       out = Iterator.single(exchangeRow(groupOfKey, ExchangeFormat.DeadLetter, 0L, record))
     }
 
-  /** Where what is handed on now stands in the order of arrival. */
+  /** The position of the next exchange row in the order of arrival. */
   protected final def nextPosition(): Long = {
     position += 1
     position
@@ -116,9 +120,10 @@ abstract class MapSideEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
   }
 }
 
+/** Constants of map-side tasks. */
 private object MapSideEncoder {
 
-  /** Bytes of records that a task holds before it hands them on. */
+  /** Bytes of accumulators that a task may hold. Above this limit it drains them. */
   final val MaxHeld = 64L << 20
 
   val noOrder: InternalRow = InternalRow.empty

@@ -6,7 +6,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import transom.engine.log.ByteRange
 import transom.engine.spec.{EventTime, LateRows}
 
-/** Hands rows on as they are, many of a key group together, in the order in which they come. */
+/** Encodes rows without combining them. Packs many rows of a key group into one chunk, in the
+  * order in which they are read.
+  */
 private final class MapSideRowEncoder(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSideEncoder(plan, rows) {
   import plan.{input, lateWatermark, operatorPlan}
@@ -37,12 +39,12 @@ private final class MapSideRowEncoder(plan: MapSidePlan, rows: Iterator[Internal
   private def add(row: InternalRow, known: UnsafeRow, mayBeLate: Boolean): Unit = {
     UnsafeRows.bytesOf(toKey(row), key)
     UnsafeRows.bytesOf(known, record)
-    // The whole row is needed only if it may turn out to be late.
+    // Only a row that may be late is needed as a whole, for the side output.
     val own = if (tagsLate && mayBeLate) UnsafeRows.bytesOf(toRow(row), whole) else noRow
     val group = groupOfKey
     chunks(group).add(key, record, own)
     toOrder match {
-      // Rows that are sorted one by one cross the exchange one by one.
+      // The exchange sorts these rows one by one, so each one needs an exchange row of its own.
       case Some(order) => out = Iterator.single(chunkRow(group, order(row)))
       case None =>
         if (chunks(group).isFull) out = Iterator.single(chunkRow(group, MapSideEncoder.noOrder))

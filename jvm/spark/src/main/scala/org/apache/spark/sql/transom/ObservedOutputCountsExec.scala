@@ -7,8 +7,10 @@ import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExp
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.util.LongAccumulator
 
-/** Shows the counts of key group outputs in the progress of a query. Spark's own node would send
-  * the expressions of seven sums to each task and back, which takes longer than to count.
+/** Adds the row counts of key group outputs to the progress of the query.
+  *
+  * Replaces Spark's own node, which sends the expressions of all sums to each task and back. That
+  * takes longer than counting.
   *
   * @param metrics
   *   the sums of the counts, see [[RowCounts.names]]
@@ -19,8 +21,8 @@ final class ObservedOutputCountsExec(
     outputs: SparkPlan)
     extends CollectMetricsExec(name, metrics, outputs) {
 
-  // Spark's own class: what comes back from tasks is read where a jar that was added to a session
-  // is not seen.
+  // The driver reads task results with a class loader that does not see jars added to a session.
+  // The accumulator must therefore be of a class of Spark.
   private lazy val counted = RowCounts.names.map { _ =>
     val sum = new LongAccumulator
     sum.register(sparkContext)

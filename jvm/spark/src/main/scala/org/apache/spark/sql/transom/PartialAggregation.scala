@@ -11,11 +11,14 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.log.ByteRange
 
-/** Spark's own aggregates as they take in rows: its base class of aggregation iterators in
+/** Updates accumulators with input rows, by Spark's base class of aggregation iterators in
   * `Partial` mode.
   *
-  * An accumulator is a buffer's row. Those of fixed width are updated in place, in the bytes of a
-  * table; of others the table holds the number of a row of objects that is kept here.
+  * An accumulator is a row of aggregation buffers. If all its columns have a fixed width, it is
+  * updated in place, in the bytes of a table. Otherwise the table holds a number, counted from 1,
+  * and this class holds the row of objects with that number.
+  *
+  * Holds mutable buffers: create one per task.
   */
 final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attribute])
     extends AggregationIterator(
@@ -32,21 +35,21 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
   private val noKey = new UnsafeRow(0)
   private val bytes = new ByteRange
 
-  /** Whether accumulators are updated where they lie. */
+  /** Whether accumulators are updated in place, in the bytes of a table. */
   val inPlace: Boolean = bufferTypes.forall(UnsafeRow.isMutable)
 
   private val buffer = new UnsafeRow(bufferTypes.length)
   private val objects = ArrayBuffer.empty[InternalRow]
   private val scratch = newObjects()
 
-  /** What an accumulator in a table is before a row has come. */
+  /** The bytes of an accumulator in a table before its first row. */
   val initial: Array[Byte] =
     if (inPlace) generateOutput(noKey, scratch).copy().getBytes else new Array[Byte](8)
 
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
 
-  /** Takes a row into the accumulator at `offset` of a table's array. */
+  /** Updates the accumulator at `offset` of a table's array with a row. */
   def update(table: Array[Byte], offset: Int, row: InternalRow): Unit = {
     val at = UnsafeRows.ArrayOffset + offset
     if (inPlace) {
@@ -63,35 +66,41 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
     }
   }
 
-  /** An accumulator of a table as it leaves the task; valid until the next. */
+  /** Encodes an accumulator of a table for the exchange. The result is valid until the next call.
+    * An accumulator of objects can be encoded only once.
+    */
   def encode(accumulator: ByteRange): ByteRange =
     if (inPlace) accumulator
     else encode(objects(Platform.getInt(accumulator.bytes, UnsafeRows.offset(accumulator)) - 1))
 
-  /** The accumulator of a single row; valid until the next. */
+  /** The accumulator of a single row, encoded. Valid until the next call. */
   def accumulatorOf(row: InternalRow): ByteRange = {
     initializeBuffer(scratch)
     processRow(scratch, row)
     encode(scratch)
   }
 
-  /** An accumulator by itself, of no row yet. */
+  /** Creates an empty accumulator outside of a table. */
   def create(): InternalRow = if (inPlace) read(initial.clone) else newObjects()
 
-  /** An accumulator that is updated in place, from its bytes, which become its own. */
+  /** Wraps the bytes of an accumulator that is updated in place. The accumulator shares the
+    * array.
+    */
   def read(bytes: Array[Byte]): UnsafeRow = {
     val row = new UnsafeRow(bufferTypes.length)
     row.pointTo(bytes, bytes.length)
     row
   }
 
-  /** Takes a row into an accumulator by itself. */
+  /** Updates an accumulator outside of a table with a row. */
   def update(accumulator: InternalRow, row: InternalRow): Unit = processRow(accumulator, row)
 
-  /** Forgets the accumulators of tables that have left. */
+  /** Drops the objects of all tables. Call it only when no table holds an accumulator. */
   def clear(): Unit = objects.clear()
 
-  /** An accumulator by itself as bytes, valid until the next. It may not be used again. */
+  /** Encodes an accumulator outside of a table. The result is valid until the next call, and the
+    * accumulator must not be used again.
+    */
   def encode(accumulator: InternalRow): ByteRange = accumulator match {
     case row: UnsafeRow => UnsafeRows.bytesOf(row, bytes)
     case other => UnsafeRows.bytesOf(generateOutput(noKey, other), bytes)

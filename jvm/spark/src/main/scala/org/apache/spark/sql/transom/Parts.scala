@@ -7,14 +7,15 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types._
 
-/** What an accumulator in Python makes the value of a window from: structs of an accumulator of
-  * some rows of the window, `state`, or of one row, `row`; the other is null.
+/** Aggregate that collects the partial results of an accumulator in Python.
   *
-  * By itself it hands out all rows.
+  * The result is a list of structs with two fields. Field `state` holds the accumulator of some
+  * rows of the window, field `row` holds a single row. One of the two is null. Without [[ahead]]
+  * the list holds all rows.
   *
   * @param state
-  *   calls Python: the accumulator of all rows of an Arrow batch that are of one place, beside
-  *   the first of them, null beside the others
+  *   calls Python on the rows of an Arrow batch. The value is the accumulator of all rows of one
+  *   [[Place]]; it stands in the first of these rows, and the others get null.
   */
 final case class Parts(state: Expression, row: Expression)
     extends AggregateFunction
@@ -28,14 +29,17 @@ final case class Parts(state: Expression, row: Expression)
   override lazy val replacement: Expression =
     CollectList(Parts.part(Literal(null, state.dataType), row))
 
-  /** The parts if rows of a place share their fate: accumulators of theirs. */
+  /** Replaces the function by one that collects accumulators. Valid if all rows of a place share
+    * their windows and are late together.
+    */
   def ahead(place: Expression): AggregateFunction = {
     val accumulator = state.transform { case Place(Nil) => place }
     val part = Parts.part(accumulator, Literal(null, row.dataType))
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
 
-  // What it is called in a checkpoint: of what makes accumulators, only their type matters there.
+  // The checkpoint shows this text. Of the expressions that make accumulators, only the type
+  // matters there.
   override protected def stringArgs: Iterator[Any] = Iterator(state.dataType.sql, row)
 
   override protected def withNewChildrenInternal(
@@ -43,9 +47,10 @@ final case class Parts(state: Expression, row: Expression)
       newRight: Expression): Parts = copy(state = newLeft, row = newRight)
 }
 
+/** Builds [[Parts]] from the arguments of a call by name. */
 object Parts {
 
-  /** What the Python package calls it by. */
+  /** The name by which the Python package calls the function. */
   val Name = "__transom_parts"
 
   private def part(state: Expression, row: Expression): Expression =
@@ -57,8 +62,8 @@ object Parts {
   }
 }
 
-/** Which accumulator a row goes into, as bytes: that of its key and slice. Without children it
-  * stands for what the planner puts there.
+/** Identifies the accumulator of a row by bytes: those of its key and slice. Without children it
+  * is a placeholder that the planner replaces.
   */
 final case class Place(children: Seq[Expression]) extends Expression with CodegenFallback {
 
@@ -75,9 +80,10 @@ final case class Place(children: Seq[Expression]) extends Expression with Codege
     copy(children = newChildren)
 }
 
+/** Builds [[Place]] from the arguments of a call by name. */
 object Place {
 
-  /** What the Python package calls it by. */
+  /** The name by which the Python package calls the function. */
   val Name = "__transom_place"
 
   def of(arguments: Seq[Expression]): Expression = Place(arguments)

@@ -5,9 +5,11 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types.DataType
 
-/** The values of a window folded by an expression of two of them, which is the user's.
+/** Aggregate that merges the values of a window by the user's expression over two values.
   *
-  * Nulls are left out, as by Spark's aggregates: the first value that is none stands for itself.
+  * Nulls are skipped, as in Spark's own aggregates. The first value that is not null is the
+  * initial result. Values are merged in no particular order, so the expression must be
+  * associative and commutative.
   *
   * @param lambda
   *   the expression, over two variables
@@ -37,7 +39,7 @@ final case class Reduce(child: Expression, lambda: Expression)
     If(IsNull(other), one, If(IsNull(one), other, both))
   }
 
-  /** Why it cannot be computed, if it cannot. */
+  /** Why the expression cannot be an aggregate, if it cannot. */
   def problem: Option[String] =
     if (lambda.dataType.asNullable != dataType.asNullable)
       Some(
@@ -55,10 +57,11 @@ final case class Reduce(child: Expression, lambda: Expression)
     copy(child = newLeft, lambda = newRight)
 }
 
+/** Builds [[Reduce]] from the arguments of a call by name. */
 object Reduce {
 
-  /** What the Python package calls it by, with a `zip_with` of the column with itself: Spark
-    * finds out there which types the variables of the user's function have.
+  /** The name by which the Python package calls the function. The argument is a `zip_with` of the
+    * column with itself: Spark derives the types of the lambda's variables from it.
     */
   val Name = "__transom_reduce"
 

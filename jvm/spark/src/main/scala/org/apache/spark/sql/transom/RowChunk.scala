@@ -9,14 +9,14 @@ import org.apache.spark.unsafe.Platform
 import transom.engine.keyed.Arrival
 import transom.engine.log.ByteRange
 
-/** Rows of a key group on their way through the exchange, in the order in which they came.
+/** Buffers rows of one key group for the exchange, in the order in which they are read.
   *
   * {{{
-  * key length int, record length int, row length int, 0 int, key, record, row
+  * key length int, record length int, row length int, unused int, key, record, row
   * }}}
   *
-  * The record is what the engine needs to know of a row. The row itself is there only if it may
-  * have to be handed on as late. Lengths are multiples of 8.
+  * The record holds the columns that the engine reads. The whole row is present only if it may
+  * have to be emitted as a late row. Lengths are multiples of 8.
   */
 final class RowChunk {
   private var held = Array.emptyByteArray
@@ -47,17 +47,17 @@ final class RowChunk {
     position += part.length
   }
 
-  /** All rows; what is added next begins anew, where these were. */
+  /** Returns a copy of all rows and empties the chunk. */
   def take(): Array[Byte] = {
     val bytes = Arrays.copyOf(held, position)
     position = 0
-    // One large row must not hold its room for good.
+    // A single large row must not occupy memory for the rest of the task.
     if (held.length > RowChunk.Most) held = Array.emptyByteArray
     bytes
   }
 }
 
-/** Reads rows from their chunks. */
+/** Reads rows from chunks. Key, record and row are overwritten by the next row. */
 final class ChunkReader(operatorPlan: WindowOperatorPlan, rows: KeyedRows)
     extends ExchangeReader {
   override val record = new UnsafeRow(operatorPlan.record.length)
@@ -94,6 +94,7 @@ final class ChunkReader(operatorPlan: WindowOperatorPlan, rows: KeyedRows)
   }
 }
 
+/** Sizes of a chunk in bytes. */
 private object RowChunk {
   final val HeaderSize = 16
 

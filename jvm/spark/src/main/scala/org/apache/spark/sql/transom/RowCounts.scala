@@ -5,7 +5,9 @@ import java.nio.ByteBuffer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
-/** What a task has seen of its input rows; handed on, a row of counts a task. */
+/** Counts input rows by what became of them. Each map-side task sends its counts through the
+  * exchange as one row. Not thread safe.
+  */
 final class RowCounts {
   var in: Long = 0L
   var late: Long = 0L
@@ -27,7 +29,7 @@ final class RowCounts {
       .putLong(withBadWindows)
       .array
 
-  /** Adds what another task has seen. */
+  /** Adds the encoded counts of another task. */
   def add(bytes: Array[Byte]): Unit = {
     val other = ByteBuffer.wrap(bytes)
     in += other.getLong()
@@ -39,11 +41,12 @@ final class RowCounts {
     withBadWindows += other.getLong()
   }
 
-  /** As a column of a key group output, see [[RowCounts.schema]]. */
+  /** The counts as a column of a key group output. Its type is [[RowCounts.schema]]. */
   def row: InternalRow =
     InternalRow(in, late, latePartly, inGaps, withoutTime, outOfRange, withBadWindows)
 }
 
+/** Names and type of the counts, in the order of [[RowCounts.row]]. */
 object RowCounts {
   val names: Seq[String] =
     Seq(

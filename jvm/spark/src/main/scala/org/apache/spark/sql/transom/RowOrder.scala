@@ -3,16 +3,17 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceableAggregate
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 
-/** Which aggregates depend on the order of rows. */
+/** Tells which aggregates depend on the order of rows. */
 object RowOrder {
 
-  /** Whether the result of a function is known to be the same for rows in any order. */
+  /** Whether the result is known to be the same for any order of rows. */
   def isIgnored(function: AggregateFunction): Boolean = function match {
     case _: Count | _: Sum | _: Average | _: Min | _: Max | _: CentralMomentAgg => true
     case _ => false
   }
 
-  /** Whether a function ignores the order, or is documented to merge values in no particular one.
+  /** Whether the function ignores the order of rows, or is documented to merge values in no
+    * particular order.
     */
   def isWaived(function: AggregateFunction): Boolean = function match {
     case _: Reduce | _: Parts => true

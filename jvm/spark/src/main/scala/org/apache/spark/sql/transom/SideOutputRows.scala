@@ -11,8 +11,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import transom.engine
 import transom.engine.Watermark
 
-/** Rows that no window took as an operator hands them on: late rows and dead letters in the last
-  * of its columns, the others are null.
+/** Builds the output rows of late rows and dead letters. The row is a struct in one of the last
+  * columns of the output; all other columns are null. Create one per task, on an executor.
   */
 final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
@@ -21,12 +21,16 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
   private val lateAt = if (operatorPlan.deadLetters) deadAt - 1 else deadAt
   private val deadRow = new UnsafeRow(operatorPlan.row.length)
 
-  /** @param time
-    *   of the row, and
+  /** Builds the output row of a late row.
+    *
+    * @param time
+    *   the time of the row in microseconds since 1970, minus `timeShift`
     * @param lateWatermark
-    *   the watermark that it met, both as the engine counts
+    *   the late watermark in microseconds since 1970, minus `watermarkShift`
     * @param missedWindows
-    *   in instants
+    *   the windows that had fired, with bounds in microseconds since 1970
+    * @param nowMs
+    *   the wall clock in milliseconds since 1970
     */
   def late(
       row: UnsafeRow,
@@ -44,7 +48,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
       lateWatermark,
       nowMs)
 
-  /** A dead letter as it came over the exchange. */
+  /** Builds the output row of a dead letter from its exchange row. */
   def deadLetter(exchangeRow: InternalRow, nowMs: Long): InternalRow = {
     val letter = new DeadLetter(exchangeRow.getBinary(ExchangeFormat.Payload))
     val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
@@ -76,6 +80,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
   }
 }
 
+/** The type of a side output column. */
 object SideOutputRows {
   def schema(row: StructType, time: DataType): StructType =
     StructType(

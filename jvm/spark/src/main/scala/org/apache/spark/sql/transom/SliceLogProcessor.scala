@@ -12,10 +12,11 @@ import transom.engine.Watermark
 import transom.engine.log.LateRow
 import transom.engine.spec.LateRows
 
-/** The window operator of a stream in the slice log: one instance serves the key groups of a
-  * partition, for one batch. A group that gets rows fires its due windows with them; one that
-  * gets none is woken by its timer, which stands at the watermark at which its next window is
-  * due.
+/** Stateful processor of a stream whose state is a slice log. One instance serves the key groups
+  * of a partition for one batch.
+  *
+  * A key group with input fires its due windows together with its rows. A key group without input
+  * is called by its timer, which is set to the watermark at which the next window is due.
   */
 final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
@@ -86,13 +87,13 @@ final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
       timerValues: TimerValues,
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] = {
     val log = new KeyGroupLog(operatorPlan, aggregation, store)
-    // Spark removes the expired timer itself, after the last row has been taken.
+    // Spark removes the expired timer after the last output row.
     log.slices.timer = None
     Iterator.single(new KeyGroupOutput(null, fire(log, timerValues.getCurrentWatermarkInMs())))
   }
 
-  /** The windows that are due, of those of rows that have just come too: what goes through memory
-    * need not pass through the state. The state is written once the windows have been taken.
+  /** Fires the due windows, including those of the rows just added: such rows need not pass
+    * through the state store. The state is written when the returned iterator is exhausted.
     */
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
     val watermark = SparkWatermark.toMicros(watermarkMs)
@@ -108,7 +109,7 @@ final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
     }
   }
 
-  /** Moves the timer to where the next window is due and saves the directory. */
+  /** Sets the timer to the watermark at which the next window is due, and writes the state. */
   private def finish(log: KeyGroupLog): Unit = {
     val timer = GroupTimer.at(log.nextTimer)
     GroupTimer.move(getHandle, log.slices.timer, timer)
