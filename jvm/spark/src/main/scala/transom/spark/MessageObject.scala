@@ -6,11 +6,10 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import transom.engine.spec.{Durations, InvalidSpec}
 
-/** An object of the message. Each of its fields has to be knownFields for, and there has to be no
-  * other.
+/** Reads one object of the message. Every field must be read, and no other field may be present.
   *
   * @param path
-  *   where the object stands in the message, empty for the whole
+  *   the path of the object in the message, empty for the message itself
   */
 private[spark] final class MessageObject(node: JsonNode, path: String) {
 
@@ -19,7 +18,9 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
 
   private var userExpressions = Set.empty[String]
 
-  /** What `read` makes of the object, which has to ask for every field. */
+  /** Applies `read` to this object. Then fails if the object has a field that `read` has not
+    * read.
+    */
   def readAll[T](read: MessageObject => T): T = {
     val result =
       try read(this)
@@ -41,10 +42,10 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
 
   def text(name: String): String = as(name, "a text") { case v if v.isTextual => v.asText }
 
-  /** An object that says nothing to this side, as its text. */
+  /** An object that the JVM does not interpret, as JSON. */
   def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
 
-  /** In microseconds. */
+  /** A duration in microseconds. */
   def duration(name: String): Long =
     as(name, s"an integer, of ${Durations.Longest} at most") {
       case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
@@ -94,6 +95,7 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
     MessageObject.bad(pathOf(name), problem)
 }
 
+/** Creates the error for an invalid field of the message. */
 private[spark] object MessageObject {
 
   def bad(field: String, problem: String): TransomException =

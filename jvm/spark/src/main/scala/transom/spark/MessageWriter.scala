@@ -3,7 +3,7 @@ package transom.spark
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-/** Makes objects of the message. */
+/** Builds objects of the message. */
 private[spark] object MessageWriter {
 
   private val mapper = new ObjectMapper()

@@ -8,16 +8,21 @@ import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.{Explain, WindowPlanner}
 
-/** All that Python calls: one message goes in beside the columns it names by index, a DataFrame
-  * comes out.
-  */
+/** Entry points that the Python package calls. */
 object PythonApi {
 
+  /** Adds a window operator to a DataFrame.
+    *
+    * @param spec
+    *   the message, see [[SpecCodec]]
+    * @param columns
+    *   the columns to which the message refers by index
+    */
   def apply(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
     WindowPlanner.plan(df, SpecCodec.decode(spec), columns.asScala.toSeq)
 
-  /** What the window operators of a DataFrame do: as "text" for people, as "json" the way it is
-    * stored.
+  /** Describes the window operators of a DataFrame: as JSON in the form of the checkpoint if
+    * `mode` is "json", else as text for people.
     */
   def explain(df: Dataset[Row], mode: String): String =
     if (mode == "json") Explain.json(df) else Explain.text(df)

@@ -7,10 +7,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import transom.engine.spec._
 import transom.spark.MessageWriter.{nameOf, obj}
 
-/** The message that travels between Python and the JVM, and lies in checkpoints.
+/** Reads and writes the message: the spec as JSON, as Python sends it and the checkpoint stores
+  * it.
   *
-  * Every field must be there. A missing field, an unknown field and an unknown kind are errors
-  * that name the field.
+  * All fields are required. A missing field, an unknown field and an unknown kind raise an error
+  * that names the field.
   */
 object SpecCodec {
 
@@ -80,7 +81,7 @@ object SpecCodec {
     case _ => throw m.unknownKind
   }
 
-  /** The message that `decode` reads back; equal specs give equal messages. */
+  /** Encodes a spec as a message that `decode` can read. Equal specs give equal messages. */
   def encode(spec: WindowSpec): String =
     mapper.writeValueAsString(
       obj(

@@ -6,9 +6,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{ErrorClassesJsonReader, QueryContext, SparkThrowable}
 
-/** An error of ours, with a condition and parameters. It extends `IllegalArgumentException`, so
-  * PySpark raises its own class with `getCondition()`, unpatched. The texts are in
-  * `error-conditions.json`.
+/** An error of transom, with an error condition and parameters. It extends
+  * `IllegalArgumentException`, so that PySpark raises its own exception class with
+  * `getCondition()`. The texts are in `error-conditions.json`.
   */
 final class TransomException(
     condition: String,
@@ -23,6 +23,7 @@ final class TransomException(
   override def getQueryContext: Array[QueryContext] = Array.empty
 }
 
+/** Reads the texts of error conditions. */
 object TransomException {
   private lazy val texts = new ErrorClassesJsonReader(
     Seq(getClass.getClassLoader.getResource("transom/error-conditions.json")))

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import transom.engine.spec._
 import transom.spark.MessageWriter.{nameOf, obj}
 
-/** Triggers and evictors in the message. */
+/** Reads and writes the triggers and evictors of the message. */
 private[spark] object TriggerCodec {
 
   private val clockNames =

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import transom.engine.spec._
 import transom.spark.MessageWriter.{nameOf, obj}
 
-/** Windows in the message. */
+/** Reads and writes the windows of the message. */
 private[spark] object WindowCodec {
 
   private val closedNames = Seq("left" -> Closed.Left, "right" -> Closed.Right)

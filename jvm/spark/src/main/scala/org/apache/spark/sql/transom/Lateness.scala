@@ -7,8 +7,8 @@ import transom.engine.Grid
   */
 sealed abstract class Lateness {
 
-  /** Whether all windows of the row have fired. Always false for rows of one slice if it is false
-    * for one of them, except in sessions.
+  /** Whether all windows of a row have fired. For sessions: whether the row alone would be a
+    * session that has fired. Times are in microseconds since 1970, minus `timeShift`.
     */
   def isLate(time: Long, slice: Long): Boolean
 
@@ -26,7 +26,7 @@ private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness 
   override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
 }
 
-/** Caches the answer for the last slice. Consecutive rows often share a slice, and the end of a
+/** Caches the answer for the last slice. Consecutive rows often share a slice. The end of a
   * window may depend on the rules of a time zone, which are slow to evaluate.
   */
 private final class LastSliceCache(holds: Long => Boolean) {
@@ -42,7 +42,9 @@ private final class LastSliceCache(holds: Long => Boolean) {
   }
 }
 
-/** Lateness of a row as a session of its own. An open session may still accept a late row. */
+/** Lateness of a row as a session of its own. Only the key group knows whether an open session
+  * accepts the row anyway.
+  */
 private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
   override def isLate(time: Long, slice: Long): Boolean = time + gap <= watermark
   override def isPartlyLate(slice: Long): Boolean = false

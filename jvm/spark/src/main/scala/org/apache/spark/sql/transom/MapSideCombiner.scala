@@ -29,8 +29,8 @@ private final class MapSideCombiner(plan: MapSidePlan, rows: Iterator[InternalRo
     case SessionWindows(gap, inclusive) => new SessionTables(gap, inclusive, aggregation.initial)
   }
 
-  // Nobody can tell how much a row grows accumulators of objects. The size of the columns that
-  // they read is an estimate.
+  // The growth of accumulators of objects is unknown. The size of the columns that they read
+  // serves as an estimate.
   private lazy val toInputs = UnsafeProjection.create(operatorPlan.inputs, input)
 
   // `drain` encodes accumulators lazily, so they can be cleared only once its iterator is

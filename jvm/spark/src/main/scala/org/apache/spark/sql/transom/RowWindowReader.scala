@@ -7,18 +7,19 @@ import transom.engine.TimeWindow
 import transom.engine.keyed.Arrival
 import transom.engine.spec
 
-/** Where rows say themselves that they belong, in the second column of their records: a session's
-  * gap, an interval, or windows, a list of structs of start and end.
+/** Reads the second column of a record, by which a row defines its windows itself. The column
+  * holds a session gap in microseconds, or a list of windows: structs of start and end in
+  * microseconds since 1970.
   */
 final class RowWindowReader(window: spec.Window) {
   import RowWindowReader._
 
   private val hasGap = window.isInstanceOf[spec.DynamicSession]
 
-  /** Whether rows list their windows. */
+  /** Whether each row lists its windows. */
   val isListed: Boolean = window.isInstanceOf[spec.Custom]
 
-  /** Why what a row says cannot be used, if it cannot. */
+  /** The reason code of a dead letter if the column of the row is invalid, else none. */
   def problem(record: UnsafeRow): Option[Int] =
     if (hasGap) {
       if (!record.isNullAt(Column) && isUsable(record.getLong(Column))) None
@@ -27,6 +28,7 @@ final class RowWindowReader(window: spec.Window) {
     else if (record.isNullAt(Column)) Some(DeadLetter.BadWindows)
     else problem(record.getArray(Column))
 
+  /** Sets the gap or the windows of `arrival` from a record that `problem` has accepted. */
   def read(record: UnsafeRow, arrival: Arrival): Unit =
     if (hasGap) arrival.gap = record.getLong(Column)
     else if (isListed) arrival.windows = windows(record)
@@ -52,13 +54,13 @@ final class RowWindowReader(window: spec.Window) {
   }
 }
 
+/** Limits of the values that rows may hold. */
 private object RowWindowReader {
   final val Column = 1
 
   private def isUsable(gap: Long): Boolean = gap > 0 && gap <= spec.Durations.LongestUs
 
-  /** Whether there is an instant in `[start, end)`, and all of them lie in the years 1 to 9999.
-    */
+  /** Whether `[start, end)` is not empty and lies in the years 1 to 9999. */
   private def isSpan(start: Long, end: Long): Boolean =
     start < end && DeadLetter.isInRange(start) && DeadLetter.isInRange(end - 1)
 }

@@ -6,8 +6,9 @@ import java.util.Arrays
 import scala.collection.AbstractIterator
 import scala.collection.mutable.ArrayBuffer
 
-/** Segments of one key group on their way through the exchange, each with its slice. Where slices
-  * are many they hold a few records each, and what a row costs there hardly depends on its size.
+/** Buffers segments of one key group for the exchange, each with its slice. If there are many
+  * slices, each segment holds few accumulators. An exchange row costs nearly the same whatever
+  * its size, so many segments share one row.
   *
   * {{{
   * slice long, length long, segment
@@ -26,7 +27,7 @@ private final class SegmentBatch {
     size += SegmentBatch.HeaderSize + segment.length
   }
 
-  /** All segments; what is added next begins anew. */
+  /** Returns all segments and empties the batch. */
   def take(): Array[Byte] = {
     val out = ByteBuffer.allocate(size)
     held.foreach { case (slice, segment) =>
@@ -38,6 +39,7 @@ private final class SegmentBatch {
   }
 }
 
+/** Reads segment batches. */
 private object SegmentBatch {
   private final val HeaderSize = 16
 

@@ -93,7 +93,8 @@ final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
   }
 
   /** Fires the due windows, including those of the rows just added: such rows need not pass
-    * through the state store. The state is written when the returned iterator is exhausted.
+    * through the state store. The state is written by the time the returned iterator is
+    * exhausted.
     */
   private def fire(log: KeyGroupLog, watermarkMs: Long): Iterator[InternalRow] = {
     val watermark = SparkWatermark.toMicros(watermarkMs)

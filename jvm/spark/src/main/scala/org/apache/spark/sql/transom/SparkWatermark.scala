@@ -2,11 +2,13 @@ package org.apache.spark.sql.transom
 
 import transom.engine.Watermark
 
-/** Conversion of Spark's watermarks into the engine's. */
+/** Converts watermarks from Spark's form to that of the engine. */
 object SparkWatermark {
 
-  /** Spark's watermark starts at 0 and rises only. So 0 stands for "no watermark yet", also while
-    * all rows lie before 1970.
+  /** Converts a watermark of Spark.
+    *
+    * Spark's watermark starts at 0 and only rises. So 0 means that there is no watermark yet,
+    * even while all rows are older than 1970.
     *
     * @param ms
     *   milliseconds since 1970

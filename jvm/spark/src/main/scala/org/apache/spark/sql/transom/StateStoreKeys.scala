@@ -8,8 +8,9 @@ import org.apache.spark.sql.streaming._
 import transom.engine.keyed.{KeyStore, MemoryTimerStore, TimerEntry, TimerStore}
 import transom.engine.spec.{Stagger, WindowSpec}
 
-/** The keys of the key group at hand in Spark's state store, with the variables that the operator
-  * needs.
+/** Key store of the current key group in Spark's state store. Uses only the state variables that
+  * the operator needs. Spark selects the key group, so one instance serves all groups of a
+  * partition.
   */
 final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec)
     extends KeyStore {
@@ -44,6 +45,7 @@ final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec
     ByteBuffer.allocate(key.length + 16).put(key).putLong(list).putLong(sequence).array
 }
 
+/** Creates map states of bytes. */
 private object StateStoreKeys {
   def mapState(
       handle: StatefulProcessorHandle,
@@ -51,8 +53,8 @@ private object StateStoreKeys {
     handle.getMapState(name, Encoders.BINARY, Encoders.BINARY, TTLConfig.NONE)
 }
 
-/** A timer index in Spark's state store. Its entries have keys of one length, big endian (timer,
-  * number) with the sign of the timer turned, so that they sort as numbers do.
+/** Timer index in Spark's state store. The key of an entry is the timer, then the number, both
+  * big endian. The sign bit of the timer is flipped, so that keys sort like numbers.
   */
 final class StateStoreTimers(handle: StatefulProcessorHandle, headerName: String, name: String)
     extends TimerStore {

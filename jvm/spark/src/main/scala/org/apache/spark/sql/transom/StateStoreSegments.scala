@@ -6,9 +6,9 @@ import org.apache.spark.sql.streaming.{MapState, ValueState}
 
 import transom.engine.log.Store
 
-/** The segments of the key group at hand in Spark's state store. Keys are big endian (slice,
-  * sequence) with the slice's sign turned, so that they sort as numbers do; plain bytes are the
-  * store's fastest keys.
+/** Segment store of the current key group in Spark's state store. The key of a segment is the
+  * slice, then the sequence number, both big endian. The sign bit of the slice is flipped, so
+  * that keys sort like numbers. Plain bytes are the fastest keys of the state store.
   */
 final class StateStoreSegments(
     directoryState: ValueState[Array[Byte]],

@@ -12,9 +12,9 @@ import transom.engine.Watermark
 import transom.engine.keyed.MemoryKeyStore
 import transom.engine.log.MemoryStore
 
-/** The window operator of a static DataFrame: the same engine over memory, group after group;
-  * then time ends and every window fires. Spark's batch plan for stateful processors knows no
-  * event time.
+/** Window operator of a static DataFrame. Runs the engine on a store in memory, one key group
+  * after the other. Event time ends after the last row of a group, so that all windows fire.
+  * Spark's batch plan for stateful processors does not support event time, so it is not used.
   */
 case class StaticWindowOperatorExec(
     operatorPlan: WindowOperatorPlan,
@@ -44,9 +44,10 @@ case class StaticWindowOperatorExec(
     copy(child = newChild)
 }
 
+/** Runs key groups on a store in memory. */
 private object StaticWindowOperatorExec {
 
-  /** What the rows of a key group fire. */
+  /** Returns a function from the exchange rows of a key group to its output rows. */
   private def groupRunner(
       operatorPlan: WindowOperatorPlan,
       nowMs: Long): (Int, Iterator[InternalRow]) => Iterator[InternalRow] =

@@ -5,13 +5,15 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.log.ByteRange
 
-/** Rows and the ranges that hold their bytes. */
+/** Converts between rows and ranges of bytes. */
 object UnsafeRows {
   val ArrayOffset: Long = Platform.BYTE_ARRAY_OFFSET.toLong
 
   def offset(range: ByteRange): Long = ArrayOffset + range.offset
 
-  /** Points at a row's bytes, which must lie in an array; they are copied if they do not. */
+  /** Points `to` at the bytes of a row. Copies the bytes only if they do not lie in a byte array.
+    * Otherwise the range is valid as long as the row.
+    */
   def bytesOf(row: UnsafeRow, to: ByteRange): ByteRange = row.getBaseObject match {
     case array: Array[Byte] =>
       to.set(array, (row.getBaseOffset - ArrayOffset).toInt, row.getSizeInBytes)

@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
 import transom.engine.Watermark
 
-/** Map side of a window operator: encodes rows by key group, combined by slice or as they are.
-  * The exchange, and the sort that Spark puts before a stateful operator, see a few large rows
-  * instead of every key.
+/** Map side of a window operator: encodes rows by key group, either combined by slice or as they
+  * are. The exchange and the sort before a stateful operator then handle a few large rows instead
+  * of one per key.
   */
 case class WindowMapSideExec(
     operatorPlan: WindowOperatorPlan,
@@ -22,7 +22,8 @@ case class WindowMapSideExec(
 
   override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
 
-  // All that its child yields lies where `input` says, and none of it may be pruned.
+  // Tasks read columns by their position in `input`, so Spark must not prune any column of the
+  // child.
   @transient override lazy val references: AttributeSet = child.outputSet
 
   override def outputPartitioning: Partitioning = UnknownPartitioning(
@@ -39,17 +40,19 @@ case class WindowMapSideExec(
     copy(child = newChild)
 }
 
-/** The map side of a window operator in one batch.
+/** The map side of a window operator in one batch, as sent to tasks.
   *
+  * @param input
+  *   the columns of the rows that the tasks read, under the operator's names
   * @param watermark
-  *   by which rows are late, microseconds; `Watermark.NotYet` if there is none
+  *   the late watermark in microseconds since 1970; `Watermark.NotYet` if there is none
   */
 final case class MapSidePlan(
     operatorPlan: WindowOperatorPlan,
     input: Seq[Attribute],
     watermark: Long) {
 
-  /** The same as the engine counts. */
+  /** The late watermark minus `watermarkShift`, as the engine compares it with times. */
   val lateWatermark: Long = Watermark.minus(watermark, operatorPlan.watermarkShift)
 
   def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =

@@ -2,12 +2,13 @@ package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.expressions._
 
-/** A window that has fired: its keys, its bounds in microseconds, the results of its functions.
-  * Points at what the fold of a key has made, and is overwritten by that of the next.
+/** Result row of a fired window: its keys, its bounds in microseconds since 1970, and the results
+  * of its functions. It reads keys and results from shared buffers, so the next key or window
+  * overwrites the row. Copy the row to keep it.
   *
   * @param width
-  *   how many columns there are; behind the results stands the watermark, where a function is
-  *   called with them, and else null
+  *   the number of columns; the first one after the results holds the watermark if the operator
+  *   calls a function, and all others are null
   */
 final class WindowResultRow(
     operatorPlan: WindowOperatorPlan,
