@@ -38,8 +38,7 @@ final case class Parts(state: Expression, row: Expression)
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
 
-  // The checkpoint shows this text. Of the expressions that make accumulators, only the type
-  // matters there.
+  // Plans print this text. Of the expression that makes accumulators, it shows only the type.
   override protected def stringArgs: Iterator[Any] = Iterator(state.dataType.sql, row)
 
   override protected def withNewChildrenInternal(

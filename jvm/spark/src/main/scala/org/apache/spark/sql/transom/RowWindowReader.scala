@@ -54,7 +54,7 @@ final class RowWindowReader(window: spec.Window) {
   }
 }
 
-/** Limits of the values that rows may hold. */
+/** Position and limits of the values that define windows. */
 private object RowWindowReader {
   final val Column = 1
 

@@ -87,7 +87,7 @@ final class SliceLogProcessor(operatorPlan: WindowOperatorPlan)
       timerValues: TimerValues,
       expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] = {
     val log = new KeyGroupLog(operatorPlan, aggregation, store)
-    // Spark removes the expired timer after the last output row.
+    // Spark removes the expired timer itself, after the last output row.
     log.slices.timer = None
     Iterator.single(new KeyGroupOutput(null, fire(log, timerValues.getCurrentWatermarkInMs())))
   }
