@@ -16,7 +16,7 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   if (!node.isObject)
     throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
 
-  private var userExpressions = Set.empty[String]
+  private var readNames = Set.empty[String]
 
   /** Applies `read` to this object. Then fails if the object has a field that `read` has not
     * read.
@@ -25,7 +25,7 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
     val result =
       try read(this)
       catch { case e: InvalidSpec => throw bad(e.field, s"it ${e.problem}") }
-    node.fieldNames.asScala.find(!userExpressions(_)).foreach { name =>
+    node.fieldNames.asScala.find(!readNames(_)).foreach { name =>
       throw bad(name, "this version does not know this field")
     }
     result
@@ -82,7 +82,7 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
 
   private def value(name: String): JsonNode = {
-    userExpressions += name
+    readNames += name
     Option(node.get(name)).getOrElse(throw bad(name, "it is missing"))
   }
 
