@@ -3,36 +3,44 @@ package transom.engine.log
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
-/** A block of records sorted by (hash, key bytes): what the state holds and what crosses the
-  * exchange.
+/** The segment format: a block of records sorted by (hash, key bytes).
+  *
+  * A record is a key with its accumulator. The state stores segments, and the exchange carries
+  * them.
   *
   * {{{
   * header   version int, records int, earliest last long, last hash long
   * record   hash long, key length int, accumulator length int, key, accumulator
   * }}}
   *
-  * All numbers are little endian; lengths are multiples of 8, so records stay aligned.
-  * `earliest last` is the earliest of its sessions' last times; fixed windows have none,
-  * `Long.MaxValue`.
+  * All numbers are little endian. Lengths are multiples of 8, so records stay aligned.
+  * `earliest last` is the earliest last row time of the sessions in the segment. A segment of
+  * grid windows has `Long.MaxValue` there.
   */
 object Segment {
   final val Version = 3
   final val HeaderSize = 24
   final val RecordHeaderSize = 16
 
-  /** A segment is cut at this size: small enough for the state store's block cache, large enough
-    * to stream.
+  /** Size in bytes at which a writer starts a new segment: small enough for the block cache of
+    * the state store, large enough to stream.
     */
   final val TargetSize = 1 << 18
 
-  /** Of segments with sessions, which are looked up key by key as each falls due. */
+  /** The same for segments of sessions. They are smaller because closing sessions are looked up
+    * by key.
+    */
   final val SessionTargetSize = 1 << 15
 
+  /** The earliest last row time of the sessions in a segment; `Long.MaxValue` if it has none. */
   def earliestLast(segment: Array[Byte]): Long = view(segment).getLong(8)
 
+  /** The number of records in a segment. */
   def count(segment: Array[Byte]): Int = view(segment).getInt(4)
 
-  /** The first and the last hash, which bound all others. */
+  /** The first and the last hash of a segment, which bound all others. The segment must not be
+    * empty.
+    */
   def hashes(segment: Array[Byte]): (Long, Long) =
     (view(segment).getLong(HeaderSize), view(segment).getLong(16))
 
@@ -40,7 +48,9 @@ object Segment {
     ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
 }
 
-/** Appends records in sorted order and hands out segments. Reused: one an instance of the log. */
+/** Builds segments from records that arrive in order of (hash, key). The writer can be reused
+  * after `take`. Not thread-safe.
+  */
 final class SegmentWriter {
   private var bytes = new Array[Byte](1 << 12)
   private var buffer = Segment.view(bytes)
@@ -51,6 +61,7 @@ final class SegmentWriter {
 
   def isEmpty: Boolean = records == 0
 
+  /** Whether the segment has reached its target size, so the caller should `take` it. */
   def isFull: Boolean = {
     val target =
       if (earliestLast == Long.MaxValue) Segment.TargetSize else Segment.SessionTargetSize
@@ -59,12 +70,15 @@ final class SegmentWriter {
 
   def size: Int = position
 
+  /** Appends the record of a grid window. The bytes are copied. */
   def append(hash: Long, key: ByteRange, accumulator: ByteRange): Unit = {
     val at = record(hash, key, accumulator.length)
     System.arraycopy(accumulator.bytes, accumulator.offset, bytes, at, accumulator.length)
   }
 
-  /** A session's record: its bounds stand in front of its accumulator. */
+  /** Appends the record of a session, with its bounds in front of its accumulator. The bytes are
+    * copied.
+    */
   def append(hash: Long, key: ByteRange, bounds: SessionBounds, accumulator: ByteRange): Unit = {
     val at = record(hash, key, SessionBounds.Size + accumulator.length)
     bounds.write(buffer, at)
@@ -73,7 +87,7 @@ final class SegmentWriter {
     System.arraycopy(accumulator.bytes, accumulator.offset, bytes, from, accumulator.length)
   }
 
-  /** The segment so far; the writer starts anew. */
+  /** Returns the segment as a new array, and starts an empty segment. */
   def take(): Array[Byte] = {
     buffer.putInt(0, Segment.Version)
     buffer.putInt(4, records)
@@ -86,7 +100,7 @@ final class SegmentWriter {
     segment
   }
 
-  /** Writes what precedes the accumulator; answers where that begins. */
+  /** Writes the record up to the accumulator, and returns the offset of the accumulator. */
   private def record(hash: Long, key: ByteRange, accumulatorLength: Int): Int = {
     val size = Segment.RecordHeaderSize + key.length + accumulatorLength
     if (size > bytes.length - position) grow(size)
@@ -107,7 +121,15 @@ final class SegmentWriter {
   }
 }
 
-/** Reads the records of one run, that is of segments that continue each other. */
+/** Reads the records of one run, that is of consecutive segments.
+  *
+  * A cursor stands before its first record until `advance` is called. `key` and `accumulator` are
+  * reused: they are valid until the next `advance`. They point into the segment's array, which is
+  * never overwritten. Not thread-safe.
+  *
+  * @param segments
+  *   the segments of the run, in order; each is loaded only when it is reached
+  */
 final class Cursor(segments: Iterator[Array[Byte]]) {
   private var buffer: ByteBuffer = _
   private var next = 0
@@ -134,7 +156,7 @@ final class Cursor(segments: Iterator[Array[Byte]]) {
     }
   }
 
-  /** A number in the current accumulator. */
+  /** The long at byte `at` of the current accumulator. */
   def long(at: Int): Long = buffer.getLong(accumulator.offset + at)
 
   private def open(segment: Array[Byte]): Unit = {
@@ -146,7 +168,13 @@ final class Cursor(segments: Iterator[Array[Byte]]) {
   }
 }
 
-/** The state was written by another version of the library. */
+/** The state was written in a segment or directory format that this version cannot read.
+  *
+  * @param version
+  *   the format version found in the state
+  * @param reads
+  *   the format version that this library reads
+  */
 final class UnknownSegmentVersion(val version: Int, reads: Int)
     extends IllegalStateException(
       s"the state holds segments of format $version, this version reads $reads: " +

@@ -4,7 +4,17 @@ import scala.collection.AbstractIterator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-/** A row whose own session had ended by the watermark; it counts only if it joins one still open.
+/** A row whose own session, from `time` to `time + gap`, ended by the late watermark. The row
+  * counts only if it joins a session that is still open.
+  *
+  * @param hash
+  *   the hash of the key
+  * @param key
+  *   the bytes of the key
+  * @param time
+  *   event time of the row, in microseconds
+  * @param accumulator
+  *   the accumulator of this one row
   */
 final class LateRow(
     val hash: Long,
@@ -12,21 +22,32 @@ final class LateRow(
     val time: Long,
     val accumulator: ByteRange)
 
-/** The sessions of one key group. What comes together is chained at once, so a record may be a
-  * whole session, or a part of one, of any length. A record lies in a slice as wide as the gap:
-  * that of its first row, or one that the watermark had reached when it was written. So all that
-  * can touch what is due at a watermark lies in slices that begin by then.
+/** Stores and closes the session windows of one key group.
   *
-  * What is due closes, or moves on if the session goes on. A session costs nothing while it is
-  * merely open: which keys are due is found in the segments that hold such records, and they
-  * alone are looked up. A record whose end the watermark has passed has closed or moved on.
+  * A record is a whole session or a part of one: adjacent records are merged into one before they
+  * are written. Slices are as wide as the gap. A record lies in the slice of its first row, or in
+  * a slice that the watermark had reached when the record was written. Therefore, all records
+  * that can touch a session closing at a watermark lie in slices that start by that watermark.
+  *
+  * A session that closes leaves the state. Records that end by the watermark move to the slice of
+  * the watermark if their session continues. Open sessions that cannot close cost nothing: the
+  * directory tells which segments may hold closing sessions, and only their keys are looked up.
+  * The log ignores a record whose end the watermark has passed: its session has closed, or the
+  * record has moved.
+  *
+  * Not thread-safe. Exhaust the iterator that `fire` returns before calling another method.
   *
   * @param gap
-  *   quiet time that ends a session, microseconds
+  *   inactivity that ends a session, in microseconds
   * @param inclusive
   *   whether rows exactly `gap` apart share a session (flink.md 6.1)
+  * @param slices
+  *   the directory of the key group
+  * @param merger
+  *   merges accumulators and computes results
   * @param inMemory
-  *   bytes that are in memory at a time of what has come, and of what is merged as time moves
+  *   limit in bytes, both for segments that have arrived and for segments that are read in one
+  *   step of firing
   */
 final class SessionLog[T](
     gap: Long,
@@ -37,10 +58,13 @@ final class SessionLog[T](
   private val arrived = ArrayBuffer.empty[Array[Byte]]
   private var arrivedBytes = 0L
 
-  /** Takes a segment.
+  /** Adds a segment. Segments stay in memory until `settle`, which runs by itself once they
+    * exceed `inMemory`.
     *
+    * @param segment
+    *   the sorted session records
     * @param lateWatermark
-    *   the watermark by which late rows were told apart: what was due by then has fired
+    *   the late watermark of the batch: sessions that end by it have already closed
     */
   def append(segment: Array[Byte], lateWatermark: Long): Unit = {
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
@@ -49,7 +73,7 @@ final class SessionLog[T](
     if (arrivedBytes > inMemory) settle()
   }
 
-  /** Lays what has come down in slices. */
+  /** Writes the segments that have arrived to their slices. */
   def settle(): Unit = if (arrived.nonEmpty) {
     val sessions =
       chains(arrived.toSeq.map(segment => new Cursor(Iterator.single(segment))), Long.MinValue)
@@ -69,7 +93,7 @@ final class SessionLog[T](
   private def chains(runs: Seq[Cursor], firedUpTo: Long, only: Option[Array[Long]] = None) =
     new Chains(runs, gap, inclusive, firedUpTo, merger, only)
 
-  /** Merges runs of a slice that has got too many. */
+  /** Merges some runs of a slice if it has too many. */
   private def compact(start: Long): Unit = slices.get(start).foreach { slice =>
     val runs = slices.crowded(slice)
     if (runs.nonEmpty) slices.compact(slice, runs) { (cursors, writer) =>
@@ -78,9 +102,16 @@ final class SessionLog[T](
     }
   }
 
-  /** Lets late rows join the sessions that are still open (flink.md 6.5): the newest first, since
-    * each may move a session's start back to where an older one reaches. Answers those that
-    * joined none.
+  /** Adds each late row to the open session that it touches (flink.md 6.5). Rows are tried from
+    * the newest to the oldest, since each may move the start of a session back to where an older
+    * row touches it.
+    *
+    * @param late
+    *   the late rows
+    * @param lateWatermark
+    *   the late watermark of the batch
+    * @return
+    *   the rows that touch no open session
     */
   def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = {
     settle()
@@ -99,7 +130,8 @@ final class SessionLog[T](
       val writer = slices.newRun(slice)
       val bounds = new SessionBounds
       joined.sorted(SessionLog.KeyOrder).foreach { row =>
-        // As long as the session it joins: on its own it would count as closed.
+        // The record ends with the session that it joins. With its own end it would count as
+        // closed.
         bounds.set(row.time, open(row.key).last)
         writer.append(row.hash, row.key, bounds, row.accumulator)
       }
@@ -109,13 +141,13 @@ final class SessionLog[T](
     late.filterNot(joined.toSet)
   }
 
-  /** The earliest open session of each late row's key. */
+  /** Finds the earliest open session of each late row's key. */
   private def firstOpenSessions(
       late: Seq[LateRow]): collection.Map[ByteRange, SessionLog.OpenSession] = {
     val found =
       mutable.TreeMap.empty[ByteRange, SessionLog.OpenSession](SessionLog.ByteRangeOrder)
     val hashes = late.map(_.hash).distinct.sorted.toArray
-    // A late row ends by the watermark, so what it touches begins by then.
+    // The session of a late row ends by the watermark, so sessions that touch it start by then.
     val runs = begun(slices.firedUpTo).flatMap(slices.cursors(_, hashes))
     val sessions = chains(runs, slices.firedUpTo, Some(hashes))
     while (sessions.next())
@@ -125,18 +157,20 @@ final class SessionLog[T](
     found
   }
 
-  /** The slices that begin by a watermark. */
+  /** The slices that start at or before a watermark, in order. */
   private def begun(watermark: Long): Vector[Slice] =
     slices.all.takeWhile(_.start <= watermark).toVector
 
-  /** When the next session may be due; `Long.MaxValue` if none is open. */
+  /** The earliest watermark at which a session may close; `Long.MaxValue` if none is open. */
   def nextTimer: Long = {
     settle()
     val earliest = slices.all.map(_.earliestLast).minOption.getOrElse(Long.MaxValue)
     if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
   }
 
-  /** Closes the sessions due at `watermark`. The state follows as the results are taken. */
+  /** Closes the sessions that end by `watermark`, and returns their results. The iterator changes
+    * the state as it advances, so the caller must exhaust it.
+    */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private var step = nextStep()
     private var ready = false
@@ -158,7 +192,9 @@ final class SessionLog[T](
       step.get.result()
     }
 
-    /** Time may have to move in steps, since of each run that is read a segment is in memory. */
+    /** The next step of firing. One segment of each run is in memory while runs are merged, so a
+      * long advance of the watermark is split into steps.
+      */
     private def nextStep(): Option[Step] = {
       val timer = nextTimer
       if (timer != Long.MaxValue && timer <= watermark)
@@ -170,8 +206,9 @@ final class SessionLog[T](
     }
   }
 
-  /** How far time can move at once, but at least until `atLeast`: there may be no more runs in
-    * the slices that begin by then than memory has room for segments.
+  /** The watermark up to which one step can fire, at least `atLeast`. The step keeps one segment
+    * per run in memory. The limit `inMemory` therefore bounds the runs in the slices that start
+    * by the result.
     */
   private def within(atLeast: Long): Long = {
     var room = inMemory
@@ -183,7 +220,7 @@ final class SessionLog[T](
       .fold(Long.MaxValue)(_.start - 1)
   }
 
-  /** The firing at one watermark, at which something is due. */
+  /** Closes the sessions that end by one watermark. At least one session may close at it. */
   private final class Step(watermark: Long) {
     private val closesBy = watermark - gap
     private val read = begun(watermark)
@@ -197,7 +234,9 @@ final class SessionLog[T](
     private lazy val moved = slices.newRun(slices.open(SessionLog.sliceOf(watermark, gap)))
     private var hasMoved = false
 
-    /** Moves to the next session that closes; the others move on, as far as they have to. */
+    /** Moves to the next session that closes; false if there is none. Records that must move are
+      * written on the way.
+      */
     def next(): Boolean = {
       var closes = false
       while (!closes && sessions.next()) {
@@ -215,6 +254,9 @@ final class SessionLog[T](
       merger.result(sessions.key, sessions.first, sessions.last + gap)
     }
 
+    /** Removes the runs whose sessions have all closed or moved. Called once, after `next` has
+      * returned false.
+      */
     def close(): Unit = {
       if (hasMoved) moved.close()
       old.foreach { case (slice, runs) =>
@@ -226,8 +268,9 @@ final class SessionLog[T](
       compact(SessionLog.sliceOf(watermark, gap))
     }
 
-    /** Whether most segments lie in slices that are over: then it is less to read and write all
-      * of them than to look up what is due.
+    /** Whether at least half of the segments have closing sessions and lie in slices that end by
+      * `closesBy`. Reading and rewriting all records is then cheaper than looking up the closing
+      * keys.
       */
     private def mostlyOver: Boolean = {
       val over = read.iterator.filter(_.start + gap - 1 <= closesBy)
@@ -236,7 +279,9 @@ final class SessionLog[T](
         .length
     }
 
-    /** Of the keys whose sessions may be due. What these records leave open is due later. */
+    /** The sorted hashes of the keys whose sessions may close. Also updates the earliest last
+      * time of each part that was read, so that its open sessions are found later.
+      */
     private def closingHashes: Array[Long] = {
       val found = Array.newBuilder[Long]
       for (slice <- read; (part, records) <- slices.closing(slice, closesBy)) {
@@ -252,11 +297,13 @@ final class SessionLog[T](
   }
 }
 
+/** Constants and helpers of [[SessionLog]]. */
 object SessionLog {
 
+  /** Default limit of segments in memory, in bytes. */
   final val InMemory = 32L << 20
 
-  /** The slice that holds an instant. */
+  /** The start of the slice that contains `time`, in microseconds. Slices are `gap` wide. */
   def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
 
   private final class OpenSession(var first: Long, val last: Long)

@@ -7,17 +7,32 @@ import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-/** Segments of a slice from `first` on, which continue each other in sorted order. Where each
-  * lies among the hashes, and when it is due, is known only where sessions are looked up by key.
+/** A sorted run of records in a slice: consecutive segments, each continuing the previous one.
+  *
+  * @param first
+  *   sequence number of the first segment
+  * @param segments
+  *   number of segments
+  * @param bytes
+  *   total size of the segments
+  * @param parts
+  *   one part per segment if the run holds sessions, else empty
   */
 final case class Run(first: Int, segments: Int, bytes: Long, parts: Vector[Part] = Vector.empty)
 
-/** A segment with sessions: its first and last hash, and the earliest last time of those sessions
-  * that may still close.
+/** What the directory stores about a segment of sessions, to avoid reading the segment.
+  *
+  * @param from
+  *   hash of the first record
+  * @param to
+  *   hash of the last record
+  * @param earliestLast
+  *   the earliest last row time of the sessions that may still close, in microseconds;
+  *   `Long.MaxValue` if none may
   */
 final class Part(val from: Long, val to: Long, var earliestLast: Long) {
 
-  /** Whether one of the hashes, which are in order, may be in it. */
+  /** Whether the segment may hold one of the hashes. `hashes` must be sorted. */
   def mayHold(hashes: Array[Long]): Boolean = {
     val found = util.Arrays.binarySearch(hashes, from)
     val next = if (found < 0) -found - 1 else found
@@ -25,16 +40,18 @@ final class Part(val from: Long, val to: Long, var earliestLast: Long) {
   }
 }
 
-/** What the directory knows of one live slice, or of one block of slices.
+/** What the directory stores about one live slice, or about one block of slices.
   *
+  * @param start
+  *   start in grid time, in microseconds
   * @param level
-  *   0 for a slice, else that of the block, see [[Blocks]]
+  *   0 for a slice, else the level of the block, see [[Blocks]]
   */
 final class Slice(val start: Long, val level: Int = 0) {
   val runs: ArrayBuffer[Run] = ArrayBuffer.empty
 
-  /** The earliest last time of its sessions, see [[SessionLog]]; `Long.MaxValue` if none may
-    * close any more.
+  /** The earliest last row time of the sessions in the slice, in microseconds; `Long.MaxValue` if
+    * none may close any more. See [[SessionLog]].
     */
   def earliestLast: Long =
     parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.earliestLast))
@@ -43,28 +60,35 @@ final class Slice(val start: Long, val level: Int = 0) {
 
   def bytes: Long = runs.foldLeft(0L)((sum, run) => sum + run.bytes)
 
-  // Each level has numbers of its own, so that a block and a slice may start at the same time.
+  // A block and a slice may have the same start, so each level has its own range of sequence
+  // numbers.
   def nextSequence: Int =
     runs.lastOption.fold(level << Slice.LevelShift)(run => run.first + run.segments)
 }
 
+/** Constants of [[Slice]]. */
 private object Slice {
   final val LevelShift = 27
 }
 
-/** The directory of one key group: its live slices, their runs, and how far it has fired. Read
-  * whole when the group is touched and saved once afterwards, so that a batch costs one small
-  * read and write a group whatever lies in the slices.
+/** The directory of one key group: its live slices and blocks, their runs, and how far it has
+  * fired.
+  *
+  * A task reads the directory as a whole when it opens the key group, and saves it once with
+  * `save`. A batch therefore costs one small read and one small write per key group, however many
+  * slices are live. Not thread-safe.
   */
 final class SliceDirectory(store: Store) {
   private val live = new util.TreeMap[Long, Slice]
   private val blocks = mutable.TreeMap.empty[(Long, Int), Slice]
   private var highest = 0
 
-  /** No window that is due at or before this will fire any more. */
+  /** The watermark up to which windows have fired, in microseconds. No window that ends by it
+    * fires again.
+    */
   var firedUpTo: Long = Long.MinValue
 
-  /** The timer that is set for the group, in milliseconds. */
+  /** The timer that is registered for the key group, in milliseconds since 1970. */
   var timer: Option[Long] = None
 
   Option(store.directory).foreach(SliceDirectory.read(_, this))
@@ -81,13 +105,19 @@ final class SliceDirectory(store: Store) {
   def between(from: Long, until: Long): Seq[Slice] =
     live.subMap(from, true, until, false).values.asScala.toSeq
 
+  /** Opens one cursor per run of the slice. */
   def cursors(slice: Slice): Seq[Cursor] = slice.runs.toSeq.map(cursor(slice, _))
 
   private def cursor(slice: Slice, run: Run): Cursor =
     new Cursor(Iterator.range(run.first, run.first + run.segments).map(store.get(slice.start, _)))
 
-  /** What a slice has of some hashes, which are in order, and of those near them: the segments
-    * alone that may hold one.
+  /** Opens cursors over the segments of a slice that may hold one of the hashes. The cursors also
+    * return records of other hashes in these segments.
+    *
+    * @param slice
+    *   a slice of sessions
+    * @param hashes
+    *   the sorted hashes
     */
   def cursors(slice: Slice, hashes: Array[Long]): Seq[Cursor] = slice.runs.toSeq.flatMap { run =>
     val held = run.parts.indices.filter(run.parts(_).mayHold(hashes))
@@ -95,47 +125,55 @@ final class SliceDirectory(store: Store) {
     else Some(new Cursor(held.iterator.map(i => store.get(slice.start, run.first + i))))
   }
 
-  /** The segments with sessions that may be due by their last times, each with its part. */
+  /** The segments that may hold a session whose last row is at or before `last`, each with its
+    * part.
+    */
   def closing(slice: Slice, last: Long): Iterator[(Part, Cursor)] = for {
     run <- slice.runs.iterator
     (part, i) <- run.parts.iterator.zipWithIndex
     if part.earliestLast <= last
   } yield (part, new Cursor(Iterator.single(store.get(slice.start, run.first + i))))
 
-  /** A slice that may be new. */
+  /** Returns the slice at `start`, and creates it if it does not exist. */
   def open(start: Long): Slice = live.computeIfAbsent(start, new Slice(_))
 
   def block(start: Long, level: Int): Option[Slice] = blocks.get((start, level))
 
-  /** The highest level that a block has had in this batch, 0 if there was none. */
+  /** The highest level of a block since the directory was read, 0 if there was no block. */
   def highestLevel: Int = highest
 
+  /** Returns a block, and creates it if it does not exist. */
   def openBlock(start: Long, level: Int): Slice = {
     highest = math.max(highest, level)
     blocks.getOrElseUpdate((start, level), new Slice(start, level))
   }
 
+  /** Removes the blocks that start before `start`, with their segments. */
   def removeBlocksBefore(start: Long): Unit =
     blocks.rangeUntil((start, 0)).toSeq.foreach { case (at, block) =>
       block.runs.foreach(removeSegments(block, _))
       blocks.remove(at)
     }
 
-  /** Adds a segment of windows to a slice or block, a run of its own. */
+  /** Adds a segment to a slice or block of grid windows, as a run of its own. */
   def append(slice: Slice, segment: Array[Byte]): Unit = {
     val sequence = slice.nextSequence
     store.put(slice.start, sequence, segment)
     slice.runs += Run(sequence, 1, segment.length.toLong)
   }
 
-  /** A run that is about to be written to a slice or block, segment by segment. */
+  /** Returns a writer for a new run of a slice or block. Close the writer before opening another
+    * one for the same slice.
+    */
   def newRun(slice: Slice): RunWriter = new RunWriter(store, slice, slice.nextSequence)
 
+  /** Removes a slice with its segments. */
   def remove(slice: Slice): Unit = {
     slice.runs.foreach(removeSegments(slice, _))
     live.remove(slice.start)
   }
 
+  /** Removes runs with their segments, and the slice itself once it has no runs. */
   def removeRuns(slice: Slice, runs: Seq[Run]): Unit = {
     runs.foreach(removeSegments(slice, _))
     slice.runs --= runs
@@ -145,9 +183,9 @@ final class SliceDirectory(store: Store) {
   private def removeSegments(slice: Slice, run: Run): Unit =
     Iterator.range(run.first, run.first + run.segments).foreach(store.remove(slice.start, _))
 
-  /** The newest runs of a slice that are worth merging into one, empty if there are few. Of
-    * similar size, so that a record is rewritten a number of times that grows with the logarithm
-    * of the slice.
+  /** The newest runs of a slice that should be merged into one; empty if the slice has few runs.
+    * The runs are of similar size, so the number of times a record is rewritten grows with the
+    * logarithm of the slice's size.
     */
   def crowded(slice: Slice): Seq[Run] =
     if (slice.runs.length <= SliceDirectory.MaxRuns) Nil
@@ -161,7 +199,15 @@ final class SliceDirectory(store: Store) {
       if (suffix.length > 1) suffix.reverse else slice.runs.takeRight(2).toSeq
     }
 
-  /** Merges some runs of a slice into a new one; `write` copies what the cursors hold. */
+  /** Merges some runs of a slice into a new one, which replaces them.
+    *
+    * @param slice
+    *   the slice
+    * @param runs
+    *   the runs to merge
+    * @param write
+    *   copies the records of the cursors to the writer
+    */
   def compact(slice: Slice, runs: Seq[Run])(write: (Seq[Cursor], RunWriter) => Unit): Unit = {
     val writer = newRun(slice)
     write(runs.map(cursor(slice, _)), writer)
@@ -169,11 +215,15 @@ final class SliceDirectory(store: Store) {
     removeRuns(slice, runs)
   }
 
+  /** Writes the directory to the store, or removes it there if no slice is live and no timer is
+    * set.
+    */
   def save(): Unit =
     if (live.isEmpty && timer.isEmpty) store.removeDirectory()
     else store.saveDirectory(SliceDirectory.write(this))
 }
 
+/** The serialised form of [[SliceDirectory]]. */
 object SliceDirectory {
   private val Version: Byte = 2
   private final val NoTimer = Long.MinValue
@@ -182,10 +232,10 @@ object SliceDirectory {
   private final val RunSize = 20
   private final val PartSize = 24
 
-  /** Runs a slice may have before some are merged. */
+  /** Number of runs that a slice may have before some of them are merged. */
   final val MaxRuns = 8
 
-  /** What the directory is to know of a segment, if it has sessions. */
+  /** The directory's part for a segment; none if the segment holds no sessions. */
   private[log] def part(segment: Array[Byte]): Option[Part] = {
     val earliestLast = Segment.earliestLast(segment)
     val (from, to) = Segment.hashes(segment)
@@ -232,8 +282,17 @@ object SliceDirectory {
   }
 }
 
-/** Writes sorted records as a run of a slice, a segment at a time, so that it need not fit in
-  * memory.
+/** Writes sorted records as a run of a slice. Each segment is stored as soon as it is full, so
+  * the run need not fit in memory.
+  *
+  * Append records in order of (hash, key), then call `close`. Not thread-safe.
+  *
+  * @param store
+  *   where the segments are stored
+  * @param slice
+  *   the slice or block of the run
+  * @param first
+  *   sequence number of the run's first segment
   */
 final class RunWriter(store: Store, slice: Slice, first: Int) {
   private val writer = new SegmentWriter
@@ -251,7 +310,7 @@ final class RunWriter(store: Store, slice: Slice, first: Int) {
     if (writer.isFull) flush()
   }
 
-  /** Enters the run in the directory, unless it is empty. */
+  /** Adds the run to the slice, unless the run is empty. */
   def close(): Unit = {
     if (!writer.isEmpty) flush()
     if (segments > 0) slice.runs += Run(first, segments, bytes, parts.result())

@@ -4,14 +4,26 @@ import scala.collection.AbstractIterator
 
 import transom.engine.{Grid, TimeWindow}
 
-/** The windows of one key group on a fixed grid: partial accumulators lie in slices as sorted
-  * runs and are merged when a window fires. Nothing is read or written key by key.
+/** Stores and fires the grid windows of one key group.
   *
-  * Times are microseconds, watermarks in Spark's sense: a window fires once the watermark has
-  * reached its end (flink.md 3.2, a tick later than Flink counts).
+  * Partial aggregates lie in slices as sorted runs. Firing a window merges the runs of its
+  * slices, without point lookups of keys.
   *
+  * Times and watermarks are microseconds since 1970. A window fires once the watermark has
+  * reached its end, one tick later than in Flink (flink.md 3.2).
+  *
+  * Not thread-safe. Exhaust the iterator that `fire` returns before calling another method: the
+  * iterator shares the merger and changes the state as it advances.
+  *
+  * @param grid
+  *   assigns rows to slices, and slices to windows
+  * @param slices
+  *   the directory of the key group
+  * @param merger
+  *   merges accumulators and computes results
   * @param sharedBytes
-  *   windows that overlap share their merges in memory while their slices take no more than this
+  *   largest size of a window's slices, in bytes, at which overlapping windows that fire together
+  *   share their merges in memory
   */
 final class SliceLog[T](
     grid: Grid,
@@ -21,10 +33,14 @@ final class SliceLog[T](
 
   private val blocks = new Blocks(grid, slices, merger)
 
-  /** Takes a segment into a slice.
+  /** Adds a segment to a slice.
     *
+    * @param start
+    *   start of the slice, in grid time
+    * @param segment
+    *   the sorted accumulators
     * @param lateWatermark
-    *   the watermark by which late rows were told apart: windows due by then are not fired for it
+    *   the late watermark of the batch: windows that end by it do not fire for this segment
     */
   def append(start: Long, segment: Array[Byte], lateWatermark: Long): Unit = {
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
@@ -40,20 +56,27 @@ final class SliceLog[T](
     }
   }
 
-  /** When the next window is due; `Long.MaxValue` if none is open. */
+  /** The watermark at which the next window fires; `Long.MaxValue` if no window is open. */
   def nextTimer: Long = nextWindow().fold(Long.MaxValue)(grid.endOf)
 
   private def nextWindow(): Option[TimeWindow] =
     slices.first.flatMap(slice => Option(grid.firstWindow(slice.start, slices.firedUpTo)))
 
-  /** Fires, in order, the windows due at `watermark`. The state follows as the results are taken.
+  /** Fires the windows that end by `watermark`, in order of their ends. The iterator changes the
+    * state as it advances, so the caller must exhaust it.
     */
   def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private val stacks = new TwoStacks(slices, merger)
     private val inside = new SlidingSlices(slices)
     private var window: TimeWindow = _
+
+    /** The next window, if it ends at the same instant as `window`; else null. */
     private var sibling: TimeWindow = _
     private var keys: MergedRuns[T] = _
+
+    /** The writer of the merged total of cumulative slices, and the slices that the total
+      * replaces.
+      */
     private var total: Option[(RunWriter, Seq[Slice])] = None
     private var ready = false
     open()
@@ -103,8 +126,8 @@ final class SliceLog[T](
       if (held.map(_.runs.length).sum < 2) None
       else Some((slices.newRun(slices.open(window.start)), held))
 
-    /** Drops what no later window needs; of cumulated slices their total stays, in the first of
-      * them.
+    /** Removes the slices and blocks that no later window needs. For cumulative windows, the
+      * merged total replaces the runs of the slices and is stored in the first slice.
       */
     private def close(): Unit = {
       val end = grid.endOf(window)
@@ -113,7 +136,8 @@ final class SliceLog[T](
         writer.close()
         old.foreach { case (slice, runs) => slices.removeRuns(slice, runs) }
       }
-      // Windows whose ends the clock skips fall due together, and may share slices.
+      // When clocks go forward, windows whose ends are skipped end at the same instant. They may
+      // share slices, so all of them must fire before a slice is removed.
       val next = grid.nextWindow(window)
       sibling = Option(next).filter(grid.endOf(_) == end).orNull
       slices.removeBlocksBefore(if (next == null) Long.MaxValue else next.start)
@@ -127,7 +151,9 @@ final class SliceLog[T](
     private def isLastOf(window: TimeWindow): Boolean =
       grid.lastEndOf(window.start) <= grid.endOf(window)
 
-    /** Windows that fire in a row share their merges in memory, without blocks in the state. */
+    /** Whether to merge with the in-memory stacks: several windows fire in this batch and their
+      * slices are small. Then no blocks are written to the state.
+      */
     private def shares: Boolean =
       inside.length > 2 && inside.bytes <= sharedBytes &&
         (stacks.isStarted || hasSecondNextEnded(window))
@@ -141,6 +167,9 @@ final class SliceLog[T](
   }
 }
 
+/** Constants of [[SliceLog]]. */
 object SliceLog {
+
+  /** Default limit for merging overlapping windows in memory, in bytes. */
   final val SharedBytes = 32L << 20
 }
