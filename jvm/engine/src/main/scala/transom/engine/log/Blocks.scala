@@ -2,20 +2,29 @@ package transom.engine.log
 
 import transom.engine.{Grid, TimeWindow}
 
-/** Folds of slices in a row that stay in the state between firings. A block of level n takes the
-  * 4^n slices from where such blocks begin, so a window of many slices is merged from a few
-  * blocks and slices, and those that overlap it use them again.
+/** Partial aggregates of several adjacent slices, stored in the state for overlapping windows.
   *
-  * Only windows that have fired build blocks. What comes later for a slice, late for those but
-  * not for all of its windows, goes into its blocks as well. Four slices a block rather than two:
-  * about as many merges, and a third of the writing.
+  * A block of level n covers 4^n slices and starts at a slice whose number is a multiple of 4^n.
+  * A window of many slices is merged from a few blocks and slices. Windows that overlap it reuse
+  * the blocks.
+  *
+  * Only firing windows build blocks. A late segment can still belong to open windows, so it is
+  * also added to the blocks that cover its slice. A fanout of four needs about as many merges as
+  * a fanout of two, and a third of the writes.
+  *
+  * Not thread-safe. Uses the merger that it shares with [[SliceLog]].
   */
 private[log] final class Blocks[T](
     grid: Grid,
     slices: SliceDirectory,
     merger: AccumulatorMerger[T]) {
 
-  /** Whether a window is worth it: most of it is also in the next ones, and it holds many slices.
+  /** Whether blocks pay off for a window: it has many slices and overlaps the next window enough.
+    *
+    * @param window
+    *   the window that fires
+    * @param held
+    *   number of live slices in the window
     */
   def serve(window: TimeWindow, held: Int): Boolean = {
     val next = grid.nextWindow(window)
@@ -23,7 +32,9 @@ private[log] final class Blocks[T](
     (window.end - window.start) / (next.start - window.start) >= Blocks.LeastOverlap
   }
 
-  /** The runs whose merge is the window; builds the blocks that also the next window holds. */
+  /** Returns the runs to merge for a window. Builds missing blocks that the next window can use
+    * too.
+    */
   def cursors(window: TimeWindow): Seq[Cursor] = {
     val width = widthAt(window.start)
     val next = grid.nextWindow(window).start
@@ -39,7 +50,7 @@ private[log] final class Blocks[T](
     parts.result().flatMap(slices.cursors)
   }
 
-  /** The blocks that a slice is in. */
+  /** The existing blocks that cover a slice. */
   def holding(slice: Long): Seq[Slice] = {
     val highest = slices.highestLevel
     if (highest == 0) Nil
@@ -53,7 +64,9 @@ private[log] final class Blocks[T](
     }
   }
 
-  /** What holds just the rows of a block's slices. */
+  /** The blocks and slices that together hold exactly the rows of one block's extent. Builds the
+    * block if the next window covers it too.
+    */
   private def cover(start: Long, level: Int, width: Long, next: Long): Seq[Slice] =
     if (level == 0) slices.get(start).toSeq
     else
@@ -64,6 +77,7 @@ private[log] final class Blocks[T](
         else children(start, level, width).flatMap(cover(_, level - 1, width, next))
       }
 
+  /** Builds a block from existing smaller blocks and from slices. */
   private def build(start: Long, level: Int, width: Long): Slice = {
     val sources = existingParts(start, level, width)
     val block = slices.openBlock(start, level)
@@ -73,7 +87,7 @@ private[log] final class Blocks[T](
     block
   }
 
-  /** The largest parts of a block that are there already. */
+  /** The largest existing blocks, and the slices, that together cover a block. */
   private def existingParts(start: Long, level: Int, width: Long): Seq[Slice] =
     if (level == 0) slices.get(start).toSeq
     else
@@ -88,6 +102,7 @@ private[log] final class Blocks[T](
   private def children(start: Long, level: Int, width: Long): Seq[Long] =
     (0 until Blocks.Fanout).map(start + _ * extent(level - 1, width))
 
+  /** The length of a block, in microseconds of grid time. */
   private def extent(level: Int, width: Long): Long = width << (2 * level)
 
   private def isAligned(start: Long, level: Int, width: Long): Boolean =
@@ -95,10 +110,11 @@ private[log] final class Blocks[T](
       start,
       width) & ((1L << (2 * level)) - 1)) == 0L
 
-  // Slices of windows that overlap are all of one width.
+  // In a grid with overlapping windows, all slices have the same width.
   private def widthAt(slice: Long): Long = grid.sliceEnd(slice) - slice
 }
 
+/** Tuning constants of [[Blocks]]. */
 private object Blocks {
   final val Fanout = 4
   final val LeastSlices = 8

@@ -7,16 +7,26 @@ import scala.collection.mutable
 
 import transom.engine.Grid
 
-/** Writes small segments many to an entry of the store behind, a bundle: what an entry costs
-  * there hardly depends on its size, and of windows that overlap a lot a key group's slices hold
-  * a few records each. Where each segment lies stands in front of the directory. A bundle goes
-  * with the last of its segments.
+/** Groups small segments into bundles, and writes each bundle as one entry of the underlying
+  * store.
+  *
+  * The cost of an entry hardly depends on its size. With strongly overlapping windows, the slices
+  * of a key group hold only a few records each, so one entry per segment would be expensive. The
+  * positions of the segments are saved in front of the directory. A bundle is removed with its
+  * last live segment.
   *
   * {{{
   * version byte, bundles int
   * bundle    id int, segments int
   * segment   slice long, sequence int, length int, negative once it is removed
   * }}}
+  *
+  * Not thread-safe.
+  *
+  * @param underlying
+  *   the store of the key group
+  * @param targetSize
+  *   largest size of a bundle, in bytes
   */
 final class BundledStore(underlying: Store, targetSize: Int = BundledStore.TargetSize)
     extends Store {
@@ -56,7 +66,7 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
     underlying.put(slice, sequence, segment)
 
   override def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit = {
-    // Slices that follow each other are read together, and go together.
+    // Adjacent slices are read together and removed together, so they share a bundle.
     val sorted = segments.toVector.sortBy(_._1.slice)
     val (small, large) = sorted.partition(_._2.length <= targetSize / LeastSegments)
     underlying.putAll(large)
@@ -79,7 +89,7 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
       case None => underlying.remove(slice, sequence)
       case Some(place) =>
         place.isLive = false
-        // Slices go in order, so one that is live is found at the end at once.
+        // Slices are removed in order, so the search from the end finds a live segment at once.
         if (!place.bundle.places.reverseIterator.exists(_.isLive)) {
           underlying.remove(BundlesSlice, place.bundle.id)
           bundles.remove(place.bundle.id)
@@ -97,7 +107,15 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
     underlying.put(BundlesSlice, bundle.id, bytes.array)
   }
 
-  /** Enters the next segment of a bundle, which may be a removed one. */
+  /** Registers the next segment of a bundle.
+    *
+    * @param bundle
+    *   the bundle
+    * @param key
+    *   the name of the segment
+    * @param length
+    *   size in bytes; negative if the segment has been removed
+    */
   private def add(bundle: Bundle, key: SegmentKey, length: Int): Unit = {
     val at = bundle.places.lastOption.fold(0)(last => last.at + last.length)
     val place = new Place(bundle, key, at, math.abs(length), isLive = length > 0)
@@ -112,7 +130,7 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
     bytes
   }
 
-  /** Answers what the directory holds besides. */
+  /** Reads the positions of the segments, and returns the rest of the directory. */
   private def readPlaces(bytes: Array[Byte]): Array[Byte] = {
     val in = ByteBuffer.wrap(bytes)
     val version = in.get()
@@ -126,17 +144,19 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
   }
 }
 
+/** Constants and helpers of [[BundledStore]]. */
 object BundledStore {
 
-  /** A bundle is cut at this size. */
+  /** Default for the largest size of a bundle, in bytes. */
   final val TargetSize = 1 << 15
 
-  // Segments that are larger than this part of a bundle have an entry of their own.
+  // Segments larger than this fraction of a bundle, here a quarter, get their own entry.
   private final val LeastSegments = 4
-  // Of those read last, so many are held.
+  // Number of bundles to cache. The bundle that was loaded first is evicted first.
   private final val MostRead = 64
+  // No slice starts at `NoSlice`, so bundles cannot collide with segments.
   private val BundlesSlice = Grid.NoSlice
-  // Directories without bundles had 1 and 2.
+  // Directories without bundles have version 1 or 2.
   private val Version: Byte = 3
   private final val HeaderSize = 5
   private final val BundleSize = 8

@@ -3,8 +3,8 @@ package transom.engine.log
 import java.nio.ByteBuffer
 import java.util.Arrays
 
-/** The bounds of a session's record, in front of its accumulator: the times of its first and last
-  * row.
+/** The bounds of a session record: the times of its first and last row, in microseconds. They are
+  * stored in front of the accumulator. Mutable and reusable.
   */
 final class SessionBounds {
   var first: Long = 0L
@@ -16,23 +16,39 @@ final class SessionBounds {
     this
   }
 
+  /** Writes the bounds to `out` at offset `at`. */
   def write(out: ByteBuffer, at: Int): Unit = out.putLong(at, first).putLong(at + 8, last)
 }
 
+/** Reads the bounds of a session record. */
 object SessionBounds {
+
+  /** Size of the bounds in bytes. */
   final val Size = 16
 
   def first(record: Cursor): Long = record.long(0)
   def last(record: Cursor): Long = record.long(8)
 }
 
-/** The sessions in some runs: records of a key that lie no gap apart are one. They come in order
-  * of (hash, key), and those of a key in the order of time.
+/** Iterates over the sessions in several runs, and joins records of a key that are less than a
+  * gap apart.
   *
+  * Sessions come in order of (hash, key), and the sessions of a key in order of time. Call `next`
+  * first. `hash`, `key`, `first` and `last` describe the current session until the next call of
+  * `next`. Not thread-safe.
+  *
+  * @param runs
+  *   sorted runs of session records
+  * @param gap
+  *   inactivity that ends a session, in microseconds
+  * @param inclusive
+  *   whether records exactly `gap` apart share a session
   * @param firedUpTo
-  *   sessions that had ended by this watermark are passed over
+  *   records that end by this watermark are skipped
+  * @param merger
+  *   merges the accumulators of a session
   * @param only
-  *   hashes, in order, of the keys that are asked for; all if none are given
+  *   sorted hashes of the keys to return; all keys if absent
   */
 private[log] final class Chains[T](
     runs: Seq[Cursor],
@@ -48,7 +64,8 @@ private[log] final class Chains[T](
   private val merge = new Merge(runs)
   private val bounds = new SessionBounds
 
-  // Those of the key at hand, by their first times; those of the session are [from, until).
+  // The records of the current key, sorted by first time. The current session has the records in
+  // [from, until).
   private var records = Array.fill(4)(new Record)
   private var count = 0
   private var from = 0
@@ -57,7 +74,7 @@ private[log] final class Chains[T](
   var hash: Long = 0L
   val key = new ByteRange
 
-  /** The times of the session's first and last row. */
+  /** Time of the session's first row, in microseconds. */
   var first: Long = 0L
   var last: Long = 0L
 
@@ -69,7 +86,9 @@ private[log] final class Chains[T](
     isThere
   }
 
-  /** Merges the records of the session. */
+  /** Merges the records of the current session. The merger then holds the accumulator of the
+    * session.
+    */
   def mergeRecords(): Unit = {
     merger.start(records(from).accumulator)
     var i = from + 1
@@ -79,8 +98,15 @@ private[log] final class Chains[T](
     }
   }
 
-  /** Writes those of the session's records as one that end by `upTo`, if there are any. It lasts
-    * as long as the session: on its own it would count as closed.
+  /** Merges the current session's records that end by `upTo` into one record, and writes it.
+    * Writes nothing if there is no such record.
+    *
+    * The written record ends with the session. With its own end it would count as closed.
+    *
+    * @param upTo
+    *   records whose last row is later than this time are not written, in microseconds
+    * @param to
+    *   the writer, evaluated only if a record is written
     */
   def write(upTo: Long)(to: => RunWriter): Unit = {
     var least: Record = null
@@ -118,7 +144,9 @@ private[log] final class Chains[T](
   private def reaches(time: Long): Boolean =
     if (inclusive) time <= last + gap else time < last + gap
 
-  /** Takes the records of the next key, of which all may be over; false at the end. */
+  /** Reads the records of the next key; false at the end of the runs. All records of a key may be
+    * skipped, so a key may have no sessions.
+    */
   private def readKey(): Boolean = {
     count = 0
     until = 0
@@ -166,8 +194,10 @@ private[log] final class Chains[T](
   }
 }
 
+/** Helpers of [[Chains]]. */
 private object Chains {
 
+  /** A record of the current key. Instances are reused. */
   private final class Record {
     var first: Long = 0L
     var last: Long = 0L

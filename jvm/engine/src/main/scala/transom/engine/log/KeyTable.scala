@@ -8,24 +8,29 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.KeyGroups
 
-/** Records while rows are folded into them, found by key.
+/** A hash table that aggregates rows by key on the map side, and returns its records as segments.
   *
-  * They lie behind each other as they do in a segment. Slots lie in the order of the upper bits
-  * of the hash, so the table is handed out in order of (hash, key) nearly without sorting.
+  * Records lie one after another in pages, in the format of segment records. Slots are ordered by
+  * the upper bits of the hash. The table therefore returns its records in order of (hash, key)
+  * almost without sorting.
+  *
+  * A table has a current slot and a current page. `find` sets both, and the other methods depend
+  * on them, so the order of calls matters. Not thread-safe.
   *
   * @param usage
-  *   is told what the table takes
+  *   counts the bytes of the table
   */
 abstract class KeyTable(usage: MemoryUsage) {
   import KeyTable._
 
-  // Pages grow and are never copied. A record lies in one of them; where, is an int: the number of
-  // the page in its upper bits.
+  // New pages are larger than old ones, and pages are never copied. A record lies in one page.
+  // Its position is an int: page number in the upper bits, offset in the page in the lower bits.
   private val pages = ArrayBuffer.empty[ByteBuffer]
   private var lastPage = addPage(FirstPage)
   private var end = 0
 
-  // Lower half of the hash, then one more than where the record lies; 0 is an empty slot.
+  // An entry has the lower half of the hash in its upper 32 bits and the record's position plus
+  // one in its lower 32 bits. 0 is an empty slot.
   private var bits = 4
   private var slots = newSlots()
   private var held = 0
@@ -37,23 +42,28 @@ abstract class KeyTable(usage: MemoryUsage) {
   protected val key = new ByteRange
   protected val accumulator = new ByteRange
 
+  /** The number of keys in the table. */
   final def keys: Int = held
 
-  /** What `locate` has answered points into this array. */
+  /** The array of the current page. Offsets that `locate` returns point into this array. The
+    * array is valid until the next `locate`.
+    */
   final def array: Array[Byte] = pageAtHand.array
 
-  /** The same as numbers. */
+  /** The current page as a little-endian buffer. */
   protected final def numbers: ByteBuffer = pageAtHand
 
-  /** Looks a key up: its record is at hand then. A new key's is a copy of `fresh`.
+  /** Looks up a key and makes its record the current one. A new key gets a record whose
+    * accumulator is a copy of `fresh`.
     *
     * @return
-    *   where its accumulator lies in `array`
+    *   offset of the record's accumulator in `array`
     */
   protected final def find(key: ByteRange, fresh: Array[Byte]): Int = {
     val needed = Segment.RecordHeaderSize + key.length + fresh.length
     if (needed > lastPage.capacity - end) nextPage(needed)
-    // The key is written where a new record's would be. It stays there only if it is new.
+    // The key is copied to the end of the last page, so that it can be hashed and compared there.
+    // It becomes part of a record only if the key is new.
     val keyAt = end + Segment.RecordHeaderSize
     System.arraycopy(key.bytes, key.offset, lastPage.array, keyAt, key.length)
     val hash = KeyGroups.hash(lastPage, keyAt, key.length)
@@ -70,14 +80,18 @@ abstract class KeyTable(usage: MemoryUsage) {
     } else {
       slots(slot) = tag | (append(hash, key.length, fresh) + 1)
       held += 1
-      // The last slot stays empty: there every search ends.
+      // The last slot stays empty, so every search ends there at the latest.
       if (held > (1 << (bits - 1)) || slot >= slots.length - 2) growSlots()
       pageAtHand = lastPage
       keyAt + key.length
     }
   }
 
-  /** Ends the record whose key has been written; answers where it lies. */
+  /** Completes the record whose key has been written at the end of the last page.
+    *
+    * @return
+    *   position of the record
+    */
   private def append(hash: Long, keyLength: Int, fresh: Array[Byte]): Int = {
     val at = ((pages.length - 1) << PageBits) | end
     lastPage.putLong(end, hash).putInt(end + 8, keyLength).putInt(end + 12, fresh.length)
@@ -87,10 +101,17 @@ abstract class KeyTable(usage: MemoryUsage) {
     at
   }
 
-  /** Where the record lies by which the key that was looked up, and had one, is found. */
+  /** Position of the record that the current slot refers to. Valid only after `find` of a key
+    * that the table already had.
+    */
   protected final def found: Int = position(slots(slotAtHand))
 
-  /** Adds a record of that key, a copy of `fresh`; answers where it lies. */
+  /** Adds another record for the key of the current slot, with a copy of `fresh` as accumulator.
+    * The slot does not refer to the new record until `findBy` is called.
+    *
+    * @return
+    *   position of the record
+    */
   protected final def add(fresh: Array[Byte]): Int = {
     val from = pageOf(found)
     val offset = offsetOf(found)
@@ -106,21 +127,28 @@ abstract class KeyTable(usage: MemoryUsage) {
     append(from.getLong(offset), keyLength, fresh)
   }
 
-  /** Finds that key by another record of its from now on. */
+  /** Makes the current slot refer to another record of the same key. */
   protected final def findBy(at: Int): Unit =
     slots(slotAtHand) = slots(slotAtHand) >>> 32 << 32 | (at + 1)
 
-  /** Takes a record at hand; answers where its accumulator lies in `array`. */
+  /** Makes the page of a record the current one.
+    *
+    * @return
+    *   offset of the record's accumulator in `array`
+    */
   protected final def pointAt(at: Int): Int = {
     pageAtHand = pageOf(at)
     val offset = offsetOf(at)
     offset + Segment.RecordHeaderSize + pageAtHand.getInt(offset + 8)
   }
 
-  /** The records as segments, each with its key group.
+  /** Returns the records as segments, each with its key group, in order of (hash, key). The
+    * iterator builds segments lazily. Exhaust it before adding more rows.
     *
+    * @param keyGroups
+    *   number of key groups
     * @param encode
-    *   turns an accumulator of the table into that of the segment
+    *   converts an accumulator of the table to an accumulator of the segment
     */
   final def segments(keyGroups: Int)(
       encode: ByteRange => ByteRange): Iterator[(Int, Array[Byte])] = {
@@ -149,13 +177,13 @@ abstract class KeyTable(usage: MemoryUsage) {
     }
   }
 
-  /** Appends a record to the segment. */
+  /** Appends the record at a position to `writer`. */
   protected def write(at: Int, encode: ByteRange => ByteRange): Unit
 
-  /** Where the next record of the same key lies, `NoRecord` if there is none. */
+  /** Position of the next record of the same key, or `NoRecord`. */
   protected def behind(at: Int): Int
 
-  /** Points `key` and `accumulator` at those of a record; answers its hash. */
+  /** Points `key` and `accumulator` at the bytes of a record, and returns the record's hash. */
   protected final def read(at: Int): Long = {
     val in = pageOf(at)
     val offset = offsetOf(at)
@@ -164,7 +192,8 @@ abstract class KeyTable(usage: MemoryUsage) {
     in.getLong(offset)
   }
 
-  /** Where the keys lie, in order of (hash, key): that of the slots but for near neighbours.
+  /** Positions of the keys' records in order of (hash, key). Slots are almost in this order, so
+    * insertion sort moves only close neighbours.
     */
   private def sorted(): Array[Int] = {
     val order = new Array[Int](held)
@@ -216,7 +245,7 @@ abstract class KeyTable(usage: MemoryUsage) {
 
   private def hashAt(at: Int): Long = pageOf(at).getLong(offsetOf(at))
 
-  /** Whether an entry is that of the key which has just been written to the last page. */
+  /** Whether the record of an entry has the key that was just written to the last page. */
   private def isAt(entry: Long, keyAt: Int, length: Int): Boolean = {
     val at = position(entry)
     val in = pageOf(at)
@@ -236,7 +265,9 @@ abstract class KeyTable(usage: MemoryUsage) {
     pages.last
   }
 
-  /** Searches go upwards only, so those from the topmost slots need room behind them. */
+  /** Allocates slots. Searches only go upwards, so the topmost home slots need spare slots behind
+    * them.
+    */
   private def newSlots(): Array[Long] = {
     val length = (1 << bits) + 32
     usage.bytes += length * 8L
@@ -254,7 +285,8 @@ abstract class KeyTable(usage: MemoryUsage) {
     }
   }
 
-  /** Enters the keys anew, from slots of another size; false if the last slot would be taken.
+  /** Inserts the entries of the old slots into the new ones; false if the last slot would be
+    * used.
     */
   private def enter(entries: Array[Long]): Boolean = {
     val last = slots.length - 1
@@ -274,17 +306,22 @@ abstract class KeyTable(usage: MemoryUsage) {
   }
 }
 
-/** Bytes that tables take. */
+/** Counts the bytes that the tables of a task occupy. */
 final class MemoryUsage {
   var bytes: Long = 0L
 }
 
+/** Constants of [[KeyTable]]. */
 private[log] object KeyTable {
+
+  /** The position that stands for no record. */
   final val NoRecord = -1
 
   private final val PageBits = 18
 
-  /** Below what the G1 collector counts as humongous, also in small heaps. */
+  /** Size of the largest page that is shared by records, in bytes. It stays below the size at
+    * which the G1 collector treats arrays as humongous, even in small heaps.
+    */
   private final val LargestPage = 1 << PageBits
   private final val FirstPage = 1 << 9
 }

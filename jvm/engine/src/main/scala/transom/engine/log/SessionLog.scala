@@ -102,9 +102,10 @@ final class SessionLog[T](
     }
   }
 
-  /** Adds each late row to the open session that it touches (flink.md 6.5). Rows are tried from
-    * the newest to the oldest, since each may move the start of a session back to where an older
-    * row touches it.
+  /** Adds each late row to the open session that it touches (flink.md 6.5).
+    *
+    * Rows are tried from the newest to the oldest. A row may move the start of a session back to
+    * where an older row touches it.
     *
     * @param late
     *   the late rows
