@@ -1,15 +1,16 @@
 package transom.engine.spec
 
-/** How long a duration may be that a user writes: a size, a gap, a lateness, a delay.
+/** The longest duration that a user may set: a size, a gap, a lateness or a delay.
   *
-  * Rows lie in the years 1 to 9999. So even a window of this size, with a lateness and a delay of
-  * this length, ends long before `GlobalGrid.EndOfTime`, at which everything fires that is open.
+  * Row times lie in the years 1 to 9999. Even a window of this size, with a lateness and a delay
+  * of this length, ends long before `GlobalGrid.EndOfTime`. All open windows fire at that
+  * instant.
   */
 object Durations {
 
-  /** As the user reads it. */
+  /** The limit as text for error messages. */
   final val Longest = "10,000,000 days"
 
-  /** In microseconds. */
+  /** The limit in microseconds. */
   final val LongestUs = 10000000L * 86400L * 1000000L
 }

@@ -1,25 +1,31 @@
 package transom.engine.spec
 
-/** When a window gives results. */
+/** Decides when a window fires. Triggers are specs: the runtime implements them. */
 sealed trait Trigger {
 
-  /** Whether it can be used with windows that merge. */
+  /** Whether the trigger can be used with merging windows. */
   def canMerge: Boolean = nested.forall(_.canMerge)
 
-  /** Whether it says itself what happens at the end of a window. */
+  /** Whether the trigger itself decides about firing at the end of the window. */
   def isForEnds: Boolean = false
 
-  /** Whether it fires by the wall clock. */
+  /** Whether the trigger fires in processing time. */
   def isOnClock: Boolean = false
 
-  /** The triggers inside it. */
+  /** The triggers that are direct arguments of this trigger. */
   def nested: Seq[Trigger] = Nil
 
-  /** It, and all triggers inside it. */
+  /** This trigger and all nested triggers, at any depth. */
   final def parts: Seq[Trigger] = this +: nested.flatMap(_.parts)
 }
 
-/** At the end of the window, before it as `early` says, after it as `late` says. */
+/** Fires when the watermark passes the end of the window.
+  *
+  * @param early
+  *   the trigger for firings before the end; none for no early firings
+  * @param late
+  *   the trigger for firings after the end; none for no late firings
+  */
 final case class AfterWatermark(
     early: Option[Trigger] = None,
     late: Option[Trigger] = Some(AfterCount(1)))
@@ -37,7 +43,7 @@ final case class AfterWatermark(
   override def isForEnds: Boolean = true
 }
 
-/** When the wall clock passes the end of the window. */
+/** Fires when processing time passes the end of the window. */
 case object AfterClock extends Trigger {
 
   override def isForEnds: Boolean = true
@@ -45,28 +51,39 @@ case object AfterClock extends Trigger {
   override def isOnClock: Boolean = true
 }
 
-/** Once, when the window takes no more late rows either. */
+/** Fires once, when the window is removed: at its end plus the allowed lateness. */
 case object AfterLateness extends Trigger {
 
   override def isForEnds: Boolean = true
 }
 
-/** Each time `rows` rows have come. */
+/** Fires after every `rows` rows. */
 final case class AfterCount(rows: Int) extends Trigger {
 
   Check.positive("rows", rows)
 }
 
-/** When a row is more than `threshold` away from the row of the last firing. */
+/** Fires when the distance between a row and the row of the last firing exceeds `threshold`.
+  *
+  * @param deltaColumn
+  *   index of the distance function's column
+  * @param threshold
+  *   the distance that must be exceeded
+  */
 final case class AfterDelta(deltaColumn: Int, threshold: Double) extends Trigger {
 
   override def canMerge: Boolean = false
 }
 
-/** At regular times, and at the end of the window.
+/** Fires at regular intervals, and at the end of the window.
   *
+  * @param intervalUs
+  *   the interval, in microseconds
+  * @param clock
+  *   whether the interval is in event time or processing time
   * @param aligned
-  *   at multiples of the interval since 1970; if not, counted from the window's first row
+  *   if true, fires at multiples of the interval since 1970; if false, counts from the window's
+  *   first row
   */
 final case class Every(
     intervalUs: Long,
@@ -79,26 +96,32 @@ final case class Every(
   override def isOnClock: Boolean = clock == TriggerClock.Processing
 }
 
-/** What a trigger tells the time by. */
+/** The time that a trigger follows: event time or processing time. */
 sealed trait TriggerClock
 
+/** The values of [[TriggerClock]]. */
 object TriggerClock {
   case object Event extends TriggerClock
   case object Processing extends TriggerClock
 }
 
-/** When a condition on the new row and the window so far holds. */
+/** Fires when a predicate on the new row and the window so far is true.
+  *
+  * @param conditionColumn
+  *   index of the predicate's column
+  */
 final case class When(conditionColumn: Int) extends Trigger
 
-/** At the end of each micro-batch that brought the window rows. */
+/** Fires at the end of each micro-batch that added rows to the window. */
 case object EveryBatch extends Trigger
 
-/** When the input ends: a static DataFrame, or a stream that is drained. */
+/** Fires when the input ends: at the end of a static DataFrame, or when a stream is drained. */
 case object EndOfStream extends Trigger
 
+/** Never fires. */
 case object Never extends Trigger
 
-/** As `trigger`, and the contents go after each firing. */
+/** Fires when `trigger` fires, and clears the contents of the window after each firing. */
 final case class Purging(trigger: Trigger) extends Trigger {
 
   Check.isInside("trigger", trigger)
@@ -106,12 +129,18 @@ final case class Purging(trigger: Trigger) extends Trigger {
   override def nested: Seq[Trigger] = Seq(trigger)
 }
 
-/** As `trigger`, and `afterUs` its first row on the wall clock.
+/** Fires when `trigger` fires, and also after a timeout in processing time.
   *
+  * As in Flink, any timer of the window makes this trigger fire (flink.md 5.8).
+  *
+  * @param trigger
+  *   the wrapped trigger
+  * @param afterUs
+  *   the timeout in microseconds, counted from the first row since the last firing
   * @param reset
-  *   count from the newest row instead
+  *   whether each row restarts the timeout
   * @param clear
-  *   whether `trigger` starts anew when the time is over
+  *   whether `trigger` is reset when a timer fires
   */
 final case class ProcessingTimeout(
     trigger: Trigger,

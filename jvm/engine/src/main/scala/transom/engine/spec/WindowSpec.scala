@@ -1,25 +1,44 @@
 package transom.engine.spec
 
-/** All that a window operator has to know, as it came in the message from Python.
+/** The spec of a window operator, decoded from the message that Python sends.
   *
-  * Columns are indexes into the list that travels beside the message.
+  * Columns are indexes into the list of column expressions that is sent with the message. The
+  * constructor throws [[InvalidSpec]] if settings are invalid or exclude each other.
   *
   * @param name
   *   name of the operator, if the user gave it one
+  * @param keyColumns
+  *   columns of the key
   * @param time
-  *   the clock; none if the windows need no time
+  *   event time or processing time; none if the windows need no time
   * @param orderColumns
-  *   columns that tell the order in which rows arrived
+  *   columns that define the order in which rows arrived
+  * @param window
+  *   how rows are assigned to windows
+  * @param trigger
+  *   when windows fire
+  * @param evictor
+  *   which rows are removed when a window fires, if any
+  * @param function
+  *   what is computed from the rows of a window
+  * @param allowedLatenessUs
+  *   allowed lateness, in microseconds
+  * @param drain
+  *   whether open windows fire when a run with the trigger `availableNow` ends
   * @param pane
-  *   whether results say which of their window's they are
+  *   whether results have a `pane` column
   * @param retract
-  *   whether results that have changed are taken back
+  *   whether a changed result is preceded by a retraction of the previous one
+  * @param lateRows
+  *   which late rows go to a side output
   * @param deadLetters
-  *   whether rows that no window can take are handed on
+  *   whether rows that cannot be assigned to a window go to a side output
   * @param keyGroups
-  *   number of groups that the keys are spread over
+  *   number of key groups
+  * @param layout
+  *   the state layout
   * @param tickUs
-  *   period of the rows that carry the wall clock
+  *   period of the ticks, the rows that carry processing time, in microseconds
   */
 final case class WindowSpec(
     name: Option[String],
@@ -46,7 +65,7 @@ final case class WindowSpec(
   checkTrigger()
   checkTogether()
 
-  /** Whether anything happens because the wall clock has moved on. */
+  /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
     case Global | _: Count => false
     case _ => time.contains(ProcessingTime)
@@ -70,7 +89,7 @@ final case class WindowSpec(
     }
   }
 
-  /** Refuses parts that exclude each other. */
+  /** Rejects settings that exclude each other. */
   private def checkTogether(): Unit = {
     val partial = window match {
       case count: Count => count.partial
@@ -95,54 +114,68 @@ final case class WindowSpec(
   }
 }
 
-/** The clock that windows go by. */
+/** The time that windows follow: event time or processing time. */
 sealed trait Time
 
-/** Times from a column; `delayUs` behind the latest one runs the watermark, if it is set here. */
+/** Event time, read from a column.
+  *
+  * @param timeColumn
+  *   index of the time column
+  * @param delayUs
+  *   how far the watermark trails the latest event time, in microseconds; none if it is defined
+  *   elsewhere
+  */
 final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extends Time {
 
   delayUs.foreach(Check.notNegative("delay_us", _))
 }
 
-/** The wall clock, by which nothing is late. */
+/** Processing time. No row is late. */
 case object ProcessingTime extends Time
 
 /** What is computed from the rows of a window. */
 sealed trait Function {
+
+  /** Indexes of the columns that are aggregates. */
   def aggregateColumns: Seq[Int]
 
-  /** Whether a function of the user's is called for each result. */
+  /** Whether a user function is called for each result. */
   def isCalled: Boolean
 
-  /** Whether it needs the rows themselves. */
+  /** Whether the function needs the rows themselves instead of aggregates. */
   def takesRows: Boolean = isCalled && aggregateColumns.isEmpty
 
-  /** Whether it keeps something for each window. */
+  /** Whether the function keeps state per window. */
   def keepsByWindow: Boolean
 
-  /** Whether it keeps something for each window or each key. */
+  /** Whether the function keeps state per window or per key. */
   def keepsState: Boolean
 }
 
+/** Aggregates without a user function: the operator of `agg`. */
 final case class AggFunction(aggregateColumns: Seq[Int]) extends Function {
   override def isCalled: Boolean = false
   override def keepsByWindow: Boolean = false
   override def keepsState: Boolean = false
 }
 
-/** A function that is called with the rows of a window or, if there are aggregates, with their
-  * one row.
+/** A user function that is called for each result: the operator of `apply`.
   *
-  * Its schemas are in the words of whoever calls it.
+  * The argument is the rows of the window, or one row of aggregates if `aggregateColumns` is not
+  * empty. The schemas are strings in the caller's format. The engine does not parse them.
   *
   * @param schema
-  *   of what it returns
+  *   schema of the rows that the function returns
+  * @param form
+  *   the type of the argument that holds the rows
+  * @param aggregateColumns
+  *   indexes of the columns that are aggregates
   * @param windowState
-  *   of what it keeps for each window and key
+  *   schema of the state per window and key, if there is any
   * @param keyState
-  *   of what it keeps for each key
+  *   schema of the state per key, if there is any
   * @param outputs
-  *   the schema of each of its further outputs, by name
+  *   schemas of the named side outputs, by name
   */
 final case class ApplyFunction(
     schema: String,
@@ -157,34 +190,43 @@ final case class ApplyFunction(
   override def keepsState: Boolean = keepsByWindow || keyState.isDefined
 }
 
-/** What rows are handed to a function as. */
+/** The form in which a user function receives rows. */
 sealed trait RowsForm
 
+/** The values of [[RowsForm]]. */
 object RowsForm {
   case object Arrow extends RowsForm
   case object Pandas extends RowsForm
 }
 
-/** Which late rows are handed on. */
+/** Which late rows go to a side output. */
 sealed trait LateRows
 
+/** The values of [[LateRows]]. */
 object LateRows {
 
-  /** None; they are counted. */
+  /** No late rows; they are only counted. */
   case object No extends LateRows
 
-  /** Rows that missed all their windows. */
+  /** Rows that are late for all their windows. */
   case object Late extends LateRows
 
-  /** Also rows that missed some of their windows. */
+  /** Also rows that are late for some of their windows. */
   case object Partly extends LateRows
 }
 
-/** How state is laid out. */
+/** The state layout of an operator. */
 sealed trait Layout
 
+/** The values of [[Layout]]. */
 object Layout {
+
+  /** The planner chooses the layout. */
   case object Auto extends Layout
+
+  /** The slice log: sorted segments per key group and slice. */
   case object Slices extends Layout
+
+  /** The keyed layout: one entry per key. */
   case object Keyed extends Layout
 }

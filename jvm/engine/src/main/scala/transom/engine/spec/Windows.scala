@@ -4,31 +4,51 @@ import java.time.{DateTimeException, DayOfWeek}
 
 import transom.engine.Zone
 
-/** How rows are put into windows. Durations are microseconds. */
+/** How rows are assigned to windows. Durations are microseconds. */
 sealed trait Window {
 
-  /** Whether windows of a key that meet become one. */
+  /** Whether intersecting windows of a key are merged. */
   def isMerging: Boolean = false
 
-  /** How far windows are moved, key group by key group. */
+  /** How far windows are shifted beyond their offset, per key group. */
   def stagger: Stagger = Stagger.Aligned
 }
 
-/** Windows that lie on a fixed grid and are the same for every key. */
+/** Windows on a fixed grid, the same for every key. */
 sealed trait GridWindow extends Window {
+
+  /** Shift of the grid, in microseconds. */
   def offsetUs: Long
+
+  /** Which bound of a window is inclusive. */
   def closed: Closed
+
+  /** The time zone whose wall-clock time defines the grid. */
   def timeZone: String
 }
 
-/** Which end of a window belongs to it. */
+/** Which bound of a window is inclusive. */
 sealed trait Closed
 
+/** The values of [[Closed]]. */
 object Closed {
   case object Left extends Closed
   case object Right extends Closed
 }
 
+/** Windows of one size without overlap or gaps.
+  *
+  * @param sizeUs
+  *   length of a window
+  * @param offsetUs
+  *   shift of the window starts
+  * @param closed
+  *   which bound is inclusive
+  * @param timeZone
+  *   the time zone whose wall-clock time defines the grid
+  * @param stagger
+  *   how far windows are shifted per key group
+  */
 final case class Tumbling(
     sizeUs: Long,
     offsetUs: Long = 0,
@@ -42,6 +62,20 @@ final case class Tumbling(
   Check.zone(timeZone)
 }
 
+/** Windows of `sizeUs` that start every `slideUs`. They overlap, or leave gaps if the slide
+  * exceeds the size.
+  *
+  * @param sizeUs
+  *   length of a window
+  * @param slideUs
+  *   distance between window starts
+  * @param offsetUs
+  *   shift of the window starts
+  * @param closed
+  *   which bound is inclusive
+  * @param timeZone
+  *   the time zone whose wall-clock time defines the grid
+  */
 final case class Hopping(
     sizeUs: Long,
     slideUs: Long,
@@ -60,10 +94,26 @@ final case class Hopping(
     s"puts each row into more than ${Hopping.MostWindowsPerRow} windows")
 }
 
+/** Limits of [[Hopping]]. */
 object Hopping {
+
+  /** Largest number of windows that a row may be assigned to. */
   final val MostWindowsPerRow = 10000000L
 }
 
+/** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then the next cycle starts.
+  *
+  * @param sizeUs
+  *   length of the longest window, a multiple of `stepUs`
+  * @param stepUs
+  *   growth from one window to the next
+  * @param offsetUs
+  *   shift of the cycle starts
+  * @param closed
+  *   which bound is inclusive
+  * @param timeZone
+  *   the time zone whose wall-clock time defines the grid
+  */
 final case class Cumulate(
     sizeUs: Long,
     stepUs: Long,
@@ -79,6 +129,21 @@ final case class Cumulate(
   Check.zone(timeZone)
 }
 
+/** Windows of `every` calendar units.
+  *
+  * @param unit
+  *   the calendar unit
+  * @param timeZone
+  *   the time zone of the calendar
+  * @param every
+  *   number of units per window
+  * @param firstDay
+  *   first day of a week; used only by weeks
+  * @param offsetUs
+  *   shift of the window starts
+  * @param closed
+  *   which bound is inclusive
+  */
 final case class Calendar(
     unit: CalendarUnit,
     timeZone: String,
@@ -94,17 +159,23 @@ final case class Calendar(
   Check.zone(timeZone)
 }
 
+/** Limits of [[Calendar]]. */
 object Calendar {
 
-  /** As many years still fit into microseconds. */
+  /** Largest number of units per window. This many years still fit into microseconds. */
   final val MostUnits = 100000
 }
 
-/** A unit of the calendar, and the length of its shortest instance on the wall clock. */
+/** A calendar unit.
+  *
+  * @param shortestDays
+  *   length of the unit's shortest instance in wall-clock time, in days
+  */
 sealed abstract class CalendarUnit(shortestDays: Int) {
   val shortestUs: Long = shortestDays * 86400000000L
 }
 
+/** The values of [[CalendarUnit]]. */
 object CalendarUnit {
   case object Day extends CalendarUnit(1)
   case object Week extends CalendarUnit(7)
@@ -113,7 +184,15 @@ object CalendarUnit {
   case object Year extends CalendarUnit(365)
 }
 
-/** Windows that stay open while rows keep arriving, at most `gapUs` apart. */
+/** Session windows: a session ends when a key has no rows for `gapUs`.
+  *
+  * @param gapUs
+  *   inactivity that ends a session
+  * @param inclusive
+  *   whether rows exactly `gapUs` apart share a session
+  * @param closed
+  *   which bound is inclusive
+  */
 final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed = Closed.Left)
     extends Window {
 
@@ -122,7 +201,15 @@ final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed 
   override def isMerging: Boolean = true
 }
 
-/** Sessions whose rows each bring their gap. */
+/** Session windows whose gap is computed for each row.
+  *
+  * @param gapColumn
+  *   index of the column with the gap of a row
+  * @param inclusive
+  *   whether rows exactly one gap apart share a session
+  * @param closed
+  *   which bound is inclusive
+  */
 final case class DynamicSession(
     gapColumn: Int,
     inclusive: Boolean = true,
@@ -132,14 +219,18 @@ final case class DynamicSession(
   override def isMerging: Boolean = true
 }
 
-/** One window for all time. */
+/** One window per key that contains all rows. */
 case object Global extends Window
 
 /** Windows of `size` rows, one every `slide` rows.
   *
+  * @param size
+  *   number of rows in a window
+  * @param slide
+  *   number of rows between window starts; `size` if absent
   * @param partial
-  *   give a result every `slide` rows, of the last `size` rows or as many as there are; if not,
-  *   full windows alone do
+  *   if true, every `slide` rows produce a result of the last `size` rows, or fewer if not as
+  *   many have arrived; if false, only full windows produce results
   */
 final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = false)
     extends Window {
@@ -151,40 +242,48 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
     partial || size / step <= Hopping.MostWindowsPerRow,
     s"puts each row into more than ${Hopping.MostWindowsPerRow} windows")
 
+  /** Number of rows between window starts. */
   def step: Int = slide.getOrElse(size)
 
-  /** The only one they fire by. */
+  /** The only trigger that is valid with these windows. */
   def trigger: AfterCount = AfterCount(if (partial) step else size)
 
-  /** Whether windows have numbers. Side by side they are full when they fire, either way. */
+  /** Whether windows are numbered. If `step` equals `size`, windows are full when they fire, even
+    * with `partial`.
+    */
   def isNumbered: Boolean = !partial || step == size
 }
 
-/** Windows that each row lists.
+/** Windows that a column lists for each row.
   *
+  * @param windowsColumn
+  *   index of the column with the list of windows
   * @param merging
-  *   whether windows of a key that meet become one
+  *   whether intersecting windows of a key are merged
   */
 final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window {
 
   override def isMerging: Boolean = merging
 }
 
-/** How far windows of one size are moved, beyond their offset, so that not all fire at once. */
+/** How far windows are shifted beyond their offset, so that key groups do not all fire at once.
+  */
 sealed trait Stagger
 
+/** The values of [[Stagger]]. */
 object Stagger {
 
-  /** Not at all. */
+  /** No shift. */
   case object Aligned extends Stagger
 
-  /** By a number drawn for each key group. */
+  /** A random shift for each key group. */
   case object Random extends Stagger
 
-  /** By as much as the group's first row came after the start of its window. */
+  /** The time from the window start to the first row of the key group. */
   case object Natural extends Stagger
 }
 
+/** Validates settings, and throws [[InvalidSpec]] with the name of the field. */
 private object Check {
 
   def that(field: String, holds: Boolean, problem: => String): Unit =
@@ -196,6 +295,7 @@ private object Check {
   def notNegative(field: String, value: Long): Unit =
     that(field, value >= 0, s"must not be negative, but is $value")
 
+  /** Rejects `EveryBatch` as a nested trigger. */
   def isInside(field: String, trigger: Trigger): Unit =
     that(field, !trigger.parts.contains(EveryBatch), "has EveryBatch inside another trigger")
 
