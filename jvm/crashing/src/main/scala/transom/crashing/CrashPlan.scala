@@ -4,8 +4,9 @@ import java.io.IOException
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicInteger
 
-/** The write at which a run crashes: before or after its n-th durable write. One plan serves the
-  * whole JVM, so one query may run at a time.
+/** Plans a crash for tests: before or after the n-th durable write of a run.
+  *
+  * The plan is global to the JVM, so only one query may run at a time.
   */
 object CrashPlan {
   private val count = new AtomicInteger(0)
@@ -15,14 +16,14 @@ object CrashPlan {
   @volatile private var halts = false
   @volatile private var crashed = false
 
-  /** Starts to count from 0 again.
+  /** Resets the count of writes and plans a crash.
     *
     * @param number
-    *   the number of the write at which the run crashes, from 1; 0 for no crash
+    *   number of the write at which the run crashes, from 1; 0 for no crash
     * @param isAfter
-    *   whether the crash comes after the write
+    *   whether the crash comes after the write instead of before it
     * @param halts
-    *   whether the JVM halts; if not, the write fails with an exception, once
+    *   whether the JVM halts; if false, the write throws an exception, once
     */
   def arm(number: Int, isAfter: Boolean, halts: Boolean): Unit = {
     count.set(0)
@@ -33,15 +34,21 @@ object CrashPlan {
     crashed = false
   }
 
-  /** The writes since `arm`, one on each line: the last three parts of the file's path. */
+  /** The writes since `arm`, one per line: the last three parts of the file's path. */
   def names: String = String.join("\n", written)
 
-  /** Whether the crash has happened since `arm`. */
+  /** Whether a crash by exception has happened since `arm`. */
   def hasCrashed: Boolean = crashed
 
-  /** Counts a step of a sink, which writes no checkpoint file, like a durable write. */
+  /** Counts a step of a sink like a durable write. A sink writes no checkpoint file that is
+    * counted by itself.
+    *
+    * @param step
+    *   name of the step
+    */
   def passed(step: String): Unit = write(step)(())
 
+  /** Counts a durable write, runs it, and crashes before or after it if the plan says so. */
   private[crashing] def write(path: String)(publish: => Unit): Unit = {
     val mine = count.incrementAndGet()
     written.add(path.split('/').takeRight(3).mkString("/"))

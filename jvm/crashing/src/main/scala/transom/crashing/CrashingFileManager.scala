@@ -4,9 +4,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 
-/** Spark's file manager for checkpoints, with the crashes of [[CrashPlan]]. Every durable write
-  * of a streaming query ends in a rename: the logs of offsets, commits, sources and of the file
-  * sink, the state, and the specs of our operators.
+/** Spark's checkpoint file manager with the crashes of [[CrashPlan]].
+  *
+  * Every durable write of a streaming query ends in a rename. Such writes are the logs of
+  * offsets, commits, sources and the file sink, the state, and the specs of the window operators.
   */
 final class CrashingFileManager(path: Path, conf: Configuration)
     extends FileContextBasedCheckpointFileManager(path, conf) {

@@ -7,15 +7,17 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.local.LocalConfigKeys
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** Hadoop's local file system, without the processes that it starts for permissions and links:
-  * some thirty `chmod` and `readlink` in each batch of a query. Set it as `fs.file.impl`.
+/** Hadoop's local file system without the processes that it starts for permissions and links.
+  * This saves about thirty calls of `chmod` and `readlink` per batch. Set the class as
+  * `fs.file.impl`.
   */
 final class QuickLocalFileSystem extends LocalFileSystem(new QuickRawFileSystem)
 
-/** The same for `FileContext`. Set it as `fs.AbstractFileSystem.file.impl`. */
+/** The same file system for `FileContext`. Set the class as `fs.AbstractFileSystem.file.impl`. */
 final class QuickLocalFs(uri: URI, conf: Configuration)
     extends ChecksumFs(new QuickRawFs(uri, conf))
 
+/** Adapts [[QuickRawFileSystem]] to `FileContext`. */
 private final class QuickRawFs(uri: URI, conf: Configuration)
     extends DelegateToFileSystem(
       FsConstants.LOCAL_FS_URI,
@@ -28,8 +30,9 @@ private final class QuickRawFs(uri: URI, conf: Configuration)
   override def isValidName(path: String): Boolean = true
 }
 
+/** A raw local file system that neither sets permissions nor resolves links. */
 private final class QuickRawFileSystem extends RawLocalFileSystem {
   override def setPermission(path: Path, permission: FsPermission): Unit = ()
-  // The files of a checkpoint are no symbolic links.
+  // Checkpoint files are never symbolic links.
   override def getFileLinkStatus(path: Path): FileStatus = getFileStatus(path)
 }
