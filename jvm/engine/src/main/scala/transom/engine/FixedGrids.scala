@@ -1,6 +1,14 @@
 package transom.engine
 
-/** Windows of one size side by side, starting at `k * size + offset`. A slice is a window. */
+/** Tumbling windows that start at `k * size + offset`. Each window is one slice.
+  *
+  * @param size
+  *   length of a window, in microseconds
+  * @param offset
+  *   shift of the window starts, in microseconds
+  * @param zone
+  *   the zone of grid time
+  */
 final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid(zone) {
 
   private val shift = Math.floorMod(offset, size)
@@ -20,10 +28,19 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
   def lastEndOf(slice: Long): Long = zone.passed(sliceEnd(slice))
 }
 
-/** Windows of one size that start at `k * slide + offset`.
+/** Hopping windows that start at `k * slide + offset`.
   *
-  * They overlap, or leave gaps if `slide` exceeds `size`. A slice is the greatest common divisor
-  * of both, so that each start and each end of a window is a bound of slices.
+  * Windows overlap, or leave gaps if `slide` exceeds `size`. The length of a slice is the
+  * greatest common divisor of both, so every start and end of a window is a slice boundary.
+  *
+  * @param size
+  *   length of a window, in microseconds
+  * @param slide
+  *   distance between window starts, in microseconds
+  * @param offset
+  *   shift of the window starts, in microseconds
+  * @param zone
+  *   the zone of grid time
   */
 final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     extends ZonedGrid(zone) {
@@ -62,10 +79,20 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
   private def lastStart(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
 }
 
-/** Windows that share a start and grow by `step` until they are `size` long, then start anew.
+/** Cumulative windows: they share a start and grow by `step` up to `size`, then a new cycle
+  * starts.
   *
-  * A step that the clock skips adds nothing, so the window that ends with it would be the one
-  * before again; it is left out.
+  * When clocks go forward over a whole step, the step has no rows. The window that ends with this
+  * step would equal the previous window, so it is skipped.
+  *
+  * @param size
+  *   length of a cycle, in microseconds
+  * @param step
+  *   length of a slice, in microseconds
+  * @param offset
+  *   shift of the cycle starts, in microseconds
+  * @param zone
+  *   the zone of grid time
   */
 final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
     extends ZonedGrid(zone) {

@@ -1,11 +1,13 @@
 package transom.engine
 
-/** One window for all time, which falls due when the input ends: far beyond any row's time, where
-  * the watermark gets only when a stream is drained or a static DataFrame is over.
+/** A grid with one window for all time, which fires when the input ends.
+  *
+  * The window ends far after the time of any row. The watermark gets there only when a stream is
+  * drained or a static DataFrame ends.
   */
 object GlobalGrid extends Grid {
 
-  /** Half way to the largest instant: the year 148,108. */
+  /** The end of the window: half of the largest instant, in the year 148,108. */
   final val EndOfTime = Long.MaxValue / 2
 
   private val window = TimeWindow(0L, EndOfTime)

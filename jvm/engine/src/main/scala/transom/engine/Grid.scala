@@ -2,52 +2,63 @@ package transom.engine
 
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 
-/** A fixed grid of windows, cut into slices so that every window is a row of whole slices.
+/** A fixed grid of windows in event time, cut into slices so that each window consists of whole
+  * slices.
   *
-  * Slices and windows are in grid time: instants in UTC, wall-clock time in any other zone. A
-  * slice is named by its start. Watermarks, row times and due times are instants.
+  * Slices and windows are in grid time, in microseconds: instants in UTC, and wall-clock time in
+  * any other zone. The start of a slice identifies it. Watermarks, row times and timers are
+  * instants.
+  *
+  * Methods with an argument named `instant` or `after` take instants. Grids are serializable and
+  * safe to share between threads.
   */
 trait Grid extends Serializable {
 
-  /** The slice that holds `instant`, or `Grid.NoSlice` if it lies in the gap between windows. */
+  /** The slice that contains `instant`, or `Grid.NoSlice` if `instant` lies in a gap between
+    * windows.
+    */
   def sliceOf(instant: Long): Long
 
+  /** The end of a slice, exclusive, in grid time. */
   def sliceEnd(slice: Long): Long
 
-  /** The first window to fall due, later than `after`, of those that hold `slice`; null if all of
-    * them are due by then.
+  /** The first window that contains `slice` and ends after the watermark `after`; null if there
+    * is none.
     */
   def firstWindow(slice: Long, after: Long): TimeWindow
 
-  /** The window that falls due next after `window`; null at the end of time. */
+  /** The window that fires next after `window`; null at the end of time. */
   def nextWindow(window: TimeWindow): TimeWindow
 
-  /** When the last window that holds `slice` falls due: from then on its rows are late. */
+  /** The instant at which the last window that contains `slice` ends. From this watermark on,
+    * rows of the slice are late.
+    */
   def lastEndOf(slice: Long): Long
 
-  /** The first instant at `gridTime`: where a window that starts then begins. */
+  /** The first instant at grid time `gridTime`, which is where a window that starts at `gridTime`
+    * begins.
+    */
   def instantOf(gridTime: Long): Long
 
-  /** The watermark from which on `window` gets no more rows, which is also where it ends.
+  /** The instant at which `window` ends: from this watermark on, it receives no more rows.
     *
-    * This is `instantOf(window.end)`, except when clocks that go back show the end of the window
-    * twice: its rows then come until the second time. Clocks that go back to the end itself never
-    * show a time before it again, so the first time counts.
+    * The result is `instantOf(window.end)`, unless clocks go back and show the end of the window
+    * twice. Rows then arrive until the second time. If clocks go back exactly to the end of the
+    * window, they never show an earlier time again. Then the first time counts.
     */
   def endOf(window: TimeWindow): Long
 
-  /** Whether a slice may be in several windows, none of which contains all others of the same
-    * start.
-    */
+  /** Whether a slice may belong to several windows that do not contain each other. */
   def isOverlapping: Boolean = false
 
-  /** Whether windows that share a start follow each other, each holding the one before. */
+  /** Whether windows share a start, each containing the previous one. */
   def isCumulative: Boolean = false
 
+  /** Whether `window` contains the whole slice. */
   final def holds(window: TimeWindow, slice: Long): Boolean =
     window.start <= slice && sliceEnd(slice) <= window.end
 
-  /** Every window that a row at `instant` belongs to, in order of falling due. */
+  /** All windows that a row at `instant` belongs to, in the order in which they fire. */
   final def windowsOf(instant: Long): Seq[TimeWindow] = {
     val slice = sliceOf(instant)
     if (slice == Grid.NoSlice) Nil
@@ -60,11 +71,13 @@ trait Grid extends Serializable {
   }
 }
 
+/** Creates grids from specs. */
 object Grid {
 
-  /** Answer of `sliceOf` for an instant outside all windows. */
+  /** Result of `sliceOf` for an instant outside all windows. */
   final val NoSlice = Long.MinValue
 
+  /** Returns the grid of a window spec. */
   def of(window: GridWindow): Grid = {
     val zone = Zone.of(window.timeZone)
     window match {
@@ -75,7 +88,8 @@ object Grid {
     }
   }
 
-  // On the wall clock days and weeks all have one length; only months need a calendar.
+  // In wall-clock time, all days have one length, and so do all weeks. Only months need a
+  // calendar.
   private def ofCalendar(calendar: Calendar, zone: Zone): Grid = {
     import calendar.{every, offsetUs}
     calendar.unit match {
@@ -91,7 +105,7 @@ object Grid {
   }
 }
 
-/** What all grids share: how grid time and instants belong together. */
+/** Base of the grids in wall-clock time: converts grid time to instants of a zone. */
 private[engine] abstract class ZonedGrid(zone: Zone) extends Grid {
 
   final def instantOf(gridTime: Long): Long = zone.first(gridTime)

@@ -2,17 +2,25 @@ package transom.engine
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-/** Which key group a key belongs to. State is laid out by it, so none of this may ever change.
+/** Assigns keys to key groups. State depends on the assignment, so this code must never change.
   *
-  * The hash is pinned here and not borrowed: the state of a query outlives the library version
-  * that wrote it.
+  * The hash function is implemented here and not in a library: the state of a query outlives the
+  * library version that wrote it.
   */
 object KeyGroups {
   private final val C1 = 0x9e3779b185ebca87L
   private final val C2 = 0xc2b2ae3d27d4eb4fL
   private final val C3 = 0x165667b19e3779f9L
 
-  /** 64 bits over the bytes `[offset, offset + length)`; `length` is a multiple of 8. */
+  /** Returns a 64-bit hash of the bytes `[offset, offset + length)`.
+    *
+    * @param bytes
+    *   a little-endian buffer
+    * @param offset
+    *   index of the first byte
+    * @param length
+    *   number of bytes, a multiple of 8
+    */
   def hash(bytes: ByteBuffer, offset: Int, length: Int): Long = {
     var h = C3 + length
     var i = offset
@@ -29,17 +37,20 @@ object KeyGroups {
     h ^ (h >>> 32)
   }
 
+  /** Returns the hash of a whole array, whose length is a multiple of 8. */
   def hash(bytes: Array[Byte]): Long =
     hash(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0, bytes.length)
 
-  /** Group of a hash among `groups`: a range of hashes in signed order, so sorted keys lie group
-    * by group.
+  /** Returns the key group of a hash, in `[0, groups)`. A group is a range of hashes in signed
+    * order, so keys sorted by hash are sorted by group.
     */
   def groupOf(hash: Long, groups: Int): Int =
     ((((hash ^ Long.MinValue) >>> 32) * groups) >>> 32).toInt
 
-  /** The int that stands for group `i` in the exchange: the one whose Spark hash (Murmur3, seed
-    * 42) is `i`. Group i then lies in partition `i mod P` for every P, where plain numbers clump.
+  /** Returns the int that identifies a key group in the exchange.
+    *
+    * The id is the int whose Spark hash (Murmur3, seed 42) is `group`. Group i then lies in
+    * partition `i mod P` for every P. Plain group numbers would be distributed unevenly.
     */
   def idOf(group: Int): Int = {
     var x = group
@@ -57,6 +68,6 @@ object KeyGroups {
     x * inverse(0xcc9e2d51)
   }
 
-  /** Inverse of an odd number modulo 2^32, by Newton's iteration. */
+  /** Returns the inverse of an odd number modulo 2^32, by Newton's iteration. */
   private def inverse(a: Int): Int = (1 to 5).foldLeft(a)((x, _) => x * (2 - a * x))
 }

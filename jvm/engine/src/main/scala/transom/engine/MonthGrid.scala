@@ -3,9 +3,18 @@ package transom.engine
 import java.time.LocalDate
 import java.time.temporal.ChronoUnit
 
-/** Windows of `months` calendar months, counted from January 1970. A slice is a window. */
+/** Windows of `months` calendar months, counted from January 1970. Each window is one slice.
+  *
+  * @param months
+  *   number of months in a window
+  * @param offset
+  *   shift of the window starts, in microseconds
+  * @param zone
+  *   the zone of grid time
+  */
 final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(zone) {
 
+  // A cache of one immutable value: a race between threads only costs a recomputation.
   @transient private var lastPeriod: TimeWindow = _
 
   def sliceOf(instant: Long): Long = periodOf(zone.local(instant)).start
@@ -39,7 +48,8 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
     TimeWindow(startOf(start), startOf(start + months))
   }
 
-  // Grid.NoSlice is no start of a window, hence the instant after it for what lies before time.
+  // A window must not start at `Grid.NoSlice`, so a start before the first instant becomes
+  // `Long.MinValue + 1`.
   private def startOf(month: Long): Long = {
     val reachable = Math.max(-MonthGrid.Months, Math.min(month, MonthGrid.Months))
     val day = MonthGrid.First.plusMonths(reachable).toEpochDay
@@ -49,10 +59,11 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
   }
 }
 
+/** Constants of [[MonthGrid]]. */
 private object MonthGrid {
 
   val First: LocalDate = LocalDate.EPOCH
 
-  /** More months than microseconds in a `Long` can count, fewer than a `LocalDate` can. */
+  /** More months than a `Long` of microseconds covers, and fewer than a `LocalDate` covers. */
   final val Months = 4000000L
 }

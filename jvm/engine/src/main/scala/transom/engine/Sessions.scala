@@ -1,17 +1,18 @@
 package transom.engine
 
-/** How windows of one key that stay open while rows keep arriving come together. */
+/** Computes session windows and merges them. */
 object Sessions {
 
-  /** The window that a row opens before it meets others: as far as the next row may be away. */
+  /** The window of a single row: from `time` to `time + gap`, in microseconds. */
   def windowOf(time: Long, gap: Long): TimeWindow = TimeWindow(time, Ticks.add(time, gap))
 
-  /** Whether the two are one session. Rows exactly one gap apart are, unless `inclusive` is off.
+  /** Whether two windows belong to one session. Windows that only touch do, unless `inclusive` is
+    * false.
     */
   def intersects(a: TimeWindow, b: TimeWindow, inclusive: Boolean = true): Boolean =
     if (inclusive) a.intersects(b) else a.overlaps(b)
 
-  /** The sessions that `windows` make up, in order of time. */
+  /** Merges windows of one key into sessions, in order of time. */
   def merge(windows: Seq[TimeWindow], inclusive: Boolean = true): Seq[MergedWindow] =
     windows
       .sortBy(window => (window.start, window.end))
@@ -23,5 +24,5 @@ object Sessions {
       .reverse
 }
 
-/** A session and the windows it was made of. */
+/** A session and the windows that were merged into it. */
 final case class MergedWindow(window: TimeWindow, sources: Seq[TimeWindow])

@@ -2,12 +2,13 @@ package transom.engine
 
 import java.time.{Instant, LocalDateTime, ZoneId, ZoneOffset}
 
-/** Wall-clock time of a place, as microseconds that a clock there would show since 1970-01-01
-  * 00:00.
+/** Converts between instants and the wall-clock time of a time zone, both in microseconds.
   *
-  * Where clocks go forward some wall-clock times never come, where they go back some come twice.
-  * `first` and `passed` bound all instants that show a given span, so that no row lies outside
-  * the instants of its window.
+  * Wall-clock time counts from 1970-01-01 00:00 local time. When clocks go forward, some
+  * wall-clock times never occur. When clocks go back, some occur twice. `first` and `passed`
+  * bound all instants that show a given span, so no row lies outside the instants of its window.
+  *
+  * Thread-safe: the only mutable field is a cache.
   */
 final class Zone private (val id: ZoneId) extends Serializable {
 
@@ -15,28 +16,30 @@ final class Zone private (val id: ZoneId) extends Serializable {
   private val isUtc = id.getRules.isFixedOffset &&
     id.getRules.getOffset(Instant.EPOCH) == ZoneOffset.UTC
 
-  // One reference to an immutable value: a race between threads costs a look-up, nothing else.
+  // A cache of one immutable value: a race between threads only costs a lookup.
   @transient private var lastSpan: Zone.Span = _
 
-  /** What the clock shows at `instant`. */
+  /** The wall-clock time at `instant`. */
   def local(instant: Long): Long =
     if (isUtc) instant else Ticks.add(instant, spanOf(instant).offset)
 
-  /** The first instant at which the clock shows `local` or, if it is skipped, a later time. */
+  /** The first instant at which the wall clock shows `local`. If clocks skip `local`, the instant
+    * of the skip.
+    */
   def first(local: Long): Long = if (isUtc) local else atTransition(local, passed = false)
 
-  /** The first instant from which on the clock never shows a time before `local` again. */
+  /** The first instant after which the wall clock never shows a time before `local` again. */
   def passed(local: Long): Long = if (isUtc) local else atTransition(local, passed = true)
 
-  /** The earliest time that the clock shows at `instant` or later: a window that ends at or
-    * before it gets no more rows.
+  /** The earliest wall-clock time at `instant` or later. A window that ends by this time receives
+    * no more rows.
     */
   def reached(instant: Long): Long =
     if (isUtc || instant == Long.MaxValue) instant
     else {
       var span = spanOf(instant)
       var earliest = Ticks.add(instant, span.offset)
-      // No clock ever went back by more than a day, so later changes cannot matter.
+      // Clocks never went back by more than a day, so later transitions do not matter.
       while (span.end != Long.MaxValue && span.end <= Ticks.add(instant, Ticks.PerDay)) {
         span = findSpan(span.end)
         earliest = Math.min(earliest, Ticks.add(span.start, span.offset))
@@ -90,14 +93,19 @@ final class Zone private (val id: ZoneId) extends Serializable {
   override def toString: String = id.toString
 }
 
+/** Creates zones. */
 object Zone {
 
   val Utc: Zone = new Zone(ZoneOffset.UTC)
 
-  /** The zone of a name that Spark's session time zone would take. */
+  /** Returns the zone with a name, as Spark's session time zone accepts it. Throws
+    * `DateTimeException` if the name is unknown.
+    */
   def of(name: String): Zone = new Zone(ZoneId.of(name, ZoneId.SHORT_IDS))
 
-  /** Instants from `start` to before `end` at which the clock is `offset` ahead of UTC. */
+  /** The instants from `start` (inclusive) to `end` (exclusive) with one offset from UTC, in
+    * microseconds.
+    */
   private final case class Span(start: Long, end: Long, offset: Long)
 
   private def toInstant(micros: Long): Instant =
