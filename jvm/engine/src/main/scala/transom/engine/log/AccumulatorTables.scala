@@ -5,37 +5,47 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.Grid
 
-/** The tables of a task, map side. */
+/** The hash tables in which a map task aggregates rows before the exchange. Not thread-safe. */
 abstract class AccumulatorTables {
+
+  /** Counts the bytes of all tables. */
   final val usage = new MemoryUsage
 
-  /** Where the accumulator of a key lies to which a row goes.
+  /** Finds or creates the accumulator for a row.
     *
+    * @param key
+    *   the key of the row
     * @param slice
-    *   of the row
+    *   the slice of the row
     * @param time
-    *   of the row
+    *   event time of the row, in microseconds
+    * @return
+    *   offset of the accumulator in `array`
     */
   def locate(key: ByteRange, slice: Long, time: Long): Int
 
-  /** What `locate` has answered points into this array. */
+  /** The array that holds the accumulator. Valid until the next `locate`. */
   def array: Array[Byte]
 
+  /** Whether no row has been added since the last `drain`. */
   def isEmpty: Boolean
 
-  /** All records as segments with their slice and key group, which are cut as they are asked for.
-    * What is located next lies in other tables.
+  /** Removes all records, and returns them as segments with their slice and key group.
     *
+    * The iterator builds segments lazily. Rows that are added meanwhile go to new tables.
+    *
+    * @param keyGroups
+    *   number of key groups
     * @param encode
-    *   turns an accumulator of a table into that of a segment
+    *   converts an accumulator of a table to an accumulator of a segment
     */
   def drain(keyGroups: Int)(encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
 }
 
-/** A table a slice.
+/** Tables for grid windows: one table per slice.
   *
   * @param initial
-  *   an accumulator to which no row has come
+  *   the accumulator of no rows
   */
 final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
   private val slices = mutable.LongMap.empty[SliceTable]
@@ -66,9 +76,18 @@ final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
   }
 }
 
-/** Tables of sessions, one after the other: a table takes rows until it has as many keys as the
-  * processor finds fast. Where keys are few one table takes all, and what leaves are whole
-  * sessions; where they are many a table holds some time, in which most have a row.
+/** Tables for session windows, filled one after another.
+  *
+  * A table accepts rows until it has `MaxKeys` keys, so that it fits in the processor's cache. If
+  * the task has few keys, one table receives all rows and returns whole sessions. If the task has
+  * many keys, a table covers a short time, in which most keys have one row.
+  *
+  * @param gap
+  *   inactivity that ends a session, in microseconds
+  * @param inclusive
+  *   whether rows exactly `gap` apart share a session
+  * @param initial
+  *   the accumulator of no rows
   */
 final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
     extends AccumulatorTables {
@@ -88,7 +107,8 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
   override def array: Array[Byte] = table.array
   override def isEmpty: Boolean = full.isEmpty && table.keys == 0
 
-  // Sessions find their slices behind the exchange.
+  // Session records are assigned to slices after the exchange, so the slice is a placeholder
+  // here.
   override def drain(keyGroups: Int)(
       encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val tables = full.toSeq :+ table
@@ -102,9 +122,10 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
   }
 }
 
+/** Constants of [[SessionTables]]. */
 private[log] object SessionTables {
 
-  /** Their records take some 2 MB. */
+  /** Number of keys at which a table is full. The records of so many keys occupy about 2 MB. */
   final val MaxKeys = 1 << 15
   private final val UnassignedSlice = 0L
 }

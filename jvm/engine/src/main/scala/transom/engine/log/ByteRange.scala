@@ -2,7 +2,7 @@ package transom.engine.log
 
 import java.util.Arrays
 
-/** A piece of an array, pointed at and never copied. */
+/** A mutable reference to a part of a byte array. The bytes are not copied. Not thread-safe. */
 final class ByteRange {
   var bytes: Array[Byte] = Array.emptyByteArray
   var offset: Int = 0
@@ -17,6 +17,7 @@ final class ByteRange {
 
   def set(other: ByteRange): this.type = set(other.bytes, other.offset, other.length)
 
+  /** Whether both ranges have the same bytes. */
   def contentEquals(other: ByteRange): Boolean =
     Arrays.equals(
       bytes,
@@ -26,6 +27,7 @@ final class ByteRange {
       other.offset,
       other.offset + other.length)
 
+  /** Compares the bytes as unsigned numbers, in lexicographic order. */
   def compareTo(other: ByteRange): Int =
     Arrays.compareUnsigned(
       bytes,

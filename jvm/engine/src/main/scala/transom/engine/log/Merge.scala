@@ -1,11 +1,17 @@
 package transom.engine.log
 
-/** Walks sorted runs as one, in order of (hash, key). Records with equal keys come in the order
-  * of the runs, which is the order in which they were written.
+/** Merges sorted runs into one sequence of records, in order of (hash, key).
+  *
+  * Records with equal keys come in the order of the runs, which is the order in which the runs
+  * were written. The cursors must not have been advanced. Not thread-safe.
+  *
+  * @param runs
+  *   one cursor per run
   */
 final class Merge(runs: Seq[Cursor]) {
-  // A binary heap over cursors and, in step with it, the rank of each. It earns its arrays and
-  // loops: every record of every firing passes here (benchmarks/jmh, PaneLogBenchmark).
+  // A binary heap of cursors, with the index of each run in `ranks`. Arrays and loops are worth
+  // their length here: every record of every firing passes through (benchmarks/jmh,
+  // PaneLogBenchmark).
   private val heap = new Array[Cursor](runs.length)
   private val ranks = new Array[Int](runs.length)
   private var size = 0
@@ -25,9 +31,10 @@ final class Merge(runs: Seq[Cursor]) {
     }
   }
 
-  /** The cursor at the smallest record, null at the end. */
+  /** The cursor at the smallest record; null at the end. Valid until `advance`. */
   def head: Cursor = if (size == 0) null else heap(0)
 
+  /** Moves to the next record. Call only if `head` is not null. */
   def advance(): Unit = {
     if (!heap(0).advance()) {
       size -= 1
@@ -79,12 +86,22 @@ final class Merge(runs: Seq[Cursor]) {
   }
 }
 
-/** The keys of a merge, one at a time, each with the merge of its accumulators. */
+/** Iterates over the keys of several runs, and merges the accumulators of each key.
+  *
+  * After `next`, the merger holds the accumulator of the current key. `hash` and `key` are valid
+  * until the next call of `next`. Not thread-safe.
+  *
+  * @param runs
+  *   one cursor per run
+  * @param merger
+  *   merges the accumulators of a key
+  */
 final class MergedRuns[T](runs: Seq[Cursor], merger: AccumulatorMerger[T]) {
   private val merge = new Merge(runs)
   var hash: Long = 0L
   val key = new ByteRange
 
+  /** Moves to the next key and merges its accumulators; false at the end. */
   def next(): Boolean = {
     val first = merge.head
     if (first == null) false
@@ -103,7 +120,7 @@ final class MergedRuns[T](runs: Seq[Cursor], merger: AccumulatorMerger[T]) {
     }
   }
 
-  /** Writes all keys that are left, each with its accumulator. */
+  /** Writes the remaining keys with their accumulators. */
   def copyTo(writer: RunWriter): Unit = while (next())
     writer.append(hash, key, merger.accumulator)
 }

@@ -2,15 +2,20 @@ package transom.engine.log
 
 import KeyTable.NoRecord
 
-/** Sessions while rows are folded into them. Of a key the latest is found first, and those that
-  * it had before hang behind. A row is held against the few in front, since rows come nearly in
-  * the order of time. One that touches none of them begins a record of its own: whoever chains
-  * the records sees whether they are one session.
+/** A hash table that aggregates rows into sessions on the map side.
   *
+  * The records of a key form a list, and the latest session comes first. A row is compared with
+  * the first few records only, since rows arrive nearly in order of time. A row that touches none
+  * of them starts a new record. The operator merges records of one session after the exchange.
+  *
+  * @param gap
+  *   inactivity that ends a session, in microseconds
   * @param inclusive
   *   whether rows exactly `gap` apart share a session (flink.md 6.1)
   * @param initial
-  *   an accumulator to which no row has come
+  *   the accumulator of no rows
+  * @param usage
+  *   counts the bytes of the table
   */
 final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], usage: MemoryUsage)
     extends KeyTable(usage) {
@@ -20,7 +25,15 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
   private val freshNumbers = Segment.view(fresh)
   private val bounds = new SessionBounds
 
-  /** Where the accumulator lies to which a row goes. */
+  /** Finds or creates the accumulator for a row.
+    *
+    * @param key
+    *   the key of the row
+    * @param time
+    *   event time of the row, in microseconds
+    * @return
+    *   offset of the accumulator in `array`
+    */
   def locate(key: ByteRange, time: Long): Int = {
     start(time, NoRecord)
     val latest = find(key, fresh)
@@ -38,7 +51,7 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
     if (inclusive) away <= gap else away < gap
   }
 
-  /** Where the record lies that a row goes to which does not touch the latest. */
+  /** Returns the offset of the record for a row that does not touch the latest record. */
   private def further(latest: Int, time: Long): Int = {
     val isLater = time > numbers.getLong(latest + Last)
     val second = numbers.getInt(latest + Behind)
@@ -52,7 +65,9 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
     pointAt(record)
   }
 
-  /** Begins a record of the key at hand, in front of all that it has or behind the latest. */
+  /** Adds a record for the current key: in front of the list if the row is later, else behind the
+    * latest record. Returns the position of the new record.
+    */
   private def begin(time: Long, isLater: Boolean, second: Int): Int = {
     val latest = found
     start(time, if (isLater) latest else second)
@@ -79,13 +94,15 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
   }
 }
 
+/** The header that precedes an accumulator in a [[SessionTable]]. */
 private object SessionTable {
-  // In front of an accumulator: where the record behind this one lies, then the bounds.
+  // Offsets in the header: position of the next record of the key, time of the first row, time of
+  // the last row.
   private final val Behind = 0
   private final val First = 8
   private final val Last = 16
   private final val HeaderSize = 24
 
-  /** Records of a key that a row is held against, at most. */
+  /** Largest number of a key's records that a row is compared with. */
   private final val Looks = 4
 }

@@ -1,9 +1,17 @@
 package transom.engine.log
 
-/** The records of one slice while rows are folded into them: one a key. */
+/** A hash table that aggregates the rows of one slice on the map side. It has one record per key.
+  *
+  * @param usage
+  *   counts the bytes of the table
+  */
 final class SliceTable(usage: MemoryUsage) extends KeyTable(usage) {
 
-  /** Where the accumulator of a key lies; that of a new key is a copy of `fresh`. */
+  /** Finds the accumulator of a key. A new key gets a copy of `fresh`.
+    *
+    * @return
+    *   offset of the accumulator in `array`
+    */
   def locate(key: ByteRange, fresh: Array[Byte]): Int = find(key, fresh)
 
   override protected def write(at: Int, encode: ByteRange => ByteRange): Unit = {

@@ -2,13 +2,21 @@ package transom.engine.log
 
 import scala.collection.mutable
 
-/** The name of a segment within its key group. */
+/** Identifies a segment within its key group.
+  *
+  * @param slice
+  *   start of the slice
+  * @param sequence
+  *   number of the segment within the slice
+  */
 final case class SegmentKey(slice: Long, sequence: Int)
 
-/** Where the segments of one key group live: Spark's state, or memory. */
+/** Stores the segments and the directory of one key group, in Spark's state store or in memory.
+  * Not thread-safe.
+  */
 trait Store {
 
-  /** The group's directory, null if it has none. */
+  /** The serialised directory; null if the key group has none. */
   def directory: Array[Byte]
   def saveDirectory(bytes: Array[Byte]): Unit
   def removeDirectory(): Unit
@@ -17,13 +25,20 @@ trait Store {
   def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit
   def remove(slice: Long, sequence: Int): Unit
 
-  /** Puts what a batch of the key group leaves. */
+  /** Stores the segments that a batch leaves in the key group. Implementations may group them. */
   def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit =
     segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
 }
 
-/** Holds what is put until it is flushed, so that what a batch of a key group writes and removes
-  * again never reaches the store behind it. What exceeds `maxHeld` bytes goes there at once.
+/** Buffers segments until `flush`, so segments that one batch writes and removes never reach the
+  * underlying store.
+  *
+  * The directory is not buffered. Call `flush` once, at the end of the key group's batch.
+  *
+  * @param underlying
+  *   the store of the key group
+  * @param maxHeld
+  *   limit of the buffer in bytes; a segment that would exceed the limit is written at once
   */
 final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHeld)
     extends Store {
@@ -50,6 +65,7 @@ final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHe
       case None => underlying.remove(slice, sequence)
     }
 
+  /** Writes the buffered segments to the underlying store. */
   def flush(): Unit = {
     underlying.putAll(held)
     held.clear()
@@ -57,11 +73,14 @@ final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHe
   }
 }
 
+/** Constants of [[BufferedStore]]. */
 object BufferedStore {
+
+  /** Default limit of the buffer, in bytes. */
   final val MaxHeld = 32L << 20
 }
 
-/** A store that lasts as long as one query over a static DataFrame, or one test. */
+/** A store in memory, for one query over a static DataFrame or for one test. */
 final class MemoryStore extends Store {
   private val segments = mutable.HashMap.empty[SegmentKey, Array[Byte]]
   private var saved: Array[Byte] = _
@@ -76,6 +95,6 @@ final class MemoryStore extends Store {
   override def remove(slice: Long, sequence: Int): Unit =
     segments.remove(SegmentKey(slice, sequence))
 
-  /** How many entries are held, the directory not counted. */
+  /** Number of stored segments, without the directory. */
   def size: Int = segments.size
 }

@@ -4,10 +4,19 @@ import scala.collection.mutable
 
 import transom.engine.TimeWindow
 
-/** A sliding fold over slices that neither subtracts nor starts over (two stacks): the front
-  * holds, for each of its slices, the fold from that slice to the end of the front, the back one
-  * fold of all slices that came since. A window is the top of the front and the back: about three
-  * merges a result, however many slices a window has.
+/** Merges sliding windows with the two-stacks algorithm, in memory.
+  *
+  * The front holds, for each of its slices, the merge from that slice to the end of the front.
+  * The back holds one merge of all later slices. A window is the merge of the front's top and the
+  * back. A result costs about three merges, however many slices the window has. The algorithm
+  * needs no inverse of `merge`.
+  *
+  * Not thread-safe.
+  *
+  * @param slices
+  *   the directory of the key group
+  * @param merger
+  *   merges accumulators
   */
 private[log] final class TwoStacks[T](slices: SliceDirectory, merger: AccumulatorMerger[T]) {
   private val writer = new SegmentWriter
@@ -16,9 +25,16 @@ private[log] final class TwoStacks[T](slices: SliceDirectory, merger: Accumulato
   private var backSegments: Seq[Array[Byte]] = Nil
   private var pushedUntil = Long.MinValue
 
+  /** Whether `cursors` has been called. */
   def isStarted: Boolean = pushedUntil != Long.MinValue
 
-  /** The runs whose merge is the window, which has these slices; windows must come in order. */
+  /** Returns the runs to merge for a window. Call with windows in order of time.
+    *
+    * @param window
+    *   the window that fires
+    * @param inside
+    *   the live slices of the window
+    */
   def cursors(window: TimeWindow, inside: SlidingSlices): Seq[Cursor] = {
     front = front.dropWhile(_._1 < window.start)
     val arrived = inside.from(pushedUntil)
@@ -32,6 +48,7 @@ private[log] final class TwoStacks[T](slices: SliceDirectory, merger: Accumulato
     front.headOption.map(top => run(top._2)).toSeq :+ run(backSegments)
   }
 
+  /** Rebuilds the front from all slices of the window, and empties the back. */
   private def flip(held: Vector[Slice]): Unit = {
     held.reverseIterator.foreach { slice =>
       val newer = front.headOption.map(top => run(top._2)).toSeq
@@ -55,22 +72,30 @@ private[log] final class TwoStacks[T](slices: SliceDirectory, merger: Accumulato
   }
 }
 
-/** How much the slices of a window hold, for windows that come in order: each slice is looked at
-  * when it comes and when it goes, not in each window between.
+/** Tracks the live slices of sliding windows and their total size.
+  *
+  * Windows must come in order. Each slice is visited once when it enters and once when it leaves,
+  * not in each window between. Not thread-safe.
+  *
+  * @param slices
+  *   the directory of the key group
   */
 private[log] final class SlidingSlices(slices: SliceDirectory) {
   private val held = mutable.Queue.empty[Slice]
   private var until = Long.MinValue
   private var sum = 0L
 
+  /** Number of slices in the window. */
   def length: Int = held.length
 
+  /** Total size of the slices in the window, in bytes. */
   def bytes: Long = sum
 
-  /** Those that start at or after an instant, in order. */
+  /** The slices of the window that start at or after `start`, in order. */
   def from(start: Long): Seq[Slice] =
     held.reverseIterator.takeWhile(_.start >= start).toSeq.reverse
 
+  /** Moves to a later window. */
   def moveTo(window: TimeWindow): Unit = {
     while (held.nonEmpty && held.front.start < window.start) sum -= held.dequeue().bytes
     slices.between(math.max(until, window.start), window.end).foreach { slice =>
