@@ -2,8 +2,8 @@ package transom.engine
 
 /** A grid with one window for all time, which fires when the input ends.
   *
-  * The window ends far after the time of any row. The watermark gets there only when a stream is
-  * drained or a static DataFrame ends.
+  * The window ends far after the time of any row. The watermark reaches this end only when a
+  * stream is drained or a static DataFrame ends.
   */
 object GlobalGrid extends Grid {
 

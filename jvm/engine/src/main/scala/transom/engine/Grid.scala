@@ -2,28 +2,25 @@ package transom.engine
 
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 
-/** A fixed grid of windows in event time, cut into slices so that each window consists of whole
-  * slices.
+/** A fixed grid of windows, cut into slices so that each window consists of whole slices.
   *
   * Slices and windows are in grid time, in microseconds: instants in UTC, and wall-clock time in
   * any other zone. The start of a slice identifies it. Watermarks, row times and timers are
   * instants.
   *
-  * Methods with an argument named `instant` or `after` take instants. Grids are serializable and
-  * safe to share between threads.
+  * Grids are serializable. Several threads may share a grid.
   */
 trait Grid extends Serializable {
 
-  /** The slice that contains `instant`, or `Grid.NoSlice` if `instant` lies in a gap between
-    * windows.
+  /** The slice that contains `instant`. `Grid.NoSlice` if `instant` is in a gap between windows.
     */
   def sliceOf(instant: Long): Long
 
   /** The end of a slice, exclusive, in grid time. */
   def sliceEnd(slice: Long): Long
 
-  /** The first window that contains `slice` and ends after the watermark `after`; null if there
-    * is none.
+  /** The first window that contains `slice` and ends after the instant `after`. Null if there is
+    * none.
     */
   def firstWindow(slice: Long, after: Long): TimeWindow
 
@@ -35,8 +32,7 @@ trait Grid extends Serializable {
     */
   def lastEndOf(slice: Long): Long
 
-  /** The first instant at grid time `gridTime`, which is where a window that starts at `gridTime`
-    * begins.
+  /** The first instant at grid time `gridTime`. A window that starts at `gridTime` begins there.
     */
   def instantOf(gridTime: Long): Long
 

@@ -103,9 +103,7 @@ object Zone {
     */
   def of(name: String): Zone = new Zone(ZoneId.of(name, ZoneId.SHORT_IDS))
 
-  /** The instants from `start` (inclusive) to `end` (exclusive) with one offset from UTC, in
-    * microseconds.
-    */
+  /** A span of instants with one offset from UTC, in microseconds. `end` is exclusive. */
   private final case class Span(start: Long, end: Long, offset: Long)
 
   private def toInstant(micros: Long): Instant =

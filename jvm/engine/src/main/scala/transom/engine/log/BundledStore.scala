@@ -7,13 +7,12 @@ import scala.collection.mutable
 
 import transom.engine.Grid
 
-/** Groups small segments into bundles, and writes each bundle as one entry of the underlying
-  * store.
+/** Groups small segments into bundles, and stores each bundle as one entry.
   *
-  * The cost of an entry hardly depends on its size. With strongly overlapping windows, the slices
-  * of a key group hold only a few records each, so one entry per segment would be expensive. The
-  * positions of the segments are saved in front of the directory. A bundle is removed with its
-  * last live segment.
+  * The cost of an entry in the underlying store hardly depends on its size. With strongly
+  * overlapping windows, the slices of a key group hold only a few records each, so one entry per
+  * segment would be expensive. The positions of the segments are saved in front of the directory.
+  * A bundle is removed with its last live segment.
   *
   * {{{
   * version byte, bundles int
@@ -162,10 +161,12 @@ object BundledStore {
   private final val BundleSize = 8
   private final val PlaceSize = 16
 
+  /** A bundle and the positions of its segments, including removed ones. */
   private final class Bundle(val id: Int) {
     val places: mutable.ArrayBuffer[Place] = mutable.ArrayBuffer.empty
   }
 
+  /** The position of a segment in its bundle, in bytes. */
   private final class Place(
       val bundle: Bundle,
       val key: SegmentKey,

@@ -30,8 +30,7 @@ object SessionBounds {
   def last(record: Cursor): Long = record.long(8)
 }
 
-/** Iterates over the sessions in several runs, and joins records of a key that are less than a
-  * gap apart.
+/** Iterates over the sessions in several runs, and merges adjacent records of a key.
   *
   * Sessions come in order of (hash, key), and the sessions of a key in order of time. Call `next`
   * first. `hash`, `key`, `first` and `last` describe the current session until the next call of
@@ -74,7 +73,7 @@ private[log] final class Chains[T](
   var hash: Long = 0L
   val key = new ByteRange
 
-  /** Time of the session's first row, in microseconds. */
+  /** Times of the session's first and last row, in microseconds. */
   var first: Long = 0L
   var last: Long = 0L
 

@@ -14,8 +14,8 @@ import transom.engine.KeyGroups
   * the upper bits of the hash. The table therefore returns its records in order of (hash, key)
   * almost without sorting.
   *
-  * A table has a current slot and a current page. `find` sets both, and the other methods depend
-  * on them, so the order of calls matters. Not thread-safe.
+  * A table has a current slot and a current page. `find` sets the page and, if the key is not
+  * new, the slot. Other methods depend on both, so the order of calls matters. Not thread-safe.
   *
   * @param usage
   *   counts the bytes of the table
@@ -23,8 +23,8 @@ import transom.engine.KeyGroups
 abstract class KeyTable(usage: MemoryUsage) {
   import KeyTable._
 
-  // New pages are larger than old ones, and pages are never copied. A record lies in one page.
-  // Its position is an int: page number in the upper bits, offset in the page in the lower bits.
+  // Pages double in size up to `LargestPage` and are never copied. A record lies in one page. Its
+  // position is an int: page number in the upper bits, offset in the page in the lower bits.
   private val pages = ArrayBuffer.empty[ByteBuffer]
   private var lastPage = addPage(FirstPage)
   private var end = 0
@@ -285,8 +285,8 @@ abstract class KeyTable(usage: MemoryUsage) {
     }
   }
 
-  /** Inserts the entries of the old slots into the new ones; false if the last slot would be
-    * used.
+  /** Inserts the entries of the old slots into the new ones. Returns false if the last slot is
+    * needed.
     */
   private def enter(entries: Array[Long]): Boolean = {
     val last = slots.length - 1

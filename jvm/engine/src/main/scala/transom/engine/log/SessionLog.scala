@@ -307,6 +307,7 @@ object SessionLog {
   /** The start of the slice that contains `time`, in microseconds. Slices are `gap` wide. */
   def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
 
+  /** The bounds of an open session. Late rows that join it may move its first time back. */
   private final class OpenSession(var first: Long, val last: Long)
 
   private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)

@@ -50,8 +50,8 @@ final class Part(val from: Long, val to: Long, var earliestLast: Long) {
 final class Slice(val start: Long, val level: Int = 0) {
   val runs: ArrayBuffer[Run] = ArrayBuffer.empty
 
-  /** The earliest last row time of the sessions in the slice, in microseconds; `Long.MaxValue` if
-    * none may close any more. See [[SessionLog]].
+  /** The earliest last row time of the slice's sessions that may still close, in microseconds.
+    * `Long.MaxValue` if there is none. See [[SessionLog]].
     */
   def earliestLast: Long =
     parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.earliestLast))
@@ -71,12 +71,14 @@ private object Slice {
   final val LevelShift = 27
 }
 
-/** The directory of one key group: its live slices and blocks, their runs, and how far it has
-  * fired.
+/** The directory of one key group: its live slices and blocks, and how far it has fired.
   *
   * A task reads the directory as a whole when it opens the key group, and saves it once with
   * `save`. A batch therefore costs one small read and one small write per key group, however many
   * slices are live. Not thread-safe.
+  *
+  * @param store
+  *   the store of the key group
   */
 final class SliceDirectory(store: Store) {
   private val live = new util.TreeMap[Long, Slice]
@@ -125,8 +127,12 @@ final class SliceDirectory(store: Store) {
     else Some(new Cursor(held.iterator.map(i => store.get(slice.start, run.first + i))))
   }
 
-  /** The segments that may hold a session whose last row is at or before `last`, each with its
-    * part.
+  /** The segments that may hold closing sessions, each with its part.
+    *
+    * @param slice
+    *   a slice of sessions
+    * @param last
+    *   a session closes if its last row is at or before this time, in microseconds
     */
   def closing(slice: Slice, last: Long): Iterator[(Part, Cursor)] = for {
     run <- slice.runs.iterator
@@ -184,8 +190,10 @@ final class SliceDirectory(store: Store) {
     Iterator.range(run.first, run.first + run.segments).foreach(store.remove(slice.start, _))
 
   /** The newest runs of a slice that should be merged into one; empty if the slice has few runs.
-    * The runs are of similar size, so the number of times a record is rewritten grows with the
-    * logarithm of the slice's size.
+    *
+    * Runs of similar size are preferred. The number of times a record is rewritten therefore
+    * grows with the logarithm of the slice's size. If the newest run is much smaller than the run
+    * before it, the result is these two runs.
     */
   def crowded(slice: Slice): Seq[Run] =
     if (slice.runs.length <= SliceDirectory.MaxRuns) Nil
@@ -215,8 +223,7 @@ final class SliceDirectory(store: Store) {
     removeRuns(slice, runs)
   }
 
-  /** Writes the directory to the store, or removes it there if no slice is live and no timer is
-    * set.
+  /** Writes the directory to the store. Removes it there if no slice is live and no timer is set.
     */
   def save(): Unit =
     if (live.isEmpty && timer.isEmpty) store.removeDirectory()
@@ -282,10 +289,10 @@ object SliceDirectory {
   }
 }
 
-/** Writes sorted records as a run of a slice. Each segment is stored as soon as it is full, so
-  * the run need not fit in memory.
+/** Writes sorted records as a run of a slice.
   *
-  * Append records in order of (hash, key), then call `close`. Not thread-safe.
+  * Each segment is stored as soon as it is full, so the run need not fit in memory. Append
+  * records in order of (hash, key), then call `close`. Not thread-safe.
   *
   * @param store
   *   where the segments are stored

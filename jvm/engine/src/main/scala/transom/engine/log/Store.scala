@@ -30,10 +30,10 @@ trait Store {
     segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
 }
 
-/** Buffers segments until `flush`, so segments that one batch writes and removes never reach the
-  * underlying store.
+/** Buffers segments until `flush`.
   *
-  * The directory is not buffered. Call `flush` once, at the end of the key group's batch.
+  * A segment that one batch writes and removes therefore never reaches the underlying store. The
+  * directory is not buffered. Call `flush` once, at the end of the key group's batch.
   *
   * @param underlying
   *   the store of the key group

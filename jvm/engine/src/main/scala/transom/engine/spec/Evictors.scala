@@ -26,7 +26,8 @@ final case class KeepLast(rows: Int, when: Eviction = Eviction.Before) extends E
   Check.positive("rows", rows)
 }
 
-/** Keeps rows that are newer than the newest row of the window minus `withinUs`.
+/** Keeps rows that are newer than the newest row of the window minus `withinUs`. If rows have no
+  * time, all of them are kept.
   *
   * @param withinUs
   *   maximum age of a row, measured back from the newest row, in microseconds

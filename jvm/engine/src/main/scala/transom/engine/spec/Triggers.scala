@@ -1,6 +1,6 @@
 package transom.engine.spec
 
-/** Decides when a window fires. Triggers are specs: the runtime implements them. */
+/** Decides when a window fires. A trigger may wrap other triggers. */
 sealed trait Trigger {
 
   /** Whether the trigger can be used with merging windows. */
@@ -101,7 +101,11 @@ sealed trait TriggerClock
 
 /** The values of [[TriggerClock]]. */
 object TriggerClock {
+
+  /** Event time, measured by the watermark. */
   case object Event extends TriggerClock
+
+  /** Processing time. */
   case object Processing extends TriggerClock
 }
 

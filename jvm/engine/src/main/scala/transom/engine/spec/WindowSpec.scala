@@ -195,7 +195,11 @@ sealed trait RowsForm
 
 /** The values of [[RowsForm]]. */
 object RowsForm {
+
+  /** A `pyarrow.Table`. */
   case object Arrow extends RowsForm
+
+  /** A `pandas.DataFrame`. */
   case object Pandas extends RowsForm
 }
 
