@@ -79,11 +79,11 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
   private def lastStart(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
 }
 
-/** Cumulative windows: they share a start and grow by `step` up to `size`, then a new cycle
-  * starts.
+/** Cumulative windows that share a start and grow by `step` up to `size`.
   *
-  * When clocks go forward over a whole step, the step has no rows. The window that ends with this
-  * step would equal the previous window, so it is skipped.
+  * The next cycle starts at the end of the longest window. When clocks go forward over a whole
+  * step, the step has no rows. The window that ends with this step would equal the previous
+  * window, so it is skipped.
   *
   * @param size
   *   length of a cycle, in microseconds

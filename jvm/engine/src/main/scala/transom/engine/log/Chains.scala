@@ -3,8 +3,9 @@ package transom.engine.log
 import java.nio.ByteBuffer
 import java.util.Arrays
 
-/** The bounds of a session record: the times of its first and last row, in microseconds. They are
-  * stored in front of the accumulator. Mutable and reusable.
+/** The bounds of a session record: the times of its first and last row, in microseconds.
+  *
+  * The bounds are stored in front of the accumulator. Instances are mutable and reusable.
   */
 final class SessionBounds {
   var first: Long = 0L

@@ -4,8 +4,9 @@ import scala.collection.AbstractIterator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-/** A row whose own session, from `time` to `time + gap`, ended by the late watermark. The row
-  * counts only if it joins a session that is still open.
+/** A late row, which counts only if it joins a session that is still open.
+  *
+  * The row's own session, from `time` to `time + gap`, ended by the late watermark.
   *
   * @param hash
   *   the hash of the key

@@ -10,13 +10,13 @@ import transom.engine.{Grid, TimeWindow}
   * slices, without point lookups of keys.
   *
   * Times and watermarks are microseconds since 1970. A window fires once the watermark has
-  * reached its end, one tick later than in Flink (flink.md 3.2).
+  * reached its end, one time unit later than in Flink (flink.md 3.2).
   *
   * Not thread-safe. Exhaust the iterator that `fire` returns before calling another method: the
   * iterator shares the merger and changes the state as it advances.
   *
   * @param grid
-  *   assigns rows to slices, and slices to windows
+  *   defines the slices and the windows
   * @param slices
   *   the directory of the key group
   * @param merger
