@@ -32,6 +32,7 @@ final class Arrival {
 }
 
 object Arrival {
+
   /** Marks a row without a time. */
   final val NoTime = Long.MinValue
 }

@@ -7,6 +7,7 @@ import transom.engine.log.ByteRange
 
 /** Learns which key the following calls concern. */
 trait KeyListener {
+
   /** Called before the operator works on another key. Raw rows and results belong to `key` from
     * then on.
     */
@@ -177,6 +178,7 @@ final class KeyGroup[R, A <: AnyRef](
 
 /** Limits and weights of `KeyGroup`, in bytes. */
 object KeyGroup {
+
   /** Default limit for the keys that a key group holds in memory. */
   final val MaxHeld = 64L << 20
 

@@ -33,12 +33,16 @@ object Timing {
 sealed trait Cause
 
 object Cause {
+
   /** A watermark timer was due. */
   case object Watermark extends Cause
+
   /** A wall-clock timer was due. */
   case object Clock extends Cause
+
   /** A row arrived. */
   case object Rows extends Cause
+
   /** A micro-batch ended. */
   case object Batch extends Cause
 

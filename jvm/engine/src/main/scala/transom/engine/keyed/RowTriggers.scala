@@ -44,6 +44,7 @@ final class AfterCountLogic[R, A](val rows: Int, slot: Int) extends RowTriggerLo
 
 /** A distance function of the user. */
 trait Delta[R] {
+
   /** Returns the distance between an older row and a newer row. */
   def apply(older: R, newer: R): Double
 }

@@ -4,6 +4,7 @@ package transom.engine.keyed
 sealed abstract class TriggerResult(val fires: Boolean, val purges: Boolean)
 
 object TriggerResult {
+
   /** Do nothing. */
   case object Continue extends TriggerResult(fires = false, purges = false)
 
@@ -12,6 +13,7 @@ object TriggerResult {
 
   /** Remove the contents without a result. */
   case object Purge extends TriggerResult(fires = false, purges = true)
+
   /** Emit a result and remove the contents. */
   case object FireAndPurge extends TriggerResult(fires = true, purges = true)
 }

@@ -136,6 +136,7 @@ private[keyed] final class RowRuns(val list: Long) {
 }
 
 private[keyed] object RowRuns {
+
   /** Neighbouring rows of one list: positions from `from` up to but not including `until`. */
   final class Run(val list: Long, val from: Long, var until: Long)
 }
