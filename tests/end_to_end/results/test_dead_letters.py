@@ -70,6 +70,21 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
     assert observed["transom_rows_late"] == 1
 
 
+def test_a_time_that_cannot_be_parsed_makes_a_dead_letter(spark: SparkSession) -> None:
+    def counts(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime(F.try_to_timestamp("written"), delay="0 seconds")
+        tens = transom.stream(rows, time=clock).window(transom.Tumbling(size="10 seconds"))
+        return tens.with_dead_letters().drain().agg(F.count("*").alias("n"))
+
+    batches: list[Batch] = [[("1970-01-01 00:00:21",), ("at noon",)], [("1970-01-01 00:00:22",)]]
+    outcome = run_stream(spark, counts, "written string", batches)
+    assert [(row["window"]["start"], row["n"]) for row in outcome.results] == [(at(20), 2)]
+    tagged = [row for batch in outcome.by_batch.values() for row in batch]
+    dead = [row["dead_letters"] for row in tagged if row["tag"] == "dead_letters"]
+    assert told(dead) == Counter([(("at noon",), "no_time", None)])
+    assert outcome.observed()["transom_rows_without_time"] == 1
+
+
 def test_they_pass_by_functions_over_windows_of_single_keys(spark: SparkSession) -> None:
     def longest(rows: pa.Table) -> pa.Table:
         return pa.table({"longest": [max(rows["value"].to_pylist())]})

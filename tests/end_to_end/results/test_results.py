@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+from pathlib import Path
+
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window as Ranking
@@ -29,6 +33,14 @@ def test_update_mode_writes_the_rows_of_append_mode(spark: SparkSession) -> None
     outcome = run_stream(spark, pipeline, SCHEMA, INPUT, output_mode="update")
     grouped = native_counts(spark, F.window("time", "10 seconds")).select("key", "window", "rows")
     assert_same(outcome.results, fired(grouped), "key", "window")
+
+
+def test_results_can_be_filtered(spark: SparkSession) -> None:
+    outcome = run_stream(spark, lambda rows: counts(rows).where("rows > 2"), SCHEMA, INPUT)
+    grouped = native_counts(spark, F.window("time", "10 seconds")).drop("at")
+    expected = [row for row in fired(grouped) if row["rows"] > 2]
+    assert 0 < len(expected) < len(fired(grouped))
+    assert_same(outcome.results, expected, "key", "window")
 
 
 def test_results_that_are_taken_back_are_taken_back_behind_them_too(spark: SparkSession) -> None:
@@ -101,3 +113,31 @@ def test_top_k_by_row_number_in_each_batch(spark: SparkSession) -> None:
 
     run_stream(spark, counts, SCHEMA, INPUT, writer=rank)
     assert_same(ranked, best_two(spark), "window", "rank")
+
+
+VECTORS = Path(__file__).parents[2] / "conformance" / "seeds"
+
+
+def utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=None)
+
+
+def test_keys_with_equal_values_share_a_rank(spark: SparkSession) -> None:
+    vector = json.loads((VECTORS / "si-14-topk-ties.json").read_text("utf-8"))
+    events = [(e["id"], utc(e["start"]), e["payload"]["v"]) for e in vector["events"]]
+    ranked: list[Row] = []
+
+    def rank(rows: DataFrame, _: int) -> None:
+        ranking = Ranking.partitionBy("window").orderBy(F.desc("v"))
+        ranked.extend(rows.withColumn("rank", F.rank().over(ranking)).where("rank <= 2").collect())
+
+    def values(rows: DataFrame) -> DataFrame:
+        return windowed(rows).drain().agg(F.max("value").alias("v"))
+
+    run_stream(spark, values, SCHEMA, [events], writer=rank)
+    assert sorted(
+        (row["window"]["start"], row["key"], row["v"], row["rank"]) for row in ranked
+    ) == [
+        (utc(output["window_start"]), output["id"], output["v"], output["rank"])
+        for output in sorted(vector["expected"]["outputs"], key=lambda o: (o["start"], o["id"]))
+    ]
