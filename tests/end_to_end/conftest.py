@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import transom
 
-# Python's own clock is the session's, so that naive datetimes mean the same in both.
+# Python and the session use the same time zone, so naive datetimes mean the same in both.
 os.environ["TZ"] = "UTC"
 time.tzset()
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -18,7 +18,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session as a user would make it, small."""
+    """A small session, configured as a user would configure it."""
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("transom tests")

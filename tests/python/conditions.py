@@ -1,4 +1,4 @@
-"""Expects an error of ours by its condition and the argument that it names."""
+"""Expects an error of transom, by its condition and the argument that it names."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

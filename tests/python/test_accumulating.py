@@ -1,4 +1,4 @@
-"""Accumulators in Python: of rows in batches that end anywhere, merged."""
+"""Accumulators in Python over Arrow batches, and how they are merged."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_an_error_names_the_method(method: str) -> None:
 
     failing = type("Failing", (Total,), {method: fail})()
     state = {"state": {"total": 5, "adds": 1}, "row": None}
-    # Without parts an accumulator begins anew, and rows are added to one.
+    # Without parts, `init` is called. A part with a row calls `add`.
     window = {"init": [], "add": [{"state": None, "row": {"v": 1}}]}.get(method, [state, state])
     with pytest.raises(Exception, match=rf"Total\.{method} failed for a window's rows") as caught:
         results([window], failing)

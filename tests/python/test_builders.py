@@ -1,4 +1,4 @@
-"""The builder's checks that need no DataFrame of a session."""
+"""Checks of the builder that need no session."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,7 +11,7 @@ import transom
 from tests.python.conditions import raises
 from tests.python.unbound import EVER, HOURS, NUMBER, ON_THE_CLOCK, windowed
 
-# Columns cannot be made without a session.
+# PySpark makes no Column without a session.
 NO_COLUMN = object.__new__(Column)
 
 

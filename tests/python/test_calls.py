@@ -1,4 +1,4 @@
-"""How rows in batches that end anywhere become calls, and what calls return becomes batches."""
+"""Arrow batches of rows become calls of a function, and its results become batches."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = pa.schema(
 
 
 def of_call(number: int, values: Sequence[int]) -> list[dict[str, Any]]:
-    """The rows of a call; without values it has one all the same."""
+    """The rows of a call. A call without values has one row too."""
     start = AT + timedelta(hours=number)
     common = {
         "key_0": f"k{number}",
@@ -50,7 +50,7 @@ def of_call(number: int, values: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def batches(rows: list[dict[str, Any]], ends: Sequence[int]) -> Iterator[pa.RecordBatch]:
-    """The rows in batches, cut at these places."""
+    """The rows as batches that end at these places."""
     places = [0, *sorted(min(end, len(rows)) for end in ends), len(rows)]
     for start, end in pairwise(places):
         yield pa.RecordBatch.from_pylist(rows[start:end], COLUMNS)

@@ -13,7 +13,7 @@ COUNTING = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
 @pytest.fixture(autouse=True)
 def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """A package with a jar, on a machine where nothing else is set."""
+    """A package with a jar, on a machine without other settings."""
     (tmp_path / "jars").mkdir()
     path = tmp_path / "jars" / "transom.jar"
     path.touch()

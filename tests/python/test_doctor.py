@@ -1,4 +1,4 @@
-"""What the doctor says of a machine, without a JVM."""
+"""The findings of the doctor that need no JVM."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from transom.__main__ import main
 
 
 def java(folder: Path, version: str) -> None:
-    """A Java that only tells its version."""
+    """A `java` command that only prints its version."""
     path = folder / "bin/java"
     path.parent.mkdir()
     path.write_text(f"#!/bin/sh\necho '{version}' >&2\n")
@@ -54,7 +54,7 @@ def test_no_jdk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def spark_home(folder: Path, version: str) -> str:
-    """A folder of Spark that only tells its version."""
+    """A Spark folder that only has the jar with its version."""
     (folder / "jars").mkdir(parents=True)
     (folder / f"jars/spark-core_2.13-{version}.jar").touch()
     return str(folder)
@@ -141,7 +141,7 @@ def test_a_missing_or_old_protobuf_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     def missing(_: str) -> str:
         raise metadata.PackageNotFoundError
 
-    # What protobuf raises, an Exception of its own, for code of a newer one.
+    # The error of protobuf for code that a newer version has generated.
     loading(RuntimeError("gencode 6.33.5 runtime 5.29.0"))
     old = doctor.find_protobuf()
     assert not old.ok
@@ -188,7 +188,7 @@ def test_what_needs_a_session_waits_for_the_rest(
 def test_only_functions_with_state_miss_protobuf(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other checks go on, and their result is the command's."""
+    """The other checks still run, and decide the result of the command."""
     fine = doctor.Finding(ok=True, text="here")
     for name in ("find_jdk", "find_pyspark", "find_pyarrow", "find_jar"):
         monkeypatch.setattr(doctor, name, lambda: fine)

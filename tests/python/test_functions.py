@@ -1,4 +1,4 @@
-"""What `Windowed.apply` checks before there is a query."""
+"""Arguments that `Windowed.apply` checks before a query exists."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""The message, as both languages have it."""
+"""The message of a spec, which Python and Scala read alike."""
 
 import json
 from datetime import timedelta
@@ -22,7 +22,7 @@ BAD = {name: case for name, case in CASES.items() if "error" in case}
 
 
 class Named(Column):
-    """A column that needs no session, and a function of two rows: equal to its name."""
+    """A column without a session, which equals its name. It also stands for a distance function."""
 
     def __new__(cls, _: str) -> "Named":
         return object.__new__(cls)

@@ -1,4 +1,4 @@
-"""What the package shows."""
+"""The public names of the package."""
 
 import inspect
 import re

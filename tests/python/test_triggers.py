@@ -13,7 +13,7 @@ from tests.python.conditions import raises
 
 
 def difference(old: Any, new: Any) -> Any:
-    """How far apart two rows are."""
+    """A distance function."""
     return new["v"] - old["v"]
 
 

@@ -1,4 +1,4 @@
-"""Builders whose DataFrame nobody looks at."""
+"""Builders without a DataFrame."""
 
 from typing import Any, cast
 
@@ -11,12 +11,12 @@ from transom.windowed import Windowed
 
 
 def windowed(window: transom.Window, **settings: Any) -> Windowed:
-    """One for windows, with what else its spec says."""
+    """A builder with these windows and settings."""
     return Windowed(cast("DataFrame", None), WindowSpec(window=window, **settings))
 
 
 HOURS = windowed(transom.Tumbling(size="1 hour"), time=transom.EventTime("at"))
 EVER = windowed(transom.Global())
 ON_THE_CLOCK = windowed(transom.Tumbling(size="1 hour"), time=transom.ProcessingTime())
-# Types written as text take a session.
+# Parsing a schema from text needs a session.
 NUMBER = StructType([StructField("n", LongType())])

@@ -1,1 +1,1 @@
-"""Aggregates over windows: Spark's own, those that ask for an order, and the user's."""
+"""Aggregates over windows: Spark's own, ordered aggregates, and the user's own."""

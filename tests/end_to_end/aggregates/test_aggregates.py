@@ -1,4 +1,4 @@
-"""Every aggregate of Spark gives over our windows what it gives over Spark's, or is refused."""
+"""Spark's aggregates over our windows agree with Spark's windows, or are rejected."""
 
 import os
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def assert_as_spark(rows: DataFrame, *aggregates: Column) -> None:
 
 
 def in_registry(spark: SparkSession) -> set[str]:
-    """The functions that are aggregates, by their class or by what Spark says of them."""
+    """Names of the functions that Spark's registry describes as aggregates."""
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     package = "org.apache.spark.sql.catalyst.expressions.aggregate"
@@ -120,7 +120,7 @@ def test_aggregates_agree_with_spark_in_a_stream(spark: SparkSession, rows: Data
         batches,
     )
     grouped = ordered.groupBy("name", F.window("time", SIZE, SLIDE))
-    # Spark cannot plan an ordered aggregate beside distinct ones.
+    # Spark cannot plan ordered and distinct aggregates in one query.
     expected = grouped.agg(*plain).join(grouped.agg(*distinct), ["name", "window"])
     assert_same(outcome.results, expected.collect(), "name", "window")
 

@@ -1,4 +1,4 @@
-"""Aggregates that depend on the order of rows get rows in the order that `stream` names."""
+"""Aggregates that depend on the order of rows read them in the order of `stream(order=)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Input = tuple[str, datetime, int]
 
 
 def shuffled(batch: int) -> list[Input]:
-    """Rows of one window of ten seconds in disorder, their places in another one."""
+    """Rows of one window of ten seconds. Neither their times nor their places are sorted."""
     chosen = random.Random(batch)
     places = chosen.sample(range(100), 40)
     return [
@@ -36,7 +36,7 @@ BATCHES = [shuffled(0), shuffled(1)]
 
 def ordered(rows: DataFrame) -> transom.Stream:
     clock = transom.EventTime("time", delay="1 minute")
-    # Into another order than that of the file.
+    # The repartition changes the order of the file.
     return transom.stream(rows.repartition(3), time=clock, order="place").key_by("key")
 
 
@@ -49,7 +49,7 @@ def aggregates() -> list[Column]:
 
 
 def expected(batches: list[list[Input]]) -> dict[str, list[int]]:
-    """The places of a key's rows: batch by batch, in each by place."""
+    """The places of each key's rows: batch by batch, sorted within a batch."""
     places: dict[str, list[int]] = defaultdict(list)
     for batch in batches:
         for key, _, place in sorted(batch, key=lambda row: row[2]):
@@ -64,7 +64,7 @@ def assert_ordered(found: list[Row], places: dict[str, list[int]]) -> None:
     }
 
 
-# All rows of a key are in one window of these.
+# Each of these windows contains all rows of a key.
 WINDOWS = {
     "tumbling": TEN,
     "sessions": transom.Session(gap="1 minute"),
@@ -105,7 +105,7 @@ def test_only_an_aggregate_that_depends_on_the_order_needs_the_keyed_layout(
     assert layout(with_order, F.max_by("key", "place")) == in_order.format("max_by")
     assert layout(with_order, F.expr("any_value(key)")) == in_order.format("any_value")
     assert layout(stream, F.first("place")).startswith("slices: ")
-    # The order changes none of these.
+    # The results of these aggregates do not depend on the order.
     for free in ("count(DISTINCT key)", "avg(place)", "stddev(place)", "bool_or(place > 1)"):
         assert layout(with_order, F.expr(free)).startswith("slices: ")
     largest = transom.reduce("place", F.greatest)

@@ -1,4 +1,4 @@
-"""Values folded by expressions of the user's."""
+"""`reduce`: aggregates that merge values with the user's own expression."""
 
 from __future__ import annotations
 

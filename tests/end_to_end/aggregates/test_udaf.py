@@ -27,7 +27,10 @@ STEPS: list[Step] = [
 
 
 def listing() -> transom.Accumulator[Any]:
-    """Lists values, and counts how often rows were added; of no class of this module."""
+    """An accumulator that lists values and counts calls of `add`.
+
+    Workers cannot import this module, so its class is local to the function.
+    """
 
     class Listing(transom.Accumulator[tuple[list[int], int]]):
         state = "held array<int>, adds int"
@@ -80,7 +83,8 @@ def test_it_stands_beside_other_aggregates(
     assert all(row["negated"] == sorted(-v for v in row["u"]["held"]) for row in outcome.results)
     assert [row["row"]["value"] for row in outcome.late] == [99]
     adds = {row["key"]: row["u"]["adds"] for row in outcome.results if bounds(row)[1] == 10}
-    # Behind the stage all rows come at once; before it, those of a batch.
+    # The slice log adds the rows of each batch before the exchange. The keyed layout adds all rows
+    # of the window at once.
     assert adds["a"] == (2 if layout == "slices" else 1)
     if layout == "keyed":
         assert kept(spark, tmp_path) == {}
@@ -128,7 +132,7 @@ def test_over_a_static_dataframe_accumulators_are_made_before_rows_move(
     results = windowed.agg(listed().alias("u"), expected.alias("all")).collect()
     assert len(results) >= 60
     assert all(row["u"]["held"] == row["all"] for row in results)
-    # A window has at most four panes that a task's batch can hold.
+    # The batch of a task has rows in at most four slices of a window.
     assert max(row["u"]["adds"] for row in results) <= 8 < max(len(row["all"]) for row in results)
 
 

@@ -1,1 +1,1 @@
-"""What people read and copy works: pages, docstrings, examples and the demo."""
+"""Pages, docstrings, examples and the demo: the code in them runs."""

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 DOCS = Path(__file__).parents[3] / "docs"
-# A block of Python, and the block behind it without a language: what it prints.
+# A block of Python, and the output that follows it in a block without a language.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_text("utf-8"))]
 

@@ -1,4 +1,4 @@
-"""What people copy from: the example scripts, the demo and the README's example."""
+"""The example scripts, the demo and the README's example run and print what they should."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
 
-# Lines that show what each script is there to show.
+# The lines of each script's output that show its subject.
 EXAMPLES = {
     "hopping": [
         "|JFK   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|2      |12   |",

@@ -1,1 +1,1 @@
-"""Functions of the user's over windows, with their errors, state and further outputs."""
+"""The user's functions over windows: their rows, errors, state and side outputs."""

@@ -1,4 +1,4 @@
-"""Functions over windows in real queries: which rows they are called with, and what comes out."""
+"""Functions over windows in real queries: the rows that they get, and their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Steps = Callable[[Windowed], Windowed]
 
 
 def listing() -> Callable[[pa.Table], pa.Table]:
-    """A function that gives the values of a window's rows in a list; not one of this module's."""
+    """A function that returns the values of a window's rows as a list.
+
+    Workers cannot import this module, so the function is local.
+    """
 
     def values(rows: pa.Table) -> pa.Table:
         return pa.table({"values": [rows["value"].to_pylist()]})
@@ -44,7 +47,7 @@ def run(
 
 
 def shown(rows: list[Row]) -> list[tuple[str, float, list[int]]]:
-    """Key, end and values of each result, in the order in which they came."""
+    """Key, end and values of each result, in the order of the results."""
     return [
         (row["key"], -1 if row["window"] is None else bounds(row)[1], row["values"]) for row in rows
     ]
@@ -52,7 +55,7 @@ def shown(rows: list[Row]) -> list[tuple[str, float, list[int]]]:
 
 @pytest.fixture(params=[1, 3, 10_000])
 def batch_size(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[int]:
-    """Rows in an Arrow batch: a window in many, borders anywhere, many windows in one."""
+    """Rows in an Arrow batch, so that batches are smaller or larger than a window."""
     name = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(name)
     spark.conf.set(name, request.param)

@@ -1,4 +1,4 @@
-"""Functions over windows that fail, return something else, or are changed."""
+"""Functions over windows that fail, return the wrong columns, or change between runs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_function_that_raises_ends_the_query_and_is_named(spark: SparkSession)
     assert "[TRANSOM_FUNCTION_FAILED]" in text
     assert "divide failed for key = 'b', the window from 2024-01-01 00:00:10" in text
     assert "ZeroDivisionError: float division by zero" in text or "division by zero" in text
-    # The line at fault, which Spark's workers keep to themselves.
+    # The failing line. Spark's workers do not report it by themselves.
     assert "1 / (rows.num_rows - 2)" in text
 
 

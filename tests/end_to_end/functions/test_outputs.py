@@ -1,4 +1,4 @@
-"""Rows that functions hand on beside their results."""
+"""Side outputs of functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEN = transom.Tumbling(size="10 seconds")
 
 
 def sorted_out(windowed: transom.Windowed) -> DataFrame:
-    """Counts rows, and hands on the odd ones, and the large ones."""
+    """Count rows. Emit odd values and large values as side outputs."""
 
     def count(rows: pa.Table, context: transom.Context) -> pa.Table:
         values = rows["value"].to_pylist()

@@ -31,8 +31,8 @@ END: list[Step] = [40, 90]
 
 
 def counted(windowed: transom.Windowed, agg: Sequence[Column] = ()) -> DataFrame:
-    """How many rows there are, in the how manieth call of the window and of the key, and since."""
-    # Columns cannot go to a worker.
+    """The number of rows, of calls for the window, and of calls for the key."""
+    # A worker cannot receive Columns, so the function must not refer to `agg`.
     is_aggregated = len(agg) > 0
 
     def count(rows: pa.Table, context: transom.Context) -> pa.Table:
@@ -88,7 +88,7 @@ def test_by_the_wall_clock_it_goes_with_its_window_too(spark: SparkSession, tmp_
         return pa.table({"calls": [context.window_state["calls"]], "n": [rows.num_rows]})
 
     def pipeline(rows: DataFrame) -> DataFrame:
-        # When such a window is over it has no rows left that would tell the key.
+        # Such a window is purged, so at its end no row has its key.
         by_name = transom.stream(rows, time=transom.ProcessingTime()).key_by(
             F.collate("name", "UTF8_LCASE").alias("name")
         )
@@ -129,7 +129,7 @@ def test_a_stage_behind_it_closes_by_the_same_watermark(
 def test_a_static_dataframe_gives_what_a_stream_gives(spark: SparkSession) -> None:
     stream = transom.stream(at_rest(spark, STEPS), time="time")
     count = F.count("*")
-    # Of no rows the quotient would be an error.
+    # Without rows this division would be an error.
     aggregates = [count.alias("n"), (F.count("value") / count).alias("one"), listed().alias("u")]
     for agg in ([], aggregates):
         windowed = counted(stream.key_by("key").window(TEN), agg)

@@ -1,1 +1,1 @@
-"""Queries that stop, are killed or try a task again, and go on as if they had not."""
+"""Queries that stop, are killed or retry a task: results are those of one run."""

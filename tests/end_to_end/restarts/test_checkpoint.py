@@ -1,4 +1,4 @@
-"""The spec in the checkpoint: a state is continued by the spec that laid it out, or not at all."""
+"""The spec in the checkpoint: a query with a changed spec is rejected."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ TEN_SECONDS = transom.Tumbling(size="10 seconds")
 
 @dataclass(frozen=True)
 class Query:
-    """A query, and what may be changed about it."""
+    """A query, with the parts that a test may change."""
 
     time: Callable[[], Column | str] = lambda: "time"
     delay: str = "5 seconds"
@@ -69,7 +69,7 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 def copy_of(begun: Path, to: Path) -> Path:
     shutil.copytree(begun, to, dirs_exist_ok=True)
-    # The source goes by paths: without its log it would read the copies too.
+    # The log of the source names the original files. Copies would be read as new files.
     shutil.rmtree(to / "input")
     return to
 
@@ -102,7 +102,7 @@ CHANGES = {
     r"function\.aggregate_columns\.0\.reads\.value = INT .* has BIGINT": Query(value_type="bigint"),
     "key_groups = 128 .* has 64": Query(steps=lambda w: w.options(key_groups=64)),
     "drain = false .* has true": Query(steps=lambda w: w.drain()),
-    # Each of these needs the keyed layout, which the user has not chosen.
+    # Each of these needs the keyed layout, although the user has not chosen it.
     "trigger.kind = after_watermark .* has after_count": Query(
         steps=lambda w: w.trigger(transom.AfterCount(2))
     ),
@@ -126,7 +126,7 @@ def test_a_changed_spec_is_refused_and_the_field_named(
     folder = copy_of(begun, tmp_path)
     with pytest.raises(StreamingQueryException, match=f"TRANSOM_SPEC_CHANGED.* with {field} now"):
         CHANGES[field].run(spark, folder, 60, writer=refuse)
-    # Nothing is lost by it.
+    # The rejected run has changed nothing.
     assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
 
 
@@ -162,7 +162,7 @@ def test_a_store_other_than_rocksdb_is_refused_for_good(
     provider = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
     other = spark.newSession()
     other.conf.set(setting, provider)
-    # A checkpoint keeps its store, so the session's own does not help.
+    # A checkpoint keeps its state store, so the setting of the session has no effect.
     for session in (other, spark):
         with pytest.raises(
             StreamingQueryException, match=f"TRANSOM_STATE_STORE.* is {provider}.* set {setting} to"

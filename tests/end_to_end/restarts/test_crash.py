@@ -1,4 +1,4 @@
-"""Spark is killed in the middle of batches: what comes out is as if it had not been."""
+"""Spark is killed in the middle of batches: the results are those of a whole run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PLACES = {"files": ["input", "results"], "batches": ["before sink", "after sink"
 
 @dataclass(frozen=True)
 class Case:
-    """A query, and where it is killed: place and batch."""
+    """A query, and the places and batches in which it is killed."""
 
     window: str
     sink: str
@@ -42,7 +42,7 @@ class Case:
     layout: Layout = "auto"
 
 
-# A batch is killed twice here and there: a batch that is done again may die again.
+# Some cases kill a batch twice: a batch may also fail when it is replayed.
 CASES = [
     Case("hopping", "files", [("input", 1), ("results", 2), ("results", 5)]),
     Case("sessions", "batches", [("after sink", 1), ("results", 2), ("before sink", 2)]),
@@ -56,7 +56,8 @@ def some_case(seed: int) -> Case:
     places = [(place, batch) for place in PLACES[sink] for batch in range(1, 5)]
     kills = sorted(chosen.sample(places, 4), key=lambda kill: kill[1])
     window, layout = chosen.choice(list(WINDOWS)), chosen.choice(LAYOUTS)
-    # Which session a late row joins depends on the order within a batch, which keys alone know.
+    # The keyed layout takes rows in order of arrival, which may decide which session a late row
+    # joins.
     return Case(window, sink, kills, seed, "auto" if "sessions" in window else layout)
 
 
@@ -65,7 +66,7 @@ if os.environ.get("TRANSOM_LONG"):
 
 
 def live(folder: Path, case: Case) -> int:
-    """Run the query once; how the process ended."""
+    """Run the query once, and return the exit code of the process."""
     command = [sys.executable, "-m", "tests.end_to_end.support.programs.crashing"]
     done = subprocess.run(
         [*command, folder, case.window, case.sink, case.layout],

@@ -1,4 +1,4 @@
-"""Spark tries a task again: what it has counted before it failed counts once."""
+"""Spark retries a task: the rows that the failed attempt counted count once."""
 
 import json
 import os

@@ -1,1 +1,1 @@
-"""Where results, late rows and bad rows go, and what is done with them there."""
+"""Results and side outputs: writers, filters, ranks, and further windows over results."""

@@ -1,4 +1,4 @@
-"""Windows over the results of windows, ours and Spark's: no result is lost on the way."""
+"""Windows over the results of windows, ours and Spark's: no result is lost."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEN = transom.Tumbling(size="10 seconds")
 
 
 def generated(seed: int, *, behind: int) -> list[list[model.Row]]:
-    """Five batches over 40 seconds each, rows at most so many ms out of order."""
+    """Five batches of 40 seconds each. Rows are at most `behind` ms out of order."""
     chosen = random.Random(seed)
 
     def row(batch: int) -> model.Row:
@@ -38,13 +38,13 @@ def as_input(batches: list[list[model.Row]]) -> list[list[tuple[object, ...]]]:
     return [[(key, instant(time), value) for key, time, value in batch] for batch in batches]
 
 
-# No row is later than the delay, so the watermark never passes one.
+# No row is further behind than the delay, so no row is late.
 ON_TIME = generated(1, behind=DELAY)
 INPUT = as_input(ON_TIME)
 
 
 def reached(batches: list[list[model.Row]]) -> datetime:
-    """The watermark at the end."""
+    """The last watermark of the stream."""
     last = instant(model.watermarks(batches, DELAY)[-1])
     assert last is not None
     return last
@@ -60,7 +60,7 @@ def counts(rows: DataFrame, window: transom.Window = TEN) -> DataFrame:
 
 
 def native_counts(spark: SparkSession, window: Column) -> DataFrame:
-    """The same by Spark in batch, with each window's last instant."""
+    """The counts of Spark's batch windows, with the last instant of each window."""
     rows = spark.createDataFrame([row for batch in INPUT for row in batch], SCHEMA)
     grouped = rows.groupBy("key", window.alias("window"))
     counted = grouped.agg(F.count("*").alias("rows"), F.sum("value").alias("total"))
@@ -68,8 +68,8 @@ def native_counts(spark: SparkSession, window: Column) -> DataFrame:
 
 
 def fired(expected: DataFrame) -> list[Row]:
-    """Those whose window had ended when the input did."""
-    # Not by a filter: Spark would push it below the merging of its sessions.
+    """The rows whose window has ended by the last watermark."""
+    # Spark would push a filter below the step that merges its sessions.
     return [row for row in expected.collect() if row["window"]["end"] <= reached(ON_TIME)]
 
 
@@ -121,7 +121,7 @@ def test_a_stage_behind_a_stage_gives_what_spark_gives_in_batch(
 
 
 def three_stages(rows: DataFrame) -> DataFrame:
-    """Windows of ten seconds, three times over."""
+    """Three window operators in a row, with windows of ten seconds."""
     first = windowed(rows).options(name="first").agg(F.sum("value").alias("total"))
     second = transom.stream(first, time="window").key_by("key").window(TEN).options(name="second")
     third = transom.stream(second.agg(F.sum("total").alias("total")), time="window").window(TEN)
@@ -131,7 +131,7 @@ def three_stages(rows: DataFrame) -> DataFrame:
 
 
 def of_all_keys(results: list[model.Result]) -> Counter[tuple[int, int, int, int]]:
-    """Windows with their keys and the sum over them."""
+    """Each window with its number of keys and the sum over all keys."""
     totals: dict[tuple[int, int], list[int]] = defaultdict(list)
     for _, start, end, _, total in results:
         totals[start, end].append(total)
@@ -164,7 +164,7 @@ def test_of_stages_of_one_size_the_last_has_all_that_the_first_has_taken(
 
 def test_a_restart_between_stages_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = generated(3, behind=120_000)
-    # A run that ends has a batch without data behind its last.
+    # After its last batch, a run has a batch without data.
     expected, _ = model.grid([*batches[:2], [], *batches[2:]], DELAY, model.tumbling(10_000))
     given = as_input(batches)
     parts = [
@@ -245,7 +245,7 @@ def test_rows_without_duplicates_from_spark_are_windowed(spark: SparkSession) ->
 
 
 def test_windows_in_a_row_are_their_last_instants(spark: SparkSession) -> None:
-    # A window that ends at ten belongs to the ten seconds before, not after.
+    # A window that ends at 10 belongs to the window [0, 10), not to [10, 20).
     rows = [("a", instant(BASE) + timedelta(seconds=9.999999), 1)]  # type: ignore[operator]
     df = spark.createDataFrame(rows, SCHEMA)
     inner = transom.stream(df, time="time").window(TEN).agg(F.count("*").alias("rows"))

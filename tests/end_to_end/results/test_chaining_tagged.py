@@ -1,4 +1,4 @@
-"""Results that were tagged are windowed again, as results without tags are."""
+"""Windows over tagged results give the same as windows over plain results."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_results_with_tags_give_what_results_without_give(spark: SparkSession) -
     tagged, untagged = (run_stream(spark, query, SCHEMA, INPUT) for query in (chained, plain))
     assert shown(tagged) == shown(untagged)
     assert tagged.observed("second") == untagged.observed("second")
-    # Late rows and dead letters are no results: the second stage gets none of them.
+    # Late rows and dead letters are not results, so the second operator gets none of them.
     assert LATE, "the stream should have late rows"
     assert tagged.observed("first")["transom_rows_late"] == len(LATE)
     assert tagged.observed("second")["transom_rows_in"] == len(EXPECTED)
@@ -77,7 +77,7 @@ def test_a_drain_reaches_the_stage_behind_tagged_results(spark: SparkSession) ->
 
 
 def test_late_rows_are_delivered_by_both_stages(spark: SparkSession) -> None:
-    """With a lateness the first stage has late results, which are late rows of the second."""
+    """With a lateness, the first operator has late results. They are late rows of the second."""
 
     def first(rows: DataFrame, *, tagged: bool) -> DataFrame:
         steps = windowed(rows).allowed_lateness("20 seconds").options(name="first")
@@ -105,7 +105,7 @@ def test_late_rows_are_delivered_by_both_stages(spark: SparkSession) -> None:
     )
     assert Counter(tagged.results) == Counter(untagged.results)
     assert tagged.observed("second") == untagged.observed("second")
-    # One result of a key and window is on time, so each row of the second stage is seen again.
+    # Each key and window has one result on time, so each result is one row of the second operator.
     observed = tagged.observed("second")
     assert observed["transom_rows_in"] == len(tagged.results) + len(tagged.late)
 
@@ -116,7 +116,7 @@ def test_late_rows_are_delivered_by_both_stages(spark: SparkSession) -> None:
 
 
 def both(rows: pa.Table, context: transom.Context) -> pa.Table:
-    """The sum of a window, as a result and as a row of an output."""
+    """Return the sum of a window, and emit it as a side output too."""
     total = pa.table({"total": [sum(rows["value"].to_pylist())]})
     context.output("copy", total)
     return total

@@ -1,4 +1,4 @@
-"""Rows that no window can take: counted, on request handed on, and never the end of a query."""
+"""Rows that cannot be assigned to a window: they are counted and never end a query."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
     writer = transom.route(results=results, late=late, dead_letters=dead)
     outcome = run_stream(spark, counts, SCHEMA, batches, writer=writer)
 
-    # Spark's watermark has followed the time that no window takes, so that all have fired.
+    # Spark's watermark has followed the time far in the future, so all windows have fired.
     assert [(row["key"], row["window"]["start"], row["n"]) for row in results.rows] == [
         ("a", at(0), 1),
         ("a", at(30), 2),

@@ -1,4 +1,4 @@
-"""What is done with results of windows: ranked, taken back, fired again, written in update mode."""
+"""Steps after a window operator: filters, ranks, retractions, late firings, update mode."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_late_firings_rank_again_in_a_stage_that_waits_as_long(spark: SparkSessi
     steps: list[Step] = [[("a", 1, 5), ("b", 2, 3)], 12, late, 15, [("b", 5, 9)]]
     again = run_clocked(spark, lambda stream: best(stream, waits=True), steps)
     assert [tuple(row)[1:] for row in again.results] == [("a", 5), ("b", 7), ("b", 8)]
-    # What the first stage has refused never comes to the second.
+    # Rows that are late for the first operator never reach the second.
     assert again.observed("ranked")["transom_rows_late"] == 0
     once = run_clocked(spark, lambda stream: best(stream, waits=False), steps)
     assert [tuple(row)[1:] for row in once.results] == [("a", 5)]
@@ -78,7 +78,7 @@ def test_late_firings_rank_again_in_a_stage_that_waits_as_long(spark: SparkSessi
 
 
 def best_two(spark: SparkSession) -> list[Row]:
-    """The two largest totals of each window, by Spark in batch."""
+    """The two largest totals of each window, computed by a batch query."""
     ranking = Ranking.partitionBy("window").orderBy(F.desc("total"), "key")
     ranked = native_counts(spark, F.window("time", "10 seconds")).withColumn(
         "rank", F.row_number().over(ranking)
@@ -103,7 +103,7 @@ def test_top_k_by_a_second_stage_over_the_same_windows(spark: SparkSession) -> N
 
 
 def test_top_k_by_row_number_in_each_batch(spark: SparkSession) -> None:
-    # All keys of a window come in one batch, so a batch can be ranked on its own.
+    # All keys of a window fire in one batch, so each batch is ranked alone.
     ranked: list[Row] = []
 
     def rank(rows: DataFrame, _: int) -> None:

@@ -1,4 +1,4 @@
-"""Late rows and results, each to a writer of its own."""
+"""`route`: results and late rows each have their own writer."""
 
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ SCHEMA = "key string, second long"
 BATCHES: list[Batch] = [
     [("a", 1), ("a", 2), ("b", 3), (None, 4)],
     [("a", 12), ("b", 30)],
-    # Fires windows up to 30, but its own rows are judged by the watermark before: Spark's rule.
+    # This batch fires windows up to 30. The watermark before decides which of its rows are late.
     [("b", 31)],
     [("a", 5), ("b", 6), ("b", 45), ("a", 7)],
 ]
@@ -43,7 +43,7 @@ def plain(rows: DataFrame) -> DataFrame:
 
 
 class Written:
-    """A writer that keeps what it gets, and may fail once."""
+    """A writer that collects its rows, and may fail once."""
 
     def __init__(self, *, fails_at: int | None = None) -> None:
         self.rows: list[Row] = []
@@ -75,7 +75,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
         run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=tmp_path, writer=to_writers)
     outcome = run_stream(spark, counts, SCHEMA, [], checkpoint=tmp_path, writer=to_writers)
 
-    # The results of the batch that failed were written before it did: not again.
+    # The batch that failed had written its results before, so they are not written again.
     assert results.batches == [0, 1, 2, 3, 4]
     assert late.batches == [0, 1, 2, 3, 3, 4]
     assert sorted((row["key"] or "", row["window"]["start"], row["n"]) for row in results.rows) == [
@@ -85,7 +85,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
         ("b", at(0), 1),
         ("b", at(30), 2),
     ]
-    # A late row is as it came in, without what was computed for the watermark.
+    # A late row has the columns of the input, without the computed time.
     assert {tuple(row["row"].__fields__) for row in late.rows} == {("key", "second")}
     assert sorted(tuple(row["row"]) for row in late.rows) == [("a", 5), ("a", 7), ("b", 6)]
     assert {row["reason"] for row in late.rows} == {"late"}
@@ -93,7 +93,7 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
         (at(second), at(30)) for second in (5, 6, 7)
     }
     assert [row["missed_windows"] for row in late.rows] == [[Row(start=at(0), end=at(10))]] * 3
-    # The second run begins with the batch that failed; writers read it twice each.
+    # The second run begins with the batch that failed. Its writers each read it twice.
     assert outcome.observed()["transom_rows_in"] == 4
     assert outcome.observed()["transom_rows_late"] == 3
     assert late_by_batch == {0: 0, 1: 0, 2: 0, 3: 3, 4: 0}

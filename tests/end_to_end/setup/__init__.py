@@ -1,1 +1,1 @@
-"""How a session gets the jar, what mistakes are told, and what a plan says."""
+"""Ways to set up a session, error messages, and the output of `explain`."""

@@ -1,4 +1,4 @@
-"""Mistakes are told where they are made, by condition and argument."""
+"""A mistake raises an error where it is made, with its condition and argument."""
 
 from datetime import datetime
 
@@ -94,7 +94,7 @@ def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
         transom.stream(marked, time=shifted)
     assert "on the column 'timestamp'" in str(caught.value)
     assert "withWatermark('+" not in str(caught.value)
-    # Each way out that the text names.
+    # Each solution that the message suggests works.
     transom.stream(marked, time="timestamp")
     computed = streaming.withColumn("time", shifted).withWatermark("time", "1 minute")
     transom.stream(computed, time="time")
@@ -119,7 +119,7 @@ def test_of_stages_side_by_side_but_one_needs_a_name(streaming: DataFrame) -> No
     windowed = transom.stream(streaming, time=transom.EventTime("timestamp", delay="1 second"))
     count = F.count("*").alias("rows")
     hours = windowed.window(HOUR).agg(count)
-    # Spark finds it, where the two are united.
+    # Spark raises this error when the two are united.
     with pytest.raises(AnalysisException, match="metric name is not unique: window"):
         hours.union(windowed.window(HOUR).agg(count))
     hours.union(windowed.window(HOUR).options(name="others").agg(count))
@@ -182,7 +182,7 @@ def test_conditions_are_true_or_false_and_distances_numbers(rows: DataFrame) -> 
             step = "trigger" if isinstance(value, transom.Trigger) else "evictor"
             with raises(condition, argument, kind=IllegalArgumentException):
                 agg(step, value)
-    # Of rows alone, Python's functions can be asked too.
+    # Over the columns of a row, Python functions are allowed.
     agg("trigger", transom.When(in_python("v") & (F.count("*") > 2)))
 
 
@@ -290,7 +290,7 @@ def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPat
 
 def test_a_connect_session_is_refused() -> None:
     class RemoteDataFrame(DataFrame):
-        """As Spark Connect's: a DataFrame, but not the classic one."""
+        """A DataFrame that is not of the classic class, like those of Spark Connect."""
 
         def __new__(cls) -> "RemoteDataFrame":
             return object.__new__(cls)

@@ -1,4 +1,4 @@
-"""What a DataFrame says about its window stages."""
+"""`explain`: the description of the window operators of a DataFrame."""
 
 import json
 

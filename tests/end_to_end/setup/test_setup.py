@@ -1,4 +1,4 @@
-"""The jar is found however the session came about."""
+"""Queries find the jar, whichever way the session was made."""
 
 import os
 import subprocess

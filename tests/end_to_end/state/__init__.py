@@ -1,1 +1,1 @@
-"""What the state holds, how it stays small, and what memory a query takes."""
+"""Size and layout of the state, and the memory of a query."""

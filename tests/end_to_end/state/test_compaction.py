@@ -1,4 +1,4 @@
-"""Many small batches into one open window: what lies in the state is merged time and again."""
+"""Many small batches into one open window: the state merges its segments."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.end_to_end.support.queries import run_stream, state_rows
 
 SCHEMA = "key int, time timestamp, value int"
 BATCHES = 40
-# Sorted runs that a pane may have before some of them are merged (docs/how-it-works.md). A batch
-# has one file here, so it adds one run, of one segment as these are small.
+# Sorted runs that a slice may have before some of them are merged (docs/how-it-works.md). Each
+# batch has one file here, so it adds one run. The rows are few, so a run has one segment.
 MOST_RUNS = 8
 GROUPS = 3
 
@@ -39,7 +39,10 @@ def counted(window: transom.Window, rows: DataFrame) -> DataFrame:
 
 
 def most_runs(spark: SparkSession, checkpoint: Path) -> int:
-    """Of any pane of any key group: the first eight bytes of a segment's key are its pane."""
+    """The largest number of segments in a slice of a key group.
+
+    The first eight bytes of a segment's key are its slice.
+    """
     panes = Counter(
         (row["key"], bytes(row["user_map_key"][0])[:8]) for row in state_rows(spark, checkpoint)
     )
@@ -50,7 +53,7 @@ def most_runs(spark: SparkSession, checkpoint: Path) -> int:
     ("window", "end"),
     [
         (transom.Tumbling(size="1 hour"), 60),
-        # Their last row comes with the last batch, in the pane of the others.
+        # The last row comes with the last batch, in the slice of the other rows.
         (transom.Session(gap="1 hour"), BATCHES - 1 + 60),
     ],
     ids=["tumbling", "sessions"],
@@ -61,7 +64,7 @@ def test_the_segments_of_an_open_window_stay_few(
     def pipeline(rows: DataFrame) -> DataFrame:
         return counted(window, rows)
 
-    # As many keys in each batch, then a new one: neighbours in size, and not.
+    # Each batch has four keys of all batches and one new key.
     batches: list[Batch] = [
         [(key, at(number), 1) for key in (0, 1, 2, 3, 100 + number)] for number in range(BATCHES)
     ]
@@ -75,7 +78,7 @@ def test_the_segments_of_an_open_window_stay_few(
     for key, row in of_window.items():
         assert (row["rows"], row["total"]) == ((BATCHES, BATCHES) if key < 100 else (1, 1))
     assert {of_window[key]["window"]["end"] for key in range(4)} == {at(end)}
-    # What is left is the window of the last row.
+    # Only the window of the last row is left.
     assert len(state_rows(spark, tmp_path)) == 1
 
 
@@ -86,10 +89,10 @@ def test_small_segments_share_an_entry_of_the_state(spark: SparkSession, tmp_pat
     batch: Batch = [(0, at(minute), 1) for minute in range(60)]
     before = run_stream(spark, pipeline, SCHEMA, [batch], checkpoint=tmp_path)
     assert before.results == []
-    # One key, so one key group, with a pane for each minute.
+    # One key has one key group, with a slice for each minute.
     assert len(state_rows(spark, tmp_path)) == 1
 
-    # Restarted, each is found in it: an hour's windows begin before a row and an hour after.
+    # After a restart the query finds each segment in this entry.
     later: list[Batch] = [[(0, at(300), 1)], [(0, at(301), 1)]]
     last = run_stream(spark, pipeline, SCHEMA, later, checkpoint=tmp_path)
     rows_of = {row["window"]["start"]: row["rows"] for row in last.results}

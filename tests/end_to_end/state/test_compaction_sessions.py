@@ -1,4 +1,4 @@
-"""Panes of sessions get runs not only by rows on time; however they come, there are few."""
+"""Slices of sessions keep few runs, also with late rows and with sessions that grow."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def pipeline(rows: DataFrame) -> DataFrame:
 def test_late_rows_that_join_a_session_leave_few_segments(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    # The session began at 50 and goes on; the watermark is at 90.
+    # The session began at 50 and is open. The watermark is at 90.
     first = [[(0, at(50), 1), (0, at(100), 1)], [(1, at(90 + 120), 1)]]
-    # Late by themselves, an hour before the watermark, but in reach of the session.
+    # These rows are an hour behind the watermark, but touch the session.
     late = [[(0, at(20), 1)] for _ in range(BATCHES)]
     run_stream(spark, pipeline, SCHEMA, [*first, *late], checkpoint=tmp_path)
     assert most_runs(spark, tmp_path) <= MOST_RUNS + 1
 
 
 def test_sessions_that_move_on_leave_few_segments(spark: SparkSession, tmp_path: Path) -> None:
-    # Sessions of many keys that go on in the next pane, their first parts due one after another.
+    # Sessions of many keys continue in the next slice. Their first parts end one after another.
     first = [[(key, at(minute), 1) for key in range(40) for minute in (key + 5, key + 60)]]
-    # The watermark goes on, a minute with each batch.
+    # Each batch moves the watermark by a minute.
     moving = [[(1000, at(60 + minute + 120), 1)] for minute in range(BATCHES)]
     run_stream(spark, pipeline, SCHEMA, [*first, *moving], checkpoint=tmp_path)
     assert most_runs(spark, tmp_path) <= MOST_RUNS + 1

@@ -1,4 +1,4 @@
-"""Both layouts of the state give the same rows, wherever both can run a stage."""
+"""Both state layouts give the same rows wherever both can run the windows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from transom.spec import Layout
 
 
 def aggregates() -> list[Column]:
-    """Updated in place, kept as objects, and of a set; none depends on the order of rows."""
+    """Accumulators that are updated in place, that are objects, and with DISTINCT.
+
+    None depends on the order of rows.
+    """
     value = F.col("value")
     return [
         F.count("*").alias("n"),
@@ -42,7 +45,7 @@ def run(
     fixed: bool = False,
     checkpoint: Path | None = None,
 ) -> Outcome:
-    """`fixed`: with aggregates of fixed width only."""
+    """Run the stream in a layout. With `fixed`, all accumulators have a fixed width."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         time = transom.EventTime("time", delay=text(stream.delay))
@@ -69,12 +72,12 @@ def late(outcome: Outcome) -> Counter[str]:
 @examples(1)
 def test_both_give_the_same_rows(spark: SparkSession, kind: str, data: st.DataObject) -> None:
     shape = data.draw(SHAPES[kind])
-    # Which session a row behind the watermark joins depends on the order within a batch, which
-    # the pane log does not know.
+    # The order within a batch may decide which session a row behind the watermark joins. The slice
+    # log does not know this order.
     on_time = isinstance(shape.window, transom.Session)
     span = 40 * DAY if kind == "calendar" else MINUTE
     stream = data.draw(streams(span=span, on_time=on_time))
-    # Those of fixed width are the same in any order: the keyed layout may fold rows on their way.
+    # With accumulators of fixed width, the keyed layout combines rows before the exchange.
     fixed = data.draw(st.booleans())
     slices, keyed = (
         run(spark, stream, shape, layout, fixed=fixed) for layout in ("slices", "keyed")
@@ -93,7 +96,7 @@ def test_accumulators_that_are_updated_in_place_outlast_batches(
     slices = run(spark, stream, shape, "slices", fixed=True)
     keyed = run(spark, stream, shape, "keyed", fixed=True, checkpoint=tmp_path)
     assert results(keyed) == results(slices)
-    # One window is open, of three keys, in a group each or less.
+    # One window is open, for each of three keys.
     assert kept(spark, tmp_path)["keys"] == 3
     assert "rows" not in kept(spark, tmp_path)
 

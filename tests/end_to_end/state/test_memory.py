@@ -1,4 +1,4 @@
-"""Windows with more keys than a heap likes fire in it, and few rows take little of it."""
+"""Windows larger than the heap fire, and few rows need little memory."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_a_window_of_a_million_keys_fires_in_a_gigabyte(tmp_path: Path) -> None:
 @long
 def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
     totals = filled(tmp_path, heap="512m", keys=600_000, width=1_024, groups=1, batches=12)
-    # The values alone, all of one group, which comes in pieces and fires in one.
+    # The values of the key group alone are larger than the heap.
     assert totals.pop("heap") < 600_000 * 1_024
     assert totals == {"results": 600_000, "right": 600_000, "characters": 600_000 * 1_024}
 
@@ -67,5 +67,5 @@ def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
 
     batches = [[(at, key) for key in "abc"] for at in (datetime(2024, 1, 1), datetime(2024, 1, 2))]
     run_stream(spark, counts, "time timestamp, key string", batches, writer=sorted_in)
-    # One task of a batch has rows to sort, and is given a page at once, however few they are.
+    # One task of a batch has rows to sort. It gets a whole page, however few rows it has.
     assert 0 < max(taken) < 5 << 20

@@ -1,6 +1,6 @@
-"""What a key keeps: an accumulator for each window, and rows only for what needs them.
+"""The state of a key: an accumulator for each window, and rows only where needed.
 
-Functions over rows, which need them too, are in `test_apply`.
+Functions over rows need rows too: see `test_apply`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import transom
 from tests.end_to_end.support.clocked import run_clocked
 from tests.end_to_end.support.queries import state_rows
 
-# How many windows each key has.
+# The number of windows of each key.
 COUNTS = {"a": 1, "b": 2, "c": 3, "d": 3}
 
 
@@ -23,7 +23,7 @@ def test_entries_do_not_grow_with_rows_which_an_evictor_alone_has_stored(
 ) -> None:
     def pipeline(stream: transom.Stream) -> DataFrame:
         windowed = stream.window(transom.Tumbling(size="10 seconds"))
-        # Never, since there are not as many.
+        # This predicate is never true, because the values are too small.
         asking = windowed.options(name="asking").trigger(transom.When("sum(value) > 1000000"))
         evicting = windowed.options(name="evicting").evictor(transom.KeepWhere("value > 1"))
         count = F.count("*").alias("n")

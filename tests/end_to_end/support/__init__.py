@@ -1,1 +1,1 @@
-"""What the tests stand on: queries, clocks, generated streams, the model, test vectors."""
+"""Helpers of the tests: queries, clocks, generated streams, the model, test vectors."""

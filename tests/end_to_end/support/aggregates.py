@@ -1,8 +1,7 @@
 """Every aggregate of Spark's registry, called with suitable arguments.
 
-What depends on the order of rows is called so that it does not: on columns that are equal
-throughout a key, or with an order of its own. Sketches are compared by what they estimate, which is
-exact for few values.
+Calls avoid any dependence on the order of rows: they read columns that are equal throughout a key,
+or set an order. Sketches are compared by their estimates, which are exact for few values.
 """
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +17,7 @@ def _over(function: str, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _text(call: str) -> str:
-    # Python has no type for intervals of months.
+    # PySpark has no Python type for intervals of months.
     return f"cast({call} AS string)"
 
 
@@ -38,7 +37,7 @@ def _within(function: str) -> tuple[str, ...]:
 
 
 def _kll(kind: str, column: str) -> tuple[str, ...]:
-    # Nothing can be asked of a sketch of nulls.
+    # An empty sketch has no quantiles.
     sketch = f"kll_sketch_agg_{kind}(coalesce({column}, cast(0 AS {kind})), 400)"
     return (
         f"kll_sketch_get_n_{kind}(kll_sketch_agg_{kind}({column}))",
@@ -63,7 +62,7 @@ def _tuples(function: str, kind: str, *, rows: bool) -> tuple[str, ...]:
     )
 
 
-# SQL by the name of the function that it calls.
+# Calls in SQL, by the name of the function.
 CALLS: dict[str, tuple[str, ...]] = {
     "count": ("count(*)", "count(1)", *_over("count", _ALL), "count(i32, text)"),
     "sum": (*_over("sum", (*_NUMBERS, "days")), "sum(i32 + f64)", _text("sum(months)")),
@@ -108,7 +107,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "var_pop": _moments("var_pop"),
     "skewness": _moments("skewness"),
     "kurtosis": _moments("kurtosis"),
-    # Of a single pair it is a division by zero.
+    # With a single pair this would be a division by zero.
     "corr": ("corr(coalesce(f64, 0), coalesce(i32, 0))",),
     "covar_pop": _two("covar_pop"),
     "covar_samp": _two("covar_samp"),
@@ -142,7 +141,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "approx_top_k_combine": (
         "sort_array(approx_top_k_estimate(approx_top_k_combine(top_k, 200), 100))",
     ),
-    # Equal values may lie in bins of their own or in one: their weight counts.
+    # Equal values may share a bin or not, so the calls compare weighted sums.
     "histogram_numeric": (
         "aggregate(histogram_numeric(i8, 500), 0D, (sum, bin) -> sum + bin.x * bin.y)",
         "aggregate(histogram_numeric(f64, 500), 0D, (sum, bin) -> sum + bin.y)",
@@ -172,7 +171,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "vector_avg": ("vector_avg(vector)",),
 }
 
-# Aggregates in Spark's own word that make no sense over windows, and how they are called.
+# Functions that Spark calls aggregates but that make no sense over windows, with a call of each.
 REFUSED: dict[str, str] = {
     "grouping": "grouping(name)",
     "grouping_id": "grouping_id()",
@@ -188,7 +187,10 @@ REFUSED: dict[str, str] = {
 
 
 def sample(spark: SparkSession, rows: int, seed: int) -> DataFrame:
-    """Rows with a column of each type, a seventh of it null, and sketches of single rows."""
+    """Rows with a column of each type, and with sketches of single rows.
+
+    A seventh of the values of each column is null.
+    """
     picks = iter(range(seed, seed + 1000))
 
     def pick(below: int) -> str:

@@ -19,7 +19,8 @@ Step = Sequence[tuple[str | None, float, int]] | float
 
 SCHEMA = "key string, time timestamp, value int, control boolean"
 START = datetime(2024, 1, 1)
-# How far control rows lie ahead of the watermark that they set, so that rows move none.
+# The distance from a watermark to the control row that sets it. Other rows are too early to move
+# the watermark.
 _FAR = timedelta(days=400)
 
 
@@ -32,7 +33,7 @@ def seconds(time: datetime) -> float:
 
 
 def bounds(row: Row) -> tuple[float, float]:
-    """A result's window."""
+    """The bounds of the window of a result, in seconds since `START`."""
     return seconds(row["window"]["start"]), seconds(row["window"]["end"])
 
 
@@ -54,11 +55,12 @@ def run_clocked(
     *,
     checkpoint: Path | None = None,
 ) -> Outcome:
-    """Run a query over the steps; `pipeline` takes the rows by key, with their time."""
+    """Run a query over the steps. `pipeline` gets a stream with the time and key of the rows."""
 
     def query(rows: DataFrame) -> DataFrame:
         timed = rows.withWatermark("time", f"{_FAR.days} days")
-        # It names the time, so that Spark leaves it above the watermark, which control rows move.
+        # The filter reads the time, so Spark does not push it below the watermark. Control rows
+        # must reach the watermark.
         records = timed.where("not (control and time is not null)")
         return pipeline(transom.stream(records, time="time").key_by("key"))
 
@@ -68,13 +70,16 @@ def run_clocked(
             batches.append([(key, instant(time), value, False) for key, time, value in step])
         else:
             control = (None, instant(step) + _FAR, None, True)
-            # The second fires by the watermark that the first has set.
+            # The second batch fires windows by the watermark that the first has set.
             batches += [[control], [control]]
     return run_stream(spark, query, SCHEMA, batches, checkpoint=checkpoint)
 
 
 def kept(spark: SparkSession, checkpoint: Path) -> dict[str, int]:
-    """How many entries a keyed stage's state holds, by variable; those with none left out."""
+    """Number of state entries of an operator with keyed layout, by state variable.
+
+    Variables without entries are left out.
+    """
     variables = ("group", "keys", "dues", "rows")
     counts = {name: len(state_rows(spark, checkpoint, name)) for name in variables}
     return {name: count for name, count in counts.items() if count}

@@ -8,13 +8,13 @@ from typing import Any
 
 from pyspark.sql import Row
 
-# Relative to the larger of two numbers: an absolute one would hide all errors of small numbers.
+# Relative to the larger of two numbers: an absolute tolerance would hide errors of small numbers.
 # Vectors hold numbers of single precision, which have seven digits.
 _TOLERANCE = 1e-6
 
 
 def near(left: Any, right: Any) -> bool:
-    """Whether two values are equal, sums of floating numbers in another order included."""
+    """Whether two values are equal, up to rounding of floating-point sums."""
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)
@@ -27,7 +27,7 @@ def near(left: Any, right: Any) -> bool:
 
 
 def by_key(rows: Iterable[Row], *keys: str) -> dict[str, Row]:
-    """The rows by some of their columns, which no two of them may share."""
+    """The rows by their key columns. Fails if two rows have the same key."""
     found: dict[str, Row] = {}
     for row in rows:
         key = repr([row[name] for name in keys])
@@ -41,7 +41,7 @@ def assert_same(ours: Iterable[Row], expected: Iterable[Row], *keys: str) -> Non
     left, right = by_key(ours, *keys), by_key(expected, *keys)
     assert left.keys() - right.keys() == set(), "rows too many"
     assert right.keys() - left.keys() == set(), "rows too few"
-    # A list: values need not be hashable.
+    # This is a list because values may not be hashable.
     differing = [
         (name, left[key][name], right[key][name])
         for key in left

@@ -1,12 +1,14 @@
 """Runs test vectors through real queries.
 
-``python -m tests.end_to_end.support.conformance --vectors DIR``: a vector's steps become
-micro-batches. The records between two watermarks are one, which also moves the watermark by a
-control row, and behind it comes one that fires by the new watermark. Where the vector restores a
-snapshot, the query is stopped and goes on from its checkpoint. Where the wall clock counts it is
-set by hand. What the pane log can run runs there, and with TRANSOM_LONG in the keyed layout too;
-the rest runs keyed. Sessions with records behind the watermark take one record a batch in the pane
-log, since within a batch its rows have no order.
+``python -m tests.end_to_end.support.conformance --vectors DIR`` turns the steps of each vector into
+micro-batches. The records between two watermarks are one batch. A control row in this batch moves
+the watermark, and the next batch fires windows by the new watermark. Where the vector restores a
+snapshot, the query stops and restarts from its checkpoint. Where the vector uses processing time,
+the runner sets the wall clock.
+
+Vectors that the slice log can run use the slice log. With TRANSOM_LONG they use the keyed layout
+too, and all others use the keyed layout only. The rows of a batch have no order in the slice log,
+so sessions with records behind the watermark get one record in each batch.
 """
 
 from __future__ import annotations
@@ -42,11 +44,12 @@ from transom.time_policies import Time
 
 
 def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
-    """The vector's operator over the rows of its steps."""
+    """The window operator of the vector, as a function of the rows."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         timed = rows.withWatermark("time", f"{FAR_MS} milliseconds")
-        # It names the time, so that Spark leaves it above the watermark, which control rows move.
+        # The filter reads the time, so Spark does not push it below the watermark. Control rows
+        # must reach the watermark.
         records = timed.where("not (control and time is not null)")
         stream = transom.stream(records, time=time_of(vector)).key_by("key")
         windowed = stream.window(vectors.window_of(vector)).with_late_rows()
@@ -70,7 +73,7 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
 
 
 def time_of(vector: Vector) -> Time | None:
-    """What the vector's windows and triggers go by."""
+    """The time that the vector's windows and triggers use."""
     if vectors.is_on_clock(vector):
         return transom.ProcessingTime()
     return "time" if vectors.has_time(vector) else None
@@ -80,7 +83,7 @@ def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
     """All results and late records that the vector expects."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
-    # Windows of rows are told by their numbers there.
+    # The vectors identify count windows by number, not by bounds.
     has_bounds = vectors.has_time(vector)
     for step in vector["steps"]:
         if step["op"] == "expect":
@@ -94,7 +97,7 @@ def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
 
 
 def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str], Counter[str]]:
-    """The same of the query."""
+    """All results and late records of the query, in the same form."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
     outputs = vectors.aggregates()[vector["aggregate"]].outputs
@@ -110,12 +113,12 @@ def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str
 
 
 def shown(*parts: Any) -> str:
-    """One output, comparable and readable."""
+    """One output as text, for comparison and for messages."""
     return json.dumps(parts, sort_keys=True)
 
 
 def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
-    """Run a vector; what differs, if anything does."""
+    """Run a vector. Returns the difference to the expected output, or None."""
     base = base_of(vector)
     one_by_one = layout == "slices" and has_records_behind(vector)
     pipeline = query(vector, layout)
@@ -144,7 +147,7 @@ def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
 
 
 def layouts(vector: Vector) -> tuple[Layout, ...]:
-    """Those that run a vector."""
+    """The layouts that run a vector."""
     if not vectors.is_plain(vector):
         return ("keyed",)
     return ("slices", "keyed") if LONG else ("slices",)
@@ -165,7 +168,7 @@ def session() -> SparkSession:
 
 
 def main() -> int:
-    """Run all vectors below a folder; 1 if one fails."""
+    """Run all vectors below a folder. Returns 1 if a vector fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vectors", type=Path, required=True)
     folder: Path = parser.parse_args().vectors

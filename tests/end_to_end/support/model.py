@@ -1,8 +1,8 @@
-"""What windows mean, written down once more, as plainly as possible and without looking at ours.
+"""A plain model of windows, independent of the implementation.
 
 All times are whole milliseconds. A stream is a list of micro-batches, each a list of (key, time,
-value). Batch N judges its rows by the watermark of batch N - 1 and fires by its own, which comes
-from the rows of all batches before it.
+value). Batch N uses the watermark of batch N - 1 to find late rows, and its own watermark to fire
+windows. Its own watermark follows from the rows of all batches before it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Assign = Callable[[int], list[Window]]
 
 
 def tumbling(size: int, offset: int = 0) -> Assign:
-    """Windows of one size side by side (flink.md 1.2, 1.3)."""
+    """Windows of one size without gaps or overlap (flink.md 1.2, 1.3)."""
     return hopping(size, size, offset)
 
 
 def hopping(size: int, slide: int, offset: int = 0) -> Assign:
-    """Every window [k * slide + offset, + size) that holds the time (flink.md 1.4)."""
+    """Windows of one size that start at k * slide + offset (flink.md 1.4)."""
 
     def assign(time: int) -> list[Window]:
         first = (time - size - offset) // slide
@@ -36,7 +36,7 @@ def hopping(size: int, slide: int, offset: int = 0) -> Assign:
 
 
 def cumulate(size: int, step: int) -> Assign:
-    """Windows of one start that grow by step up to size (flink.md 1.9)."""
+    """Windows that share a start and grow by step up to size (flink.md 1.9)."""
 
     def assign(time: int) -> list[Window]:
         start = time // size * size
@@ -47,7 +47,7 @@ def cumulate(size: int, step: int) -> Assign:
 
 
 def calendar(unit: str, zone: str) -> Assign:
-    """Days, weeks from Monday, months or years of the clocks in a zone."""
+    """Days, weeks from Monday, months or years of a time zone."""
     place = ZoneInfo(zone)
 
     def midnight(day: date) -> int:
@@ -69,7 +69,7 @@ def calendar(unit: str, zone: str) -> Assign:
 
 
 def watermarks(batches: Sequence[Sequence[Row]], delay: int) -> list[int | None]:
-    """The watermark of each batch and of the one without data behind the last."""
+    """The watermark of each batch, and of the batch without data after the last."""
     marks: list[int | None] = [None]
     for batch in batches:
         times = [time for _, time, _ in batch if time is not None]
@@ -83,7 +83,7 @@ def watermarks(batches: Sequence[Sequence[Row]], delay: int) -> list[int | None]
 def judged(
     batches: Sequence[Sequence[Row]], delay: int
 ) -> Iterator[tuple[int | None, Sequence[Row], int | None]]:
-    """Each batch between the watermark by which its rows are late and the one by which it fires."""
+    """Each batch, between its late watermark and its event watermark."""
     marks = watermarks(batches, delay)
     yield None, batches[0], marks[0]
     for number in range(1, len(batches) + 1):
@@ -127,7 +127,7 @@ def sessions(
 ) -> tuple[list[Result], list[Row]]:
     """Sessions of each key, and late rows that touched no open session (flink.md 6).
 
-    Within a batch rows on time come first, then those behind the watermark, the newest first.
+    Within a batch, rows on time come first. Then come rows behind the watermark, the newest first.
     """
     open_sessions: dict[str | None, list[list[int]]] = defaultdict(list)
     fired: list[Result] = []

@@ -1,4 +1,4 @@
-"""Runs a streaming query over batches that a test writes down, and reads its state."""
+"""Runs a streaming query over the batches of a test, and reads its state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_RUN = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has given.
+    """The results and the progress of a run.
 
     Attributes
     ----------
@@ -36,9 +36,9 @@ class Outcome:
     late : list of Row
         The ``late`` structs of tagged rows.
     progress : list of StreamingQueryProgress
-        One for each micro-batch, the one without data included.
+        One for each micro-batch, batches without data included.
     by_batch : dict
-        The rows as they left the query, by batch id.
+        All rows that the query emitted, by batch id.
     """
 
     results: list[Row]
@@ -47,9 +47,9 @@ class Outcome:
     by_batch: dict[int, list[Row]]
 
     def observed(self, stage: str | None = None) -> dict[str, int]:
-        """The counts that a window stage reports, summed over the batches.
+        """The counts of a window operator, summed over the batches.
 
-        ``stage`` may be left out if there is only one.
+        ``stage`` is its name, which a query with one window operator may leave out.
         """
         totals: dict[str, int] = {}
         for progress in self.progress:
@@ -74,30 +74,31 @@ def run_stream(
     writer: Writer | None = None,
     available_now: bool = True,
 ) -> Outcome:
-    """Run a query over all batches: a micro-batch each, and Spark's one without data.
+    """Run a query over all batches. Each is a micro-batch, and Spark adds one without data.
 
     Parameters
     ----------
     spark : SparkSession
-        Where the query runs.
+        The session.
     pipeline : callable
-        From the streaming DataFrame of the input to the one whose rows are wanted.
+        A function from the streaming DataFrame of the input to the results.
     schema : str or StructType
-        Of the input.
+        Schema of the input.
     batches : sequence
-        Rows as tuples, or a static DataFrame.
+        Batches, each a list of tuples or a static DataFrame.
     checkpoint : Path, optional
-        Folder of the query. A second run with the same folder continues the first with further
-        batches, which may be none.
+        Folder of the query. A second run with the same folder continues the first run. It may
+        have no further batches.
     output_mode : str
-        Of the query.
+        Output mode of the query.
     sink : callable, optional
-        Called in ``foreachBatch`` with the rows and the batch id, before they count as results;
-        what it raises ends the query.
+        Called in ``foreachBatch`` with the rows and the batch id, before the rows count as
+        results. An error that it raises ends the query.
     writer : callable, optional
-        What ``foreachBatch`` calls in place of collecting; the outcome then has progress only.
+        The function of ``foreachBatch``, instead of the one that collects rows. The outcome then
+        has no rows.
     available_now : bool
-        Whether the run ends by itself; if not, it is stopped once it has read all batches.
+        Whether the run ends by itself. If not, it is stopped after it has read all batches.
     """
     folder = Path(tempfile.mkdtemp()) if checkpoint is None else checkpoint
     struct = schema if isinstance(schema, StructType) else parse_schema(schema)
@@ -144,16 +145,16 @@ def run_stream(
 def state_rows(
     spark: SparkSession, checkpoint: Path, variable: str = "segments", *, operator: int = 0
 ) -> list[Row]:
-    """What a stage's state holds after the last batch.
+    """The entries of a state variable after the last batch.
 
     Parameters
     ----------
     checkpoint : Path
         The folder given to `run_stream`.
     variable : str
-        "segments", a row each with ``user_map_key`` and ``user_map_value``, or "directory".
+        "segments", where each row has ``user_map_key`` and ``user_map_value``, or another name.
     operator : int
-        The stage's number in the query.
+        The number of the stateful operator in the query.
     """
     return (
         spark.read.format("statestore")
@@ -165,7 +166,7 @@ def state_rows(
 
 
 def in_the_plan(spark: SparkSession, node: str, metric: str) -> int:
-    """What Spark's own pages show of a node, for the batch that the one query now runs."""
+    """A metric of a plan node, as Spark's UI shows it, in the running batch of the only query."""
     (query,) = spark.streams.active
     plan = query._jsq.streamingQuery().lastExecution().executedPlan()
     while plan.nodeName() != node:
@@ -174,18 +175,18 @@ def in_the_plan(spark: SparkSession, node: str, metric: str) -> int:
 
 
 def parse_schema(schema: str) -> StructType:
-    """A schema from its text."""
+    """Parse a schema."""
     parsed = _parse_datatype_string(schema)
     assert isinstance(parsed, StructType)
     return parsed
 
 
 def add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
-    """Write a file that Spark takes for newer than those that are there."""
+    """Write a file that Spark reads after all existing files."""
     folder.mkdir(parents=True, exist_ok=True)
     number = len(list(folder.iterdir()))
     path = folder / f"{number:06}.parquet"
-    # Written beside the folder: a query may be reading it.
+    # The file is written outside of the folder first, because a query may be reading the folder.
     hidden = folder.with_name(f"{path.name}.writing")
     if isinstance(batch, DataFrame):
         parts = folder.with_name("parts")
@@ -208,7 +209,7 @@ def add_batch(folder: Path, batch: Batch, schema: StructType) -> None:
 def outcome_of(
     by_batch: dict[int, list[Row]], progress: Sequence[StreamingQueryProgress] = ()
 ) -> Outcome:
-    """What the rows of batches, plain or tagged, and the progress of a query tell."""
+    """The outcome of a query, from the rows of its batches and its progress."""
     rows = [row for _, batch in sorted(by_batch.items()) for row in batch]
     if rows and rows[0].__fields__[0] == "tag":
         results = [row["results"] for row in rows if row["tag"] == "results"]

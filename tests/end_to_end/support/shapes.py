@@ -1,4 +1,4 @@
-"""Generated windows, each with what it should give."""
+"""Generated windows, each with its expected results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS: tuple[Unit, ...] = ("day", "week", "month", "year")
 
 @dataclass(frozen=True)
 class Shape:
-    """A window with what it should give: Spark's own, if there is one, and the model's."""
+    """A window with Spark's own window, if there is one, and the model of its results."""
 
     window: transom.Window
     native: Callable[[], Column] | None
@@ -76,7 +76,7 @@ def sessions(draw: st.DrawFn) -> Shape:
     inclusive = draw(st.booleans())
     return Shape(
         transom.Session(gap=text(gap), inclusive=inclusive),
-        # Spark's sessions take a row exactly a gap away, as inclusive ones do.
+        # In Spark's sessions a row exactly one gap away extends the session.
         (lambda: F.session_window("time", text(gap))) if inclusive else None,
         lambda s: model.sessions(s.for_model(), s.delay, gap, inclusive=inclusive),
     )

@@ -1,4 +1,4 @@
-"""Generated streams: what Hypothesis chooses is their shape, the rows follow from a seed."""
+"""Generated streams. Hypothesis chooses their shape, and a seed determines the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.end_to_end.support import model
 LONG = bool(os.environ.get("TRANSOM_LONG"))
 
 EPOCH = datetime(1970, 1, 1)
-# Far from 1970, where a watermark would not be one yet.
+# Far from 1970, because Spark's watermark starts at 1970.
 BASE = 1_704_067_200_000
 MINUTE = 60_000
 DAY = 86_400_000
@@ -42,13 +42,13 @@ Numbered = tuple[int, int | None, int | None, int | None]
 
 
 def examples(few: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """How often a generated test runs: few times, the same every day, or often."""
+    """Settings of a generated test: few and fixed examples, or many with TRANSOM_LONG."""
     return settings(
         max_examples=20 * few if LONG else few,
         derandomize=not LONG,
         database=None,
         deadline=None,
-        # Making a failing stream smaller takes a query for each attempt.
+        # Each attempt to shrink a failing stream runs a query.
         phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if LONG else [])],
         suppress_health_check=list(HealthCheck),
         print_blob=True,
@@ -62,9 +62,10 @@ class Stream:
     Attributes
     ----------
     batches : tuple
-        Of rows as (id, number of the key, ms since 1970, value); all but the id may be None.
+        Batches of rows as (id, number of the key, ms since 1970, value). All but the id may be
+        None.
     delay : int
-        Of the watermark, in ms.
+        Delay of the watermark in ms.
     kind : str
         The type of the key.
     """
@@ -99,7 +100,7 @@ class Stream:
         ]
 
     def for_model(self) -> list[list[model.Row]]:
-        """The same with keys as their text, and nothing for a value as 0."""
+        """The rows for the model: keys as text, and 0 for a missing value."""
         return [
             [(repr(self._key(key)), time, value or 0) for _, key, time, value in batch]
             for batch in self.batches
@@ -124,12 +125,12 @@ def streams(draw: st.DrawFn, *, span: int = MINUTE, on_time: bool = False) -> St
     Parameters
     ----------
     span : int
-        The time that a batch covers, in ms, but for its rows that are out of order.
+        The time that a batch covers in ms, not counting rows that are out of order.
     on_time : bool
-        With a delay so long that no row is ever behind the watermark.
+        Whether the delay is so long that no row is behind the watermark.
     """
     seed = draw(st.integers(0, 2**32))
-    # What is named first is what Hypothesis tries first.
+    # Hypothesis tries the first of several choices first.
     kind = draw(st.sampled_from(list(KEYS)))
     keys = draw(st.sampled_from([3, 40, 1]))
     sizes = draw(st.lists(st.sampled_from([40, 100, 1, 0]), min_size=2, max_size=4))

@@ -1,4 +1,4 @@
-"""The helper that runs the queries of all other tests here."""
+"""`run_stream`, which runs the queries of all other tests."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The steps of test vectors as steps of queries."""
+"""Turns the steps of test vectors into batches of a query."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SCHEMA = (
     "car struct<speed long, distance double, time long>"
 )
 EPOCH = datetime(1970, 1, 1)
-# A watermark of 0 means none, so a vector's times are moved up, by whole windows.
+# Spark treats a watermark of 0 as none, so the times of a vector are moved to later years.
 BASE_MS = (START - EPOCH) // timedelta(milliseconds=1)
 
 
 def base_of(vector: Vector) -> int:
-    """By how much the vector's times are moved: whole windows, and intervals, of every length."""
+    """Distance by which the vector's times are moved: a multiple of all its lengths."""
     trigger = vector["trigger"].get("nested", vector["trigger"])
     lengths = [
         settings[name]
@@ -36,17 +36,17 @@ def base_of(vector: Vector) -> int:
 
 
 def instant(ms: int) -> datetime:
-    """Milliseconds as the session's own time, which is UTC."""
+    """The time of a number of milliseconds since 1970, in UTC."""
     return EPOCH + timedelta(milliseconds=ms)
 
 
 def millis(time: datetime) -> int:
-    """The other way round."""
+    """Milliseconds since 1970 of a time."""
     return (time - EPOCH) // timedelta(milliseconds=1)
 
 
 def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[list[Batch]]:
-    """The vector's steps as batches, those between two restarts each."""
+    """The steps of a vector as batches, one list for each run of the query."""
     runs: list[list[Batch]] = [[]]
     records: Batch = []
     reached = 0
@@ -60,7 +60,7 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[list[Batch]]
             records.clear()
         if watermark is not None:
             reached = watermark
-            # Its rows move nothing, but it fires by the watermark that has just been reached.
+            # This batch moves no watermark. It fires windows by the watermark of the batch before.
             runs[-1].append([control(reached)])
 
     for step in vector["steps"]:
@@ -78,7 +78,7 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[list[Batch]]
 
 
 def record(step: dict[str, Any], base: int) -> tuple[Any, ...]:
-    """The row of an element."""
+    """The input row of an `element` step."""
     name, value, car = vectors.columns_of(step["value"])
     time = None if step["ts"] is None else instant(base + step["ts"])
     gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
@@ -87,17 +87,20 @@ def record(step: dict[str, Any], base: int) -> tuple[Any, ...]:
 
 
 def control(ms: int) -> tuple[Any, ...]:
-    """A row that moves the watermark there."""
+    """A control row that moves the watermark to a time."""
     return (True, None, None, None, instant(ms + FAR_MS), None, None, None)
 
 
 def watermark_of(step: dict[str, Any], base: int) -> int:
-    """Flink's says that nothing at it will come, Spark's that nothing before it will."""
+    """Spark's watermark for a watermark of Flink.
+
+    After Flink's watermark no row at this time comes. After Spark's no row before it comes.
+    """
     return base + int(min(step["ts"], FAR_MS)) + 1
 
 
 def on_clock(vector: Vector, base: int) -> list[list[wall_clock.Step]]:
-    """The same with a wall clock that is set by hand."""
+    """The steps of a vector as batches and wall clock times."""
     runs: list[list[wall_clock.Step]] = [[]]
     records: Batch = []
 
@@ -108,12 +111,12 @@ def on_clock(vector: Vector, base: int) -> list[list[wall_clock.Step]]:
 
     for step in vector["steps"]:
         if step["op"] == "element":
-            # Flink's records have times there too, which need not be any.
+            # In processing time, the event times of Flink's records may be arbitrary.
             timeless = {"ts": None} if vectors.is_on_clock(vector) else {}
             records.append(record(step | timeless, base))
         elif step["op"] == "processing_time":
             flush()
-            # Flink's clock has passed what it shows, ours what is before it.
+            # Flink fires timers at the current time of the clock. We fire timers before it.
             now = base - BASE_MS + step["ts"]
             runs[-1] += [(now + 1) / 1000, now / 1000]
         elif step["op"] == "watermark" and not vectors.is_on_clock(vector):
@@ -127,12 +130,15 @@ def on_clock(vector: Vector, base: int) -> list[list[wall_clock.Step]]:
 
 
 def ends_by_draining(vector: Vector) -> bool:
-    """Whether the query has to end for the vector's last results to come."""
+    """Whether the last results of the vector come when the query ends."""
     return bool(vector["trigger"]["type"] == "end_of_stream")
 
 
 def has_records_behind(vector: Vector) -> bool:
-    """Whether sessions get a record at or behind the watermark, so that its place counts."""
+    """Whether a session vector has a record at or behind the watermark.
+
+    The place of such a record in its batch may matter.
+    """
     watermark = -LAST_MS
     for step in vector["steps"]:
         if step["op"] == "watermark":

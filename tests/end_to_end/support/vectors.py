@@ -1,4 +1,4 @@
-"""What test vectors say, as windows, triggers, evictors and aggregates of ours."""
+"""Turns the settings of test vectors into windows, triggers, evictors and aggregates."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import transom
 
 Vector = dict[str, Any]
 
-# Farther than any record: where Flink's last watermark is put, and how far control rows lie ahead
-# of the watermark that they set, so that records move none.
+# Longer than the time of any vector. Flink's last watermark is moved here. A control row is this
+# far ahead of the watermark that it sets, so that records move no watermark.
 FAR_MS = 400 * 86_400_000
 LAST_MS = 9_223_372_036_854_775_807
 
 
-# What only the engine runs.
+# Kinds of vectors that only the engine runs.
 ENGINE_KINDS = {
     "assigner",
     "intersects",
@@ -40,7 +40,7 @@ ENGINE_KINDS = {
 
 
 class UnsupportedError(Exception):
-    """Why a vector cannot be a query yet."""
+    """A vector that no query expresses, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class Aggregate:
     Attributes
     ----------
     column : callable
-        Makes the aggregate, called ``value``.
+        Returns the aggregate, which the query calls ``value``.
     outputs : callable
-        The vector's outputs that a value of it stands for.
+        The outputs of the vector that a value of the aggregate stands for.
     by_order : bool
-        Whether it depends on the order of rows.
+        Whether the aggregate depends on the order of rows.
     """
 
     column: Callable[[], Column]
@@ -78,7 +78,7 @@ _EVEN_MINUS_ODD = "sum(if(value % 2 = 0, 1, -1))"
 
 
 def aggregates() -> dict[str, Aggregate]:
-    """Those that Spark has; they need a session."""
+    """The aggregates of vectors, by name. Making them needs a session."""
     return {
         "sum": Aggregate(lambda: F.sum("value")),
         "count": Aggregate(lambda: F.count("*")),
@@ -104,7 +104,7 @@ def milliseconds(number: int) -> timedelta:
 
 
 def check(vector: Vector) -> None:
-    """Say why a vector cannot be a query, if it cannot."""
+    """Raise `UnsupportedError` if no query expresses the vector."""
     kind = vector["system"] if "system" in vector else vector["kind"]
     if kind != "operator":
         if "system" not in vector and kind not in ENGINE_KINDS:
@@ -130,7 +130,7 @@ def check(vector: Vector) -> None:
 
 
 def first_ms(vector: Vector) -> int:
-    """When the vector's time begins: 0, or its first record if that is far from it."""
+    """The start of the vector's time: 0, or the first record if it is far from 0."""
     first = min(
         (step["ts"] for step in vector["steps"] if step["op"] == "element" and step["ts"]),
         default=0,
@@ -139,22 +139,22 @@ def first_ms(vector: Vector) -> int:
 
 
 def is_on_clock(vector: Vector) -> bool:
-    """Whether the windows go by the wall clock."""
+    """Whether the windows are in processing time."""
     return bool(vector["windows"].get("time") == "processing")
 
 
 def needs_clock(vector: Vector) -> bool:
-    """Whether the windows go by the wall clock, or what fires them does."""
+    """Whether the windows or the trigger use the wall clock."""
     return is_on_clock(vector) or vector["trigger"]["type"] == "early_late"
 
 
 def has_time(vector: Vector) -> bool:
-    """Whether the windows or the trigger go by the time of records."""
+    """Whether the windows or the trigger use the time of records."""
     return not vector["windows"]["type"].startswith("count_")
 
 
 def window_of(vector: Vector) -> transom.Window:
-    """The vector's windows as ours."""
+    """The windows of the vector as a `Window`."""
     windows = vector["windows"]
     kind = windows["type"]
     if kind == "global":
@@ -190,7 +190,7 @@ def window_of(vector: Vector) -> transom.Window:
 
 
 def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
-    """The vector's trigger as ours."""
+    """The trigger of the vector as a `Trigger`."""
     kind = trigger["type"]
     if kind == "event_time":
         return transom.AfterWatermark()
@@ -222,7 +222,7 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
 
 
 def _difference(delta: dict[str, Any]) -> Callable[[Column, Column], Column]:
-    """How far a record is from an older one, by a field of both or by their values."""
+    """Distance function of two records: the difference of a field or of their values."""
 
     def number(row: Column) -> Column:
         return row["car"][delta["field"]] if "field" in delta else row["value"]
@@ -231,7 +231,7 @@ def _difference(delta: dict[str, Any]) -> Callable[[Column, Column], Column]:
 
 
 def evictor_of(vector: Vector) -> transom.Evictor | None:
-    """The vector's evictor as ours."""
+    """The evictor of the vector as an `Evictor`."""
     evictor = vector["evictor"]
     if evictor is None:
         return None
@@ -246,7 +246,7 @@ def evictor_of(vector: Vector) -> transom.Evictor | None:
 
 
 def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | None]:
-    """A record's name, value and car, of which it has one or two."""
+    """The name, value and car of a record. It has one or two of them."""
     if isinstance(value, dict):
         return None, None, (value["speed"], value["distance"], value["time"])
     name, number = value if isinstance(value, list) else (None, value)
@@ -254,12 +254,12 @@ def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | No
 
 
 def key_of(keyed: dict[str, Any]) -> str | None:
-    """A key as the query has it."""
+    """The key of a record in the query."""
     return None if keyed["key"] is None else str(keyed["key"])
 
 
 def is_plain(vector: Vector) -> bool:
-    """Whether the pane log can run it too."""
+    """Whether the slice log can run the vector."""
     return (
         vector["windows"]["type"] in ("tumbling", "sliding", "cumulate", "session")
         and vector["windows"].get("gap_ms") != "per_element"

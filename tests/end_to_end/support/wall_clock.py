@@ -27,7 +27,7 @@ Step = Sequence[tuple[Any, ...]] | float
 
 
 class HandClock(StreamingQueryListener):
-    """A clock for queries, in place of the machine's."""
+    """A clock for queries that replaces the clock of the machine."""
 
     def __init__(self, spark: SparkSession, seconds: float = 0) -> None:
         self._spark = spark
@@ -36,7 +36,7 @@ class HandClock(StreamingQueryListener):
         self._clock: Any = jvm.org.apache.spark.util.ManualClock(_millis(seconds))
 
     def start(self, writer: DataStreamWriter) -> StreamingQuery:
-        """Start a query that goes by it."""
+        """Start a query that uses this clock."""
         self._spark.streams.addListener(self)
         try:
             return writer.start()
@@ -44,11 +44,11 @@ class HandClock(StreamingQueryListener):
             self._spark.streams.removeListener(self)
 
     def move(self, seconds: float) -> None:
-        """Set it, to an earlier time too."""
+        """Set the clock. The time may be earlier than before."""
         self._clock.setTime(_millis(seconds))
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Give the query the clock; Spark waits for this before the first batch."""
+        """Give the clock to the query. Spark calls this before the first batch and waits."""
         number = self._jvm.java.util.UUID.fromString(str(event.id))
         session: Any = self._spark._jsparkSession
         query = session.sharedState().activeStreamingQueries().get(number)
@@ -75,7 +75,7 @@ def run_on_clock(
     *,
     folder: Path,
 ) -> list[list[Row]]:
-    """Run a query over the steps; what each step has given."""
+    """Run a query over the steps. Returns the rows that it emitted after each step."""
     given: list[list[Row]] = []
 
     def collect(rows: DataFrame, _: int) -> None:
@@ -97,7 +97,7 @@ def run_on_clock(
                 add_batch(folder / "input", step, parse_schema(schema))
             else:
                 clock.move(step)
-            # A look at the sources that had begun before the step may end the first.
+            # The first call may return for a check of the sources that began before the step.
             query.processAllAvailable()
             query.processAllAvailable()
     finally:

@@ -1,1 +1,1 @@
-"""When windows fire, which of their rows then count, and when they are forgotten."""
+"""Triggers, evictors, lateness, processing time and draining."""

@@ -1,4 +1,4 @@
-"""Triggers and evictors that ask the user's own expressions, against a model and over restarts."""
+"""Triggers and evictors with the user's own expressions, against a model."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def average(rows: Rows) -> float:
 
 
 def is_value(row: Row, test: Callable[[int], bool]) -> bool:
-    """Null makes a condition null, which is false."""
+    """Whether a predicate on the value holds. It does not hold for null."""
     return row.value is not None and test(row.value)
 
 
 @dataclass
 class FarFromLast:
-    """Is asked for each row of a window in turn."""
+    """Whether a row is far from the row of the last firing. Called once for each row in order."""
 
     threshold: float
     fired: Row | None = None
@@ -59,7 +59,7 @@ Asks = Callable[[Row, Rows], bool]
 
 @dataclass(frozen=True)
 class Case:
-    """A trigger and an evictor of ours, and what they mean."""
+    """A trigger and an evictor, with the functions that model them."""
 
     trigger: transom.Trigger
     fires: Callable[[], Asks]
@@ -80,7 +80,7 @@ CASES = {
     "a purge": Case(
         transom.Purging(transom.When("count(*) = 3")),
         lambda: lambda row, _: row.place % 3 == 2,
-        # The model does not purge, so its panes hold all rows but the last three.
+        # The model does not purge, so this keeps the last three rows only.
         keeps=lambda row, pane: row.place > pane[-1].place - 3,
     ),
     "a distance": Case(
@@ -137,7 +137,7 @@ def test_windows_ask_as_the_rules_say(rows: DataFrame, case: Case) -> None:
     chosen = windowed.window(transom.Global()).trigger(case.trigger)
     if case.evictor is not None:
         chosen = chosen.evictor(case.evictor)
-    # Null has no place in a list.
+    # `collect_list` skips null.
     values = F.collect_list(F.coalesce("value", F.lit(-1))).alias("values")
     results = chosen.agg(values).collect()
     by_key: dict[str, Rows] = {}
@@ -159,7 +159,7 @@ def test_what_only_a_condition_reads_changes_no_result_and_goes_with_its_window(
 
     steps: list[Step] = [
         [("a", 1, 4), ("b", 1, 4), ("a", 11, 7)],
-        # The first joins both sessions of a: 4 + 7 + 3. The second changes the sum alone.
+        # The first row joins both sessions of a: 4 + 7 + 3. The second row changes only the sum.
         [("a", 6, 3), ("a", 7, 1), ("b", 2, 4)],
         [("b", 3, 4)],
     ]
@@ -187,5 +187,5 @@ def test_the_row_of_the_last_firing_outlasts_restarts(spark: SparkSession, tmp_p
         for row in run_clocked(spark, pipeline, steps, checkpoint=tmp_path).results
     ]
     assert results == [(0, [7]), (1, [7, 12, 13])]
-    # Of a, three rows and that of the last firing; of b, its only row as both.
+    # The key a has three rows and the row of its last firing. The key b has its only row twice.
     assert kept(spark, tmp_path) == {"keys": 2, "rows": 6}

@@ -87,7 +87,7 @@ def test_a_second_run_fires_all_that_is_open_and_leaves_no_state(
     assert state_rows(spark, tmp_path) == []
     assert state_rows(spark, tmp_path, "directory") == []
     assert second.observed()["transom_rows_in"] == 30
-    # The clock comes after all input, and adds nothing to it.
+    # The clock source comes after all input, and adds no input rows.
     assert set(phases(first)) == {None}
     assert phases(second) == ["open", "open", "open", "ended", "fired"]
     assert [progress.sources[0].numInputRows for progress in second.progress] == [15, 15, 0, 0, 0]
@@ -113,7 +113,7 @@ def test_a_run_that_does_not_end_is_as_without_drain(spark: SparkSession, tmp_pa
     assert with_and_without[0] == with_and_without[1]
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "plain" / "input"))
     assert pipelines["drained"](rows).schema == plain(rows).schema
-    # Spark counts the sources of a checkpoint before anything of ours is asked.
+    # Spark compares the number of sources before it calls transom.
     counted = r"There are \[2\] sources in the checkpoint offsets and now there are \[1\]"
     with pytest.raises(StreamingQueryException, match=counted):
         run_stream(spark, plain, SCHEMA, [], checkpoint=tmp_path / "drained")
@@ -146,7 +146,7 @@ def test_a_restart_of_a_drained_query_without_further_rows_ends(
     for _ in range(2):
         again = run_stream(spark, pipeline, SCHEMA, [], checkpoint=tmp_path)
         assert again.results == []
-    # Rows that come later still find the end of the checkpoint, however often they are tried.
+    # Later rows raise the error in each further run.
     for further in ([[("a", at(100), 1)]], []):
         with pytest.raises(StreamingQueryException, match="TRANSOM_DRAINED"):
             run_stream(spark, pipeline, SCHEMA, further, checkpoint=tmp_path)
@@ -197,7 +197,10 @@ def run_into_files(spark: SparkSession, window: transom.Window, folder: Path) ->
 
 
 def as_if_crashed_before_the_commit_of(phase: str, folder: Path) -> None:
-    """Undo a finished run until its sink has committed the batch of a phase, and Spark has not."""
+    """Undo a finished run, up to the state between two commits of the batch of a phase.
+
+    The sink has committed this batch, and Spark has not.
+    """
     logs = {"offsets": folder / "checkpoint", "commits": folder / "checkpoint"}
     logs["_spark_metadata"] = folder / "out"
     offsets = folder / "checkpoint" / "offsets"
@@ -235,7 +238,7 @@ def test_a_sink_that_never_computes_the_control_row_is_refused(
     def ignore(rows: DataFrame, batch_id: int) -> None:
         pass
 
-    # Spark finds such a function too, unless this is off.
+    # With this setting Spark itself would reject such a function.
     setting = "spark.sql.streaming.stateStore.commitValidation.enabled"
     spark.conf.set(setting, "false")
     try:

@@ -1,4 +1,4 @@
-"""Allowed lateness in real queries: who is late, what fires again, when windows are forgotten."""
+"""Allowed lateness in real queries: late rows, late firings, and the end of windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(
     partly: bool = False,
     checkpoint: Path | None = None,
 ) -> Outcome:
-    """Windows that are kept for 5 seconds."""
+    """Run windows with an allowed lateness of 5 seconds."""
 
     def pipeline(stream: transom.Stream) -> DataFrame:
         kept = stream.window(window).allowed_lateness("5 seconds").with_late_rows(partly=partly)
@@ -76,7 +76,7 @@ def test_a_window_that_is_new_after_its_end_fires_at_once(spark: SparkSession) -
 def test_a_row_of_overlapping_windows_is_in_those_that_are_kept(spark: SparkSession) -> None:
     window = transom.Hopping(size="10 seconds", slide="5 seconds")
     outcome = run(spark, window, [[("a", 20, 1)], 16, [("a", 6, 2)]], partly=True)
-    # Of [0, 10) and [5, 15) the first is forgotten, the second has fired.
+    # The window [0, 10) is dropped. The window [5, 15) has fired.
     assert results(outcome) == [((5, 15), [2])]
     assert late(outcome) == [(2, "late_partly")]
     assert outcome.observed()["transom_rows_late_partly"] == 1
@@ -94,7 +94,7 @@ def test_of_rows_that_are_folded_on_their_way_only_those_behind_the_watermark_fi
     steps: list[Step] = [
         [("a", 1, 1), ("a", 2, 2), ("a", 6, 3), ("a", 7, 4), ("b", 8, 5)],
         11,
-        # [0, 10) has fired, [5, 15) has not; [-5, 5) is forgotten, [10, 20) open.
+        # [-5, 5) is dropped, [0, 10) has fired, [5, 15) and [10, 20) have not fired.
         [("a", 6, 10), ("a", 4, 20), ("a", 12, 30), ("a", 8, 40), ("a", 13, 50)],
         30,
     ]

@@ -1,4 +1,4 @@
-"""The wall clock in real queries: windows that go by it, and triggers that do."""
+"""Processing time in real queries: windows, and triggers by the wall clock."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_windows_close_when_the_clock_passes_their_end(spark: SparkSession, tmp_
         )
 
     def pipeline(rows: DataFrame) -> DataFrame:
-        # A time that rows have is of no account.
+        # The event time of the rows has no effect.
         timed = rows.withColumn("time", F.lit(datetime(2000, 1, 1))).withWatermark("time", "1 day")
         called = by_key(timed).with_pane()
         schema = "values array<int>, clock timestamp, told string"
@@ -133,7 +133,7 @@ def test_a_batch_that_is_done_again_has_the_clock_that_it_had(
     with pytest.raises(StreamingQueryException, match="pulled the plug"):
         query.processAllAvailable()
 
-    # On the machine's clock, years later. A key that gets a row moves on with its batch.
+    # The machine's clock is years later. A batch moves the wall clock of the keys in it.
     again = run_stream(spark, values, SCHEMA, [], checkpoint=tmp_path)
     assert told(again.by_batch[min(again.by_batch)]) == [("b", 0, [2])]
     assert told(again.results) == [("a", 0, [1, 3]), ("b", 0, [2]), ("b", 10, [4])]
@@ -185,11 +185,11 @@ def test_the_machines_clock_closes_windows_and_makes_no_batch_spin(
         assert has_fired.wait(60)
     finally:
         query.stop()
-    # Spark also reports of a while without batches.
+    # Spark also reports progress without batches.
     batches = [p for p in query.recentProgress if "addBatch" in p.durationMs]
     times = [datetime.fromisoformat(batch.timestamp) for batch in batches]
     assert times[0].tzinfo == UTC
     ticks = [batch.sources[-1].numInputRows for batch in batches]
-    # The batch with the row, and one for each second that had begun.
+    # One tick in the batch with the row, and one in each second that had begun.
     assert sum(ticks) <= (times[-1] - times[0]).total_seconds() + 2
     assert len(ticks) <= sum(ticks) + 1

@@ -1,4 +1,4 @@
-"""Triggers in real queries: when windows give results, and what is then in them."""
+"""Triggers in real queries: when windows fire, and which rows their results contain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def fired(
     steps: list[Step],
     checkpoint: Path | None = None,
 ) -> list[tuple[str, float, list[int]]]:
-    """Key, end and values of each result, in the order in which they came."""
+    """Key, end and values of each result, in the order of the results."""
 
     def pipeline(stream: transom.Stream) -> DataFrame:
         windowed = stream.window(window)
@@ -59,7 +59,7 @@ def test_what_purges_starts_anew(spark: SparkSession, tmp_path: Path) -> None:
         ("a", -1, [0, 1]),
         ("a", -1, [2, 3]),
     ]
-    # The fifth row waits, and no timer does.
+    # The fifth row is in the state, without a timer.
     assert kept(spark, tmp_path) == {"keys": 1}
 
 
@@ -79,14 +79,14 @@ def test_regular_results_come_at_multiples_of_the_interval(spark: SparkSession) 
     window = transom.Tumbling(size="20 seconds")
     steps: list[Step] = [
         [("a", 1, 1)],
-        5,  # a tick short: it fires when nothing at 5 is to come
+        5,  # one tick too early: the trigger fires when no row at 5 can come
         5.001,
         [("a", 6, 2)],
         10.001,
         [("a", 12, 3)],
         20,
     ]
-    # Of the two that are due when the watermark jumps to 20, both hold all rows.
+    # When the watermark jumps to 20, two timers are due. Both results contain all rows.
     assert fired(spark, window, transom.Every("5 seconds"), steps) == [
         ("a", 20, [1]),
         ("a", 20, [1, 2]),
@@ -121,7 +121,7 @@ def test_rows_between_windows_of_rows_are_counted_as_in_gaps(
     partial: bool,  # noqa: FBT001, a parameter of the test
     in_gaps: int,
 ) -> None:
-    """Windows of two rows, one every three rows of a key: the third row of each three is left."""
+    """Windows of two rows that start every three rows: each third row is in a gap."""
 
     def pipeline(stream: transom.Stream) -> DataFrame:
         return stream.window(transom.Count(size=2, slide=3, partial=partial)).agg(values())
@@ -129,7 +129,7 @@ def test_rows_between_windows_of_rows_are_counted_as_in_gaps(
     rows: Step = [("a", n, n) for n in range(7)] + [("b", n, 10 + n) for n in range(3)]
     outcome = run_clocked(spark, pipeline, [rows])
     assert sorted((row["key"], row["values"]) for row in outcome.results) == (
-        # A partial window is the last two rows whenever three more have come.
+        # After every three rows, a partial window contains the last two.
         [("a", [1, 2]), ("a", [4, 5]), ("b", [11, 12])]
         if partial
         else [("a", [0, 1]), ("a", [3, 4]), ("b", [10, 11])]

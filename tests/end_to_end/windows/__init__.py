@@ -1,1 +1,1 @@
-"""Which rows are in which window, for every kind of window, key and clock."""
+"""Assignment of rows to windows, for each kind of window, key and time zone."""

@@ -1,4 +1,4 @@
-"""Real queries over generated streams against the plain model, and against Spark's own windows."""
+"""Real queries over generated streams, against the model and against Spark's own windows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transom.spec import Layout
 SCHEMA = "key string, time timestamp, value int"
 DELAY = 4_000
 EPOCH = datetime(1970, 1, 1)
-# Far from 1970, where a watermark would not be one yet.
+# Far from 1970, because Spark's watermark starts at 1970.
 BASE = 1_704_067_200_000
 SEEDS = range(20 if os.environ.get("TRANSOM_LONG") else 1)
 
@@ -60,13 +60,13 @@ WINDOWS: dict[str, tuple[transom.Window, Callable[[list[list[model.Row]]], Model
 
 
 def generated(seed: int) -> list[list[model.Row]]:
-    """Batches whose rows are seconds to minutes out of order, some of them without a time."""
+    """Batches with rows that are seconds to minutes out of order. Some rows have no time."""
     random_ = random.Random(seed)
     batches = []
     for number in range(5):
         batch: list[model.Row] = []
         for _ in range(60):
-            # Whole seconds now and then, so that bounds are met exactly.
+            # Half of the times are whole seconds, so that some rows lie on bounds of windows.
             behind = random_.choice([0, 0, 1, random_.expovariate(1 / 30_000)])
             time = int(number * 15_000 + random_.uniform(0, 15_000) - behind)
             if random_.random() < 0.5:
@@ -142,7 +142,7 @@ def test_neither_restarts_nor_the_order_within_a_batch_change_anything(
 ) -> None:
     window, expected_of = WINDOWS[name]
     batches = generated(100)
-    # A run that ends has a batch without data behind its last.
+    # After its last batch, a run has a batch without data.
     expected, expected_late = expected_of([batches[0], batches[1], [], batches[2], batches[3]])
     for batch in batches:
         random.Random(1).shuffle(batch)
@@ -159,7 +159,7 @@ def test_state_is_gone_when_the_last_window_has_fired(spark: SparkSession, tmp_p
         window, _ = WINDOWS[name]
         batches = [*as_input(generated(7)[:2]), *as_input([last])]
         run_stream(spark, counted(window), SCHEMA, batches, checkpoint=checkpoint)
-        # What is left is the window of the row that moved the watermark so far.
+        # Only the window of the row that moved the watermark is left.
         assert len(state_rows(spark, checkpoint)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Rows before 1970, where Spark has no watermark: it starts at 0 and rises only."""
+"""Rows before 1970. Spark's watermark starts at 1970, so these rows do not move it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transom.spec import Layout
 
 SCHEMA = "key string, time timestamp"
 
-# Each window is [00:00:00, 00:00:10) of 1960, or reaches from the first row to 5 s after the last.
+# The windows of 1960 are [00:00:00, 00:00:10), or from the first row to 5 s after the last.
 WINDOWS = {
     "tumbling": transom.Tumbling(size="10 seconds"),
     "hopping": transom.Hopping(size="10 seconds", slide="10 seconds"),
@@ -30,7 +30,7 @@ def at(second: int, year: int = 1960) -> datetime:
 
 
 class Counts:
-    """Counts per window, and how they are asked for."""
+    """A query that counts rows by window, with its options."""
 
     def __init__(self, window: str, layout: Layout, *, lateness: str | None, drain: bool) -> None:
         self._window = WINDOWS[window]
@@ -49,7 +49,7 @@ class Counts:
 
 
 def counts(rows: list[Row], year: int) -> list[int]:
-    """The counts of the windows that start in a year or in the second before it."""
+    """The counts of the windows that start near the beginning of a year."""
     return [
         row["rows"]
         for row in rows
@@ -76,7 +76,8 @@ def test_a_window_before_1970_fires_once_and_complete_when_drained(
 def test_a_window_before_1970_fires_with_the_first_watermark(
     window: str, layout: Layout, lateness: str | None, spark: SparkSession, tmp_path: Path
 ) -> None:
-    # The third batch makes the watermark. It fires windows in the fourth, and judges the fifth.
+    # The third batch sets the first watermark. The fourth batch fires windows by it. By it, the row
+    # of the fifth batch is late.
     times = [at(0), at(5), at(0, 2024), at(1), at(2)]
     batches = [[("a" if time.year == 1960 else "b", time)] for time in times]
     query = Counts(window, layout, lateness=lateness, drain=False)

@@ -1,4 +1,4 @@
-"""What PySpark users write by hand today gives what the query of ours in its place gives."""
+"""A hand-written stateful processor and the same query in transom give the same results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.end_to_end.support.queries import Batch, run_stream
 
 def test_sessions_with_early_results_are_those_of_a_processor(spark: SparkSession) -> None:
     drawn = random.Random(1)
-    # With pauses, in which sessions close.
+    # The times have pauses, so that sessions close.
     times = [n * 0.02 + 6 * (n // 400) + drawn.uniform(0, 3) for n in range(2000)]
     rows = [
         (drawn.randrange(5), START + timedelta(seconds=t), 1.0 * n) for n, t in enumerate(times)

@@ -1,4 +1,4 @@
-"""Generated streams through our windows, through Spark's in batch, and through the plain model."""
+"""Generated streams: our windows against Spark's batch windows and the model."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.end_to_end.support.shapes import SHAPES, Shape, hopping, text
 from tests.end_to_end.support.streams import DAY, MINUTE, Stream, examples, millis, streams
 
-# Days are another scale than the streams that go with all others.
+# Calendar windows need streams of days. All others use streams of minutes.
 ANY = st.one_of([shape for name, shape in SHAPES.items() if name != "calendar"])
 
 
 def aggregates() -> list[Column]:
-    """Of several types, none of which depends on the order of rows."""
+    """Aggregates of several types. None depends on the order of rows."""
     value = F.col("value")
     return [
         F.count("*").alias("n"),
-        # The model knows no null.
+        # The model has no null.
         F.sum(F.coalesce(value, F.lit(0))).alias("total"),
         F.sort_array(F.collect_list("id")).alias("ids"),
         F.sum(value).alias("sum"),
@@ -75,7 +75,7 @@ def static(spark: SparkSession, stream: Stream) -> DataFrame:
 
 
 def results(outcome: Iterable[Row]) -> Counter[str]:
-    """Rows to be compared exactly, sums of floating numbers left out."""
+    """Rows for an exact comparison, without floating-point sums."""
     return Counter(
         repr([row[name] for name in row.__fields__ if name != "sevenths"]) for row in outcome
     )
@@ -168,7 +168,7 @@ def test_with_all_rows_on_time_neither_cuts_nor_streaming_change_anything(
 def test_restarts_and_the_order_within_batches_change_nothing(
     spark: SparkSession, stream: Stream, shape: Shape, chosen: random.Random
 ) -> None:
-    # A run would end with a batch without data, which moves the watermark on.
+    # Otherwise each run would end with a batch without data, which moves the watermark.
     spark.conf.set("spark.sql.streaming.noDataMicroBatches.enabled", "false")
     try:
         whole = run(spark, stream, shape)

@@ -1,4 +1,4 @@
-"""Rows are read where a scan has put their columns; nothing may tell, but for the time it takes."""
+"""The map side reads column batches and single rows, with the same results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.end_to_end.support.queries import Batch, run_stream
 START = datetime(2024, 1, 1)
 SECOND = timedelta(seconds=1)
 
-# What is kept of a row longer than the row, by buffers of a fixed width and by objects.
+# Accumulators that keep values longer than the input row, in bytes and as objects.
 AGGREGATES = [
     f"{function}({name}) AS {function}_{name}"
     for name in ("text", "bytes", "long", "amount", "list", "both")
@@ -26,7 +26,7 @@ AGGREGATES = [
 
 @pytest.fixture(params=[True, False], ids=["columns", "rows"])
 def read_as_columns(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Batches of columns far smaller than a file, or rows one by one."""
+    """Read the input as small column batches, or as single rows."""
     settings = {
         "spark.sql.parquet.enableVectorizedReader": str(request.param).lower(),
         "spark.sql.parquet.columnarReaderBatchSize": "16",
@@ -39,7 +39,7 @@ def read_as_columns(spark: SparkSession, request: pytest.FixtureRequest) -> Iter
 
 
 def made_up(spark: SparkSession) -> DataFrame:
-    """Values of many widths, few of them equal, and nulls; in the order of their numbers."""
+    """Rows with values of many widths and nulls, ordered by id."""
     text = F.sha2(F.col("id").cast("string"), 256).substr(F.lit(1), F.col("id") % 60)
     return (
         spark.range(0, 1_000, 1, 1)
@@ -77,7 +77,7 @@ def test_values_outlive_the_rows_they_came_with(spark: SparkSession) -> None:
 @pytest.mark.usefixtures("read_as_columns")
 def test_late_rows_are_whole(spark: SparkSession) -> None:
     schema = "time timestamp, key string, value int"
-    # A batch's rows are judged by the watermark that the batch before it met.
+    # The watermark of the batch before decides which rows of a batch are late.
     batches = [
         [(START + 60 * SECOND, "a", 1)],
         [(START + 60 * SECOND, "a", 1)],
@@ -99,7 +99,7 @@ def test_late_rows_are_whole(spark: SparkSession) -> None:
 
 
 def event_times(spark: SparkSession, aggregate: Column | None) -> list[dict[str, str]]:
-    """What Spark tells of the times of each batch."""
+    """The event times in Spark's progress, for each batch."""
     batches: list[Batch] = [
         [(START + n * SECOND / 8, n) for n in range(100)],
         [(None, 1), *((START + n * SECOND / 7, n) for n in range(50, 200))],
@@ -123,7 +123,7 @@ def event_times(spark: SparkSession, aggregate: Column | None) -> list[dict[str,
 def test_the_progress_tells_of_times_what_spark_tells(spark: SparkSession) -> None:
     plain = event_times(spark, None)
     ours = event_times(spark, F.count("*").alias("n"))
-    # Without a window nothing is run for the watermark alone, which stands in the next batch.
+    # A query without windows has no batch for the watermark alone. The next batch reports it.
     assert [without_watermark(told) for told in ours if "max" in told] == [
         without_watermark(told) for told in plain if "max" in told
     ]

@@ -16,7 +16,7 @@ from tests.end_to_end.support.queries import run_stream
 
 START = datetime(2024, 1, 1)
 
-# Six values of each, some of them equal to Spark though not in their bytes; the seventh is null.
+# Six values of each type. Some are equal for Spark but have different bytes. A seventh is null.
 KEYS: dict[str, list[str]] = {
     "boolean": ["true", "false"] * 3,
     "tinyint": ["-1Y", "0Y", "1Y", "127Y", "-128Y", "1Y"],
@@ -80,7 +80,7 @@ NAMES = [f"key_{i}" for i in range(len(KEYS))]
 
 
 def keyed(spark: SparkSession) -> DataFrame:
-    """Rows for each type, with a key of it and null in the columns of all others."""
+    """Rows for each type: the column of this type has a key, all other key columns are null."""
     kinds = list(KEYS)
     columns = [
         F.when(F.col("kind") == kind, F.expr(f"get(array({values}), cast(id % 7 AS int))"))
@@ -103,12 +103,12 @@ def keyed(spark: SparkSession) -> DataFrame:
 
 
 def shown(name: str, kind: str) -> Column:
-    """The key as text, written in one way where several are equal."""
+    """The key as text. Equal keys have the same text."""
     if "interval" in kind or kind == "void":
         return F.col(name).cast("string").alias(name)
     text = F.to_json(F.struct(F.col(name).alias("key")), {"sortMapKeys": "true"})
     if "collate" in kind:
-        # Accents composed and decomposed are one in UNICODE_CI, blanks at the end none in RTRIM.
+        # UNICODE_CI ignores how accents are composed. RTRIM ignores blanks at the end.
         text = F.lower(F.collate(text, "UTF8_BINARY"))
         text = F.regexp_replace(F.replace(text, F.lit("e\u0301"), F.lit("\u00e9")), ' +"', '"')
     return text.alias(name)

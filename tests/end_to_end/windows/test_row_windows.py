@@ -1,4 +1,4 @@
-"""Windows that rows bring along: a gap for each, and spans of their own."""
+"""Sessions with a gap for each row, and `Custom` windows that each row lists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def results(outcome: Outcome) -> list[tuple[tuple[float, float], list[int]]]:
 def test_a_gap_of_its_own_reaches_forward_only(spark: SparkSession, tmp_path: Path) -> None:
     gap = F.make_dt_interval(secs=F.col("value"))
     steps: list[Step] = [
-        # The second row's gap is shorter and ends nothing early; the third is one gap away.
+        # The second row has a shorter gap, which moves no end back. The third row is one gap away.
         [("a", 1, 9), ("a", 2, 1), ("a", 10, 2), ("a", 12.5, 3)],
         [("b", 1, 0), ("b", 2, -1), ("b", 3, 1)],
         30,
@@ -46,7 +46,7 @@ def test_a_gap_of_its_own_reaches_forward_only(spark: SparkSession, tmp_path: Pa
 
 
 def listed(*spans: str) -> transom.Custom:
-    """Windows from the row's time on, as long as the expressions say, in seconds."""
+    """Windows that start at the time of the row. The expressions are their lengths in seconds."""
     each = ", ".join(
         f"named_struct('start', time, 'end', time + make_dt_interval(0, 0, 0, {span}))"
         for span in spans

@@ -1,4 +1,4 @@
-"""A session that includes its end fires past it."""
+"""A session that includes its end fires when the watermark is past the end."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_a_session_that_includes_its_end_fires_past_it(
         by_key = transom.stream(rows, time=clock).key_by("key")
         return by_key.window(transom.Session(gap="5 seconds", closed=closed)).agg(F.count("*"))
 
-    # a's session ends at 10. Batch 2 fires by a watermark of 10, batch 3 by one of 11.
+    # The session of a ends at 10. Batch 2 has the watermark 10, and batch 3 the watermark 11.
     batches = [[("a", at(5))], [("b", at(10))], [("b", at(11))], [("b", at(12))]]
     outcome = run_stream(
         spark, pipeline, "key string, time timestamp", batches, checkpoint=tmp_path

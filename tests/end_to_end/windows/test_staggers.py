@@ -1,4 +1,4 @@
-"""Tumbling windows that are moved, key group by key group, so that not all fire at once."""
+"""Staggered tumbling windows: each key group has its own offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows on the clocks and the calendar of a place, against plain arithmetic on its wall clock."""
+"""Windows in local time of a time zone, against plain arithmetic on local times."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def weeks(first_day: int) -> Assign:
     return assign
 
 
-# None of their bounds falls into an hour that Rome's clocks skip or repeat.
+# No bound of these windows lies in an hour that Rome's clocks skip or repeat.
 WINDOWS: dict[str, tuple[transom.Window, Assign]] = {
     "tumbling": (
         transom.Tumbling(size="4 hours", time_zone=ROME),
@@ -138,7 +138,7 @@ def test_windows_follow_the_clocks_of_their_place(spark: SparkSession, name: str
 
 
 def utc(text: str) -> float:
-    """Seconds as steps have them, of a time on the day on which Rome's clocks go back."""
+    """Seconds since `START` of a UTC time on the day on which Rome's clocks go back."""
     return (datetime.fromisoformat(f"2024-10-27T{text}") - START).total_seconds()
 
 
@@ -165,7 +165,7 @@ def test_a_window_ends_at_the_second_pass_of_its_end(spark: SparkSession) -> Non
     # At 01:00 UTC clocks go back from 03:00 to 02:00: they show 02:30 at 00:30 and at 01:30 UTC.
     steps: list[Step] = [
         [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
-        # Behind the first 02:30, in front of the second.
+        # After the first 02:30, before the second.
         utc("01:29"),
         [("a", utc("01:10"), 3)],
         utc("01:30"),
@@ -198,7 +198,7 @@ def test_a_window_ends_at_the_first_pass_of_the_time_that_clocks_go_back_to(
 
 def test_a_day_ends_at_the_second_pass_of_its_end_too(spark: SparkSession) -> None:
     steps: list[Step] = [
-        # On the clock 02:10 and 02:40, then 02:10 and 02:40 again.
+        # Local times: 02:10 and 02:40, then 02:10 and 02:40 again.
         [("a", utc("00:10"), 1), ("a", utc("00:40"), 2)],
         [("a", utc("01:10"), 3), ("a", utc("01:40"), 4)],
         utc("01:30"),

@@ -1,1 +1,1 @@
-"""The pages, docstrings and demo, as far as they can be tested without a JVM."""
+"""Tests of pages, docstrings and the demo that need no JVM."""

@@ -1,4 +1,4 @@
-"""The demo's instants, made of what clocks showed."""
+"""The demo computes the instants of flights from local times."""
 
 import pandas as pd
 import pytest

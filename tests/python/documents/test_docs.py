@@ -1,4 +1,4 @@
-"""The pages of the documentation, as far as they can be checked without a session."""
+"""Checks of the pages of the documentation that need no session."""
 
 import json
 import re

@@ -1,1 +1,1 @@
-"""Tests of what the end-to-end tests stand on."""
+"""Tests of the helpers of the end-to-end tests."""

@@ -1,4 +1,4 @@
-"""The comparison of the end-to-end tests, which has to see wrong values of any size."""
+"""The comparison of rows in the end-to-end tests finds wrong values of any size."""
 
 import math
 

@@ -54,7 +54,7 @@ def session(local: Path) -> SparkSession:
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.checkpointFileManagerClass", manager)
-        # A Python function right above vectorized Parquet waits for ever in Spark 4.2.0.
+        # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
         .config("spark.sql.parquet.enableVectorizedReader", "false")
     )
     return transom.configure(builder).getOrCreate()
@@ -132,7 +132,7 @@ def run(spark: SparkSession, kind: str, sink: str, folder: Path) -> None:
     """Run a query from its checkpoint to its end. Raises the error that ends it.
 
     The function of ``foreachBatch`` overwrites the folder of its batch, as the page on guarantees
-    tells users to do.
+    recommends.
 
     Parameters
     ----------

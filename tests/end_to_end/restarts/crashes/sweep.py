@@ -1,7 +1,7 @@
 """Crash one query at its durable writes, start it again, and compare what it wrote.
 
 ``python -m tests.end_to_end.restarts.crashes.sweep KIND SINK --points 5`` prints a `Report` as JSON
-and tells on standard error what differs.
+and prints on standard error what differs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A query that is killed on its way: run by test_crash, a process for each of its lives.
+"""A query that is killed while it runs. `test_crash` starts a process for each attempt.
 
 ``python -m tests.end_to_end.support.programs.crashing FOLDER WINDOW SINK LAYOUT`` reads
-FOLDER/input, a file a batch, and writes FOLDER/out. FOLDER/kills.json is a list of [place, batch];
-each kill happens once.
+FOLDER/input, one file in each batch, and writes FOLDER/out. FOLDER/kills.json is a list of
+[place, batch]. Each kill happens once.
 """
 
 import json
@@ -24,7 +24,7 @@ PARTITIONS = 2
 
 
 def kill_if_due(folder: Path, place: str, batch: int, jvm: int) -> None:
-    """Kill Spark, and this process if it is another one."""
+    """Kill the JVM and this process, if the plan says so for this place and batch."""
     kills = json.loads((folder / "kills.json").read_text())
     for number, kill in enumerate(kills):
         done = folder / f"killed-{number}"
@@ -35,13 +35,13 @@ def kill_if_due(folder: Path, place: str, batch: int, jvm: int) -> None:
 
 
 def passing(column: str, folder: Path, place: str, jvm: int) -> Column:
-    """A column as it is, if the task that computes it lives on."""
+    """An unchanged column. Computing it may kill the JVM."""
 
     def unchanged(value: str | None) -> str | None:
         task = TaskContext.get()
         assert task is not None
         batch = task.getLocalProperty("streaming.sql.batchId")
-        # The first partition has committed its state by then: one task runs at a time.
+        # One task runs at a time, so the first partition has committed its state by now.
         if place != "results" or task.partitionId() == PARTITIONS - 1:
             kill_if_due(folder, place, int(batch or -1), jvm)
         return value
@@ -59,7 +59,7 @@ def session(folder: Path) -> SparkSession:
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.sql.shuffle.partitions", str(PARTITIONS))
         .config("spark.sql.session.timeZone", "UTC")
-        # A Python function right above vectorized Parquet waits for ever in Spark 4.2.0.
+        # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
         .config("spark.sql.parquet.enableVectorizedReader", "false")
     )
     return transom.configure(builder).getOrCreate()

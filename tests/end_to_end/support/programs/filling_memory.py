@@ -1,8 +1,8 @@
-"""One window with more in it than the heap likes: run by test_memory, a JVM of its own.
+"""Fills one window with more data than the heap holds. `test_memory` runs it in a separate JVM.
 
 ``python -m tests.end_to_end.support.programs.filling_memory FOLDER HEAP KEYS WIDTH GROUPS BATCHES``
-prints as JSON the largest heap, the results fired and the characters in them: KEYS keys have a text
-of WIDTH each.
+prints as JSON the largest heap, the number of results, and the number of their characters. Each of
+KEYS keys has a text of WIDTH characters.
 """
 
 import json
@@ -18,7 +18,7 @@ MD5_WIDTH = 32
 
 
 def session(folder: Path, heap: str) -> SparkSession:
-    """A session that ends as soon as its heap is full, and leaves nothing outside of the folder."""
+    """A session that ends when its heap is full, and writes only to the folder."""
     builder = (
         SparkSession.builder.master("local[2]")
         .config("spark.driver.memory", heap)
@@ -34,7 +34,7 @@ def session(folder: Path, heap: str) -> SparkSession:
 
 
 def rows(spark: SparkSession, keys: int, width: int, second: int, files: int = 1) -> DataFrame:
-    """A row for each key, all at one instant."""
+    """A row for each key, all with the same time."""
     digest = F.md5(F.col("id").cast("string"))
     return spark.range(0, keys, numPartitions=files).select(
         F.concat(F.lit("key "), "id").alias("key"),

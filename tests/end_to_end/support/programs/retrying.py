@@ -1,8 +1,8 @@
-"""A query whose tasks fail at first: run by test_retries, in a JVM that tries each twice.
+"""A query whose tasks fail once. `test_retries` runs it in a JVM that tries each task twice.
 
-``python -m tests.end_to_end.support.programs.retrying FOLDER`` prints as JSON the counts that the
-stage reports, summed over the batches, and the results of the windows. The file ``failed`` in
-FOLDER says that a task did fail.
+``python -m tests.end_to_end.support.programs.retrying FOLDER`` prints as JSON the counts of the
+window operator, summed over the batches, and the results of the windows. The file ``failed`` in
+FOLDER shows that a task has failed.
 """
 
 import json
@@ -20,7 +20,7 @@ KEYS = 300
 
 
 def main(folder: Path) -> None:
-    """Fire windows over KEYS keys, whose results pass through a function that fails at first."""
+    """Fire windows over KEYS keys. A function that fails once reads their results."""
     builder = (
         SparkSession.builder.master("local[2,2]")
         .config("spark.ui.enabled", "false")
@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     )
     spark = transom.configure(builder).getOrCreate()
     source = folder / "input"
-    # The last is behind the watermark that the third has met.
+    # The rows of the last batch are late: they are behind the watermark of the third batch.
     for second in (1_000_000_000, 1_000_000_100, 1_000_000_100, 1_000_000_050):
         rows = spark.range(KEYS).withColumn("time", F.timestamp_seconds(F.lit(second)))
         rows.coalesce(1).write.mode("append").parquet(str(source))
@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
         )
         .key_by("id")
         .window(transom.Tumbling(size="10 seconds"))
-        # A task has counted all of a group by the time that it hands on a row.
+        # A task has counted all rows of a key group before it emits a row.
         .options(key_groups=2)
         .agg(F.count("*").alias("n"))
         .withColumn("n", raises_at_first("n"))

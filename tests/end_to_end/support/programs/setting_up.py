@@ -1,7 +1,7 @@
-"""Sessions that come about in all ways that users have: run by test_setup, a JVM for each.
+"""Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
 ``python setting_up.py live|cluster|live-cluster|submitted FOLDER`` prints a line for each query
-that gave its windows.
+with the right results.
 """
 
 import json
@@ -28,7 +28,7 @@ SETTINGS = {
 
 
 def builder(master: str) -> SparkSession.Builder:
-    """What all sessions have."""
+    """A builder with the settings of all sessions."""
     made = SparkSession.builder.master(master)
     for name, value in SETTINGS.items():
         made = made.config(name, value)
@@ -43,7 +43,7 @@ def windows(rows: DataFrame) -> DataFrame:
 
 
 def query(spark: SparkSession, folder: Path, name: str) -> None:
-    """A streaming and a static query, with all that they need to be found by executors."""
+    """Run a streaming and a static query, which need the jar on the executors."""
     source = folder / "rows"
     source.mkdir(exist_ok=True)
     lines = [json.dumps({"second": second}) for second in (1, 2, 30)]
@@ -65,7 +65,7 @@ def query(spark: SparkSession, folder: Path, name: str) -> None:
 
 
 def live(folder: Path) -> None:
-    """Sessions without the jar, then with it, in one process."""
+    """Sessions without the jar, then with the jar, in one process."""
     spark = builder("local[2]").getOrCreate()
     assert transom.jar_path() not in str(spark.conf.get("spark.jars", ""))
     query(spark, folder, "live session without the jar")
@@ -82,21 +82,21 @@ def live(folder: Path) -> None:
 
 
 def cluster(folder: Path) -> None:
-    """Executors in processes of their own, which Spark sends the jar."""
+    """An executor in a separate process, to which Spark sends the jar."""
     spark = transom.configure(executors(folder)).getOrCreate()
     query(spark, folder, "local-cluster")
     spark.stop()
 
 
 def live_cluster(folder: Path) -> None:
-    """Executors that run when the jar comes."""
+    """An executor that runs before the jar is added."""
     spark = executors(folder).getOrCreate()
     query(spark, folder, "local-cluster without the jar")
     spark.stop()
 
 
 def submitted(folder: Path) -> None:
-    """A script of spark-submit, which was given the jar."""
+    """A script that spark-submit runs with the jar."""
     spark = SparkSession.builder.getOrCreate()
     assert str(spark.conf.get("spark.jars")).endswith(transom.jar_path())
     query(spark, folder, "spark-submit")
@@ -104,15 +104,15 @@ def submitted(folder: Path) -> None:
 
 
 def executors(folder: Path) -> SparkSession.Builder:
-    """One executor, that leaves its files in the folder."""
-    # PySpark's own folder is a whole Spark, and the workers' files would lie there.
+    """A builder with one executor, which writes its files to the folder."""
+    # PySpark's folder is a complete Spark. Without the second setting, workers write files there.
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["SPARK_WORKER_DIR"] = str(folder / "work")
     return builder("local-cluster[1,1,1024]")
 
 
 def in_thread(spark: SparkSession, folder: Path, name: str) -> None:
-    """The query, built and run by another Python thread."""
+    """Build and run the query in another Python thread."""
     thread = threading.Thread(target=query, args=(spark, folder, name))
     thread.start()
     thread.join()
