@@ -26,7 +26,7 @@ def test_the_jar_holds_nothing_but_transom(jar: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "transom/engine/TimeWindow.class",
+        "transom/engine/window/TimeWindow.class",
         "transom/spark/PythonApi.class",
         "transom/error-conditions.json",
     ],

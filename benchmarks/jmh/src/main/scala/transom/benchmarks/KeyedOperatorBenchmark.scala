@@ -5,9 +5,11 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.keyed._
-import transom.engine.log.ByteRange
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.keyed.state.{KeyState, MemoryContents, StateCodec, WindowAggregation}
 import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.window.{Arrival, Disposition, Timeline}
 
 /** What a row costs in the per-key operator: rows of one key in order of time, watermark close
   * behind, state in memory.

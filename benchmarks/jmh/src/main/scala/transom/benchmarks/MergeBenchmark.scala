@@ -4,7 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{Cursor, MergedRuns}
+import transom.engine.state.{Cursor, MergedRuns}
 
 /** Sorted runs with the same keys walked as one and folded, which every firing does. */
 @State(Scope.Thread)

@@ -4,9 +4,10 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.Grid
-import transom.engine.log.{MemoryStore, SliceDirectory, SliceLog}
+import transom.engine.slice.SliceLog
 import transom.engine.spec.{Cumulate, Hopping, Tumbling}
+import transom.engine.state.{MemoryStore, SliceDirectory}
+import transom.engine.window.Grid
 
 /** A minute of seconds through the windows of one key group, all keys in each second. */
 @State(Scope.Thread)

@@ -4,8 +4,8 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.Grid
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
+import transom.engine.window.Grid
 
 /** What it costs to find a row's slice, which is done once for each row. */
 @State(Scope.Thread)

@@ -4,7 +4,8 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{ByteRange, MemoryUsage, SliceTable}
+import transom.engine.combine.{MemoryUsage, SliceTable}
+import transom.engine.state.ByteRange
 
 /** Rows folded into the table of a slice, map side, and read out as segments. */
 @State(Scope.Thread)

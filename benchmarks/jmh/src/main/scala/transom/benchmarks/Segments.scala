@@ -1,7 +1,6 @@
 package transom.benchmarks
 
-import transom.engine.KeyGroups
-import transom.engine.log.{ByteRange, SegmentWriter}
+import transom.engine.state.{ByteRange, KeyGroups, SegmentWriter}
 
 /** Segments as a batch brings them: one record for each key, sorted. */
 object Segments {

@@ -4,7 +4,8 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.log.{MemoryStore, SessionBounds, SessionLog, SliceDirectory}
+import transom.engine.session.SessionLog
+import transom.engine.state.{MemoryStore, SessionBounds, SliceDirectory}
 
 /** A minute of seconds through the sessions of one key group, all keys in each second. */
 @State(Scope.Thread)

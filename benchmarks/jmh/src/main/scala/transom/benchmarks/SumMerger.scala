@@ -2,7 +2,7 @@ package transom.benchmarks
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import transom.engine.log.{ByteRange, AccumulatorMerger}
+import transom.engine.state.{AccumulatorMerger, ByteRange}
 
 /** Adds numbers of eight bytes; a result is the sum. */
 final class SumMerger extends AccumulatorMerger[Long] {

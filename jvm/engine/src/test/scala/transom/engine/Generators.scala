@@ -5,6 +5,7 @@ import java.time.{Instant, ZoneId}
 import org.scalacheck.Gen
 
 import transom.engine.spec._
+import transom.engine.window.GridModel
 
 /** Times and grids, many of them where clocks change. */
 object Generators {

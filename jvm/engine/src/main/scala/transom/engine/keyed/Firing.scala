@@ -2,7 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-import transom.engine.{GlobalGrid, TimeWindow}
+import transom.engine.keyed.evictor.EvictorLogic
+import transom.engine.keyed.state.{Contents, EmittedResult, WindowState}
+import transom.engine.keyed.trigger.FullCountLogic
+import transom.engine.window.{Arrival, CountAssigner, GlobalGrid, TimeWindow, Timeline}
 
 /** Emits the results of windows that fire. */
 private[keyed] final class Firing[R, A <: AnyRef](

@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.GlobalGrid
+import transom.engine.window.{GlobalGrid, Timeline}
 
 /** Why a window fires, and the watermark and wall-clock time of the firing. Mutable and reused.
   */

@@ -2,8 +2,9 @@ package transom.engine.keyed
 
 import java.util.LinkedHashMap
 
-import transom.engine.GlobalGrid
-import transom.engine.log.ByteRange
+import transom.engine.keyed.state.{KeyBytes, KeyState, KeyStore, StateCodec, TimerIndex}
+import transom.engine.state.ByteRange
+import transom.engine.window.{Arrival, Disposition, GlobalGrid}
 
 /** Learns which key the following calls concern. */
 trait KeyListener {

@@ -4,7 +4,9 @@ import java.util.PriorityQueue
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.{GlobalGrid, TimeWindow}
+import transom.engine.keyed.state.{Contents, KeyState, WindowState}
+import transom.engine.keyed.trigger.TriggerResult
+import transom.engine.window._
 
 /** Window operator of the keyed layout, for one key at a time. Follows Flink's `WindowOperator`.
   *

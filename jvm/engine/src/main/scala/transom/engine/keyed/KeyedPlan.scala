@@ -1,8 +1,11 @@
 package transom.engine.keyed
 
-import transom.engine.Ticks
-import transom.engine.TimeWindow
+import transom.engine.keyed.evictor.{EvictorLogic, Evictors}
+import transom.engine.keyed.state.{Contents, WindowAggregation}
+import transom.engine.keyed.trigger.{Conditions, FullCountLogic, TriggerLogic, Triggers}
 import transom.engine.spec._
+import transom.engine.time.Ticks
+import transom.engine.window.{Assigner, TimeWindow, Timeline}
 
 /** Everything that one keyed window operator executes.
   *

@@ -1,5 +1,7 @@
 package transom.engine.keyed
 
+import transom.engine.keyed.state.WindowState
+
 /** Receives the results of windows. Arguments are valid only during the call: do not keep them.
   */
 trait Results[R, A] {

@@ -2,6 +2,8 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.keyed.state.{Contents, KeyState, RowRuns, WindowState}
+
 /** Changes and reads the contents of windows: accumulators, raw rows, or both. */
 private[keyed] final class WindowContents[R, A <: AnyRef](
     plan: KeyedPlan[R, A],

@@ -2,6 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
+import transom.engine.keyed.state.{Contents, KeyState, WindowState}
+import transom.engine.keyed.trigger.{TriggerContext, TriggerMemory}
+import transom.engine.window.{Arrival, Timeline}
+
 /** The trigger's view of the current window.
   *
   * One instance serves a task. Call `open`, then `pointAt` for each window. `setRow` must come

@@ -1,8 +1,6 @@
 package transom.engine.spec
 
-import java.time.{DateTimeException, DayOfWeek}
-
-import transom.engine.Zone
+import java.time.DayOfWeek
 
 /** How rows are assigned to windows. Durations are microseconds. */
 sealed trait Window {
@@ -285,34 +283,4 @@ object Stagger {
 
   /** The time from the window start to the first row of the key group. */
   case object Natural extends Stagger
-}
-
-/** Validates settings, and throws [[InvalidSpec]] with the name of the field. */
-private object Check {
-
-  def that(field: String, holds: Boolean, problem: => String): Unit =
-    if (!holds) throw new InvalidSpec(field, problem)
-
-  def positive(field: String, value: Long): Unit =
-    that(field, value > 0, s"must be positive, but is $value")
-
-  def notNegative(field: String, value: Long): Unit =
-    that(field, value >= 0, s"must not be negative, but is $value")
-
-  /** Rejects `EveryBatch` as a nested trigger. */
-  def isInside(field: String, trigger: Trigger): Unit =
-    that(field, !trigger.parts.contains(EveryBatch), "has EveryBatch inside another trigger")
-
-  def offset(offset: Long, period: Long): Unit =
-    that(
-      "offset_us",
-      -period < offset && offset < period,
-      s"must be smaller than $period either way, but is $offset")
-
-  def zone(name: String): Unit =
-    try Zone.of(name)
-    catch {
-      case e: DateTimeException =>
-        throw new InvalidSpec("time_zone", s"names no known time zone: ${e.getMessage}")
-    }
 }

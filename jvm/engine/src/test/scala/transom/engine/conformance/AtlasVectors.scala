@@ -2,9 +2,9 @@ package transom.engine.conformance
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.Grid
-import transom.engine.keyed._
+import transom.engine.keyed.KeyedPlan
 import transom.engine.spec._
+import transom.engine.window.{Grid, Timeline}
 
 /** Vectors of Atlas Stream Processing. Its windows give one result, when late rows come no more;
   * the watermark follows the largest time that has come.

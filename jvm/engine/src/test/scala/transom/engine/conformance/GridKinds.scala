@@ -2,7 +2,8 @@ package transom.engine.conformance
 
 import java.time.LocalDateTime
 
-import transom.engine._
+import transom.engine.time.Zone
+import transom.engine.window.{Grid, GridModel, Sessions, TimeWindow, TumblingGrid}
 
 /** Vectors about which windows, panes and slices a time lies in. */
 object GridKinds {

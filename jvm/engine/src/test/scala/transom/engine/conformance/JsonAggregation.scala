@@ -2,8 +2,8 @@ package transom.engine.conformance
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.keyed.WindowAggregation
-import transom.engine.log.ByteRange
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.state.ByteRange
 
 /** The values of a window in order of arrival; `report` makes its results of them. */
 final class JsonAggregation(report: Seq[Json] => Seq[Any])

@@ -5,8 +5,10 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.{Ticks, TimeWindow}
-import transom.engine.keyed._
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.keyed.state.{Contents, KeyState, MemoryContents, StateCodec}
+import transom.engine.time.Ticks
+import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
 /** The operator of one key, for many.
   *

@@ -1,7 +1,10 @@
 package transom.engine.conformance
 
-import transom.engine.keyed._
+import transom.engine.keyed.KeyedPlan
+import transom.engine.keyed.state.{Contents, WindowAggregation}
+import transom.engine.keyed.trigger._
 import transom.engine.spec._
+import transom.engine.window.Timeline
 
 /** Reads the triggers, evictors and windows of a vector for the per-key operator. */
 final class KeyedSettings(vector: Json, scale: Scale) {

@@ -1,7 +1,9 @@
 package transom.engine.conformance
 
-import transom.engine._
-import transom.engine.log._
+import transom.engine.session.{LateRow, SessionLog}
+import transom.engine.slice.SliceLog
+import transom.engine.state._
+import transom.engine.window.{Grid, Sessions}
 
 /** A window operator over state in memory. Nothing but the state lasts from one call to the next,
   * as if the query were restarted each time.

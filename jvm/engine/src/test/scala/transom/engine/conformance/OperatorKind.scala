@@ -1,8 +1,8 @@
 package transom.engine.conformance
 
-import transom.engine.{GlobalGrid, Grid}
-import transom.engine.keyed.{KeyedPlan, Timeline}
+import transom.engine.keyed.KeyedPlan
 import transom.engine.spec.{AfterWatermark, Custom}
+import transom.engine.window.{GlobalGrid, Grid, Timeline}
 
 /** Vectors that run rows, watermarks and clocks through a window operator: the per-key one, and
   * the slice log where that has what they need. The results must be the same.

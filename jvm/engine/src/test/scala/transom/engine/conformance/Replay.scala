@@ -2,8 +2,9 @@ package transom.engine.conformance
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.{Ticks, TimeWindow}
 import transom.engine.keyed.Change
+import transom.engine.time.Ticks
+import transom.engine.window.TimeWindow
 
 /** Plays the steps of a vector and notes what differs from what it expects. The clock of a vector
   * is, as its watermarks are, a tick behind the one that says that it is passed.

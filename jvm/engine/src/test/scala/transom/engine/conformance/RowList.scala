@@ -3,9 +3,9 @@ package transom.engine.conformance
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.{KeyGroups, TimeWindow}
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.log.{ByteRange, AccumulatorMerger}
+import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
+import transom.engine.window.TimeWindow
 
 /** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
   *

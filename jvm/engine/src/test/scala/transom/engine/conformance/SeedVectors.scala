@@ -2,8 +2,8 @@ package transom.engine.conformance
 
 import java.time.Instant
 
-import transom.engine.{Grid, GridModel}
 import transom.engine.spec._
+import transom.engine.window.{Grid, GridModel}
 
 /** Vectors of Atlas, Azure Stream Analytics and StreamInsight: those that need no more than
   * windows on a grid and rows that are points in time.

@@ -4,8 +4,8 @@ import java.util.TreeMap
 
 import scala.jdk.CollectionConverters._
 
-import transom.engine._
-import transom.engine.keyed.{KeyState, MergingWindows}
+import transom.engine.keyed.state.KeyState
+import transom.engine.window.{MergingWindows, Sessions, TimeWindow}
 
 /** Vectors about which windows merge. */
 object SessionKinds {

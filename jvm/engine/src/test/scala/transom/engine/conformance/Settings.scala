@@ -1,7 +1,7 @@
 package transom.engine.conformance
 
-import transom.engine._
 import transom.engine.spec._
+import transom.engine.window.TimeWindow
 
 /** How the milliseconds of a vector become microseconds.
   *

@@ -1,7 +1,7 @@
 package transom.engine.conformance
 
-import transom.engine._
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
+import transom.engine.window.{Grid, TimeWindow}
 
 /** Flink's questions about slices, answered from the slices of a grid. Flink names slices and
   * windows by their ends, in milliseconds.

@@ -2,9 +2,11 @@ package transom.engine.conformance
 
 import scala.util.Try
 
-import transom.engine.TimeWindow
-import transom.engine.keyed._
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.keyed.state.{KeyState, MemoryContents}
+import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.spec._
+import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** Vectors that say which state exists when, in words: each situation is played here. */
 object StateAccounting {

@@ -1,6 +1,7 @@
 package transom.engine.conformance
 
-import transom.engine.keyed._
+import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
+import transom.engine.window.Timeline
 
 /** A trigger of Flink's tests that always answers the same to the same kind of call. */
 final class FixedTrigger(row: TriggerResult, timer: TriggerResult)

@@ -2,8 +2,10 @@ package transom.engine.conformance
 
 import scala.collection.mutable
 
-import transom.engine.{Ticks, TimeWindow}
-import transom.engine.keyed._
+import transom.engine.keyed.state.WindowState
+import transom.engine.keyed.trigger._
+import transom.engine.time.Ticks
+import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** Vectors about one trigger alone, without an operator around it. */
 object TriggerKind {

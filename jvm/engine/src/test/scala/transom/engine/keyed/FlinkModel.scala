@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import scala.collection.mutable
 
-import transom.engine.TimeWindow
 import transom.engine.conformance.Row
+import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.spec._
+import transom.engine.window.{TimeWindow, Timeline}
 
 /** Flink's window operator for one key, written down from its rules in Flink's own terms: a
   * watermark says that nothing at or before it is to come, a window's largest time is a tick

@@ -10,11 +10,12 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.TimeWindow
 import transom.engine.conformance.{Json, Row}
 import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, OperatorSetup}
-import transom.engine.log.ByteRange
+import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
 /** Rows of several keys, each with the watermark that it met, in batches. Nothing outlasts a
   * batch but what the store has as bytes: each batch is a restart.

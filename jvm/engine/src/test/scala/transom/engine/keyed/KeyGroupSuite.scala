@@ -8,8 +8,10 @@ import scala.util.Random
 import munit.FunSuite
 
 import transom.engine.conformance.{Json, JsonAggregation, Row}
-import transom.engine.log.ByteRange
+import transom.engine.keyed.state._
 import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.window.{Arrival, Timeline}
 
 class KeyGroupSuite extends FunSuite {
 

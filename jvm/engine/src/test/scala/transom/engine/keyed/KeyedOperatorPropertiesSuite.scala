@@ -5,9 +5,12 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
-import transom.engine.{Generators, GridModel, TimeWindow}
+import transom.engine.Generators
 import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
+import transom.engine.keyed.state.Contents
+import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._
+import transom.engine.window.{Assigner, GlobalGrid, GridModel, TimeWindow, Timeline}
 
 class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   import KeyedOperatorPropertiesSuite._
@@ -173,7 +176,7 @@ object KeyedOperatorPropertiesSuite {
         case _: DynamicSession =>
           (row => Seq(TimeWindow(timeOf(row), timeOf(row) + row.gap)), true)
         case Custom(_, merging) => (_.windows, merging)
-        case _ => (_ => Seq(TimeWindow(0, transom.engine.GlobalGrid.EndOfTime)), false)
+        case _ => (_ => Seq(TimeWindow(0, GlobalGrid.EndOfTime)), false)
       }
       new FlinkModel(assign, ends, merges, trigger, evictor, lateness)
     }

@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import munit.FunSuite
 
-import transom.engine.TimeWindow
 import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
+import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._
+import transom.engine.window.{TimeWindow, Timeline}
 
 class KeyedOperatorSuite extends FunSuite {
 

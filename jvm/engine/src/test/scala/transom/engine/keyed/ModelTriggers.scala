@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import scala.collection.mutable
 
-import transom.engine.TimeWindow
 import transom.engine.conformance.Row
+import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.spec._
+import transom.engine.window.{TimeWindow, Timeline}
 
 /** Flink's triggers for one key, as its classes have them (flink.md 5 and 9). */
 final class ModelTriggers(windowTimeline: Timeline) {

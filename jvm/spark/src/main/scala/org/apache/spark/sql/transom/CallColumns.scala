@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
-import transom.engine.GlobalGrid
+import transom.engine.window.GlobalGrid
 
 /** The columns that an operator emits for a user function, next to keys, window and pane.
   *

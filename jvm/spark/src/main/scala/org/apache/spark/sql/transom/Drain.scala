@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types.TimestampType
 
-import transom.engine.GlobalGrid
 import transom.engine.spec.Durations
+import transom.engine.window.GlobalGrid
 import transom.spark.TransomException
 
 /** Fires the open windows of a stream when an `availableNow` run ends.

@@ -3,9 +3,9 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-import transom.engine.Grid
-import transom.engine.keyed.Arrival
-import transom.engine.log.{ByteRange, Cursor, LateRow}
+import transom.engine.session.LateRow
+import transom.engine.state.{ByteRange, Cursor}
+import transom.engine.window.{Arrival, Grid}
 
 /** Reads records of single keys from rows in the exchange format.
   *

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 
-import transom.engine.log.{AccumulatorMerger, ByteRange}
+import transom.engine.state.{AccumulatorMerger, ByteRange}
 
 /** Merges serialized accumulators of Spark's aggregate functions, and computes their results.
   *

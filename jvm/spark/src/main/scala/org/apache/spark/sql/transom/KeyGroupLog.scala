@@ -1,7 +1,9 @@
 package org.apache.spark.sql.transom
 
-import transom.engine.Watermark
-import transom.engine.log._
+import transom.engine.session.{LateRow, SessionLog}
+import transom.engine.slice.SliceLog
+import transom.engine.state.{BufferedStore, BundledStore, SliceDirectory, Store}
+import transom.engine.time.Watermark
 
 /** The slice log or session log of one key group, over its state store.
   *

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.{KeyGroups, Watermark}
+import transom.engine.state.KeyGroups
+import transom.engine.time.Watermark
 
 /** Logical node that sends each row of a clock to every key group of an operator.
   *

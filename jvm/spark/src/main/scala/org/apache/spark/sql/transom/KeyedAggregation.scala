@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 
-import transom.engine.keyed.WindowAggregation
-import transom.engine.log.ByteRange
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.state.ByteRange
 
 /** Spark's aggregate functions for the operator of the keyed layout.
   *

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.DoubleType
 
-import transom.engine.keyed.{Condition, Conditions, Delta}
+import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 
 /** Compiles the predicates and distance functions of triggers and evictors.
   *

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.keyed._
+import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Timing}
+import transom.engine.window.Arrival
 
 /** Queues the rows that the windows of the keyed layout emit, in order of emission.
   *

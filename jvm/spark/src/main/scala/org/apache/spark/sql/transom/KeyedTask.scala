@@ -5,9 +5,11 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-import transom.engine.{GlobalGrid, Watermark}
-import transom.engine.keyed._
+import transom.engine.keyed.{KeyGroup, KeyListener, KeyedOperator, KeyedPlan, Staggers}
+import transom.engine.keyed.state.{Contents, KeyStore, StateCodec}
 import transom.engine.spec.{EventTime, LateRows, ProcessingTime, Stagger, Tumbling, Window}
+import transom.engine.time.Watermark
+import transom.engine.window.{Arrival, Disposition, GlobalGrid, Timeline}
 
 /** Runs the window operator of the keyed layout in a task, one key group at a time.
   *

@@ -4,8 +4,8 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 
-import transom.engine.KeyGroups
-import transom.engine.log.{ByteRange, LateRow}
+import transom.engine.session.LateRow
+import transom.engine.state.{ByteRange, KeyGroups}
 
 /** Encoding of a late row for the exchange.
   *

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 
-import transom.engine.Watermark
+import transom.engine.time.Watermark
 
 /** Finds the late watermark of a batch on the driver.
   *

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom
 
-import transom.engine.Grid
+import transom.engine.window.Grid
 
 /** Decides whether a row is late, as far as the row alone can tell. Holds mutable caches: create
   * one per task.

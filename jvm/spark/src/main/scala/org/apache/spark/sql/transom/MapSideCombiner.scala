@@ -3,9 +3,9 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 
-import transom.engine.Grid
-import transom.engine.log.{AccumulatorTables, SessionTables, SliceTables}
+import transom.engine.combine.{AccumulatorTables, SessionTables, SliceTables}
 import transom.engine.spec.LateRows
+import transom.engine.window.Grid
 
 /** Combines the on-time rows of a task into one accumulator per key and slice, or per key and
   * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the

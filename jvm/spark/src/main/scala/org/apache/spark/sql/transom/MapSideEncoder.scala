@@ -6,8 +6,7 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-import transom.engine.KeyGroups
-import transom.engine.log.ByteRange
+import transom.engine.state.{ByteRange, KeyGroups}
 
 /** Iterator over the exchange rows of one map-side task. Reads input rows, counts them, turns
   * rows without a usable time into dead letters, and leaves all others to a subclass. Emits a row

@@ -3,8 +3,8 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 
-import transom.engine.log.ByteRange
 import transom.engine.spec.{EventTime, LateRows}
+import transom.engine.state.ByteRange
 
 /** Encodes rows without combining them. Packs many rows of a key group into one chunk, in the
   * order in which they are read.

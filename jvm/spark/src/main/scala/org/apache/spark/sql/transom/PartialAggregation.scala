@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjecti
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.log.ByteRange
+import transom.engine.state.ByteRange
 
 /** Updates accumulators with input rows, by Spark's base class of aggregation iterators in
   * `Partial` mode.

@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.keyed.Arrival
-import transom.engine.log.ByteRange
+import transom.engine.state.ByteRange
+import transom.engine.window.Arrival
 
 /** Buffers rows of one key group for the exchange, in the order in which they are read.
   *

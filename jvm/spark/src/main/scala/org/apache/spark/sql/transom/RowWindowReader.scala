@@ -3,9 +3,8 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.util.ArrayData
 
-import transom.engine.TimeWindow
-import transom.engine.keyed.Arrival
 import transom.engine.spec
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Reads the second column of a record, by which a row defines its windows itself. The column
   * holds a session gap in microseconds, or a list of windows: structs of start and end in

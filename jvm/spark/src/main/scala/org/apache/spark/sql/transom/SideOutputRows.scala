@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
-import transom.engine.Watermark
+import transom.engine.time.Watermark
 
 /** Builds the output rows of late rows and dead letters. The row is a struct in one of the last
   * columns of the output; all other columns are null. Create one per task, on an executor.
@@ -36,7 +36,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
       row: UnsafeRow,
       time: Long,
       lateWatermark: Long,
-      missedWindows: Seq[engine.TimeWindow],
+      missedWindows: Seq[engine.window.TimeWindow],
       isPartly: Boolean,
       nowMs: Long): InternalRow =
     in(
@@ -59,7 +59,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
       column: Int,
       row: UnsafeRow,
       reason: String,
-      missedWindows: Seq[engine.TimeWindow],
+      missedWindows: Seq[engine.window.TimeWindow],
       time: Option[Long],
       lateWatermark: Long,
       nowMs: Long): InternalRow = {

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming._
 
-import transom.engine.Watermark
-import transom.engine.log.LateRow
+import transom.engine.session.LateRow
 import transom.engine.spec.LateRows
+import transom.engine.time.Watermark
 
 /** Stateful processor of a stream whose state is a slice log. One instance serves the key groups
   * of a partition for one batch.

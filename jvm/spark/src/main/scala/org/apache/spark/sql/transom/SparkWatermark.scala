@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom
 
-import transom.engine.Watermark
+import transom.engine.time.Watermark
 
 /** Converts watermarks from Spark's form to that of the engine. */
 object SparkWatermark {

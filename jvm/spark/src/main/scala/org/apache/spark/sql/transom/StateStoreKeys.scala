@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.streaming._
 
-import transom.engine.keyed.{KeyStore, MemoryTimerStore, TimerEntry, TimerStore}
+import transom.engine.keyed.state.{KeyStore, MemoryTimerStore, TimerEntry, TimerStore}
 import transom.engine.spec.{Stagger, WindowSpec}
 
 /** Key store of the current key group in Spark's state store. Uses only the state variables that

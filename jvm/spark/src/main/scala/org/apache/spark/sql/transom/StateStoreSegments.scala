@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 
 import org.apache.spark.sql.streaming.{MapState, ValueState}
 
-import transom.engine.log.Store
+import transom.engine.state.Store
 
 /** Segment store of the current key group in Spark's state store. The key of a segment is the
   * slice, then the sequence number, both big endian. The sign bit of the slice is flipped, so

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
 
-import transom.engine.Watermark
-import transom.engine.keyed.MemoryKeyStore
-import transom.engine.log.MemoryStore
+import transom.engine.keyed.state.MemoryKeyStore
+import transom.engine.state.MemoryStore
+import transom.engine.time.Watermark
 
 /** Window operator of a static DataFrame. Runs the engine on a store in memory, one key group
   * after the other. Event time ends after the last row of a group, so that all windows fire.

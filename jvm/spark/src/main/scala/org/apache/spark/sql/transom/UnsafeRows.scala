@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.log.ByteRange
+import transom.engine.state.ByteRange
 
 /** Converts between rows and ranges of bytes. */
 object UnsafeRows {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.Watermark
+import transom.engine.time.Watermark
 
 /** Map side of a window operator: encodes rows by key group, either combined by slice or as they
   * are. The exchange and the sort before a stateful operator then handle a few large rows instead

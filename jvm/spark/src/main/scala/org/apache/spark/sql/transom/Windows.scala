@@ -1,9 +1,9 @@
 package org.apache.spark.sql.transom
 
-import transom.engine.{GlobalGrid, Grid, TimeWindow}
-import transom.engine.log.SessionLog
+import transom.engine.session.SessionLog
 import transom.engine.spec
 import transom.engine.spec.GridWindow
+import transom.engine.window.{GlobalGrid, Grid, TimeWindow}
 
 /** Window assigner of the slice log, as tasks use it. Times are in microseconds since 1970, minus
   * `timeShift`.

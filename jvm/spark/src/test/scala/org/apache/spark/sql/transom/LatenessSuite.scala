@@ -4,8 +4,8 @@ import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.Grid
 import transom.engine.spec._
+import transom.engine.window.Grid
 
 class LatenessSuite extends ScalaCheckSuite {
   private val Second = 1000000L

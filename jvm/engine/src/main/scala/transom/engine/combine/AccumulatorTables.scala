@@ -1,0 +1,132 @@
+package transom.engine.combine
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.state.ByteRange
+import transom.engine.window.Grid
+
+/** The hash tables in which a map task aggregates rows before the exchange. Not thread-safe. */
+abstract class AccumulatorTables {
+
+  /** Counts the bytes of all tables. */
+  final val usage = new MemoryUsage
+
+  /** Finds or creates the accumulator for a row.
+    *
+    * @param key
+    *   the key of the row
+    * @param slice
+    *   the slice of the row
+    * @param time
+    *   event time of the row, in microseconds
+    * @return
+    *   offset of the accumulator in `array`
+    */
+  def locate(key: ByteRange, slice: Long, time: Long): Int
+
+  /** The array that holds the accumulator. Valid until the next `locate`. */
+  def array: Array[Byte]
+
+  /** Whether no row has been added since the last `drain`. */
+  def isEmpty: Boolean
+
+  /** Removes all records, and returns them as segments with their slice and key group.
+    *
+    * The iterator builds segments lazily. Rows that are added meanwhile go to new tables.
+    *
+    * @param keyGroups
+    *   number of key groups
+    * @param encode
+    *   converts an accumulator of a table to an accumulator of a segment
+    */
+  def drain(keyGroups: Int)(encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])]
+}
+
+/** Tables for grid windows: one table per slice.
+  *
+  * @param initial
+  *   the accumulator of no rows
+  */
+final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
+  private val slices = mutable.LongMap.empty[SliceTable]
+  private var lastSlice = Grid.NoSlice
+  private var table: SliceTable = _
+
+  override def locate(key: ByteRange, slice: Long, time: Long): Int = {
+    if (slice != lastSlice) {
+      lastSlice = slice
+      table = slices.getOrElseUpdate(slice, new SliceTable(usage))
+    }
+    table.locate(key, initial)
+  }
+
+  override def array: Array[Byte] = table.array
+  override def isEmpty: Boolean = slices.isEmpty
+
+  override def drain(keyGroups: Int)(
+      encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
+    val full = slices.toSeq.sortBy(_._1)
+    slices.clear()
+    lastSlice = Grid.NoSlice
+    usage.bytes = 0L
+    for {
+      (slice, table) <- full.iterator
+      (group, segment) <- table.segments(keyGroups)(encode)
+    } yield (slice, group, segment)
+  }
+}
+
+/** Tables for session windows, filled one after another.
+  *
+  * A table accepts rows until it has `MaxKeys` keys, so that it fits in the processor's cache. If
+  * the task has few keys, one table receives all rows and returns whole sessions. If the task has
+  * many keys, a table covers a short time, in which most keys have one row.
+  *
+  * @param gap
+  *   inactivity that ends a session, in microseconds
+  * @param inclusive
+  *   whether rows exactly `gap` apart share a session
+  * @param initial
+  *   the accumulator of no rows
+  */
+final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
+    extends AccumulatorTables {
+  private val full = ArrayBuffer.empty[SessionTable]
+  private var table = opened()
+
+  private def opened(): SessionTable = new SessionTable(gap, inclusive, initial, usage)
+
+  override def locate(key: ByteRange, slice: Long, time: Long): Int = {
+    if (table.keys >= SessionTables.MaxKeys) {
+      full += table
+      table = opened()
+    }
+    table.locate(key, time)
+  }
+
+  override def array: Array[Byte] = table.array
+  override def isEmpty: Boolean = full.isEmpty && table.keys == 0
+
+  // Session records are assigned to slices after the exchange, so the slice is a placeholder
+  // here.
+  override def drain(keyGroups: Int)(
+      encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
+    val tables = full.toSeq :+ table
+    full.clear()
+    usage.bytes = 0L
+    table = opened()
+    for {
+      table <- tables.iterator
+      (group, segment) <- table.segments(keyGroups)(encode)
+    } yield (SessionTables.UnassignedSlice, group, segment)
+  }
+}
+
+/** Constants of [[SessionTables]]. */
+private[combine] object SessionTables {
+
+  /** Number of keys at which a table is full. The records of so many keys occupy about 2 MB. */
+  final val MaxKeys = 1 << 15
+  private final val UnassignedSlice = 0L
+}

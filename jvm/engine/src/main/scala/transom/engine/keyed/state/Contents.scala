@@ -1,0 +1,30 @@
+package transom.engine.keyed.state
+
+import scala.collection.mutable
+
+/** Stores the raw rows of the current key in numbered lists.
+  *
+  * A list grows only at its end, so that adding a row touches no other row. The window state of
+  * the key records which rows of a list are left (see `RowRuns`).
+  */
+trait Contents[R] {
+
+  def put(list: Long, sequence: Long, row: R): Unit
+  def get(list: Long, sequence: Long): R
+  def remove(list: Long, sequence: Long): Unit
+
+  /** Time of a row in microseconds, or `Arrival.NoTime`. */
+  def timeOf(row: R): Long
+}
+
+/** Contents in memory, for a query over a static DataFrame or a test. */
+abstract class MemoryContents[R] extends Contents[R] {
+  private val rows = mutable.HashMap.empty[(Long, Long), R]
+
+  override def put(list: Long, sequence: Long, row: R): Unit = rows((list, sequence)) = row
+  override def get(list: Long, sequence: Long): R = rows((list, sequence))
+  override def remove(list: Long, sequence: Long): Unit = rows.remove((list, sequence))
+
+  /** Number of rows held. */
+  def size: Int = rows.size
+}

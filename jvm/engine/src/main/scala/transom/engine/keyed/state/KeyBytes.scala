@@ -1,0 +1,43 @@
+package transom.engine.keyed.state
+
+import java.util.Arrays
+
+import transom.engine.state.ByteRange
+
+/** A key in binary form, with equality by content, for use in hash maps.
+  *
+  * A lookup key may refer to a range of a larger array. A stored key must have an array that does
+  * not change.
+  */
+private[keyed] final class KeyBytes {
+  private val range = new ByteRange
+  private var hash = 0
+
+  def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
+    range.set(bytes, offset, length)
+    var h = 1
+    var i = offset
+    while (i < offset + length) {
+      h = 31 * h + bytes(i)
+      i += 1
+    }
+    hash = h
+    this
+  }
+
+  /** The bytes of the key; a copy if the key is a range of a larger array. */
+  def bytes: Array[Byte] =
+    if (range.offset == 0 && range.length == range.bytes.length) range.bytes
+    else Arrays.copyOfRange(range.bytes, range.offset, range.offset + range.length)
+
+  override def hashCode: Int = hash
+
+  override def equals(other: Any): Boolean = other match {
+    case key: KeyBytes => hash == key.hash && range.contentEquals(key.range)
+    case _ => false
+  }
+}
+
+private[keyed] object KeyBytes {
+  def of(bytes: Array[Byte]): KeyBytes = new KeyBytes().set(bytes, 0, bytes.length)
+}

@@ -1,0 +1,36 @@
+package transom.engine.window
+
+/** Time, watermark and other properties of the current row, besides its values.
+  *
+  * Times and durations are microseconds. One mutable instance is reused for all rows of a task.
+  */
+final class Arrival {
+
+  /** Time of the row by the operator's time attribute, or `Arrival.NoTime`. With processing-time
+    * windows this is the wall-clock time.
+    */
+  var time: Long = Arrival.NoTime
+
+  /** The grid slice of a partial aggregate, which stands for rows with several times.
+    * `Grid.NoSlice` for a single row.
+    */
+  var slice: Long = Grid.NoSlice
+
+  /** The late watermark: the watermark by which the row may be late. */
+  var watermark: Long = Long.MinValue
+
+  /** Wall-clock time when the row arrived. */
+  var clock: Long = Long.MinValue
+
+  /** Session gap of the row, for sessions whose gap depends on the row. */
+  var gap: Long = 0L
+
+  /** Windows of the row, for custom windows that each row lists. */
+  var windows: Seq[TimeWindow] = Nil
+}
+
+object Arrival {
+
+  /** Marks a row without a time. */
+  final val NoTime = Long.MinValue
+}

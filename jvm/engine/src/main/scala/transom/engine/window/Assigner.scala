@@ -1,0 +1,131 @@
+package transom.engine.window
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.spec._
+
+/** Assigns rows to windows, as Flink's `WindowAssigner` does. */
+sealed abstract class Assigner {
+
+  /** Appends the windows of a row to `windows`.
+    *
+    * @param index
+    *   number of rows of the key before this row. Only `CountAssigner` uses the number.
+    */
+  def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
+
+  /** The kind of time by which the windows end. */
+  def timeline: Timeline
+
+  /** The instant at which a window ends. */
+  def endOf(window: TimeWindow): Long = window.end
+
+  /** The instant at which a window starts. */
+  def startOf(window: TimeWindow): Long = window.start
+
+  /** Whether windows of one key that meet are merged. */
+  def isMerging: Boolean = false
+
+  /** Whether merging windows that only touch are merged too. */
+  def isInclusive: Boolean = true
+}
+
+/** Creates assigners from specs. */
+object Assigner {
+
+  /** Returns the assigner of a window spec.
+    *
+    * @param timeline
+    *   the kind of time by which windows end; ignored for windows without end
+    */
+  def of(window: Window, timeline: Timeline): Assigner = window match {
+    case grid: GridWindow => new GridAssigner(Grid.of(grid), timeline)
+    case Session(gap, inclusive, _) => new SessionAssigner(Some(gap), inclusive, timeline)
+    case DynamicSession(_, inclusive, _) => new SessionAssigner(None, inclusive, timeline)
+    case Custom(_, merging) => new ListedAssigner(merging, timeline)
+    case Global => GlobalAssigner
+    case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
+    // Flink's countWindow(size, slide): a global window with a trigger and an evictor (flink.md
+    // 1.10).
+    case _: Count => GlobalAssigner
+  }
+}
+
+/** Assigns rows to the windows of a fixed grid, such as tumbling or hopping windows. */
+final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
+    val slice = if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
+    if (slice != Grid.NoSlice) {
+      var window = grid.firstWindow(slice, Long.MinValue)
+      while (window != null && grid.holds(window, slice)) {
+        windows += window
+        window = if (grid.isOverlapping || grid.isCumulative) grid.nextWindow(window) else null
+      }
+    }
+  }
+
+  override def endOf(window: TimeWindow): Long = grid.endOf(window)
+
+  override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
+}
+
+/** Assigns each row to a session window of its own. Sessions that meet are merged later.
+  *
+  * @param gap
+  *   gap of all rows in microseconds, or none if each row has its own gap. A shorter gap of a
+  *   later row never moves the end of a session back (flink.md 1.6).
+  */
+final class SessionAssigner(
+    gap: Option[Long],
+    override val isInclusive: Boolean,
+    override val timeline: Timeline)
+    extends Assigner {
+
+  private val isFixed = gap.isDefined
+  private val fixed = gap.getOrElse(0L)
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    windows += Sessions.windowOf(row.time, if (isFixed) fixed else row.gap)
+
+  override def isMerging: Boolean = true
+}
+
+/** Assigns each row to the windows that the row lists. */
+final class ListedAssigner(override val isMerging: Boolean, override val timeline: Timeline)
+    extends Assigner {
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    windows ++= row.windows
+}
+
+/** Assigns all rows to one window without end. */
+object GlobalAssigner extends Assigner {
+
+  private val window = TimeWindow(0L, GlobalGrid.EndOfTime)
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    windows += window
+
+  override def timeline: Timeline = Timeline.Endless
+}
+
+/** Assigns the rows of a key to windows of `size` rows, with a new window every `slide` rows.
+  * Window k holds the rows with index `k * slide` up to but not including `k * slide + size`,
+  * counted from 0.
+  */
+final class CountAssigner(size: Long, val slide: Long) extends Assigner {
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
+    val last = index - index % slide
+    var start = last - (size - 1) / slide * slide
+    while (start <= last) {
+      if (start >= 0 && index < start + size) windows += TimeWindow(start, start + size)
+      start += slide
+    }
+  }
+
+  override def timeline: Timeline = Timeline.Endless
+
+  override def endOf(window: TimeWindow): Long = GlobalGrid.EndOfTime
+}

@@ -1,0 +1,19 @@
+package transom.engine.window
+
+/** Outcome of adding a row to its windows. */
+sealed trait Disposition
+
+object Disposition {
+
+  /** The row was added to all of its windows. */
+  case object Added extends Disposition
+
+  /** Some windows of the row were closed. The row was added to the others. */
+  case object PartlyLate extends Disposition
+
+  /** All windows of the row were closed. */
+  case object Late extends Disposition
+
+  /** The row belongs to no window: it lies in a gap between windows or lists no windows. */
+  case object NoWindow extends Disposition
+}

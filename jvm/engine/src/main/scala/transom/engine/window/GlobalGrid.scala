@@ -1,0 +1,23 @@
+package transom.engine.window
+
+/** A grid with one window for all time, which fires when the input ends.
+  *
+  * The window ends far after the time of any row. The watermark reaches this end only when a
+  * stream is drained or a static DataFrame ends.
+  */
+object GlobalGrid extends Grid {
+
+  /** The end of the window: half of the largest instant, in the year 148,108. */
+  final val EndOfTime = Long.MaxValue / 2
+
+  private val window = TimeWindow(0L, EndOfTime)
+
+  override def sliceOf(instant: Long): Long = window.start
+  override def sliceEnd(slice: Long): Long = window.end
+  override def firstWindow(slice: Long, after: Long): TimeWindow =
+    if (after < EndOfTime) window else null
+  override def nextWindow(window: TimeWindow): TimeWindow = null
+  override def lastEndOf(slice: Long): Long = EndOfTime
+  override def instantOf(gridTime: Long): Long = gridTime
+  override def endOf(window: TimeWindow): Long = EndOfTime
+}

@@ -1,0 +1,111 @@
+package transom.engine.window
+
+import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
+import transom.engine.time.{Ticks, Zone}
+
+/** A fixed grid of windows, cut into slices so that each window consists of whole slices.
+  *
+  * Slices and windows are in grid time, in microseconds: instants in UTC, and wall-clock time in
+  * any other zone. The start of a slice identifies it. Watermarks, row times and timers are
+  * instants.
+  *
+  * Grids are serializable. Several threads may share a grid.
+  */
+trait Grid extends Serializable {
+
+  /** The slice that contains `instant`. `Grid.NoSlice` if `instant` is in a gap between windows.
+    */
+  def sliceOf(instant: Long): Long
+
+  /** The end of a slice, exclusive, in grid time. */
+  def sliceEnd(slice: Long): Long
+
+  /** The first window that contains `slice` and ends after the instant `after`. Null if there is
+    * none.
+    */
+  def firstWindow(slice: Long, after: Long): TimeWindow
+
+  /** The window that fires next after `window`; null at the end of time. */
+  def nextWindow(window: TimeWindow): TimeWindow
+
+  /** The instant at which the last window that contains `slice` ends. From this watermark on,
+    * rows of the slice are late.
+    */
+  def lastEndOf(slice: Long): Long
+
+  /** The first instant at grid time `gridTime`. A window that starts at `gridTime` begins there.
+    */
+  def instantOf(gridTime: Long): Long
+
+  /** The instant at which `window` ends: from this watermark on, it receives no more rows.
+    *
+    * The result is `instantOf(window.end)`, unless clocks go back and show the end of the window
+    * twice. Rows then arrive until the second time. If clocks go back exactly to the end of the
+    * window, they never show an earlier time again. Then the first time counts.
+    */
+  def endOf(window: TimeWindow): Long
+
+  /** Whether a slice may belong to several windows that do not contain each other. */
+  def isOverlapping: Boolean = false
+
+  /** Whether windows share a start, each containing the previous one. */
+  def isCumulative: Boolean = false
+
+  /** Whether `window` contains the whole slice. */
+  final def holds(window: TimeWindow, slice: Long): Boolean =
+    window.start <= slice && sliceEnd(slice) <= window.end
+
+  /** All windows that a row at `instant` belongs to, in the order in which they fire. */
+  final def windowsOf(instant: Long): Seq[TimeWindow] = {
+    val slice = sliceOf(instant)
+    if (slice == Grid.NoSlice) Nil
+    else {
+      Iterator
+        .iterate(firstWindow(slice, Long.MinValue))(nextWindow)
+        .takeWhile(window => window != null && holds(window, slice))
+        .toVector
+    }
+  }
+}
+
+/** Creates grids from specs. */
+object Grid {
+
+  /** Result of `sliceOf` for an instant outside all windows. */
+  final val NoSlice = Long.MinValue
+
+  /** Returns the grid of a window spec. */
+  def of(window: GridWindow): Grid = {
+    val zone = Zone.of(window.timeZone)
+    window match {
+      case Tumbling(size, offset, _, _, _) => new TumblingGrid(size, offset, zone)
+      case Hopping(size, slide, offset, _, _) => new HoppingGrid(size, slide, offset, zone)
+      case Cumulate(size, step, offset, _, _) => new CumulateGrid(size, step, offset, zone)
+      case calendar: Calendar => ofCalendar(calendar, zone)
+    }
+  }
+
+  // In wall-clock time, all days have one length, and so do all weeks. Only months need a
+  // calendar.
+  private def ofCalendar(calendar: Calendar, zone: Zone): Grid = {
+    import calendar.{every, offsetUs}
+    calendar.unit match {
+      case CalendarUnit.Day => new TumblingGrid(every * Ticks.PerDay, offsetUs, zone)
+      case CalendarUnit.Week =>
+        // 1970-01-01 was a Thursday.
+        val weekStart = -Math.floorMod(4 - calendar.firstDay.getValue, 7) * Ticks.PerDay
+        new TumblingGrid(every * 7 * Ticks.PerDay, weekStart + offsetUs, zone)
+      case CalendarUnit.Month => new MonthGrid(every, offsetUs, zone)
+      case CalendarUnit.Quarter => new MonthGrid(3L * every, offsetUs, zone)
+      case CalendarUnit.Year => new MonthGrid(12L * every, offsetUs, zone)
+    }
+  }
+}
+
+/** Base of the grids in wall-clock time: converts grid time to instants of a zone. */
+private[engine] abstract class ZonedGrid(zone: Zone) extends Grid {
+
+  final def instantOf(gridTime: Long): Long = zone.first(gridTime)
+
+  final def endOf(window: TimeWindow): Long = zone.passed(window.end)
+}

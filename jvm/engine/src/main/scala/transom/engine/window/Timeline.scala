@@ -1,0 +1,16 @@
+package transom.engine.window
+
+/** The kind of time by which windows end and timers are due. */
+sealed trait Timeline
+
+object Timeline {
+
+  /** Event time, measured by the watermark. */
+  case object Event extends Timeline
+
+  /** Processing time, measured by the wall clock. */
+  case object Clock extends Timeline
+
+  /** No time: the windows end only when the input ends. */
+  case object Endless extends Timeline
+}

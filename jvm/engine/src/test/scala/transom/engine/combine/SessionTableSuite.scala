@@ -1,0 +1,146 @@
+package transom.engine.combine
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.state.{ByteRange, Cursor, KeyGroups, Segment, SessionBounds}
+import transom.engine.window.{Sessions, TimeWindow}
+
+class SessionTableSuite extends ScalaCheckSuite {
+  import SessionTableSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(300))
+
+  private val gap = 10L
+
+  private val rows: Gen[List[Row]] =
+    Gen.listOf(Gen.zip(Gen.choose(0L, 3L), Gen.choose(0L, 200L)).map { case (key, time) =>
+      Row(key, time)
+    })
+
+  /** What comes out, segment by segment, each with its key group. */
+  private def segmentsOf(
+      rows: Seq[Row],
+      inclusive: Boolean,
+      groups: Int): Seq[(Int, Array[Byte])] = {
+    val tables = new SessionTables(gap, inclusive, new Array[Byte](8))
+    rows.foreach { row =>
+      val at = tables.locate(keyBytes(row.key), 0L, row.time)
+      val numbers = Segment.view(tables.array)
+      numbers.putLong(at, numbers.getLong(at) + 1)
+    }
+    tables.drain(groups)(identity).map { case (_, group, segment) => (group, segment) }.toVector
+  }
+
+  private def sessions(rows: Seq[Row], inclusive: Boolean): Set[Record] =
+    rows
+      .groupBy(_.key)
+      .flatMap { case (key, ofKey) =>
+        Sessions.merge(ofKey.map(r => Sessions.windowOf(r.time, gap)), inclusive).map { merged =>
+          Record(key, merged.window.start, merged.window.end - gap, merged.sources.length.toLong)
+        }
+      }
+      .toSet
+
+  /** Records that touch, as one. */
+  private def chained(records: Seq[Record], inclusive: Boolean): Set[Record] =
+    records
+      .groupBy(_.key)
+      .flatMap { case (key, ofKey) =>
+        val byWindow = ofKey.map(r => (r.window, r.rows)).groupMap(_._1)(_._2)
+        Sessions.merge(byWindow.keys.toSeq, inclusive).map { merged =>
+          val count = merged.sources.flatMap(byWindow).sum
+          Record(key, merged.window.start, merged.window.end - gap, count)
+        }
+      }
+      .toSet
+
+  private implicit class Windowed(record: Record) {
+    def window: TimeWindow =
+      TimeWindow(record.first, record.last + gap)
+  }
+
+  property("rows in any order: the records that come out make up the sessions of the rows") {
+    forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8)) { (rows, inclusive, groups) =>
+      val segments = segmentsOf(rows, inclusive, groups)
+      val got = segments.flatMap { case (_, segment) => records(segment) }
+      assertEquals(chained(got.map(_._2), inclusive), sessions(rows, inclusive))
+      segments.foreach { case (group, segment) =>
+        val hashes = records(segment).map(_._1)
+        assertEquals(hashes, hashes.sorted)
+        assert(hashes.forall(KeyGroups.groupOf(_, groups) == group))
+      }
+    }
+  }
+
+  property("rows in the order of time leave as whole sessions") {
+    forAll(rows, Gen.oneOf(true, false)) { (rows, inclusive) =>
+      val got =
+        segmentsOf(rows.sortBy(_.time), inclusive, 1).flatMap(s => records(s._2).map(_._2))
+      assertEquals(got.length, got.toSet.size)
+      assertEquals(got.toSet, sessions(rows, inclusive))
+    }
+  }
+
+  property("a row that is a little behind joins its session") {
+    forAll(Gen.choose(1, 3)) { behind =>
+      // Sessions of two rows; the second row of each comes when others have begun since.
+      val starts = (0 until 50).map(i => Row(1L, 100L * i))
+      val late = starts.map(row => row.copy(time = row.time + 5L))
+      val order = starts.indices.flatMap { i =>
+        starts.lift(i).toSeq ++ late.lift(i - behind)
+      } ++ late.takeRight(behind)
+      val got = segmentsOf(order, inclusive = true, 1).flatMap(s => records(s._2).map(_._2))
+      assertEquals(got.toSet, sessions(order, inclusive = true))
+      assertEquals(got.length, starts.length)
+    }
+  }
+
+  test("a key with very many sessions is cut into segments by size") {
+    val rows = (0L until 20000L).map(i => Row(7L, 100L * i))
+    val segments = segmentsOf(rows, inclusive = true, 4)
+    assert(segments.forall(_._2.length < Segment.SessionTargetSize + 100))
+    assertEquals(
+      segments.flatMap(s => records(s._2).map(_._2)).toSet,
+      sessions(rows, inclusive = true))
+  }
+
+  test("many keys take one table after the other") {
+    val keys = 2L * SessionTables.MaxKeys + 10L
+    val rows = (0L until keys).map(Row(_, 0L)) ++ (0L until keys).map(Row(_, 3L))
+    val got = segmentsOf(rows, inclusive = true, 4).flatMap(s => records(s._2).map(_._2))
+    assertEquals(chained(got, inclusive = true), sessions(rows, inclusive = true))
+  }
+
+  test("a segment is due by the earliest end of its sessions") {
+    val segments = segmentsOf(Seq(Row(1L, 50L), Row(1L, 45L), Row(2L, 48L)), inclusive = true, 1)
+    assertEquals(segments.map(s => Segment.earliestLast(s._2)), Vector(48L))
+  }
+}
+
+object SessionTableSuite {
+  private final case class Row(key: Long, time: Long)
+  private final case class Record(key: Long, first: Long, last: Long, rows: Long)
+
+  private def keyBytes(key: Long): ByteRange = {
+    val bytes = new Array[Byte](16)
+    Segment.view(bytes).putLong(8, key)
+    new ByteRange().set(bytes, 8, 8)
+  }
+
+  private def records(segment: Array[Byte]): Vector[(Long, Record)] = {
+    val cursor = new Cursor(Iterator(segment))
+    Iterator
+      .continually(cursor)
+      .takeWhile(_.advance())
+      .map { c =>
+        val key = Segment.view(c.key.bytes).getLong(c.key.offset)
+        (c.hash, Record(key, SessionBounds.first(c), SessionBounds.last(c), c.long(16)))
+      }
+      .toVector
+  }
+}

@@ -1,0 +1,86 @@
+package transom.engine.combine
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.state.{ByteRange, Cursor, KeyGroups, Segment}
+
+class SliceTableSuite extends ScalaCheckSuite {
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(200))
+
+  private val zero = new Array[Byte](8)
+
+  private val key: Gen[Vector[Long]] =
+    Gen.oneOf(
+      Gen.choose(0L, 20L).map(Vector(_)),
+      Gen.long.map(Vector(_)),
+      Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.choose(0L, 2L))).map(_.toVector))
+
+  private def keyBytes(words: Seq[Long]): ByteRange = {
+    // Not at the start of its array, as a row's key is not.
+    val bytes = new Array[Byte](8 + 8 * words.length)
+    val view = Segment.view(bytes)
+    words.zipWithIndex.foreach { case (word, i) => view.putLong(8 + 8 * i, word) }
+    new ByteRange().set(bytes, 8, bytes.length - 8)
+  }
+
+  private def hash(words: Seq[Long]): Long = {
+    val key = keyBytes(words)
+    KeyGroups.hash(Segment.view(key.bytes), key.offset, key.length)
+  }
+
+  private def add(table: SliceTable, key: ByteRange, value: Long): Unit = {
+    val at = table.locate(key, zero)
+    val view = Segment.view(table.array)
+    view.putLong(at, view.getLong(at) + value)
+  }
+
+  private def records(segment: Array[Byte]): Vector[(Long, Vector[Long], Long)] = {
+    val cursor = new Cursor(Iterator(segment))
+    Iterator
+      .continually(cursor)
+      .takeWhile(_.advance())
+      .map { c =>
+        val view = Segment.view(c.key.bytes)
+        val words = (0 until c.key.length / 8).map(i => view.getLong(c.key.offset + 8 * i))
+        (c.hash, words.toVector, c.long(0))
+      }
+      .toVector
+  }
+
+  property("a table gives the sum of each key once, in order of hash and key, group by group") {
+    forAll(Gen.listOf(Gen.zip(key, Gen.choose(1L, 100L))), Gen.choose(1, 64)) { (rows, groups) =>
+      val table = new SliceTable(new MemoryUsage)
+      rows.foreach { case (words, value) => add(table, keyBytes(words), value) }
+      val segments = table.segments(groups)(identity).toVector
+      val got = segments.flatMap { case (group, segment) =>
+        records(segment).map(record => (group, record))
+      }
+      assert(got.forall { case (group, (hash, _, _)) =>
+        KeyGroups.groupOf(hash, groups) == group
+      })
+      assert(got.map(_._2).forall { case (found, words, _) => found == hash(words) })
+      assertEquals(got.map(_._2._1), got.map(_._2._1).sorted)
+      val sums = rows.groupMapReduce(_._1)(_._2)(_ + _)
+      assertEquals(got.map { case (_, (_, words, sum)) => words -> sum }.toMap, sums)
+      assertEquals(got.length, sums.size)
+    }
+  }
+
+  test("a table grows past its first slots and bytes, and cuts its segments by size") {
+    val keys = 200000L
+    val table = new SliceTable(new MemoryUsage)
+    (0L until 2 * keys).foreach(i => add(table, keyBytes(Seq(i % keys)), i))
+    val segments = table.segments(4)(identity).toVector
+    assert(segments.forall(_._2.length < Segment.TargetSize + 100))
+    val got = segments.flatMap { case (_, segment) => records(segment) }
+    assertEquals(got.length.toLong, keys)
+    assert(got.forall { case (_, words, sum) => sum == 2 * words.head + keys })
+    assertEquals(got.map(_._1), got.map(_._1).sorted)
+  }
+}

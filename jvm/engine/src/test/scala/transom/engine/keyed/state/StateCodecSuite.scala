@@ -1,0 +1,87 @@
+package transom.engine.keyed.state
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.conformance.{Json, JsonAggregation}
+import transom.engine.window.TimeWindow
+
+/** What windows hold is covered by restarts, in KeyedOperatorPropertiesSuite. */
+class StateCodecSuite extends ScalaCheckSuite {
+
+  private val aggregation = new JsonAggregation(_.map(_.value))
+
+  private def codec = new StateCodec(aggregation)
+
+  private val numbers: Gen[Long] =
+    Gen.oneOf(Gen.choose(-200L, 200L), Gen.long, Gen.oneOf(Long.MinValue, Long.MaxValue, 0L))
+
+  property("numbers come back as they were written") {
+    forAll(Gen.listOf(numbers)) { numbers =>
+      val out = new StateWriter
+      numbers.foreach { number =>
+        out.signed(number)
+        out.unsigned(number)
+      }
+      val in = new StateReader(out.take())
+      numbers.foreach { number =>
+        assertEquals(in.signed(), number)
+        assertEquals(in.unsigned(), number)
+      }
+    }
+  }
+
+  property("windows anywhere in time come back with their timers, results and user state") {
+    forAll(Gen.nonEmptyListOf(Gen.zip(numbers, numbers, numbers))) { bounds =>
+      val state = new KeyState[Vector[Json]]
+      state.userState = Array(7)
+      bounds.foreach { case (start, end, timer) =>
+        val window = new WindowState[Vector[Json]](TimeWindow(start, end))
+        window.watermarkTimers.add(timer)
+        window.clockTimers.add(end)
+        window.userState = Array(1, 2)
+        window.endsSilently = timer % 2 == 0
+        window.lastEmitted = List(EmittedResult(TimeWindow(timer, start), Array(3)))
+        window.memory = Array(WindowState.Unset, timer & Long.MaxValue)
+        state.add(window)
+      }
+      val read = codec.decode(codec.encode(state))
+      assertEquals(read.size, state.size)
+      assertEquals(read.userState.toSeq, Seq[Byte](7))
+      state.windows.forEach { (bounds, window) =>
+        val got = read.windows.get(bounds)
+        assertEquals(got.watermarkTimers.first, window.watermarkTimers.first)
+        assertEquals(got.clockTimers.first, window.clockTimers.first)
+        assertEquals(got.userState.toSeq, Seq[Byte](1, 2))
+        assertEquals(got.lastEmitted.map(_.bounds), window.lastEmitted.map(_.bounds))
+        assertEquals(got.memory.toSeq, window.memory.toSeq)
+        assertEquals(got.endsSilently, window.endsSilently)
+      }
+    }
+  }
+
+  test("an accumulator that no one looks at is copied as it is") {
+    val state = new KeyState[Vector[Json]]
+    val window = new WindowState[Vector[Json]](TimeWindow(0, 10))
+    window.setAccumulator(Vector(Json.parse("1")))
+    state.add(window)
+    val read = codec.decode(codec.encode(state))
+    assertEquals(codec.encode(read).toSeq, codec.encode(state).toSeq)
+    assert(read.windows.firstEntry.getValue.accumulator == null)
+  }
+
+  test("a window that fires at its end takes few bytes beside its accumulator") {
+    val state = new KeyState[Vector[Json]]
+    val window = new WindowState[Vector[Json]](TimeWindow(1700000000000000L, 1700003600000000L))
+    window.watermarkTimers.add(window.bounds.end)
+    state.add(window)
+    assert(codec.encode(state).length < 24)
+  }
+
+  test("state of another version is refused") {
+    val bytes = codec.encode(new KeyState[Vector[Json]])
+    bytes(0) = 9
+    assertEquals(intercept[UnknownStateVersion](codec.decode(bytes)).version, 9)
+  }
+}

@@ -1,0 +1,43 @@
+package transom.engine.state
+
+import munit.FunSuite
+
+class BufferedStoreSuite extends FunSuite {
+  private def bytes(size: Int): Array[Byte] = Array.fill(size)(size.toByte)
+
+  test("what is put and removed before a flush never reaches the store behind") {
+    val underlying = new MemoryStore
+    val store = new BufferedStore(underlying)
+    store.put(10L, 0, bytes(1))
+    store.put(10L, 1, bytes(2))
+    store.remove(10L, 0)
+    assertEquals(store.get(10L, 1).toSeq, bytes(2).toSeq)
+    assertEquals(underlying.size, 0)
+    store.flush()
+    assertEquals(underlying.size, 1)
+    assertEquals(underlying.get(10L, 1).toSeq, bytes(2).toSeq)
+  }
+
+  test("what was there before is read and removed behind it") {
+    val underlying = new MemoryStore
+    underlying.put(10L, 0, bytes(3))
+    val store = new BufferedStore(underlying)
+    assertEquals(store.get(10L, 0).toSeq, bytes(3).toSeq)
+    store.remove(10L, 0)
+    assertEquals(underlying.size, 0)
+  }
+
+  test("what is too much to hold goes behind at once, and there is room again after a removal") {
+    val underlying = new MemoryStore
+    val store = new BufferedStore(underlying, maxHeld = 100L)
+    store.put(10L, 0, bytes(60))
+    store.put(10L, 1, bytes(60))
+    assertEquals(underlying.size, 1)
+    assertEquals(store.get(10L, 1).length, 60)
+    store.remove(10L, 0)
+    store.put(10L, 2, bytes(60))
+    assertEquals(underlying.size, 1)
+    store.flush()
+    assertEquals(underlying.size, 2)
+  }
+}

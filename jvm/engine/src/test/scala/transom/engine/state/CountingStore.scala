@@ -1,0 +1,18 @@
+package transom.engine.state
+
+/** Counts the segments that are read. */
+final class CountingStore(underlying: Store) extends Store {
+  var reads = 0
+
+  override def directory: Array[Byte] = underlying.directory
+  override def saveDirectory(bytes: Array[Byte]): Unit = underlying.saveDirectory(bytes)
+  override def removeDirectory(): Unit = underlying.removeDirectory()
+
+  override def get(slice: Long, sequence: Int): Array[Byte] = {
+    reads += 1
+    underlying.get(slice, sequence)
+  }
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    underlying.put(slice, sequence, segment)
+  override def remove(slice: Long, sequence: Int): Unit = underlying.remove(slice, sequence)
+}

@@ -1,0 +1,94 @@
+package transom.engine.window
+
+import java.util.TreeMap
+
+import scala.jdk.CollectionConverters._
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.keyed.state.KeyState
+
+class SessionsSuite extends ScalaCheckSuite {
+
+  private val windows: Gen[List[TimeWindow]] = Gen.listOf(for {
+    start <- Gen.choose(-100L, 100L)
+    length <- Gen.choose(0L, 12L)
+  } yield TimeWindow(start, start + length))
+
+  test("a row exactly one gap away extends the session") {
+    val first = Sessions.windowOf(0, 10)
+    assert(Sessions.intersects(first, Sessions.windowOf(10, 10)))
+    assert(!Sessions.intersects(first, Sessions.windowOf(11, 10)))
+  }
+
+  test("a row exactly one gap away opens a new session if the gap is strict") {
+    val first = Sessions.windowOf(0, 10)
+    assert(!Sessions.intersects(first, Sessions.windowOf(10, 10), inclusive = false))
+    assert(Sessions.intersects(first, Sessions.windowOf(9, 10), inclusive = false))
+  }
+
+  test("a session at the end of time stays there") {
+    assertEquals(Sessions.windowOf(Long.MaxValue - 1, 10).end, Long.MaxValue)
+  }
+
+  property("a row joins a session exactly when it is at most one gap from one of its rows") {
+    forAll(Gen.nonEmptyListOf(Gen.choose(0L, 200L)), Gen.choose(1L, 20L)) { (times, gap) =>
+      val sorted = times.sorted
+      val breaks = sorted.zip(sorted.drop(1)).count { case (a, b) => b - a > gap }
+      val merged = Sessions.merge(times.map(Sessions.windowOf(_, gap)))
+      assertEquals(merged.size, breaks + 1)
+    }
+  }
+
+  property("merged sessions are apart, cover their sources and lose none") {
+    forAll(windows, Gen.oneOf(true, false)) { (windows, inclusive) =>
+      val merged = Sessions.merge(windows, inclusive)
+      merged.zip(merged.drop(1)).foreach { case (a, b) =>
+        assert(!Sessions.intersects(a.window, b.window, inclusive))
+      }
+      merged.foreach { group =>
+        assertEquals(group.sources.map(_.start).min, group.window.start)
+        assertEquals(group.sources.map(_.end).max, group.window.end)
+      }
+      assertEquals(merged.flatMap(_.sources).groupBy(identity), windows.groupBy(identity))
+    }
+  }
+
+  /** The windows that are left when each has been added, with how many came in to each. */
+  private def addAll(
+      windows: Seq[TimeWindow],
+      inclusive: Boolean = true): TreeMap[TimeWindow, Int] = {
+    val live = new TreeMap[TimeWindow, Int](KeyState.ByBounds)
+    windows.foreach { window =>
+      val target = MergingWindows.targetOf(live, window, inclusive)
+      live.keySet.removeIf(target.bounds.covers(_)): Unit
+      live.put(target.bounds, target.sources.sum + 1)
+    }
+    live
+  }
+
+  property("adding windows one by one gives the sessions of them all, in any order") {
+    forAll(windows) { windows =>
+      val expected = Sessions.merge(windows).map(merged => (merged.window, merged.sources.size))
+      assertEquals(addAll(windows).asScala.toSeq, expected)
+      assertEquals(addAll(windows.reverse).asScala.toSeq, expected)
+    }
+  }
+
+  test("a bridge joins two sessions") {
+    val live = addAll(Seq(TimeWindow(0, 3), TimeWindow(5, 8)))
+    val bridged = MergingWindows.targetOf(live, TimeWindow(3, 5), inclusive = true)
+    assertEquals(bridged, MergingWindows.MergeTarget(TimeWindow(0, 8), Seq(1, 1), isMerge = true))
+    val apart = MergingWindows.targetOf(live, TimeWindow(3, 5), inclusive = false)
+    assertEquals(
+      apart,
+      MergingWindows.MergeTarget(TimeWindow(3, 5), Seq.empty[Int], isMerge = false))
+  }
+
+  test("a window that a session covers changes nothing") {
+    val target = MergingWindows.targetOf(addAll(Seq(TimeWindow(0, 9))), TimeWindow(2, 4), true)
+    assertEquals(target, MergingWindows.MergeTarget(TimeWindow(0, 9), Seq(1), isMerge = false))
+  }
+}
