@@ -80,7 +80,10 @@ lazy val engine = project
   .settings(
     name := "transom-engine",
     publish / skip := true,
-    libraryDependencies ++= testLibraries)
+    libraryDependencies ++= testLibraries,
+    libraryDependencies += "com.tngtech.archunit" % "archunit" % "1.4.2" % Test,
+    // ArchUnit logs by SLF4J, which warns if no logger is on the class path.
+    Test / javaOptions += "-Dslf4j.internal.verbosity=ERROR")
 
 lazy val spark = project
   .in(file("jvm/spark"))
