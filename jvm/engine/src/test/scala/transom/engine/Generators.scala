@@ -7,7 +7,7 @@ import org.scalacheck.Gen
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
-/** Times and grids, many of them where clocks change. */
+/** Generators of times and grids. Many times are near a change of clocks. */
 object Generators {
 
   private val Second = 1000000L
@@ -15,14 +15,13 @@ object Generators {
   private val Hour = 60 * Minute
   private val Day = 24 * Hour
 
-  /** How many cases to try; many more when the long checks are asked for. */
+  /** Number of cases to try. With TRANSOM_LONG there are 20 times as many. */
   def cases(usual: Int): Int = if (sys.env.contains("TRANSOM_LONG")) 20 * usual else usual
 
   private val from = GridModel.toMicros(Instant.parse("1900-01-01T00:00:00Z"))
   private val until = GridModel.toMicros(Instant.parse("2100-01-01T00:00:00Z"))
 
-  /** Daylight saving of an hour and of half an hour, midnight changes, skipped and doubled days.
-    */
+  /** Time zones with changes of an hour, of half an hour, at midnight, and of a whole day. */
   val zone: Gen[String] = Gen.oneOf(
     "UTC",
     "America/New_York",
@@ -96,7 +95,7 @@ object Generators {
     Gen.oneOf(tumbling(zone), hopping(zone), cumulate(zone), calendar(zone))
   }
 
-  /** A grid and a time to look at. */
+  /** A grid and a time. */
   val gridAndInstant: Gen[(GridWindow, Long)] =
     for { spec <- grid; time <- instant(spec.timeZone) } yield (spec, time)
 }

@@ -7,19 +7,19 @@ import transom.engine.conformance.{Fired, Json, Operator, Row}
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 
-/** The contents of windows, kept window by window. */
+/** A model of a window operator, which keeps the rows of each window. */
 trait Model {
   def process(rows: Seq[Row], watermark: Long): Seq[Row]
   def fire(watermark: Long): Seq[Fired]
   def nextTimer: Long
 }
 
-/** What happens to a window operator, and what the definition of windows makes of it. */
+/** Compares a window operator with a model, over generated steps. */
 trait LogTest extends ScalaCheckSuite {
 
   import LogTest._
 
-  /** Rows within `reach` of a time, and watermarks that move past them. */
+  /** Steps with rows near a time, and watermarks that move past these rows. */
   def steps(from: Long, reach: Long, keys: Seq[String] = Seq("a", "b", "c")): Gen[List[Step]] = {
     val time = Gen.frequency(
       4 -> Gen.choose(from - reach, from + reach),
@@ -30,7 +30,7 @@ trait LogTest extends ScalaCheckSuite {
     Gen.choose(1, 40).flatMap(Gen.listOfN(_, Gen.frequency(3 -> batch, 1 -> watermark)))
   }
 
-  /** Plays the steps to both, then lets time end. */
+  /** Runs the steps in both, then moves the watermark to the end of time. */
   def compare(steps: Seq[Step], from: Long, operator: Operator, model: Model): Unit = {
     var watermark = Long.MinValue
     var arrivals = 0L

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import munit.FunSuite
 import org.apache.spark.SparkThrowable
 
-/** The cases that Python runs too: what both languages make of one message. */
+/** The cases of `spec/cases`, which Python's tests run too: both languages read them alike. */
 class SpecCasesSuite extends FunSuite {
 
   private val mapper = new ObjectMapper

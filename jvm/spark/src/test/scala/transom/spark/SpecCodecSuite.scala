@@ -89,7 +89,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
       .map((EventTime.apply _).tupled),
     Gen.const(ProcessingTime))
 
-  /** Specs of parts that go together: the spec refuses others. */
+  /** Specs with parts that fit together. The spec rejects all others. */
   private val together: Gen[WindowSpec] =
     Gen
       .zip(Gen.option(time), window, trigger, Gen.option(evictor), flag)

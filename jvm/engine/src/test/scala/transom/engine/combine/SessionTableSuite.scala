@@ -22,7 +22,7 @@ class SessionTableSuite extends ScalaCheckSuite {
       Row(key, time)
     })
 
-  /** What comes out, segment by segment, each with its key group. */
+  /** The segments of the table, each with its key group. */
   private def segmentsOf(
       rows: Seq[Row],
       inclusive: Boolean,
@@ -46,7 +46,7 @@ class SessionTableSuite extends ScalaCheckSuite {
       }
       .toSet
 
-  /** Records that touch, as one. */
+  /** Merges records that touch. */
   private def chained(records: Seq[Record], inclusive: Boolean): Set[Record] =
     records
       .groupBy(_.key)
@@ -88,7 +88,7 @@ class SessionTableSuite extends ScalaCheckSuite {
 
   property("a row that is a little behind joins its session") {
     forAll(Gen.choose(1, 3)) { behind =>
-      // Sessions of two rows; the second row of each comes when others have begun since.
+      // Sessions of two rows. The second row of each comes after other sessions have begun.
       val starts = (0 until 50).map(i => Row(1L, 100L * i))
       val late = starts.map(row => row.copy(time = row.time + 5L))
       val order = starts.indices.flatMap { i =>

@@ -22,7 +22,7 @@ class SliceTableSuite extends ScalaCheckSuite {
       Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.choose(0L, 2L))).map(_.toVector))
 
   private def keyBytes(words: Seq[Long]): ByteRange = {
-    // Not at the start of its array, as a row's key is not.
+    // The key does not begin at the start of its array, like the key of a row.
     val bytes = new Array[Byte](8 + 8 * words.length)
     val view = Segment.view(bytes)
     words.zipWithIndex.foreach { case (word, i) => view.putLong(8 + 8 * i, word) }

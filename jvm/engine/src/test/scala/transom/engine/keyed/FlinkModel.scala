@@ -7,11 +7,13 @@ import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}
 
-/** Flink's window operator for one key, written down from its rules in Flink's own terms: a
-  * watermark says that nothing at or before it is to come, a window's largest time is a tick
-  * before its end, and timers are a set that is run in order of time (flink.md 2 to 7). In one
-  * point the model is not Flink: a window goes at its cleanup also when its trigger has removed
-  * the timer of the cleanup (flink.md 5.8). Flink keeps such a window for good.
+/** A model of Flink's window operator for one key, in Flink's own terms (flink.md 2 to 7).
+  *
+  * After a watermark no row at or before it comes. The largest time of a window is one tick
+  * before its end. Timers are a set, and run in order of time.
+  *
+  * The model differs from Flink in one point. A window is dropped at its cleanup time even if its
+  * trigger has deleted the cleanup timer (flink.md 5.8). Flink keeps such a window for good.
   */
 final class FlinkModel(
     assign: Row => Seq[TimeWindow],
@@ -35,7 +37,7 @@ final class FlinkModel(
     taken
   }
 
-  /** Whether the row is late. */
+  /** Processes a row. Returns whether the row is late. */
   def process(row: Row, now: Long): Boolean = {
     triggers.now = now
     val windows = assign(row)

@@ -17,9 +17,7 @@ import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
-/** Rows of several keys, each with the watermark that it met, in batches. Nothing outlasts a
-  * batch but what the store has as bytes: each batch is a restart.
-  */
+/** Rows of several keys in batches. Each batch is a restart, which keeps only the store. */
 class KeyGroupPropertiesSuite extends ScalaCheckSuite {
   import KeyGroupPropertiesSuite._
 
@@ -54,7 +52,7 @@ object KeyGroupPropertiesSuite {
 
   final case class Keyed(key: Int, came: Came)
 
-  /** What happened to a key, in order: the windows that fired, and the rows that were late. */
+  /** The events of each key, in order: windows that fired, and late rows. */
   private type Events = Map[Int, Seq[Any]]
 
   private final class Group(setup: OperatorSetup) {
@@ -63,14 +61,14 @@ object KeyGroupPropertiesSuite {
     private var key = Array.emptyByteArray
 
     /** @param cuts
-      *   numbers of the rows before which a batch ends
+      *   the numbers of rows at which batches end
       * @param last
-      *   how far event time comes before it ends
+      *   the last watermark
       */
     def play(stream: Seq[Keyed], cuts: Seq[Int], last: Long): Events = {
       val ends = (cuts.filter(_ > 0) :+ stream.length).distinct
       ends.foldLeft(0) { (from, until) =>
-        // The watermark of a batch is the one that the next row meets.
+        // The event watermark of a batch is the late watermark of the next row.
         batch(stream.slice(from, until), stream.lift(until).fold(last)(_.came.watermark))
         until
       }
@@ -120,7 +118,7 @@ object KeyGroupPropertiesSuite {
     }
   }
 
-  /** Rows as bytes in the store. */
+  /** Stores rows as bytes. */
   private final class StoredRows(store: KeyStore, key: () => Array[Byte]) extends Contents[Row] {
 
     override def put(list: Long, sequence: Long, row: Row): Unit = {
@@ -151,7 +149,7 @@ object KeyGroupPropertiesSuite {
 
   private def cuts(rows: Int): Gen[Seq[Int]] = Gen.someOf(0 until rows).map(_.sorted.toSeq)
 
-  /** Those that the watermark and the rows alone fire. */
+  /** Setups whose windows fire by the watermark or by rows, not by the wall clock. */
   private val setups: Gen[OperatorSetup] =
     KeyedOperatorPropertiesSuite.setups.retryUntil(setup =>
       setup.timeline == Timeline.Event && !setup.trigger.parts.exists(goesByClock))

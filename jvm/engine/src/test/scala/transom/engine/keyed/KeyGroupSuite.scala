@@ -15,7 +15,7 @@ import transom.engine.window.{Arrival, Timeline}
 
 class KeyGroupSuite extends FunSuite {
 
-  /** A key group that lives in a store alone from one batch to the next. */
+  /** A key group that keeps only its store from one batch to the next. */
   private final class Group(
       window: Window,
       trigger: Trigger,
@@ -42,11 +42,11 @@ class KeyGroupSuite extends FunSuite {
       })
     private val codec = new StateCodec(aggregation)
 
-    /** Rows of (key, time), their values their times. */
+    /** A batch of rows, each with its key and time. The value of a row is its time. */
     def batch(rows: Seq[(Int, Long)], lateWatermark: Long, watermark: Long): Long =
       batch(rows, lateWatermark, watermark, Long.MinValue, hasTicked = false)
 
-    /** Rows of keys, all that they have is the clock's. */
+    /** A batch of rows in processing time, each with its key. */
     def onClock(keys: Seq[Int], clock: Long, hasTicked: Boolean): Unit =
       batch(keys.map(_ -> clock), Long.MinValue, Long.MinValue, clock, hasTicked): Unit
 
@@ -142,7 +142,7 @@ class KeyGroupSuite extends FunSuite {
     group.store.gets = 0
     group.onClock(Nil, clock = 13, hasTicked = true)
     assertEquals(group.results.toSeq.tail, Seq((2, 10L, Seq(3L))))
-    // The first is looked at in vain: it was put off.
+    // Key 1 is read too, although its timer has moved to a later time.
     assertEquals(group.store.gets, 2)
     group.onClock(Nil, clock = 20, hasTicked = true)
     assertEquals(group.results.toSeq.last, (1, 20L, Seq(12L)))

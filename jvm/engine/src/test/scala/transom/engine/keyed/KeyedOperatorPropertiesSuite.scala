@@ -72,7 +72,7 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
     }
   }
 
-  /** Whether the step is a row that is late. */
+  /** Runs a step. Returns whether the step is a late row. */
   private def play(runner: KeyedRunner, step: Step): Boolean = step match {
     case came: Came => runner.process(Seq(came.row), came.watermark).nonEmpty
     case Watermark(to) =>
@@ -109,11 +109,11 @@ object KeyedOperatorPropertiesSuite {
 
   sealed trait Step {
 
-    /** The watermark by then. */
+    /** The watermark after the step. */
     def watermark: Long
   }
 
-  /** A row that comes when the clock shows `clock`. */
+  /** A row that arrives at `watermark` and at the wall clock time `clock`. */
   final case class Came(time: Long, value: Long, gap: Long, watermark: Long, clock: Long)
       extends Step {
 
@@ -123,15 +123,15 @@ object KeyedOperatorPropertiesSuite {
     }
   }
 
-  /** Nothing before `watermark` is to come. */
+  /** A new watermark: no row before `watermark` comes after it. */
   final case class Watermark(watermark: Long) extends Step
 
-  /** The clock is past all before `to`. */
+  /** A tick of the wall clock: all times before `to` have passed. */
   final case class Tick(to: Long, watermark: Long) extends Step
 
   private val key = Json.parse("0")
 
-  /** Times that go up and down, by both clocks. */
+  /** Steps in event time and processing time. Event times rise and fall. */
   val steps: Gen[List[Step]] = {
     val by = Gen.choose(1L, 9L)
     val move = Gen.frequency(
@@ -238,7 +238,8 @@ object KeyedOperatorPropertiesSuite {
     val everyClock = Gen
       .zip(number, Gen.oneOf(true, false))
       .map { case (n, aligned) => Every(n.toLong, TriggerClock.Processing, aligned) }
-    // Only early: over windows in event time Flink clamps these to the end, on the wrong clock.
+    // Processing-time intervals are early triggers only. In event time, Flink limits their timers
+    // to the end of the window, but compares this end with the wall clock.
     val early = Gen.option(Gen.oneOf(count, everyEvent, everyClock))
     val late =
       if (merges) Gen.oneOf(None, Some(AfterCount(1)))

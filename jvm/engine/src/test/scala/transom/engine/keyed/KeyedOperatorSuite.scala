@@ -33,7 +33,7 @@ class KeyedOperatorSuite extends FunSuite {
   private def row(time: Long, value: Long, clock: Long = 0L): Row =
     Row(Json.parse("0"), Json.parse(value.toString), Some(time), 0L, clock)
 
-  /** Takes a row that met `watermark`; answers the sums of the results. */
+  /** Processes a row that arrives at `watermark`. Returns the sums of the results. */
   private def take(
       runner: KeyedRunner,
       time: Long,
@@ -152,7 +152,7 @@ class KeyedOperatorSuite extends FunSuite {
     (1L to 5L).foreach(i => take(full, i, i))
     assertEquals(full.takeEnded(), Seq(TimeWindow(1, 2), TimeWindow(3, 4)))
 
-    // That a window without end is empty does not end it.
+    // A window without end stays open when it is empty.
     val purged = runner(Global, Purging(AfterCount(1)))(_.copy(emitsEnds = true))
     assertEquals(take(purged, 0, 1), Seq(1L))
     assertEquals(purged.takeEnded(), Seq.empty)

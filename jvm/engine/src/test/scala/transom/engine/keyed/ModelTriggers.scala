@@ -7,7 +7,7 @@ import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}
 
-/** Flink's triggers for one key, as its classes have them (flink.md 5 and 9). */
+/** A model of Flink's triggers for one key (flink.md 5 and 9). */
 final class ModelTriggers(windowTimeline: Timeline) {
   import TriggerResult._
 
@@ -80,7 +80,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
   private def max(w: TimeWindow): Long =
     if (windowTimeline == Timeline.Endless) Long.MaxValue else w.end - 1
 
-  /** EventTimeTrigger, and its Table kin with early and late firings. */
+  /** `EventTimeTrigger`, and the trigger of Flink's Table API with early and late firings. */
   private final class End(early: Option[Model], late: Option[Trigger]) extends Model {
     private val afterEnd = late.filter(_ != AfterCount(1)).map(of)
     private val isOnTime = mutable.Set.empty[TimeWindow]
@@ -137,7 +137,7 @@ final class ModelTriggers(windowTimeline: Timeline) {
       next.remove(w).foreach(time => eventTimers -= ((time, w)))
   }
 
-  /** Clamped to the end of windows on the clock; others do not end by it. */
+  /** Fires at intervals of the wall clock. In processing time it stops at the window's end. */
   private final class EveryClock(interval: Long, aligned: Boolean) extends Model {
     private val next = mutable.Map.empty[TimeWindow, Long]
     private def last(w: TimeWindow) =
@@ -194,9 +194,9 @@ final class ModelTriggers(windowTimeline: Timeline) {
 
 object ModelTriggers {
 
-  /** How far the value of a row is from that of another. */
+  /** The distance function of the generated triggers and evictors. */
   def delta(older: Row, newer: Row): Double = (newer.value.long - older.value.long).toDouble
 
-  /** A condition on a row and the number of rows it stands among. */
+  /** The predicate of the generated triggers and evictors. `size` is the rows in the window. */
   def holds(row: Row, size: Int): Boolean = (row.value.long + size) % 3 != 0
 }

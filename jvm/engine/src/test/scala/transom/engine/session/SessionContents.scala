@@ -6,7 +6,7 @@ import transom.engine.{LogTest, Model}
 import transom.engine.conformance.{Fired, Row}
 import transom.engine.window.{Sessions, TimeWindow}
 
-/** Sessions kept one by one. In a batch those not behind the watermark come first. */
+/** A model of sessions. In a batch, rows on time come before rows behind the watermark. */
 final class SessionContents(gap: Long, inclusive: Boolean) extends Model {
   private val open = mutable.LinkedHashMap.empty[(String, TimeWindow), Vector[Row]]
 

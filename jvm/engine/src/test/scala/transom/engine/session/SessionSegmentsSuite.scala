@@ -9,7 +9,7 @@ import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
 import transom.engine.state._
 import transom.engine.window.TimeWindow
 
-/** Slices of sessions that take many segments, of which few are looked at. */
+/** A batch reads and writes few segments of sessions, however many are stored. */
 class SessionSegmentsSuite extends LogTest {
 
   override def scalaCheckTestParameters: Parameters =
@@ -49,14 +49,14 @@ class SessionSegmentsSuite extends LogTest {
           if (!writer.isEmpty) withLog(_.append(writer.take(), Long.MinValue))
         }
       }
-      // As many close in each step, whatever the number that is open: the others end later.
+      // Each step closes the same number of sessions. All other sessions end later.
       val closing = 400
       append((0 until closing).map(key => (key, key * 10L)))
       append((closing until sessions).map(key => (key, gap - 1)))
       store.reads = 0
       val fired = (0 until closing / 4).map { step =>
         val watermark = gap + step * 40L + 30
-        // One of those that are open goes on.
+        // One open session gets another row.
         append(Seq((closing + step, watermark)))
         withLog(_.fire(watermark).toVector)
       }
@@ -93,7 +93,7 @@ class SessionSegmentsSuite extends LogTest {
     val (store, gap) = (new MemoryStore, 10L)
     val fired = (0L until 2000L by 4L).flatMap { time =>
       val closed = batch(store, gap, Seq(time, time + 1), time - 2)
-      // Runs of the slice that the watermark has reached, and what came since then and a gap before.
+      // The runs of the slice at the watermark, and a few entries of the slices around it.
       assert(store.size <= SliceDirectory.MaxRuns + 4, (time, store.size))
       closed
     }

@@ -70,7 +70,7 @@ class SliceLogSuite extends LogTest {
       size <- Gen.choose(12L * slide, 90L)
       offset <- Gen.choose(1 - slide, slide - 1)
     } yield Hopping(size, slide, offset)
-    // With little room windows share their merges now and then.
+    // With little memory, only some windows share their merges.
     val room = Gen.oneOf(300L, 1000L, SliceLog.SharedBytes)
     forAllNoShrink(longWindows, Gen.choose(-1000L, 1000L), room) { (spec, time, room) =>
       val grid = Grid.of(spec)
@@ -100,7 +100,8 @@ class SliceLogSuite extends LogTest {
       assertEquals(fired.map(_.values.size), Vector(math.min(time + 1, 256)))
       store.reads
     }
-    // Three blocks of each of four levels on either side at most, and four to build one of each.
+    // A window merges at most three blocks of each of four levels at each end. Building a block
+    // of each level takes four reads.
     assert(reads.max <= 40, reads.max)
     assert(reads.sum <= 20 * reads.length, reads.sum)
     withLog(_.fire(Long.MaxValue).foreach(_ => ()))

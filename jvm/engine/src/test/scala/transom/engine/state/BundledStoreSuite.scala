@@ -8,7 +8,7 @@ class BundledStoreSuite extends FunSuite {
   private def segments(slices: Range, size: Int): Seq[(SegmentKey, Array[Byte])] =
     slices.map(slice => SegmentKey(slice.toLong, 0) -> bytes(size, slice))
 
-  /** A store with what was put, as the next visit finds it. */
+  /** Writes entries to a store and opens the store again. */
   private def reopened(underlying: Store, put: Seq[(SegmentKey, Array[Byte])]): BundledStore = {
     val store = new BundledStore(underlying, targetSize = 100)
     store.putAll(put)

@@ -1,6 +1,6 @@
 package transom.engine.state
 
-/** Counts the segments that are read. */
+/** A store that counts the segments that are read. */
 final class CountingStore(underlying: Store) extends Store {
   var reads = 0
 

@@ -17,7 +17,7 @@ class ZoneSuite extends ScalaCheckSuite {
 
   private val Hour = 3600000000L
 
-  // Alaska and the Philippines crossed the date line: a day doubled, a day left out.
+  // Alaska and the Philippines crossed the date line: one repeated a day, the other skipped one.
   private val zones = Gen.oneOf(
     Generators.zone,
     Gen.oneOf("America/Juneau", "Asia/Manila", "Africa/Monrovia", "Europe/Dublin"))

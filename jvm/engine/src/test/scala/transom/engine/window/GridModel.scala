@@ -5,7 +5,7 @@ import java.time.temporal.{ChronoUnit, TemporalAdjusters}
 
 import transom.engine.spec._
 
-/** The windows of a row, enumerated as their definition says, by `java.time` alone. */
+/** A model of windows on a grid: lists the windows of a time, with `java.time` only. */
 object GridModel {
 
   def local(instant: Long, zone: String): Long =
@@ -41,7 +41,7 @@ object GridModel {
       .filter(_.contains(time))
   }
 
-  /** Whether no clock in the zone ever shows a time from `start` to before `end`. */
+  /** Whether clocks in the zone skip all times of `[start, end)`. */
   private def isSkipped(start: Long, end: Long, zone: String): Boolean = {
     val transition = ZoneId.of(zone).getRules.getTransition(dateTime(start))
     transition != null && transition.isGap && end <= micros(transition.getDateTimeAfter)
@@ -70,7 +70,7 @@ object GridModel {
       case CalendarUnit.Quarter => 4
       case CalendarUnit.Year => 1
     }
-    // From two years before to two years after, however the units fall.
+    // The starts cover two years before the time and two years after it, for every unit.
     val starts = ((near - 2).toLong * perYear / spec.every - 130 to
       (near + 2).toLong * perYear / spec.every + 130).map(start)
     val last = starts.filter(_ <= time).max

@@ -56,7 +56,7 @@ class SessionsSuite extends ScalaCheckSuite {
     }
   }
 
-  /** The windows that are left when each has been added, with how many came in to each. */
+  /** Adds the windows one by one. Returns the merged windows, each with its number of parts. */
   private def addAll(
       windows: Seq[TimeWindow],
       inclusive: Boolean = true): TreeMap[TimeWindow, Int] = {

@@ -7,7 +7,7 @@ import org.scalacheck.Prop.forAll
 import transom.engine.conformance.{Json, JsonAggregation}
 import transom.engine.window.TimeWindow
 
-/** What windows hold is covered by restarts, in KeyedOperatorPropertiesSuite. */
+/** The contents of windows are tested by restarts, in KeyedOperatorPropertiesSuite. */
 class StateCodecSuite extends ScalaCheckSuite {
 
   private val aggregation = new JsonAggregation(_.map(_.value))

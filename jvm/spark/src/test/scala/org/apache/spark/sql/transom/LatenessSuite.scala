@@ -9,7 +9,7 @@ import transom.engine.window.Grid
 
 class LatenessSuite extends ScalaCheckSuite {
   private val Second = 1000000L
-  // Clocks of New York went back by an hour on 2024-11-03, six hours into the day.
+  // Clocks in New York went back by an hour on 2024-11-03, at 06:00 UTC.
   private val ClocksGoBack = 1730613600L * Second
 
   private val windows = Gen.oneOf[GridWindow](

@@ -58,7 +58,7 @@ class RowWindowReaderSuite extends FunSuite {
   test("a row has no more than ten million windows") {
     assertEquals(Hopping.MostWindowsPerRow, 10000000L)
     val row = listing(InternalRow(1L, 2L))
-    // Its bytes alone would be 240 MB: all that is looked at is the number in front of them.
+    // The bytes of this array would be 240 MB. The reader checks the number of windows first.
     val array = row.getBaseOffset + (row.getLong(RowWindowReader.Column) >>> 32)
     Platform.putLong(row.getBaseObject, array, 10000001L)
     assertEquals(reader.problem(row), Some(DeadLetter.TooManyWindows))
