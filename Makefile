@@ -63,9 +63,10 @@ export PIP_ROOT_USER_ACTION := ignore
 export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
-.PHONY: help setup build jar fmt lint types test test-jvm test-python test-e2e test-packaging crash-sweep \
-  spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine bench-open-keys \
-  bench-latency bench-pytest bench-compare bench-report docs pictures check check-long check-spark43 clean
+.PHONY: help setup build jar fmt lint types test test-jvm test-canary test-python test-e2e test-packaging \
+  crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
+  bench-open-keys bench-latency bench-pytest bench-compare bench-report docs pictures check check-long \
+  check-spark43 clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +94,11 @@ test: $(TESTS) ## Run all tests
 
 test-jvm: ## Run the Scala tests
 	./sbt engine/test spark/test benchmarks/compile
+
+# Part of test-jvm too, which runs on the Spark that the Scala code is compiled with.
+test-canary: $(READY) ## Run the tests of Spark's behaviour that transom relies on, on the jars of PySpark
+	SPARK_JARS="$$($(BIN)/python -c 'import pyspark; print(pyspark.__path__[0])')/jars" \
+	  ./sbt "spark/testOnly org.apache.spark.sql.transom.canary.*"
 
 test-python: $(READY) ## Run the Python tests that need no JVM
 	$(BIN)/pytest tests/python benchmarks/tests
@@ -163,7 +169,7 @@ check-long: ## Run more generated cases, all crashes, the wheel by itself, and a
 	@$(call TIMED,check docs crash-sweep check-spark43)
 
 check-spark43:
-	@$(MAKE) --no-print-directory SPARK=4.3 link-check conformance test-python test-e2e
+	@$(MAKE) --no-print-directory SPARK=4.3 link-check test-canary conformance test-python test-e2e
 
 clean: ## Remove what was built, but for the environments
 	rm -rf build dist target project/target project/project/target jvm/*/target benchmarks/jmh/target

@@ -9,6 +9,9 @@ ThisBuild / versionScheme := Some("semver-spec")
 val sparkVersion = "4.2.0"
 val munitVersion = "1.2.4"
 
+// A directory of Spark's jars that the tests run on, in place of the Spark they are compiled with.
+val sparkJars = sys.env.get("SPARK_JARS").map(file)
+
 val compilerOptions = Seq(
   "-encoding",
   "utf-8",
@@ -108,7 +111,14 @@ lazy val spark = project
       IO.write(file, Version.scalaSource(version.value))
       Seq(file)
     }.taskValue,
-    Test / javaOptions ++= sparkJavaOptions)
+    Test / javaOptions ++= sparkJavaOptions,
+    Test / fullClasspath := {
+      val compiledWith = Classpaths.managedJars(Provided, classpathTypes.value, update.value)
+      val own = (Test / fullClasspath).value
+      sparkJars.fold(own) { jars =>
+        own.filterNot(compiledWith.contains) ++ (jars * "*.jar").classpath
+      }
+    })
 
 // Crashes streaming queries at their durable writes, for tests only.
 lazy val crashing = project

@@ -11,6 +11,7 @@ from transom._errors import _TEXTS
 
 ROOT = Path(__file__).parents[3]
 CONDITIONS = ROOT / "jvm/spark/src/main/resources/transom/error-conditions.json"
+CANARIES = ROOT / "jvm/spark/src/test/scala/org/apache/spark/sql/transom/canary"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 PICTURES = sorted(path.name for path in (DOCS / "pictures").glob("*.svg"))
@@ -47,6 +48,19 @@ def test_errors_are_quoted_as_they_are() -> None:
     quoted = re.findall(r"^\[(TRANSOM_\w+)\] (.*)$", page, re.MULTILINE)
     assert len(quoted) > 10
     assert [(name, text) for name, text in quoted if texts[name] != text] == []
+
+
+def test_the_canaries_are_listed_with_the_files_that_rely_on_them() -> None:
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| ([A-Z].*?\.) \| (`\w+\.scala`.*?) \|$", page, re.MULTILINE)
+    texts = [suite.read_text(encoding="utf-8") for suite in sorted(CANARIES.glob("*Suite.scala"))]
+    calls = [re.findall(r"(?ms)^  canary\((.*?)\) \{", text) for text in texts]
+    canaries = []
+    for words in (re.findall('"(.*?)"', call) for suite in calls for call in suite):
+        files = [word for word in words if word.endswith(".scala")]
+        canaries.append(("".join(words[: -len(files)]), files))
+    assert len(canaries) > 20
+    assert sorted(canaries) == sorted((fact, re.findall("`(.*?)`", used)) for fact, used in listed)
 
 
 def test_rules_that_comments_name_are_there() -> None:
