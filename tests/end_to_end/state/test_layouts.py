@@ -72,11 +72,8 @@ def late(outcome: Outcome) -> Counter[str]:
 @examples(1)
 def test_both_give_the_same_rows(spark: SparkSession, kind: str, data: st.DataObject) -> None:
     shape = data.draw(SHAPES[kind])
-    # The order within a batch may decide which session a row behind the watermark joins. The slice
-    # log does not know this order.
-    on_time = isinstance(shape.window, transom.Session)
     span = 40 * DAY if kind == "calendar" else MINUTE
-    stream = data.draw(streams(span=span, on_time=on_time))
+    stream = data.draw(streams(span=span))
     # With accumulators of fixed width, the keyed layout combines rows before the exchange.
     fixed = data.draw(st.booleans())
     slices, keyed = (

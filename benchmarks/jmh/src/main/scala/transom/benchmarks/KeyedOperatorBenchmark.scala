@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
-import transom.engine.keyed.state.{KeyState, MemoryContents, StateCodec, WindowAggregation}
+import transom.engine.keyed.state.{Contents, KeyState, StateCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, Timeline}
@@ -39,18 +39,15 @@ class KeyedOperatorBenchmark {
       case "hopping" => Hopping(1000, 100)
       case "session" => Session(1000)
     }
-    val contents = new MemoryContents[java.lang.Long] {
-      override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
-    }
     val plan = KeyedPlan.of[java.lang.Long, LongSum](
       window,
       Timeline.Event,
       AfterWatermark(),
       None,
       LongSumAggregation,
-      contents,
+      NoRows,
       null)
-    operator = new KeyedOperator(plan, contents, Discarded)
+    operator = new KeyedOperator(plan, NoRows, Discarded)
     codec = new StateCodec(LongSumAggregation)
     state = new KeyState
     time = 0L
@@ -82,6 +79,7 @@ object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
     sum.sum += row
     sum
   }
+  override def weightOf(row: java.lang.Long): Int = 0
   override def merge(sum: LongSum, other: LongSum): LongSum = {
     sum.sum += other.sum
     sum
@@ -93,7 +91,16 @@ object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
   override def result(sum: LongSum): Array[Byte] = Array.emptyByteArray
 }
 
+/** The windows keep sums, not rows. */
+private object NoRows extends Contents[java.lang.Long] {
+  override def put(list: Long, sequence: Long, row: java.lang.Long): Unit = ()
+  override def get(list: Long, sequence: Long): java.lang.Long = null
+  override def remove(list: Long, sequence: Long): Unit = ()
+  override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+}
+
 private object Discarded extends Results[java.lang.Long, LongSum] {
+  override def pointAt(key: Array[Byte]): Unit = ()
   override def emit(window: FiredWindow, sum: LongSum): Unit = ()
   override def emitRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
   override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()

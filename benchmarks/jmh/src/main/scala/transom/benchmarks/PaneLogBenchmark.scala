@@ -6,7 +6,7 @@ import org.openjdk.jmh.annotations._
 
 import transom.engine.slice.SliceLog
 import transom.engine.spec.{Cumulate, Hopping, Tumbling}
-import transom.engine.state.{MemoryStore, SliceDirectory}
+import transom.engine.state.{Limits, MemoryStore, SliceDirectory}
 import transom.engine.window.Grid
 
 /** A minute of seconds through the windows of one key group, all keys in each second. */
@@ -34,10 +34,13 @@ class PaneLogBenchmark {
     case "cumulate-60-1" => Cumulate(60 * second, second)
   })
 
+  private def emptyLog() =
+    new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger, Limits.Default.shared)
+
   /** The rows alone, no window fired: what `minute` takes longer is firing. */
   @Benchmark
   def append(): SliceLog[Long] = {
-    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger)
+    val log = emptyLog()
     (0L until 60L).foreach { at =>
       log.append(grid.sliceOf(at * second), segment, Long.MinValue)
     }
@@ -50,7 +53,7 @@ class PaneLogBenchmark {
   /** Two minutes of them, each window fired as soon as it is due. */
   @Benchmark
   def oneByOne(): Long = {
-    val log = new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger)
+    val log = emptyLog()
     (0L until 120L).map { at =>
       log.append(grid.sliceOf(at * second), segment, Long.MinValue)
       log.fire((at + 1) * second).sum

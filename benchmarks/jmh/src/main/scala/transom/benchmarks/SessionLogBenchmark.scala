@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.session.SessionLog
-import transom.engine.state.{MemoryStore, SessionBounds, SliceDirectory}
+import transom.engine.state.{Limits, MemoryStore, SessionBounds, SliceDirectory}
 
 /** A minute of seconds through the sessions of one key group, all keys in each second. */
 @State(Scope.Thread)
@@ -29,8 +29,9 @@ class SessionLogBenchmark {
   @Benchmark
   def minute(): Long = {
     val width = gap * second / 2
-    val log = new SessionLog(width, true, new SliceDirectory(new MemoryStore), new SumMerger)
-    segments.foreach(log.append(_, Long.MinValue))
+    val directory = new SliceDirectory(new MemoryStore)
+    val log = new SessionLog(width, true, directory, new SumMerger, Limits.Default.sessions)
+    segments.foreach(log.append(0L, _, Long.MinValue))
     log.fire(Long.MaxValue).sum
   }
 }

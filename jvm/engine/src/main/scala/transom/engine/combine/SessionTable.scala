@@ -3,6 +3,7 @@ package transom.engine.combine
 import KeyTable.NoRecord
 
 import transom.engine.state.{ByteRange, Segment, SessionBounds}
+import transom.engine.window.Sessions
 
 /** A hash table that aggregates rows into sessions on the map side.
   *
@@ -48,10 +49,9 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
   private def start(time: Long, behind: Int): Unit =
     freshNumbers.putInt(Behind, behind).putLong(First, time).putLong(Last, time)
 
-  private def touches(at: Int, time: Long): Boolean = {
-    val away = math.max(numbers.getLong(at + First) - time, time - numbers.getLong(at + Last))
-    if (inclusive) away <= gap else away < gap
-  }
+  private def touches(at: Int, time: Long): Boolean =
+    Sessions.reaches(numbers.getLong(at + Last) + gap, time, inclusive) &&
+      Sessions.reaches(time + gap, numbers.getLong(at + First), inclusive)
 
   /** Returns the offset of the record for a row that does not touch the latest record. */
   private def further(latest: Int, time: Long): Int = {

@@ -4,8 +4,7 @@ import java.util.Arrays
 
 import transom.engine.keyed.evictor.EvictorLogic
 import transom.engine.keyed.state.{Contents, EmittedResult, WindowState}
-import transom.engine.keyed.trigger.FullCountLogic
-import transom.engine.window.{Arrival, CountAssigner, GlobalGrid, TimeWindow, Timeline}
+import transom.engine.window.{Arrival, GlobalGrid, TimeWindow, Timeline}
 
 /** Emits the results of windows that fire. */
 private[keyed] final class Firing[R, A <: AnyRef](
@@ -47,7 +46,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val before = plan.before.fold(EveryRow)(keep(_, all.toIndexedSeq))
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
-    val bounds = if (plan.boundsFromRows) spanOf(kept) else boundsOf(window)
+    val bounds = assigner.boundsOf(window.bounds, spanOf(kept))
     val handedOut = firingOf(window, pane, watermark, bounds)
     if (plan.emitsRows) results.emitRows(handedOut, kept.iterator)
     else results.emit(handedOut, contents.accumulatorOf(kept))
@@ -92,11 +91,8 @@ private[keyed] final class Firing[R, A <: AnyRef](
       bounds: TimeWindow): FiredWindow =
     new FiredWindow(bounds.start, bounds.end, pane, watermark, window, assigner.isMerging)
 
-  private def boundsOf(window: WindowState[A]): TimeWindow = assigner match {
-    case _: CountAssigner =>
-      TimeWindow(window.memory(FullCountLogic.First), window.memory(FullCountLogic.Last))
-    case _ => TimeWindow(assigner.startOf(window.bounds), assigner.endOf(window.bounds))
-  }
+  private def boundsOf(window: WindowState[A]): TimeWindow =
+    assigner.boundsOf(window.bounds, TimeWindow(window.firstTime, window.lastTime))
 
   private def spanOf(rows: Seq[R]): TimeWindow = {
     val known = rows.map(times.timeOf).filter(_ != Arrival.NoTime)
@@ -113,11 +109,10 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val at = if (isOwnTimer) firingContext.timer else now
     val timing =
       if (isOwnTimer && at == end) Timing.OnTime else if (at < end) Timing.Early else Timing.Late
-    assigner match {
-      case count: CountAssigner =>
-        val number = window.bounds.start / count.slide
-        PaneInfo(0, Timing.OnTime, isLast = true, Some(number), firingContext.cause)
-      case _ =>
+    assigner.numberOf(window.bounds) match {
+      case number @ Some(_) =>
+        PaneInfo(0, Timing.OnTime, isLast = true, number, firingContext.cause)
+      case None =>
         val cleanup = math.min(
           plan.cleanupOf(window.bounds),
           if (assigner.timeline == Timeline.Endless) GlobalGrid.EndOfTime else Long.MaxValue)

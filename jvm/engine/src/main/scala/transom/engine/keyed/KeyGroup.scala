@@ -37,7 +37,7 @@ final class KeyGroup[R, A <: AnyRef](
     store: KeyStore,
     listener: KeyListener,
     forgetsAtEnd: Boolean,
-    maxHeld: Long = KeyGroup.MaxHeld) {
+    maxHeld: Long) {
 
   import KeyGroup.Never
 
@@ -177,12 +177,8 @@ final class KeyGroup[R, A <: AnyRef](
     }
 }
 
-/** Limits and weights of `KeyGroup`, in bytes. */
-object KeyGroup {
-
-  /** Default limit for the keys that a key group holds in memory. */
-  final val MaxHeld = 64L << 20
-
+/** Weights of `KeyGroup`, in bytes. */
+private object KeyGroup {
   private final val Never = Long.MaxValue
 
   // Estimated heap size of the objects of a key and of a window, besides the bytes of the state.

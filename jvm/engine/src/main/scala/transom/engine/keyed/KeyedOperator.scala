@@ -23,7 +23,7 @@ import transom.engine.window._
   *   receives the results of the current key
   */
 final class KeyedOperator[R, A <: AnyRef](
-    plan: KeyedPlan[R, A],
+    val plan: KeyedPlan[R, A],
     rows: Contents[R],
     results: Results[R, A]) {
   import plan.{assigner, trigger}
@@ -34,8 +34,6 @@ final class KeyedOperator[R, A <: AnyRef](
   private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
-  private val counts: Option[CountAssigner] =
-    Some(assigner).collect { case count: CountAssigner => count }
 
   /** Adds a row to its windows and runs the triggers.
     *
@@ -56,7 +54,9 @@ final class KeyedOperator[R, A <: AnyRef](
       if (window == null) missed += bounds else take(state, window, row, arrival)
       i += 1
     }
-    if (counts.isDefined) countRow(state)
+    // The `pane` column shows numbers of windows, which need the whole count.
+    val isIdle = !plan.countsPanes && state.windows.isEmpty
+    state.rowCount = assigner.countRow(state.rowCount, isIdle)
     if (assigned.isEmpty) Disposition.NoWindow
     else if (missed.isEmpty) Disposition.Added
     else if (missed.length < assigned.length) Disposition.PartlyLate
@@ -152,7 +152,7 @@ final class KeyedOperator[R, A <: AnyRef](
     assigner.timeline == Timeline.Event && plan.cleanupOf(bounds) <= context.watermark
 
   private def take(state: KeyState[A], window: WindowState[A], row: R, arrival: Arrival): Unit = {
-    contents.add(state, window, row)
+    contents.add(state, window, row, arrival.time)
     val result = trigger.onRow(context.pointAt(window))
     if (result ne TriggerResult.Continue) {
       firingContext.set(Cause.Rows, arrival.watermark, arrival.clock)
@@ -161,7 +161,8 @@ final class KeyedOperator[R, A <: AnyRef](
     val cleanup = plan.cleanupOf(window.bounds)
     if (cleanup != Long.MaxValue) context.addTimer(assigner.timeline, cleanup)
     if (result.purges) {
-      if (counts.isDefined) forget(state, window) else if (window.isIdle) state.remove(window)
+      if (assigner.endsWhenPurged) forget(state, window)
+      else if (window.isIdle) state.remove(window)
     }
   }
 
@@ -229,13 +230,6 @@ final class KeyedOperator[R, A <: AnyRef](
       state.refreshBound(Timeline.Event)
       state.refreshBound(Timeline.Clock)
     }
-
-  private def countRow(state: KeyState[A]): Unit = {
-    state.rowCount += 1
-    // Without pane numbers only the position within a slide matters, so the count can stay small.
-    if (!plan.countsPanes && state.windows.isEmpty)
-      counts.foreach(count => state.rowCount %= count.slide)
-  }
 }
 
 /** A due timer and its window, ordered by time and then by the bounds of the window. */

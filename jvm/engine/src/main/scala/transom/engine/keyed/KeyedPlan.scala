@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import transom.engine.keyed.evictor.{EvictorLogic, Evictors}
 import transom.engine.keyed.state.{Contents, WindowAggregation}
-import transom.engine.keyed.trigger.{Conditions, FullCountLogic, TriggerLogic, Triggers}
+import transom.engine.keyed.trigger.{Conditions, TriggerLogic, Triggers}
 import transom.engine.spec._
 import transom.engine.time.Ticks
 import transom.engine.window.{Assigner, TimeWindow, Timeline}
@@ -23,8 +23,6 @@ import transom.engine.window.{Assigner, TimeWindow, Timeline}
   *   whether the firings of each window are counted for the `pane` column
   * @param emitsEnds
   *   whether `Results.emitEnd` is called when a window is removed
-  * @param boundsFromRows
-  *   whether an evicted pane takes its bounds from the times of its rows
   */
 final case class KeyedPlan[R, A <: AnyRef](
     assigner: Assigner,
@@ -36,8 +34,7 @@ final case class KeyedPlan[R, A <: AnyRef](
     emitsRows: Boolean = false,
     retracts: Boolean = false,
     countsPanes: Boolean = false,
-    emitsEnds: Boolean = false,
-    boundsFromRows: Boolean = false) {
+    emitsEnds: Boolean = false) {
 
   if (assigner.isMerging && !trigger.canMerge)
     throw new InvalidSpec("trigger", "cannot be used with windows that merge")
@@ -63,6 +60,27 @@ final case class KeyedPlan[R, A <: AnyRef](
 /** Creates plans from specs. */
 object KeyedPlan {
 
+  /** Creates the plan of a whole spec. Throws `InvalidSpec` if its parts do not go together. */
+  def of[R, A <: AnyRef](
+      spec: WindowSpec,
+      aggregation: WindowAggregation[R, A],
+      contents: Contents[R],
+      conditions: Conditions[R, A]): KeyedPlan[R, A] =
+    of(
+      spec.window,
+      if (spec.time.contains(ProcessingTime)) Timeline.Clock else Timeline.Event,
+      spec.trigger,
+      spec.evictor,
+      aggregation,
+      contents,
+      conditions)
+      .copy(
+        allowedLateness = spec.allowedLatenessUs,
+        retracts = spec.retract,
+        emitsRows = spec.function.takesRows,
+        countsPanes = spec.pane,
+        emitsEnds = spec.function.keepsByWindow)
+
   /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if the parts do
     * not go together.
     */
@@ -76,23 +94,18 @@ object KeyedPlan {
       conditions: Conditions[R, A]): KeyedPlan[R, A] = {
     if (evictor.isDefined && trigger == EveryBatch)
       throw new InvalidSpec("evictor", "cannot be used with the trigger EveryBatch")
-    val (firing, evicting, isPartial) = window match {
-      case count: Count if !count.isNumbered =>
-        (AfterCount(count.step), Some(KeepLast(count.size)), true)
-      case _ => (trigger, evictor, false)
-    }
-    val logic: TriggerLogic[R, A] = window match {
-      case count: Count if count.isNumbered => new FullCountLogic(count.size)
-      case _ => Triggers.logic(firing, conditions)
-    }
+    val logic: TriggerLogic[R, A] =
+      Triggers.logic(window.ownTrigger.getOrElse(trigger), conditions)
     def evictors(when: Eviction) =
-      evicting.filter(_.when == when).map(Evictors.logic(_, conditions, contents))
+      window.ownEvictor
+        .orElse(evictor)
+        .filter(_.when == when)
+        .map(Evictors.logic(_, conditions, contents))
     KeyedPlan(
       Assigner.of(window, timeline),
       logic,
       aggregation,
       before = evictors(Eviction.Before),
-      after = evictors(Eviction.After),
-      boundsFromRows = isPartial)
+      after = evictors(Eviction.After))
   }
 }

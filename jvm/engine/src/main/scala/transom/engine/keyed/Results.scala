@@ -4,7 +4,7 @@ import transom.engine.keyed.state.WindowState
 
 /** Receives the results of windows. Arguments are valid only during the call: do not keep them.
   */
-trait Results[R, A] {
+trait Results[R, A] extends KeyListener {
 
   /** Emits a result as the accumulator of the window. */
   def emit(window: FiredWindow, accumulator: A): Unit

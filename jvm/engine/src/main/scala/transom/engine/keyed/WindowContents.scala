@@ -13,7 +13,12 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def isEmpty(window: WindowState[A]): Boolean =
     if (keepsRows) window.rows == null || window.rows.isEmpty else !window.hasAccumulator
 
-  def add(state: KeyState[A], window: WindowState[A], row: R): Unit = {
+  /** @param time
+    *   event time of the row, or `Arrival.NoTime`
+    */
+  def add(state: KeyState[A], window: WindowState[A], row: R, time: Long): Unit = {
+    // Without its rows, a window must remember their times.
+    if (plan.assigner.boundsFromRows && !keepsRows) window.noteRow(time)
     if (keepsAccumulators) {
       val accumulator = window.accumulatorBy(aggregation)
       window.setAccumulator(

@@ -3,6 +3,7 @@ package transom.engine.session
 import java.util.Arrays
 
 import transom.engine.state._
+import transom.engine.window.Sessions
 
 /** Iterates over the sessions in several runs, and merges adjacent records of a key.
   *
@@ -115,7 +116,7 @@ private[session] final class Chains[T](
   }
 
   private def reaches(time: Long): Boolean =
-    if (inclusive) time <= last + gap else time < last + gap
+    Sessions.reaches(last + gap, time, inclusive)
 
   /** Reads the records of the next key; false at the end of the runs. All records of a key may be
     * skipped, so a key may have no sessions.

@@ -4,7 +4,9 @@ import scala.collection.AbstractIterator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.operator.{LateRow, SegmentLog}
 import transom.engine.state._
+import transom.engine.window.Sessions
 
 /** Stores and closes the session windows of one key group.
   *
@@ -38,19 +40,22 @@ final class SessionLog[T](
     inclusive: Boolean,
     slices: SliceDirectory,
     merger: AccumulatorMerger[T],
-    inMemory: Long = SessionLog.InMemory) {
+    inMemory: Long)
+    extends SegmentLog[T] {
   private val arrived = ArrayBuffer.empty[Array[Byte]]
   private var arrivedBytes = 0L
 
   /** Adds a segment. Segments stay in memory until `settle`, which runs by itself once they
     * exceed `inMemory`.
     *
+    * @param slice
+    *   ignored: each session tells its slice
     * @param segment
     *   the sorted session records
     * @param lateWatermark
     *   the late watermark of the batch: sessions that end by it have already closed
     */
-  def append(segment: Array[Byte], lateWatermark: Long): Unit = {
+  override def append(slice: Long, segment: Array[Byte], lateWatermark: Long): Unit = {
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     arrived += segment
     arrivedBytes += segment.length
@@ -65,7 +70,7 @@ final class SessionLog[T](
     arrivedBytes = 0L
     val writers = mutable.LongMap.empty[RunWriter]
     while (sessions.next()) {
-      val start = SessionLog.sliceOf(sessions.first, gap)
+      val start = Sessions.sliceOf(sessions.first, gap)
       sessions.write(Long.MaxValue) {
         writers.getOrElseUpdate(start, slices.newRun(slices.open(start)))
       }
@@ -98,20 +103,20 @@ final class SessionLog[T](
     * @return
     *   the rows that touch no open session
     */
-  def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = {
+  override def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = {
     settle()
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     val open = firstOpenSessions(late)
     val joined = late.sortBy(-_.time).filter { row =>
       open.get(row.key).exists { session =>
         val touches =
-          if (inclusive) session.first <= row.time + gap else session.first < row.time + gap
+          Sessions.reaches(Sessions.windowOf(row.time, gap).end, session.first, inclusive)
         if (touches) session.first = math.min(session.first, row.time)
         touches
       }
     }
     if (joined.nonEmpty) {
-      val slice = slices.open(SessionLog.sliceOf(slices.firedUpTo, gap))
+      val slice = slices.open(Sessions.sliceOf(slices.firedUpTo, gap))
       val writer = slices.newRun(slice)
       val bounds = new SessionBounds
       joined.sorted(LateRow.KeyOrder).foreach { row =>
@@ -146,8 +151,10 @@ final class SessionLog[T](
   private def begun(watermark: Long): Vector[Slice] =
     slices.all.takeWhile(_.start <= watermark).toVector
 
+  override def save(): Unit = slices.save()
+
   /** The earliest watermark at which a session may close; `Long.MaxValue` if none is open. */
-  def nextTimer: Long = {
+  override def nextTimer: Long = {
     settle()
     val earliest = slices.all.map(_.earliestLast).minOption.getOrElse(Long.MaxValue)
     if (earliest == Long.MaxValue) Long.MaxValue else earliest + gap
@@ -156,7 +163,7 @@ final class SessionLog[T](
   /** Closes the sessions that end by `watermark`, and returns their results. The iterator changes
     * the state as it advances, so the caller must exhaust it.
     */
-  def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
+  override def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private var step = nextStep()
     private var ready = false
 
@@ -216,7 +223,7 @@ final class SessionLog[T](
       val runs = read.flatMap(slice => only.fold(slices.cursors(slice))(slices.cursors(slice, _)))
       chains(runs, slices.firedUpTo, only)
     }
-    private lazy val moved = slices.newRun(slices.open(SessionLog.sliceOf(watermark, gap)))
+    private lazy val moved = slices.newRun(slices.open(Sessions.sliceOf(watermark, gap)))
     private var hasMoved = false
 
     /** Moves to the next session that closes; false if there is none. Records that must move are
@@ -250,7 +257,7 @@ final class SessionLog[T](
         slices.removeRuns(slice, over)
       }
       slices.firedUpTo = math.max(slices.firedUpTo, watermark)
-      compact(SessionLog.sliceOf(watermark, gap))
+      compact(Sessions.sliceOf(watermark, gap))
     }
 
     /** Whether at least half of the segments have closing sessions and lie in slices that end by
@@ -282,17 +289,11 @@ final class SessionLog[T](
   }
 }
 
-/** Constants and helpers of [[SessionLog]]. */
-object SessionLog {
-
-  /** Default limit of segments in memory, in bytes. */
-  final val InMemory = 32L << 20
-
-  /** The start of the slice that contains `time`, in microseconds. Slices are `gap` wide. */
-  def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
+/** Helpers of [[SessionLog]]. */
+private object SessionLog {
 
   /** The bounds of an open session. Late rows that join it may move its first time back. */
-  private final class OpenSession(var first: Long, val last: Long)
+  final class OpenSession(var first: Long, val last: Long)
 
-  private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
+  val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 }

@@ -2,6 +2,7 @@ package transom.engine.slice
 
 import scala.collection.AbstractIterator
 
+import transom.engine.operator.SegmentLog
 import transom.engine.state._
 import transom.engine.window.{Grid, TimeWindow}
 
@@ -30,7 +31,8 @@ final class SliceLog[T](
     grid: Grid,
     slices: SliceDirectory,
     merger: AccumulatorMerger[T],
-    sharedBytes: Long = SliceLog.SharedBytes) {
+    sharedBytes: Long)
+    extends SegmentLog[T] {
 
   private val blocks = new Blocks(grid, slices, merger)
 
@@ -43,7 +45,7 @@ final class SliceLog[T](
     * @param lateWatermark
     *   the late watermark of the batch: windows that end by it do not fire for this segment
     */
-  def append(start: Long, segment: Array[Byte], lateWatermark: Long): Unit = {
+  override def append(start: Long, segment: Array[Byte], lateWatermark: Long): Unit = {
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     append(slices.open(start), segment)
     blocks.holding(start).foreach(append(_, segment))
@@ -58,7 +60,9 @@ final class SliceLog[T](
   }
 
   /** The watermark at which the next window fires; `Long.MaxValue` if no window is open. */
-  def nextTimer: Long = nextWindow().fold(Long.MaxValue)(grid.endOf)
+  override def nextTimer: Long = nextWindow().fold(Long.MaxValue)(grid.endOf)
+
+  override def save(): Unit = slices.save()
 
   private def nextWindow(): Option[TimeWindow] =
     slices.first.flatMap(slice => Option(grid.firstWindow(slice.start, slices.firedUpTo)))
@@ -66,7 +70,7 @@ final class SliceLog[T](
   /** Fires the windows that end by `watermark`, in order of their ends. The iterator changes the
     * state as it advances, so the caller must exhaust it.
     */
-  def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
+  override def fire(watermark: Long): Iterator[T] = new AbstractIterator[T] {
     private val stacks = new TwoStacks(slices, merger)
     private val inside = new SlidingSlices(slices)
     private var window: TimeWindow = _
@@ -164,11 +168,4 @@ final class SliceLog[T](
 
     private def hasEnded(window: TimeWindow): Boolean = grid.endOf(window) <= watermark
   }
-}
-
-/** Constants of [[SliceLog]]. */
-object SliceLog {
-
-  /** Default limit for merging overlapping windows in memory, in bytes. */
-  final val SharedBytes = 32L << 20
 }

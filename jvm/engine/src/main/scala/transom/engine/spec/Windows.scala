@@ -10,6 +10,12 @@ sealed trait Window {
 
   /** How far windows are shifted beyond their offset, per key group. */
   def stagger: Stagger = Stagger.Aligned
+
+  /** The trigger of windows that define themselves when they fire. It replaces the user's. */
+  def ownTrigger: Option[Trigger] = None
+
+  /** The evictor that belongs to the definition of the windows. */
+  def ownEvictor: Option[Evictor] = None
 }
 
 /** Windows on a fixed grid, the same for every key. */
@@ -249,6 +255,12 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 
   /** The only trigger that is valid with these windows. */
   def trigger: AfterCount = AfterCount(if (partial) step else size)
+
+  override def ownTrigger: Option[Trigger] =
+    Some(if (isNumbered) Purging(AfterCount(size)) else AfterCount(step))
+
+  // Flink's countWindow(size, slide): every `step` rows, the last `size` rows (flink.md 1.10).
+  override def ownEvictor: Option[Evictor] = if (isNumbered) None else Some(KeepLast(size))
 
   /** Whether windows are numbered. If `step` equals `size`, windows are full when they fire, even
     * with `partial`.

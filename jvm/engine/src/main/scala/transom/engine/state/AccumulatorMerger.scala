@@ -8,7 +8,7 @@ package transom.engine.state
   * further accumulator, then `accumulator` or `result`. An implementation may keep a reference to
   * the array of an argument, but not to the [[ByteRange]], which the caller reuses.
   */
-trait AccumulatorMerger[T] {
+trait AccumulatorMerger[+T] {
 
   /** Starts a merge with its first accumulator. */
   def start(accumulator: ByteRange): Unit
@@ -18,6 +18,11 @@ trait AccumulatorMerger[T] {
 
   /** The merged accumulator, valid until the next `start`. */
   def accumulator: ByteRange
+
+  /** Announces that the following results belong to windows that fire at a watermark, in
+    * microseconds since 1970.
+    */
+  def startFiring(watermark: Long): Unit = ()
 
   /** Computes the result of the merged accumulator.
     *

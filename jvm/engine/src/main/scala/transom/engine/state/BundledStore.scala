@@ -27,8 +27,7 @@ import transom.engine.window.Grid
   * @param targetSize
   *   largest size of a bundle, in bytes
   */
-final class BundledStore(underlying: Store, targetSize: Int = BundledStore.TargetSize)
-    extends Store {
+final class BundledStore(underlying: Store, targetSize: Int) extends Store {
   import BundledStore._
 
   private val bundles = mutable.TreeMap.empty[Int, Bundle]
@@ -144,10 +143,7 @@ final class BundledStore(underlying: Store, targetSize: Int = BundledStore.Targe
 }
 
 /** Constants and helpers of [[BundledStore]]. */
-object BundledStore {
-
-  /** Default for the largest size of a bundle, in bytes. */
-  final val TargetSize = 1 << 15
+private object BundledStore {
 
   // Segments larger than this fraction of a bundle, here a quarter, get their own entry.
   private final val LeastSegments = 4
@@ -155,8 +151,8 @@ object BundledStore {
   private final val MostRead = 64
   // No slice starts at `NoSlice`, so bundles cannot collide with segments.
   private val BundlesSlice = Grid.NoSlice
-  // Directories without bundles have version 1 or 2.
-  private val Version: Byte = 3
+  // Differs from the versions of a directory without bundles.
+  private val Version: Byte = 4
   private final val HeaderSize = 5
   private final val BundleSize = 8
   private final val PlaceSize = 16

@@ -41,6 +41,10 @@ object KeyGroups {
   def hash(bytes: Array[Byte]): Long =
     hash(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0, bytes.length)
 
+  /** Returns the hash of a range whose length is a multiple of 8. */
+  def hash(key: ByteRange): Long =
+    hash(ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN), key.offset, key.length)
+
   /** Returns the key group of a hash, in `[0, groups)`. A group is a range of hashes in signed
     * order, so keys sorted by hash are sorted by group.
     */

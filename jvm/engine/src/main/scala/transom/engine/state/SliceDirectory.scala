@@ -25,9 +25,6 @@ final class SliceDirectory(store: Store) {
     */
   var firedUpTo: Long = Long.MinValue
 
-  /** The timer that is registered for the key group, in milliseconds since 1970. */
-  var timer: Option[Long] = None
-
   Option(store.directory).foreach(SliceDirectory.read(_, this))
 
   def isEmpty: Boolean = live.isEmpty
@@ -158,18 +155,18 @@ final class SliceDirectory(store: Store) {
     removeRuns(slice, runs)
   }
 
-  /** Writes the directory to the store. Removes it there if no slice is live and no timer is set.
-    */
-  def save(): Unit =
-    if (live.isEmpty && timer.isEmpty) store.removeDirectory()
+  /** Writes all changes to the store. Removes the directory there if no slice is live. */
+  def save(): Unit = {
+    store.flush()
+    if (live.isEmpty) store.removeDirectory()
     else store.saveDirectory(SliceDirectory.write(this))
+  }
 }
 
 /** The serialised form of [[SliceDirectory]]. */
 object SliceDirectory {
-  private val Version: Byte = 2
-  private final val NoTimer = Long.MinValue
-  private final val HeaderSize = 21
+  private val Version: Byte = 3
+  private final val HeaderSize = 13
   private final val SliceSize = 13
   private final val RunSize = 20
   private final val PartSize = 24
@@ -190,7 +187,7 @@ object SliceDirectory {
     val parts = held.iterator.map(_.parts.length).sum
     val size = HeaderSize + SliceSize * held.length + RunSize * runs + PartSize * parts
     val out = ByteBuffer.allocate(size)
-    out.put(Version).putLong(slices.firedUpTo).putLong(slices.timer.getOrElse(NoTimer))
+    out.put(Version).putLong(slices.firedUpTo)
     out.putInt(held.length)
     held.foreach { slice =>
       out.putLong(slice.start).put(slice.level.toByte).putInt(slice.runs.length)
@@ -208,7 +205,6 @@ object SliceDirectory {
     val version = in.get()
     if (version != Version) throw new UnknownSegmentVersion(version.toInt, Version.toInt)
     slices.firedUpTo = in.getLong()
-    slices.timer = Some(in.getLong()).filter(_ != NoTimer)
     (0 until in.getInt()).foreach { _ =>
       val start = in.getLong()
       val level = in.get().toInt

@@ -28,6 +28,9 @@ trait Store {
   /** Stores the segments that a batch leaves in the key group. Implementations may group them. */
   def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit =
     segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
+
+  /** Writes what the store has buffered, if anything. */
+  def flush(): Unit = ()
 }
 
 /** Buffers segments until `flush`.
@@ -40,8 +43,7 @@ trait Store {
   * @param maxHeld
   *   limit of the buffer in bytes; a segment that would exceed the limit is written at once
   */
-final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHeld)
-    extends Store {
+final class BufferedStore(underlying: Store, maxHeld: Long) extends Store {
   private val held = mutable.LinkedHashMap.empty[SegmentKey, Array[Byte]]
   private var bytes = 0L
 
@@ -65,19 +67,11 @@ final class BufferedStore(underlying: Store, maxHeld: Long = BufferedStore.MaxHe
       case None => underlying.remove(slice, sequence)
     }
 
-  /** Writes the buffered segments to the underlying store. */
-  def flush(): Unit = {
+  override def flush(): Unit = {
     underlying.putAll(held)
     held.clear()
     bytes = 0L
   }
-}
-
-/** Constants of [[BufferedStore]]. */
-object BufferedStore {
-
-  /** Default limit of the buffer, in bytes. */
-  final val MaxHeld = 32L << 20
 }
 
 /** A store in memory, for one query over a static DataFrame or for one test. */

@@ -27,6 +27,16 @@ final class Arrival {
 
   /** Windows of the row, for custom windows that each row lists. */
   var windows: Seq[TimeWindow] = Nil
+
+  /** Takes over all properties of another row. */
+  def set(other: Arrival): Unit = {
+    time = other.time
+    slice = other.slice
+    watermark = other.watermark
+    clock = other.clock
+    gap = other.gap
+    windows = other.windows
+  }
 }
 
 object Arrival {

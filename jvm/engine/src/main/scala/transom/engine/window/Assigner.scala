@@ -23,6 +23,30 @@ sealed abstract class Assigner {
   /** The instant at which a window starts. */
   def startOf(window: TimeWindow): Long = window.start
 
+  /** Whether the bounds of a window are the times of its first and its last row. */
+  def boundsFromRows: Boolean = false
+
+  /** The instants that bound a window.
+    *
+    * @param rows
+    *   the times of its first and its last row; used only if `boundsFromRows`
+    */
+  def boundsOf(window: TimeWindow, rows: => TimeWindow): TimeWindow =
+    if (boundsFromRows) rows else TimeWindow(startOf(window), endOf(window))
+
+  /** The number of a window among those of its key, if windows are numbered. */
+  def numberOf(window: TimeWindow): Option[Long] = None
+
+  /** Whether a window is over once its contents are purged. */
+  def endsWhenPurged: Boolean = false
+
+  /** The number of rows of a key for `assign`, after one more row.
+    *
+    * @param isIdle
+    *   whether the key has no window, so that only the position within a slide matters
+    */
+  def countRow(rows: Long, isIdle: Boolean): Long = rows
+
   /** Whether windows of one key that meet are merged. */
   def isMerging: Boolean = false
 
@@ -45,9 +69,7 @@ object Assigner {
     case Custom(_, merging) => new ListedAssigner(merging, timeline)
     case Global => GlobalAssigner
     case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
-    // Flink's countWindow(size, slide): a global window with a trigger and an evictor (flink.md
-    // 1.10).
-    case _: Count => GlobalAssigner
+    case _: Count => LastRowsAssigner
   }
 }
 
@@ -100,7 +122,7 @@ final class ListedAssigner(override val isMerging: Boolean, override val timelin
 }
 
 /** Assigns all rows to one window without end. */
-object GlobalAssigner extends Assigner {
+sealed abstract class GlobalAssigner extends Assigner {
 
   private val window = TimeWindow(0L, GlobalGrid.EndOfTime)
 
@@ -110,11 +132,19 @@ object GlobalAssigner extends Assigner {
   override def timeline: Timeline = Timeline.Endless
 }
 
+/** Windows without end whose triggers and evictors are the user's. */
+object GlobalAssigner extends GlobalAssigner
+
+/** Count windows that may be partial: an evictor keeps the last rows of a window without end. */
+object LastRowsAssigner extends GlobalAssigner {
+  override def boundsFromRows: Boolean = true
+}
+
 /** Assigns the rows of a key to windows of `size` rows, with a new window every `slide` rows.
   * Window k holds the rows with index `k * slide` up to but not including `k * slide + size`,
   * counted from 0.
   */
-final class CountAssigner(size: Long, val slide: Long) extends Assigner {
+final class CountAssigner(size: Long, slide: Long) extends Assigner {
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
     val last = index - index % slide
@@ -128,4 +158,13 @@ final class CountAssigner(size: Long, val slide: Long) extends Assigner {
   override def timeline: Timeline = Timeline.Endless
 
   override def endOf(window: TimeWindow): Long = GlobalGrid.EndOfTime
+
+  override def boundsFromRows: Boolean = true
+
+  override def numberOf(window: TimeWindow): Option[Long] = Some(window.start / slide)
+
+  override def endsWhenPurged: Boolean = true
+
+  override def countRow(rows: Long, isIdle: Boolean): Long =
+    if (isIdle) (rows + 1) % slide else rows + 1
 }

@@ -2,29 +2,22 @@ package transom.engine.window
 
 import transom.engine.time.Ticks
 
-/** Computes session windows and merges them. */
+/** Computes session windows and tells which of them belong together. */
 object Sessions {
 
   /** The window of a single row: from `time` to `time + gap`, in microseconds. */
   def windowOf(time: Long, gap: Long): TimeWindow = TimeWindow(time, Ticks.add(time, gap))
 
-  /** Whether two windows belong to one session. Windows that only touch do, unless `inclusive` is
-    * false.
+  /** The start of the slice that contains `time`, in microseconds. Slices are `gap` wide. */
+  def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
+
+  /** Whether a session that ends at `end` continues in one that starts at `start`. Sessions that
+    * only touch are one session, unless `inclusive` is false (flink.md 6.1).
     */
-  def intersects(a: TimeWindow, b: TimeWindow, inclusive: Boolean = true): Boolean =
-    if (inclusive) a.intersects(b) else a.overlaps(b)
+  def reaches(end: Long, start: Long, inclusive: Boolean): Boolean =
+    if (inclusive) start <= end else start < end
 
-  /** Merges windows of one key into sessions, in order of time. */
-  def merge(windows: Seq[TimeWindow], inclusive: Boolean = true): Seq[MergedWindow] =
-    windows
-      .sortBy(window => (window.start, window.end))
-      .foldLeft(List.empty[MergedWindow]) {
-        case (last :: rest, window) if intersects(last.window, window, inclusive) =>
-          MergedWindow(last.window.cover(window), last.sources :+ window) :: rest
-        case (merged, window) => MergedWindow(window, Vector(window)) :: merged
-      }
-      .reverse
+  /** Whether two windows belong to one session. */
+  def intersects(a: TimeWindow, b: TimeWindow, inclusive: Boolean): Boolean =
+    reaches(a.end, b.start, inclusive) && reaches(b.end, a.start, inclusive)
 }
-
-/** A session and the windows that were merged into it. */
-final case class MergedWindow(window: TimeWindow, sources: Seq[TimeWindow])

@@ -8,12 +8,6 @@ final case class TimeWindow(start: Long, end: Long) {
   /** Whether `other` lies completely within this window. */
   def covers(other: TimeWindow): Boolean = start <= other.start && other.end <= end
 
-  /** Whether the two windows overlap or touch. Sessions exactly one gap apart touch. */
-  def intersects(other: TimeWindow): Boolean = start <= other.end && other.start <= end
-
-  /** Whether the two windows share an instant. Windows that only touch do not. */
-  def overlaps(other: TimeWindow): Boolean = start < other.end && other.start < end
-
   /** The smallest window that covers both windows. */
   def cover(other: TimeWindow): TimeWindow =
     TimeWindow(Math.min(start, other.start), Math.max(end, other.end))

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.state.{ByteRange, Cursor, KeyGroups, Segment, SessionBounds}
-import transom.engine.window.{Sessions, TimeWindow}
+import transom.engine.window.{SessionModel, TimeWindow}
 
 class SessionTableSuite extends ScalaCheckSuite {
   import SessionTableSuite._
@@ -40,8 +40,9 @@ class SessionTableSuite extends ScalaCheckSuite {
     rows
       .groupBy(_.key)
       .flatMap { case (key, ofKey) =>
-        Sessions.merge(ofKey.map(r => Sessions.windowOf(r.time, gap)), inclusive).map { merged =>
-          Record(key, merged.window.start, merged.window.end - gap, merged.sources.length.toLong)
+        val own = ofKey.map(row => TimeWindow(row.time, row.time + gap))
+        SessionModel.merge(own, inclusive).map { case (session, sources) =>
+          Record(key, session.start, session.end - gap, sources.length.toLong)
         }
       }
       .toSet
@@ -52,16 +53,14 @@ class SessionTableSuite extends ScalaCheckSuite {
       .groupBy(_.key)
       .flatMap { case (key, ofKey) =>
         val byWindow = ofKey.map(r => (r.window, r.rows)).groupMap(_._1)(_._2)
-        Sessions.merge(byWindow.keys.toSeq, inclusive).map { merged =>
-          val count = merged.sources.flatMap(byWindow).sum
-          Record(key, merged.window.start, merged.window.end - gap, count)
+        SessionModel.merge(byWindow.keys.toSeq, inclusive).map { case (session, sources) =>
+          Record(key, session.start, session.end - gap, sources.flatMap(byWindow).sum)
         }
       }
       .toSet
 
   private implicit class Windowed(record: Record) {
-    def window: TimeWindow =
-      TimeWindow(record.first, record.last + gap)
+    def window: TimeWindow = TimeWindow(record.first, record.last + gap)
   }
 
   property("rows in any order: the records that come out make up the sessions of the rows") {

@@ -4,7 +4,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.KeyedPlan
 import transom.engine.spec._
-import transom.engine.window.{Grid, Timeline}
+import transom.engine.window.Timeline
 
 /** Vectors of Atlas Stream Processing. Its windows give one result, when late rows come no more;
   * the watermark follows the largest time that has come.
@@ -23,7 +23,7 @@ object AtlasVectors {
     val isPlain = vector("model").string == "atlas.fixed" && !isOnClock && lateness == 0
     if (isSession(vector)) refuseLateStarts(vector)
     val operators = Seq(keyed(vector, isOnClock, Scale.of(vector).in(lateness))) ++
-      Option.when(isPlain)(new GridOperator(Grid.of(SeedVectors.windowOf(vector("windows")))))
+      Option.when(isPlain)(new GridOperator(SeedVectors.windowOf(vector("windows"))))
     Outcome.of(operators.flatMap(play(vector, isOnClock, _)))
   }
 
@@ -40,11 +40,12 @@ object AtlasVectors {
         val gap = Scale.of(vector).in(vector("windows")("gap_ms").long)
         Session(gap, inclusive = false)
       } else SeedVectors.windowOf(vector("windows"))
-    new KeyedRunner(contents =>
+    val timeline = if (isOnClock) Timeline.Clock else Timeline.Event
+    new KeyedRunner(window, timeline, lateness = lateness)(contents =>
       KeyedPlan
         .of(
           window,
-          if (isOnClock) Timeline.Clock else Timeline.Event,
+          timeline,
           if (isOnClock) AfterClock else AfterLateness,
           None,
           new JsonAggregation(_.map(_.value)),

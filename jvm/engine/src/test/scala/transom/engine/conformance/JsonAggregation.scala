@@ -13,6 +13,8 @@ final class JsonAggregation(report: Seq[Json] => Seq[Any])
 
   override def add(values: Vector[Json], row: Row): Vector[Json] = values :+ row.value
 
+  override def weightOf(row: Row): Int = 10
+
   override def merge(values: Vector[Json], other: Vector[Json]): Vector[Json] = values ++ other
 
   override def encode(values: Vector[Json]): ByteRange =

@@ -1,145 +1,129 @@
 package transom.engine.conformance
 
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import scala.collection.mutable
-import scala.collection.mutable.ArrayBuffer
+import transom.engine.keyed._
+import transom.engine.keyed.state.{Contents, MemoryKeyStore}
+import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.spec.{EventTime, ProcessingTime, Window, WindowSpec}
+import transom.engine.state.{ByteRange, Limits}
+import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Timeline}
 
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
-import transom.engine.keyed.state.{Contents, KeyState, MemoryContents, StateCodec}
-import transom.engine.time.Ticks
-import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
+/** The keyed layout, over single rows. */
+final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]])
+    extends Operator(spec) {
+  private val store = new MemoryKeyStore
+  private val rows = new StoredRows(RowBytes, TimeConvention.of(spec.window))
+  private val emissions = new Emissions[Output]
+  private val operator = new KeyedWindowOperator(
+    spec,
+    makePlan(rows),
+    rows,
+    new EmittedResults[Row](emissions, _.value),
+    emissions,
+    Operator.Side,
+    Limits.Default)
 
-/** The operator of one key, for many.
-  *
-  * @param restarts
-  *   whether the state goes through its bytes between any two calls
-  */
-final class KeyedRunner(
-    makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]],
-    restarts: Boolean = true)
-    extends Operator {
-
-  private val keys = mutable.LinkedHashMap.empty[Any, OneKey]
-  private val fired = ArrayBuffer.empty[Fired]
-  private val ended = ArrayBuffer.empty[TimeWindow]
-  private var watermark = Long.MinValue
-  private var clock = Long.MinValue
-
-  /** Answers the rows that are late as Flink has it: those that no window took and that are
-    * behind the watermark themselves.
+  /** @param timeline
+    *   event time or processing time
     */
-  override def process(rows: Seq[Row], watermark: Long): Seq[Row] = rows.filter { row =>
-    val arrival = new Arrival
-    arrival.watermark = watermark
-    arrival.clock = row.clock
-    arrival.gap = row.gap
-    arrival.windows = row.windows
-    val key = keys.getOrElseUpdate(row.key.value, new OneKey(row.key))
-    arrival.time =
-      if (key.plan.assigner.timeline == Timeline.Clock) row.clock
-      else row.time.getOrElse(Arrival.NoTime)
-    val disposition = key.run { (operator, state) =>
-      // A key that is new has missed the last tick, which lies ahead of what clocks show.
-      operator.advance(state, Long.MinValue, clock)
-      operator.process(state, row, arrival)
-    }
-    val isMissed = disposition == Disposition.Late || disposition == Disposition.NoWindow
-    isMissed && key.plan.assigner.timeline == Timeline.Event &&
-    row.time.exists(Ticks.add(_, key.plan.allowedLateness) < watermark)
+  def this(window: Window, timeline: Timeline, lateness: Long = 0L)(
+      makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]]) =
+    this(
+      Specs.of(
+        window,
+        if (timeline == Timeline.Clock) ProcessingTime else EventTime(0),
+        if (timeline == Timeline.Clock) 0L else lateness),
+      makePlan)
+
+  /** Runs a spec whose results are the values of rows. */
+  def this(spec: WindowSpec) =
+    this(
+      spec,
+      KeyedPlan.of(
+        spec,
+        new JsonAggregation(_.map(_.value)),
+        _: Contents[Row],
+        KeyedSettings.NoConditions))
+
+  override def open(clock: Long): KeyGroupOperator[Output] =
+    operator.open(0, store, clock)
+
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+    held.map(row => Operator.event(row, RowBytes.range(row), convention, lateWatermark))
+
+  // The timer index may still list a key that is gone.
+  override def isEmpty: Boolean = store.keys.isEmpty && store.rowCount == 0
+
+  override def storedRows: Int = store.rowCount
+}
+
+/** Emits results whose accumulators are lists of values. */
+final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
+    extends Results[R, Vector[Json]] {
+  private var key: Json = _
+
+  override def pointAt(bytes: Array[Byte]): Unit =
+    key = Json.parse(new String(bytes, UTF_8))
+
+  override def emit(window: FiredWindow, values: Vector[Json]): Unit = note(window, values)
+
+  override def emitRows(window: FiredWindow, rows: Iterator[R]): Unit =
+    note(window, rows.map(value).toVector)
+
+  override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
+    val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)
+    note(window, Nil, Some(change), Some(reported))
   }
 
-  override def fire(watermark: Long): Seq[Fired] = {
-    advance(watermark)
-    takeFired()
-  }
+  override def emitEnd(window: FiredWindow): Unit =
+    emissions.emit(Ended(TimeWindow(window.start, window.end)))
 
-  /** Fires what is due at `watermark`. */
-  def advance(watermark: Long): Unit = {
-    this.watermark = watermark
-    advance()
-  }
-
-  override def tick(clock: Long): Unit = {
-    this.clock = clock
-    advance()
-  }
-
-  def endBatch(): Unit =
-    keys.values.foreach(_.run((operator, state) => operator.endBatch(state, watermark, clock)))
-
-  override def takeFired(): Seq[Fired] = {
-    val taken = fired.toVector
-    fired.clear()
-    taken
-  }
-
-  /** Windows that were forgotten since last asked, where the plan tells of them. */
-  def takeEnded(): Seq[TimeWindow] = {
-    val taken = ended.toVector
-    ended.clear()
-    taken
-  }
-
-  override def nextTimer: Long = keys.values.map(_.nextTimer).minOption.getOrElse(Long.MaxValue)
-
-  override def isEmpty: Boolean = keys.values.forall(_.isEmpty)
-
-  override def storedRows: Int = keys.values.map(_.contents.size).sum
-
-  private def advance(): Unit =
-    keys.values.foreach(_.run((operator, state) => operator.advance(state, watermark, clock)))
-
-  private final class OneKey(key: Json) extends Results[Row, Vector[Json]] {
-    private type State = KeyState[Vector[Json]]
-
-    val contents: MemoryContents[Row] = new MemoryContents[Row] {
-      override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
-    }
-    val plan: KeyedPlan[Row, Vector[Json]] = makePlan(contents)
-    private val codec = new StateCodec(plan.aggregation)
-    private var operator = new KeyedOperator(plan, contents, this)
-    private var state = new State
-
-    def run[T](act: (KeyedOperator[Row, Vector[Json]], State) => T): T = {
-      val result = act(operator, state)
-      if (restarts) {
-        state = if (state.isEmpty) new State else codec.decode(codec.encode(state))
-        operator = new KeyedOperator(plan, contents, this)
-      }
-      result
-    }
-
-    def nextTimer: Long = state.nextTimer
-
-    def isEmpty: Boolean = state.isEmpty && contents.size == 0 &&
-      state.nextTimer == Long.MaxValue && state.nextClockTimer == Long.MaxValue
-
-    override def emit(window: FiredWindow, values: Vector[Json]): Unit =
-      note(window, values)
-
-    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit =
-      note(window, rows.map(_.value).toVector)
-
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
-      val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)
-      note(window, Nil, Some(change), Some(reported))
-    }
-
-    override def emitEnd(window: FiredWindow): Unit =
-      ended += TimeWindow(window.start, window.end)
-
-    private def note(
-        window: FiredWindow,
-        values: Seq[Json],
-        change: Option[Change] = None,
-        reported: Option[Seq[Any]] = None): Unit =
-      KeyedRunner.this.fired += Fired(
+  private def note(
+      window: FiredWindow,
+      values: Seq[Json],
+      change: Option[Change] = None,
+      reported: Option[Seq[Any]] = None): Unit =
+    emissions.emit(
+      Fired(
         key,
         TimeWindow(window.start, window.end),
         values,
         Some(window.pane),
         change,
-        reported)
+        reported))
+}
+
+/** Rows as bytes. */
+object RowBytes extends RowCodec[Row] {
+  def range(row: Row): ByteRange = RowList.range(encode(row))
+
+  override def view(bytes: ByteRange): Row =
+    decode(bytes.bytes.slice(bytes.offset, bytes.offset + bytes.length))
+
+  override def encode(row: Row): Array[Byte] = {
+    val (key, value) = (row.key.toString.getBytes(UTF_8), row.value.toString.getBytes(UTF_8))
+    val out = ByteBuffer.allocate(48 + 16 * row.windows.length + key.length + value.length)
+    out.putLong(row.time.getOrElse(Arrival.NoTime)).putLong(row.arrival)
+    out.putLong(row.clock).putLong(row.gap)
+    out.putInt(row.windows.length)
+    row.windows.foreach(window => out.putLong(window.start).putLong(window.end))
+    out.putInt(key.length).put(key).putInt(value.length).put(value)
+    out.array
   }
+
+  override def decode(bytes: Array[Byte]): Row = {
+    val in = ByteBuffer.wrap(bytes)
+    def json(): Json = {
+      val text = new Array[Byte](in.getInt())
+      in.get(text)
+      Json.parse(new String(text, UTF_8))
+    }
+    val (time, arrival, clock, gap) = (in.getLong(), in.getLong(), in.getLong(), in.getLong())
+    val windows = Vector.fill(in.getInt())(TimeWindow(in.getLong(), in.getLong()))
+    Row(json(), json(), Some(time).filter(_ != Arrival.NoTime), arrival, clock, gap, windows)
+  }
+
+  override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
 }

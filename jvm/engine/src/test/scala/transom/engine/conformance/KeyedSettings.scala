@@ -17,6 +17,8 @@ final class KeyedSettings(vector: Json, scale: Scale) {
 
   val isGlobal: Boolean = windows("type").string == "global"
 
+  def lateness: Long = scale.in(vector("allowed_lateness_ms").long)
+
   def plan(
       aggregation: WindowAggregation[Row, Vector[Json]],
       contents: Contents[Row],
@@ -31,15 +33,15 @@ final class KeyedSettings(vector: Json, scale: Scale) {
         contents,
         conditions)
       .copy(
-        allowedLateness = scale.in(vector("allowed_lateness_ms").long),
+        allowedLateness = lateness,
         emitsRows = emitsRows,
         retracts = vector("output_mode").string == "update")
     if (isCount) plan else plan.copy(trigger = trigger(vector("trigger")))
   }
 
-  private def timeline: Timeline = if (isOnClock) Timeline.Clock else Timeline.Event
+  def timeline: Timeline = if (isOnClock) Timeline.Clock else Timeline.Event
 
-  private def window: Window = windows("type").string match {
+  def window: Window = windows("type").string match {
     case "session" if windows("gap_ms").value == "per_element" => DynamicSession(0)
     case "session" => Session(scale.in(windows("gap_ms").long))
     case "global" => Global

@@ -1,41 +1,170 @@
 package transom.engine.conformance
 
-import transom.engine.session.{LateRow, SessionLog}
-import transom.engine.slice.SliceLog
-import transom.engine.state._
-import transom.engine.window.{Grid, Sessions}
+import java.nio.ByteBuffer
 
-/** A window operator over state in memory. Nothing but the state lasts from one call to the next,
-  * as if the query were restarted each time.
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.keyed.{Change, PaneInfo}
+import transom.engine.operator._
+import transom.engine.spec.{Custom, GridWindow, ProcessingTime, WindowSpec}
+import transom.engine.state.{ByteRange, SegmentWriter}
+import transom.engine.time.{Ticks, Watermark}
+import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
+
+/** What an operator gives to a test. */
+sealed trait Output
+
+/** The result of a window: its values in order of arrival.
   *
-  * Watermarks are in Spark's sense: nothing before them is to come.
+  * @param reported
+  *   the results that are inserted, retracted or updated, if the operator emits changes
   */
-trait Operator {
+final case class Fired(
+    key: Json,
+    window: TimeWindow,
+    values: Seq[Json],
+    pane: Option[PaneInfo] = None,
+    change: Option[Change] = None,
+    reported: Option[Seq[Any]] = None)
+    extends Output
 
-  /** Takes rows that met `watermark`; answers those that are late. */
-  def process(rows: Seq[Row], watermark: Long): Seq[Row]
+/** A window that has been removed. */
+final case class Ended(window: TimeWindow) extends Output
 
-  /** What is due at `watermark`. */
-  def fire(watermark: Long): Seq[Fired]
+/** A row in a side output. The row is named by its number. */
+final case class SideRow(
+    tag: SideTag,
+    row: Long,
+    reason: String,
+    missed: Seq[TimeWindow],
+    time: Option[Long],
+    watermark: Option[Long])
+    extends Output
 
-  /** Moves the wall clock. */
-  def tick(clock: Long): Unit = ()
+/** Runs one of the engine's operators over one key group, with state in memory.
+  *
+  * Each call is a batch with an operator of its own, so nothing but the state lasts from one call
+  * to the next. Times and watermarks are in the host's convention: after a watermark, no row
+  * before it is to come.
+  */
+abstract class Operator(spec: WindowSpec) {
+  private val fired = ArrayBuffer.empty[Fired]
+  private val ended = ArrayBuffer.empty[TimeWindow]
+  private var watermark = Watermark.NotYet
+  private var clock = Watermark.NotYet
+  protected val convention: TimeConvention = TimeConvention.of(spec.window)
 
-  /** What rows and the wall clock have fired. */
-  def takeFired(): Seq[Fired] = Nil
+  /** The watermark at which the key group has work to do. */
+  var nextTimer: Long = Long.MaxValue
 
-  /** How many rows are stored one by one. */
-  def storedRows: Int = 0
+  /** What has become of all rows. */
+  val counts = new RowCounts
 
-  /** When something may be due next. */
-  def nextTimer: Long
+  /** Opens the operator on the state of the key group. */
+  def open(clock: Long): KeyGroupOperator[Output]
+
+  /** What the map side makes of rows. May count rows.
+    *
+    * @param lateWatermark
+    *   the watermark by which rows are late, in the engine's convention
+    */
+  protected def mapSide(rows: Seq[Row], lateWatermark: Long): Seq[Event]
 
   /** Whether no state is left. */
   def isEmpty: Boolean
+
+  /** The number of rows that are stored one by one. */
+  def storedRows: Int = 0
+
+  /** Runs a batch of rows.
+    *
+    * @param lateWatermark
+    *   the watermark by which rows are late
+    * @param watermark
+    *   the watermark by which windows fire
+    */
+  def batch(rows: Seq[Row], lateWatermark: Long, watermark: Long): Seq[Output] = {
+    this.watermark = watermark
+    rows.headOption.foreach(row => clock = row.clock)
+    run(mapSide(rows, convention.watermarkIn(lateWatermark)).iterator)
+  }
+
+  /** Adds rows that met `watermark`. Returns those that Flink reports as late: rows that are
+    * behind the watermark themselves and count in no window. Rows in gaps are among them.
+    */
+  def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
+    val late = keep(batch(rows, watermark, this.watermark)).collect {
+      case side if side.reason != LateReason.LatePartly => side.row
+    }.toSet
+    if (spec.time.contains(ProcessingTime)) Nil
+    else rows.filter(row => (late(row.arrival) || isInGap(row)) && isBehind(row, watermark))
+  }
+
+  private def isBehind(row: Row, watermark: Long): Boolean =
+    row.time.exists(Ticks.add(_, spec.allowedLatenessUs) < watermark)
+
+  private def isInGap(row: Row): Boolean = spec.window match {
+    case grid: GridWindow =>
+      Grid.of(grid).sliceOf(convention.timeIn(row.time.get)) == Grid.NoSlice
+    case _: Custom => row.windows.isEmpty
+    case _ => false
+  }
+
+  /** Fires what is due at `watermark`. */
+  def fire(watermark: Long): Seq[Fired] = {
+    advance(watermark)
+    takeFired()
+  }
+
+  def advance(watermark: Long): Unit = {
+    this.watermark = watermark
+    keep(run(Iterator.empty)): Unit
+  }
+
+  /** Moves the wall clock. */
+  def tick(clock: Long): Unit = {
+    this.clock = clock
+    keep(run(Iterator.single(Event.Tick))): Unit
+  }
+
+  /** The results since the last call. */
+  def takeFired(): Seq[Fired] = {
+    val taken = fired.toVector
+    fired.clear()
+    taken
+  }
+
+  /** The windows that were removed since the last call, if the plan reports them. */
+  def takeEnded(): Seq[TimeWindow] = {
+    val taken = ended.toVector
+    ended.clear()
+    taken
+  }
+
+  private def run(events: Iterator[Event]): Seq[Output] = {
+    val operator = open(clock)
+    val reached = new Event.Watermark(convention.watermarkIn(watermark))
+    val outputs = operator.process(events ++ Iterator.single(reached)).toVector
+    nextTimer = operator.nextTimer
+    counts.add(operator.counts.bytes)
+    outputs
+  }
+
+  /** Keeps results for later, and returns the rest. */
+  private def keep(outputs: Seq[Output]): Seq[SideRow] = outputs.flatMap {
+    case result: Fired =>
+      fired += result
+      None
+    case Ended(window) =>
+      ended += window
+      None
+    case side: SideRow => Some(side)
+  }
 }
 
+/** Makes events of rows. */
 object Operator {
-
   private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 
   /** One segment of rows; `append` writes a row to it. */
@@ -43,97 +172,84 @@ object Operator {
     val writer = new SegmentWriter
     rows
       .sortBy(row => (row.hash, row.keyBytes))(Ordering.Tuple2(Ordering.Long, ByteRangeOrder))
-      .foreach {
-        append(writer, _)
-      }
+      .foreach(append(writer, _))
     writer.take()
   }
+
+  /** A row that comes by itself. */
+  def event(
+      row: Row,
+      value: ByteRange,
+      convention: TimeConvention,
+      lateWatermark: Long,
+      isPartlyLate: Boolean = false): Event.Row = {
+    val event = new Event.Row
+    event.key.set(row.keyBytes)
+    event.value.set(value)
+    event.input.set(RowList.range(ByteBuffer.allocate(8).putLong(row.arrival).array))
+    event.arrival.time = row.time.fold(Arrival.NoTime)(convention.timeIn)
+    event.arrival.watermark = lateWatermark
+    event.arrival.gap = row.gap
+    event.arrival.windows = row.windows
+    event.isPartlyLate = isPartlyLate
+    event
+  }
+
+  /** Rows by the number that `event` gives them. */
+  object Side extends SideOutput[Output] {
+    override def row(
+        tag: SideTag,
+        input: ByteRange,
+        reason: String,
+        missed: Seq[TimeWindow],
+        time: Option[Long],
+        watermark: Option[Long],
+        clock: Long): Output = {
+      val number = ByteBuffer.wrap(input.bytes, input.offset, input.length).getLong()
+      SideRow(tag, number, reason, missed, time, watermark)
+    }
+  }
 }
 
-/** Windows on a grid, in the slice log. */
-final class GridOperator(grid: Grid, sharedBytes: Long = SliceLog.SharedBytes) extends Operator {
+/** Routes rows as the map side of a log does: rows that are not late become segments. */
+final class CombinedRows(
+    slices: SliceAssigner,
+    forKeyedLayout: Boolean,
+    spec: WindowSpec,
+    counts: RowCounts) {
+  private val convention = TimeConvention.of(spec.window)
 
-  private val store = new MemoryStore
-
-  override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
-    // Flink reports a row in a gap as late once the watermark has passed it; a stage of ours counts
-    // it among the rows in gaps.
-    val (late, onTime) = rows
-      .map(row => (row, grid.sliceOf(row.time.getOrElse(0))))
-      .filter { case (row, slice) => slice != Grid.NoSlice || row.time.exists(_ < watermark) }
-      .partition { case (_, slice) =>
-        slice == Grid.NoSlice || grid.lastEndOf(slice) <= watermark
-      }
-    withLog { log =>
-      onTime.groupMap(_._2)(_._1).foreach { case (slice, held) =>
-        val segment = Operator.segment(held) { (writer, row) =>
-          writer.append(row.hash, row.keyBytes, row.accumulator)
-        }
-        log.append(slice, segment, watermark)
+  /** @param append
+    *   writes a row to the segment of its slice
+    */
+  def events(rows: Seq[Row], lateWatermark: Long)(
+      append: (SegmentWriter, Row) => Unit): Seq[Event] = {
+    val router = new RowRouter(slices, forKeyedLayout, spec.lateRows, lateWatermark)
+    val combined = mutable.LinkedHashMap.empty[Long, ArrayBuffer[Row]]
+    val alone = ArrayBuffer.empty[Event]
+    def combine(row: Row): Unit =
+      combined.getOrElseUpdate(router.slice, ArrayBuffer.empty) += row
+    def send(row: Row, isPartlyLate: Boolean): Unit =
+      alone += Operator.event(row, row.accumulator, convention, lateWatermark, isPartlyLate)
+    rows.foreach { row =>
+      router.route(convention.timeIn(row.time.getOrElse(0L))) match {
+        case Route.InGap => counts.add(RowCounts.InGaps)
+        case Route.Late => counts.add(RowCounts.Late)
+        case Route.Combine => combine(row)
+        case Route.Alone => send(row, isPartlyLate = false)
+        case Route.CombineAndReport =>
+          combine(row)
+          counts.add(RowCounts.LatePartly)
+          send(row, isPartlyLate = true)
       }
     }
-    late.map(_._1)
-  }
-
-  override def fire(watermark: Long): Seq[Fired] = withLog(_.fire(watermark).toVector)
-
-  override def nextTimer: Long = withLog(_.nextTimer)
-
-  private def withLog[A](body: SliceLog[Fired] => A): A = {
-    // So small that a test's segments are bundled in different ways.
-    val buffered = new BufferedStore(new BundledStore(store, targetSize = 400))
-    val slices = new SliceDirectory(buffered)
-    val answer = body(new SliceLog(grid, slices, new RowList, sharedBytes))
-    buffered.flush()
-    slices.save()
-    answer
-  }
-
-  override def isEmpty: Boolean = store.size == 0 && store.directory == null
-}
-
-/** Sessions, in the slice log. */
-final class SessionOperator(
-    gap: Long,
-    inclusive: Boolean = true,
-    inMemory: Long = SessionLog.InMemory)
-    extends Operator {
-
-  private val store = new MemoryStore
-
-  override def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
-    val (late, open) = rows.partition(row => Sessions.windowOf(time(row), gap).end <= watermark)
-    val slices = new SliceDirectory(store)
-    val log = logOf(slices)
-    open.groupBy(row => SessionLog.sliceOf(time(row), gap)).foreachEntry { (_, held) =>
-      val segment = Operator.segment(held) { (writer, row) =>
-        val bounds = new SessionBounds().set(time(row), time(row))
-        writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
-      }
-      log.append(segment, watermark)
+    val segments = combined.iterator.map { case (slice, held) =>
+      val event = new Event.Segment
+      event.slice = slice
+      event.bytes = Operator.segment(held.toSeq)(append)
+      event.lateWatermark = lateWatermark
+      event
     }
-    log.settle()
-    val lateRows =
-      late.map(row => new LateRow(row.hash, row.keyBytes, time(row), row.accumulator))
-    val alone = if (lateRows.isEmpty) Nil else log.join(lateRows, watermark)
-    slices.save()
-    late.zip(lateRows).collect { case (row, asLate) if alone.exists(_ eq asLate) => row }
+    segments.toVector ++ alone
   }
-
-  private def logOf(slices: SliceDirectory) =
-    new SessionLog(gap, inclusive, slices, new RowList, inMemory)
-
-  private def time(row: Row): Long = row.time.get
-
-  override def fire(watermark: Long): Seq[Fired] = {
-    val slices = new SliceDirectory(store)
-    val fired = logOf(slices).fire(watermark).toVector
-    slices.save()
-    fired
-  }
-
-  override def nextTimer: Long =
-    logOf(new SliceDirectory(store)).nextTimer
-
-  override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }

@@ -1,39 +1,48 @@
 package transom.engine.conformance
 
 import transom.engine.keyed.KeyedPlan
-import transom.engine.spec.{AfterWatermark, Custom}
-import transom.engine.window.{GlobalGrid, Grid, Timeline}
+import transom.engine.spec.{AfterWatermark, Custom, Global}
+import transom.engine.window.Timeline
 
-/** Vectors that run rows, watermarks and clocks through a window operator: the per-key one, and
-  * the slice log where that has what they need. The results must be the same.
+/** Vectors that run rows, watermarks and clocks through a window operator: in the keyed layout,
+  * and in a log if it supports what they need. The results must be the same.
   */
 object OperatorKind {
 
   def run(vector: Json): Outcome = {
     val aggregate = Values.aggregate(vector("aggregate").string)
-    val scale = Scale.of(vector)
-    val aggregation = new JsonAggregation(aggregate)
-    def keyed(restarts: Boolean, rows: Boolean) = new KeyedRunner(
-      contents => new KeyedSettings(vector, scale).plan(aggregation, contents, rows),
-      restarts)
-    def replay(operator: Operator, inBatches: Boolean) =
-      new Replay(vector, aggregate, operator, inBatches)
+    val layouts = Seq(Some(() => keyed(vector, aggregate)), log(vector)).flatten
+    Outcome.of(
+      layouts.iterator.map(problems(vector, aggregate, _)).find(_.nonEmpty).getOrElse(Nil))
+  }
+
+  private def problems(
+      vector: Json,
+      aggregate: Seq[Json] => Seq[Any],
+      operator: () => Operator): Seq[String] = {
+    val rowByRow = new Replay(vector, aggregate, operator(), inBatches = false)
+    val problems = rowByRow.problems
+    // How rows are cut into batches while the watermark stands still must not matter, but for late
+    // rows of sessions: they are tried after the other rows of their batch.
+    if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) problems
+    else
+      new Replay(vector, aggregate, operator(), inBatches = true).problems
+        .map(problem => s"in batches: $problem")
+  }
+
+  private def keyed(vector: Json, aggregate: Seq[Json] => Seq[Any]): Operator = {
+    val settings = new KeyedSettings(vector, Scale.of(vector))
     val emitsRows =
       vector("function").string == "process" && vector("output_mode").string == "append"
-    val rowByRow = replay(keyed(restarts = true, emitsRows), inBatches = false).problems
-    Outcome.of(
-      if (rowByRow.nonEmpty) rowByRow
-      else {
-        replay(keyed(restarts = false, emitsRows), inBatches = true).problems.map(inBatches) ++
-          slices(vector, replay)
-      })
+    new KeyedRunner(settings.window, settings.timeline, lateness = settings.lateness)(
+      settings.plan(new JsonAggregation(aggregate), _, emitsRows))
   }
 
   /** What a window function emits beside its results has their time: the window's last tick. */
   def functionTimes(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     Outcome.of(vector("cases").elements.flatMap { query =>
-      val runner = new KeyedRunner(contents =>
+      val runner = new KeyedRunner(Custom(0), Timeline.Event)(contents =>
         KeyedPlan
           .of(
             Custom(0),
@@ -53,25 +62,10 @@ object OperatorKind {
     })
   }
 
-  private def inBatches(problem: String) = s"in batches: $problem"
-
-  private def slices(vector: Json, replay: (Operator, Boolean) => Replay): Seq[String] =
-    sliceOperator(vector).fold(Seq.empty[String]) { _ =>
-      def operator = sliceOperator(vector).get
-      val rowByRow = replay(operator, false)
-      val problems = rowByRow.problems
-      // How rows are cut into batches while the watermark stands still must not matter. Only for a
-      // row behind the watermark it does: whether the session that it touches was there before it.
-      val batched =
-        if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) Nil
-        else replay(operator, true).problems.map(inBatches)
-      (problems ++ batched).map(problem => s"slice log: $problem")
-    }
-
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
-  /** The slice log has aggregates of windows that the watermark fires, once. */
-  private def sliceOperator(vector: Json): Option[Operator] = {
+  /** A log has aggregates of windows that the watermark fires, once. */
+  private def log(vector: Json): Option[() => Operator] = {
     val scale = Scale.of(vector)
     val windows = vector("windows")
     val kind = windows("type").string
@@ -85,9 +79,9 @@ object OperatorKind {
       case _ if !isPlain => None
       case "explicit" | "count_tumbling" | "count_sliding" => None
       case "session" if windows("gap_ms").value == "per_element" => None
-      case "session" => Some(new SessionOperator(scale.in(windows("gap_ms").long)))
-      case "global" => Some(new GridOperator(GlobalGrid))
-      case _ => Some(new GridOperator(Grid.of(Settings.grid(scale, "UTC", windows))))
+      case "session" => Some(() => new SessionOperator(scale.in(windows("gap_ms").long)))
+      case "global" => Some(() => new GridOperator(Global))
+      case _ => Some(() => new GridOperator(Settings.grid(scale, "UTC", windows)))
     }
   }
 

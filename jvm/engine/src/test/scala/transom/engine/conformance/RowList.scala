@@ -3,7 +3,6 @@ package transom.engine.conformance
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.keyed.{Change, PaneInfo}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
 import transom.engine.window.TimeWindow
 
@@ -36,17 +35,6 @@ final case class Row(
   }
 }
 
-/** What a window gave: its values in order of arrival. Where results are taken back, the values
-  * that it reported then or reports now.
-  */
-final case class Fired(
-    key: Json,
-    window: TimeWindow,
-    values: Seq[Json],
-    pane: Option[PaneInfo] = None,
-    change: Option[Change] = None,
-    reported: Option[Seq[Any]] = None)
-
 /** Keeps all rows of a window; the aggregates of the vectors are computed when it fires. */
 final class RowList extends AccumulatorMerger[Fired] {
 
@@ -60,21 +48,8 @@ final class RowList extends AccumulatorMerger[Fired] {
   override def accumulator: ByteRange = whole.set(bytes, 0, bytes.length)
 
   override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Fired = {
-    val in = ByteBuffer.wrap(bytes)
-    val rows = Iterator
-      .continually(in)
-      .takeWhile(_.hasRemaining)
-      .map { in =>
-        val arrival = in.getLong()
-        val text = new Array[Byte](in.getLong().toInt)
-        in.get(text)
-        (arrival, RowList.json(text))
-      }
-      .toVector
-    Fired(
-      RowList.json(RowList.copy(key)),
-      TimeWindow(windowStart, windowEnd),
-      rows.sortBy(_._1).map(_._2))
+    val values = RowList.values(bytes).sortBy(_._1).map(_._2)
+    Fired(RowList.json(RowList.copy(key)), TimeWindow(windowStart, windowEnd), values)
   }
 }
 
@@ -86,7 +61,22 @@ object RowList {
   def pad(json: Array[Byte]): Array[Byte] =
     json.padTo((json.length + 7) / 8 * 8, ' '.toByte)
 
-  private def copy(range: ByteRange): Array[Byte] =
+  /** The values of an accumulator, each with the number of its row. */
+  def values(accumulator: Array[Byte]): Vector[(Long, Json)] = {
+    val in = ByteBuffer.wrap(accumulator)
+    Iterator
+      .continually(in)
+      .takeWhile(_.hasRemaining)
+      .map { in =>
+        val arrival = in.getLong()
+        val text = new Array[Byte](in.getLong().toInt)
+        in.get(text)
+        (arrival, json(text))
+      }
+      .toVector
+  }
+
+  def copy(range: ByteRange): Array[Byte] =
     range.bytes.slice(range.offset, range.offset + range.length)
 
   private def json(bytes: Array[Byte]): Json = Json.parse(new String(bytes, UTF_8))

@@ -3,7 +3,7 @@ package transom.engine.conformance
 import java.time.Instant
 
 import transom.engine.spec._
-import transom.engine.window.{Grid, GridModel}
+import transom.engine.window.GridModel
 
 /** Vectors of Atlas, Azure Stream Analytics and StreamInsight: those that need no more than
   * windows on a grid and rows that are points in time.
@@ -27,19 +27,17 @@ object SeedVectors {
   private def runFinished(vector: Json, time: String, closed: Closed): Outcome = {
     val policy = vector("policy")
     if (vector.has("stages")) Unsupported("chained stages are not run at this level")
-    val grid = gridOf(vector("windows"))
+    val window = windowOf(vector("windows"), closed)
     if (policy.has("top_k")) Unsupported("top-k is not supported so far")
     val events = vector("events").elements
     if (events.exists(_.has("end")) || policy.has("alter_duration_ms"))
       Unsupported("lifetimes are not supported so far")
     val keys = policy.get("group_by").fold(Seq.empty[String])(_.elements.map(_.string))
     val aggregates = policy("aggregates").elements.map(aggregate)
-    val operator = new GridOperator(grid)
-    // Windows that include their end are run a tick early: see Closed.
-    val shift = if (closed == Closed.Right) 1L else 0L
+    val operator = new GridOperator(window)
     val rows = events.zipWithIndex.map { case (event, i) =>
       val key = keys.map(name => event("payload")(name).value)
-      Row(Json.parse(Json.show(key)), event, Some(micros(event(time)) - shift), i.toLong)
+      Row(Json.parse(Json.show(key)), event, Some(micros(event(time))), i.toLong)
     }
     operator.process(rows, Long.MinValue)
     val got = operator.fire(Long.MaxValue).map { fired =>
@@ -51,9 +49,7 @@ object SeedVectors {
     Outcome.of(Outcome.compareInAnyOrder("outputs", expected, got).toSeq)
   }
 
-  private def gridOf(windows: Json): Grid = Grid.of(windowOf(windows))
-
-  private[conformance] def windowOf(windows: Json): GridWindow = {
+  private[conformance] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
     if (windows.value.isInstanceOf[Vector[_]])
       Unsupported("several windows in one pass are not supported so far")
     val scale = Scale.of(windows)
@@ -64,9 +60,10 @@ object SeedVectors {
       .orElse(windows.get("offset_ms").map(offset => scale.in(offset.long)))
       .getOrElse(0L)
     windows("type").string match {
-      case "tumbling" => Tumbling(millis("size_ms"), offset(millis("size_ms")))
+      case "tumbling" =>
+        Tumbling(millis("size_ms"), offset(millis("size_ms")), closed = closed)
       case "hopping" =>
-        Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms")))
+        Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms")), closed = closed)
       case "sliding" | "snapshot" | "session" | "count" =>
         Unsupported(
           s"the ${windows("type").string} windows of this system are not supported so far")

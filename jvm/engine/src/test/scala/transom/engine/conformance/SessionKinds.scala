@@ -14,7 +14,9 @@ object SessionKinds {
     val scale = Scale.of(vector)
     Outcome.of(vector("cases").elements.flatMap { query =>
       val (a, b) = (scale.window(query("a")), scale.window(query("b")))
-      val got = Seq(Sessions.intersects(a, b), Sessions.intersects(b, a))
+      val got = Seq((a, b), (b, a)).map { case (one, other) =>
+        Sessions.intersects(one, other, inclusive = true)
+      }
       Outcome.compare(s"$query", Seq.fill(2)(query("intersects").boolean), got)
     })
   }
@@ -26,11 +28,16 @@ object SessionKinds {
       val expected = query("merges").elements.map { merge =>
         (merge("result").value, merge("sources").elements.map(_.value).groupBy(identity))
       }
-      val got = Sessions
-        .merge(query("windows").elements.map(scale.window))
-        .filter(_.sources.size > 1)
-        .map(merged =>
-          (scale.show(merged.window), merged.sources.map(scale.show).groupBy(identity)))
+      val merged = new TreeMap[TimeWindow, Seq[TimeWindow]](KeyState.ByBounds)
+      query("windows").elements.map(scale.window).foreach { own =>
+        val target = MergingWindows.targetOf(merged, own, inclusive = true)
+        merged.keySet.asScala.filter(target.bounds.covers).toSeq.foreach(merged.remove)
+        merged.put(target.bounds, target.sources.flatten.toSeq :+ own)
+      }
+      val got = merged.asScala.toSeq.collect {
+        case (window, sources) if sources.size > 1 =>
+          (scale.show(window), sources.map(scale.show).groupBy(identity))
+      }
       Outcome.compare(s"merges of ${query("windows")}", expected.toSet, got.toSet)
     })
   }

@@ -3,7 +3,7 @@ package transom.engine.conformance
 import scala.util.Try
 
 import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
-import transom.engine.keyed.state.{KeyState, MemoryContents}
+import transom.engine.keyed.state.KeyState
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
@@ -89,9 +89,7 @@ object StateAccounting {
     var results = 0
     private var clears = 0
     private val state = new KeyState[Vector[Json]]
-    private val contents = new MemoryContents[Row] {
-      override def timeOf(row: Row): Long = row.time.get
-    }
+    private val contents = new RowsInMemory
 
     private val spy = new TriggerLogic[Row, Vector[Json]] {
       private type Context = TriggerContext[Row, Vector[Json]]
@@ -150,6 +148,8 @@ object StateAccounting {
         "timers" -> timers,
         "trigger_clear_calls" -> clears.toLong)
     }
+
+    override def pointAt(key: Array[Byte]): Unit = ()
 
     override def emit(window: FiredWindow, values: Vector[Json]): Unit = ()
 

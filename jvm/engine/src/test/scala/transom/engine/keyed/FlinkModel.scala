@@ -81,7 +81,7 @@ final class FlinkModel(
     timeline == Timeline.Event && cleanup(window) <= triggers.watermark
 
   private def merge(own: TimeWindow): TimeWindow = {
-    val met = sessions.filter(_.intersects(own)).toSeq.sortBy(_.start)
+    val met = sessions.filter(touches(own, _)).toSeq.sortBy(_.start)
     val whole = met.foldLeft(own)(_ cover _)
     if (met != Seq(whole)) {
       sessions --= met
@@ -100,6 +100,9 @@ final class FlinkModel(
     }
     whole
   }
+
+  private def touches(a: TimeWindow, b: TimeWindow): Boolean =
+    a.start <= b.end && b.start <= a.end
 
   private def run(timers: mutable.SortedSet[(Long, TimeWindow)], until: Long)(
       call: (Long, TimeWindow) => TriggerResult,

@@ -107,6 +107,7 @@ object KeyGroupPropertiesSuite {
     }
 
     private object EventResults extends Results[Row, Vector[Json]] {
+      override def pointAt(key: Array[Byte]): Unit = ()
       override def emit(window: FiredWindow, values: Vector[Json]): Unit = {
         val bounds = TimeWindow(window.start, window.end)
         events += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))

@@ -7,7 +7,7 @@ import scala.util.Random
 
 import munit.FunSuite
 
-import transom.engine.conformance.{Json, JsonAggregation, Row}
+import transom.engine.conformance.{Json, JsonAggregation, Row, RowsInMemory}
 import transom.engine.keyed.state._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
@@ -25,14 +25,13 @@ class KeyGroupSuite extends FunSuite {
     val results = ArrayBuffer.empty[(Int, Long, Seq[Long])]
     private var key = 0
     private val aggregation = new JsonAggregation(identity)
-    private val contents = new MemoryContents[Row] {
-      override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
-    }
+    private val contents = new RowsInMemory
     private val plan = KeyedPlan.of(window, timeline, trigger, None, aggregation, contents, null)
     private val operator = new KeyedOperator(
       plan,
       contents,
       new Results[Row, Vector[Json]] {
+        override def pointAt(key: Array[Byte]): Unit = ()
         override def emit(window: FiredWindow, values: Vector[Json]): Unit =
           results += ((key, window.end, values.map(_.long)))
         override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()

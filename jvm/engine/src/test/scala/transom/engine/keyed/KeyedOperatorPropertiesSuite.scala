@@ -31,18 +31,6 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a restart after any step changes nothing") {
-    forAllNoShrink(setups) { setup =>
-      forAllNoShrink(steps) { steps =>
-        val (restarted, running) = (setup.runner(), setup.runner(restarts = false))
-        steps.foreach { step =>
-          assertEquals(play(restarted, step), play(running, step))
-          assertEquals(restarted.takeFired().map(complete), running.takeFired().map(complete))
-        }
-      }
-    }
-  }
-
   property("what the watermark fires does not depend on when the key hears of it") {
     forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
@@ -193,7 +181,7 @@ object KeyedOperatorPropertiesSuite {
           TestConditions)
         .copy(allowedLateness = lateness, countsPanes = window != Global)
 
-    def runner(restarts: Boolean = true): KeyedRunner = new KeyedRunner(plan, restarts)
+    def runner(): KeyedRunner = new KeyedRunner(window, timeline, lateness = lateness)(plan)
   }
 
   private object TestConditions extends Conditions[Row, Vector[Json]] {

@@ -6,6 +6,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, LogTest}
 import transom.engine.conformance.{Json, Row, SessionOperator}
+import transom.engine.state.Limits
 import transom.engine.window.TimeWindow
 
 class SessionLogSuite extends LogTest {
@@ -18,11 +19,12 @@ class SessionLogSuite extends LogTest {
       gap <- Gen.oneOf(Gen.choose(1L, 12L), Gen.choose(1L, 500L))
       inclusive <- Gen.oneOf(true, false)
       from <- Gen.oneOf(Gen.const(0L), Gen.choose(-1000000L, 1000000L))
-      inMemory <- Gen.oneOf(Gen.const(SessionLog.InMemory), Gen.choose(1L, 500L))
+      inMemory <- Gen.oneOf(Gen.const(Limits.Default.sessions), Gen.choose(1L, 500L))
     } yield (gap, inclusive, from, inMemory)
     forAllNoShrink(settings) { case (gap, inclusive, from, inMemory) =>
       forAll(steps(from, 60L)) { steps =>
-        val operator = new SessionOperator(gap, inclusive, inMemory)
+        val operator =
+          new SessionOperator(gap, inclusive, Limits.Default.copy(sessions = inMemory))
         compare(steps, from, operator, new SessionContents(gap, inclusive))
       }
     }

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.{Generators, LogTest}
 import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
 import transom.engine.state._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Sessions, TimeWindow}
 
 /** A batch reads and writes few segments of sessions, however many are stored. */
 class SessionSegmentsSuite extends LogTest {
@@ -29,7 +29,7 @@ class SessionSegmentsSuite extends LogTest {
       val store = new CountingStore(memory)
       def withLog[A](body: SessionLog[Fired] => A): A = {
         val slices = new SliceDirectory(store)
-        val log = new SessionLog(gap, true, slices, new RowList)
+        val log = new SessionLog(gap, true, slices, new RowList, Limits.Default.sessions)
         val answer = body(log)
         log.settle()
         slices.save()
@@ -39,14 +39,14 @@ class SessionSegmentsSuite extends LogTest {
         val rows = times.map { case (key, time) =>
           Row(LogTest.json(s"key $key"), LogTest.json("x" * 100), Some(time), time)
         }.toSeq
-        rows.groupBy(row => SessionLog.sliceOf(row.time.get, gap)).foreachEntry { (_, held) =>
+        rows.groupBy(row => Sessions.sliceOf(row.time.get, gap)).foreachEntry { (_, held) =>
           val writer = new SegmentWriter
           held.sortBy(_.hash).foreach { row =>
             val bounds = new SessionBounds().set(row.time.get, row.time.get)
             writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
-            if (writer.isFull) withLog(_.append(writer.take(), Long.MinValue))
+            if (writer.isFull) withLog(_.append(0L, writer.take(), Long.MinValue))
           }
-          if (!writer.isEmpty) withLog(_.append(writer.take(), Long.MinValue))
+          if (!writer.isEmpty) withLog(_.append(0L, writer.take(), Long.MinValue))
         }
       }
       // Each step closes the same number of sessions. All other sessions end later.
@@ -70,13 +70,13 @@ class SessionSegmentsSuite extends LogTest {
 
   private def batch(store: Store, gap: Long, times: Seq[Long], watermark: Long): Seq[Fired] = {
     val slices = new SliceDirectory(store)
-    val log = new SessionLog(gap, true, slices, new RowList)
+    val log = new SessionLog(gap, true, slices, new RowList, Limits.Default.sessions)
     times.foreach { time =>
       val writer = new SegmentWriter
       val row = Row(LogTest.json("a"), LogTest.json(time.toString), Some(time), time)
       val bounds = new SessionBounds().set(time, time)
       writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
-      log.append(writer.take(), Long.MinValue)
+      log.append(0L, writer.take(), Long.MinValue)
     }
     val fired = log.fire(watermark).toVector
     slices.save()

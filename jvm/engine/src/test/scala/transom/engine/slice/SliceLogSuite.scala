@@ -7,9 +7,9 @@ import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, LogTest, Model}
-import transom.engine.conformance.{Fired, GridOperator, Json, Operator, Row, RowList}
+import transom.engine.conformance.{Fired, GridOperator, Json, Operator, Row, RowList, Specs}
 import transom.engine.spec._
-import transom.engine.state.{CountingStore, MemoryStore, SliceDirectory}
+import transom.engine.state.{CountingStore, Limits, MemoryStore, SliceDirectory}
 import transom.engine.window.{Grid, GridModel, TimeWindow}
 
 class SliceLogSuite extends LogTest {
@@ -59,7 +59,7 @@ class SliceLogSuite extends LogTest {
     forAllNoShrink(fewWindows) { case (spec, time) =>
       val grid = Grid.of(spec)
       forAll(steps(time, reachOf(spec))) { steps =>
-        compare(steps, time, new GridOperator(grid), new GridContents(spec, grid))
+        compare(steps, time, new GridOperator(spec), new GridContents(spec, grid))
       }
     }
   }
@@ -71,11 +71,16 @@ class SliceLogSuite extends LogTest {
       offset <- Gen.choose(1 - slide, slide - 1)
     } yield Hopping(size, slide, offset)
     // With little memory, only some windows share their merges.
-    val room = Gen.oneOf(300L, 1000L, SliceLog.SharedBytes)
+    val room = Gen.oneOf(300L, 1000L, Limits.Default.shared)
     forAllNoShrink(longWindows, Gen.choose(-1000L, 1000L), room) { (spec, time, room) =>
       val grid = Grid.of(spec)
       forAll(steps(time, 2 * spec.sizeUs)) { steps =>
-        compare(steps, time, new GridOperator(grid, room), new GridContents(spec, grid))
+        val limits = GridOperator.SmallBundles.copy(shared = room)
+        compare(
+          steps,
+          time,
+          new GridOperator(Specs.of(spec), limits),
+          new GridContents(spec, grid))
       }
     }
   }
@@ -85,7 +90,8 @@ class SliceLogSuite extends LogTest {
     val store = new CountingStore(memory)
     def withLog[A](body: SliceLog[Fired] => A): A = {
       val slices = new SliceDirectory(store)
-      val answer = body(new SliceLog(Grid.of(Hopping(256, 1)), slices, new RowList))
+      val answer =
+        body(new SliceLog(Grid.of(Hopping(256, 1)), slices, new RowList, Limits.Default.shared))
       slices.save()
       answer
     }
@@ -111,7 +117,7 @@ class SliceLogSuite extends LogTest {
   property("windows fire in the order in which they fall due") {
     forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) {
       case ((spec, time), shifts) =>
-        val operator = new GridOperator(Grid.of(spec))
+        val operator = new GridOperator(spec)
         val rows = shifts.zipWithIndex.map { case (shift, i) =>
           Row(
             LogTest.json("a"),
@@ -126,7 +132,7 @@ class SliceLogSuite extends LogTest {
   }
 
   test("a slice of many large segments is merged from all of them") {
-    val operator = new GridOperator(Grid.of(Hopping(20, 10)))
+    val operator = new GridOperator(Hopping(20, 10))
     val text = "x" * 300000
     val rows = (1 to 30).map { i =>
       Row(LogTest.json(s"k${i % 7}"), LogTest.json(text), Some(5), i.toLong)

@@ -7,7 +7,7 @@ class BufferedStoreSuite extends FunSuite {
 
   test("what is put and removed before a flush never reaches the store behind") {
     val underlying = new MemoryStore
-    val store = new BufferedStore(underlying)
+    val store = new BufferedStore(underlying, 1000L)
     store.put(10L, 0, bytes(1))
     store.put(10L, 1, bytes(2))
     store.remove(10L, 0)
@@ -21,7 +21,7 @@ class BufferedStoreSuite extends FunSuite {
   test("what was there before is read and removed behind it") {
     val underlying = new MemoryStore
     underlying.put(10L, 0, bytes(3))
-    val store = new BufferedStore(underlying)
+    val store = new BufferedStore(underlying, 1000L)
     assertEquals(store.get(10L, 0).toSeq, bytes(3).toSeq)
     store.remove(10L, 0)
     assertEquals(underlying.size, 0)

@@ -75,7 +75,7 @@ class BundledStoreSuite extends FunSuite {
   test("a directory of another format is refused") {
     val underlying = new MemoryStore
     underlying.saveDirectory(Array[Byte](2, 0, 0, 0, 0))
-    val error = intercept[UnknownSegmentVersion](new BundledStore(underlying))
-    assert(error.getMessage.contains("format 2, this version reads 3"), error.getMessage)
+    val error = intercept[UnknownSegmentVersion](new BundledStore(underlying, 1000))
+    assert(error.getMessage.contains("format 2, this version reads 4"), error.getMessage)
   }
 }

@@ -1,7 +1,5 @@
 package transom.engine.keyed.state
 
-import scala.collection.mutable
-
 /** Stores the raw rows of the current key in numbered lists.
   *
   * A list grows only at its end, so that adding a row touches no other row. The window state of
@@ -15,16 +13,4 @@ trait Contents[R] {
 
   /** Time of a row in microseconds, or `Arrival.NoTime`. */
   def timeOf(row: R): Long
-}
-
-/** Contents in memory, for a query over a static DataFrame or a test. */
-abstract class MemoryContents[R] extends Contents[R] {
-  private val rows = mutable.HashMap.empty[(Long, Long), R]
-
-  override def put(list: Long, sequence: Long, row: R): Unit = rows((list, sequence)) = row
-  override def get(list: Long, sequence: Long): R = rows((list, sequence))
-  override def remove(list: Long, sequence: Long): Unit = rows.remove((list, sequence))
-
-  /** Number of rows held. */
-  def size: Int = rows.size
 }

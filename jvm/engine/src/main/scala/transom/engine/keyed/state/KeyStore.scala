@@ -80,6 +80,9 @@ final class MemoryKeyStore extends KeyStore {
   override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
     rows.remove((KeyBytes.of(key), list, sequence)): Unit
 
+  /** Number of raw rows held. */
+  def rowCount: Int = rows.size
+
   /** Number of entries held. */
   def size: Int = states.size + rows.size + watermarkTimers.size + clockTimers.size
 }

@@ -1,6 +1,6 @@
 package transom.engine.keyed.state
 
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** Encodes and decodes the state of a key.
   *
@@ -9,7 +9,8 @@ import transom.engine.window.{TimeWindow, Timeline}
   *          by start and end
   * window   difference of its start to the start of the previous window, length, bit set of the
   *          parts that follow, then these parts: accumulator, trigger memory, watermark timers,
-  *          wall-clock timers, rows, firings, last emitted results, user state
+  *          wall-clock timers, rows, firings, last emitted results, user state, times of the
+  *          first and last row
   * }}}
   *
   * Accumulators that were not used since decoding are copied without decoding. A decoded state
@@ -83,7 +84,8 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
         flag(!window.watermarkTimers.isEmpty, WatermarkTimers) |
         flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
         flag(window.firings > 0, Firings) | flag(window.lastEmitted.nonEmpty, LastEmitted) |
-        flag(window.userState != null, UserState) | flag(window.endsSilently, EndsSilently))
+        flag(window.userState != null, UserState) | flag(window.endsSilently, EndsSilently) |
+        flag(window.firstTime != Arrival.NoTime, RowTimes))
     if (window.hasAccumulator) writeAccumulator(window)
     if (hasMemory) {
       out.unsigned(window.memory.length)
@@ -105,6 +107,10 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
       }
     }
     if (window.userState != null) out.array(window.userState)
+    if (window.firstTime != Arrival.NoTime) {
+      out.signed(window.firstTime)
+      out.signed(window.lastTime)
+    }
   }
 
   private def read(in: StateReader, start: Long): WindowState[A] = {
@@ -133,6 +139,10 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
       }
     }
     if ((parts & UserState) != 0) window.userState = in.array()
+    if ((parts & RowTimes) != 0) {
+      window.firstTime = in.signed()
+      window.lastTime = in.signed()
+    }
     window
   }
 
@@ -197,7 +207,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
 
 /** Version of the state format, and the bits that mark the parts of a window. */
 object StateCodec {
-  final val Version = 2
+  final val Version = 3
 
   private final val Accumulator = 1
   private final val Memory = 2
@@ -208,6 +218,7 @@ object StateCodec {
   private final val LastEmitted = 64
   private final val UserState = 128
   private final val EndsSilently = 256
+  private final val RowTimes = 512
 
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }

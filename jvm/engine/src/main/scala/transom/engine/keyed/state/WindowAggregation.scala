@@ -11,6 +11,9 @@ trait WindowAggregation[R, A <: AnyRef] {
   def create(): A
   def add(accumulator: A, row: R): A
 
+  /** The number of bytes by which a row may enlarge an accumulator. */
+  def weightOf(row: R): Int
+
   /** Merges the accumulator of another window. The engine does not use `other` again. */
   def merge(accumulator: A, other: A): A
 

@@ -2,7 +2,7 @@ package transom.engine.keyed.state
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** State of one window of a key, kept until the window is cleaned up.
   *
@@ -42,6 +42,17 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 
   /** Emitted results to retract at the next change; several after a merge of sessions. */
   private[keyed] var lastEmitted: List[EmittedResult] = Nil
+
+  /** The times of the first and the last row, in the order of time, or `Arrival.NoTime`. Noted
+    * only if they are the bounds of the window and its rows are not kept.
+    */
+  private[keyed] var firstTime = Arrival.NoTime
+  private[keyed] var lastTime = Arrival.NoTime
+
+  private[keyed] def noteRow(time: Long): Unit = if (time != Arrival.NoTime) {
+    if (firstTime == Arrival.NoTime || time < firstTime) firstTime = time
+    if (lastTime == Arrival.NoTime || time > lastTime) lastTime = time
+  }
 
   private[keyed] var userState: Array[Byte] = _
 

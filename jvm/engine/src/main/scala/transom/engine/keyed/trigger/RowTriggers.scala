@@ -1,6 +1,6 @@
 package transom.engine.keyed.trigger
 
-import transom.engine.window.{Arrival, Timeline}
+import transom.engine.window.Timeline
 
 /** Base of triggers that react only to rows and batch ends and set no timers. */
 abstract class RowTriggerLogic[R, A] extends TriggerLogic[R, A] {
@@ -110,31 +110,4 @@ final class EveryBatchLogic[R, A](slot: Int) extends RowTriggerLogic[R, A] {
 final class NeverLogic[R, A] extends RowTriggerLogic[R, A] {
 
   override def onRow(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
-}
-
-/** Fires and purges once a count window is full. Also remembers the minimum and maximum time of
-  * the rows, because the bounds of a count window are row numbers.
-  */
-final class FullCountLogic[R, A](size: Int) extends RowTriggerLogic[R, A] {
-
-  override def slots: Int = 3
-
-  override def onRow(window: TriggerContext[R, A]): TriggerResult = {
-    val count = if (window.isSet(FullCountLogic.Count)) window(FullCountLogic.Count) + 1 else 1L
-    window(FullCountLogic.Count) = count
-    val time = window.time
-    if (time != Arrival.NoTime) {
-      import FullCountLogic.{First, Last}
-      if (!window.isSet(First) || time < window(First)) window(First) = time
-      if (!window.isSet(Last) || time > window(Last)) window(Last) = time
-    }
-    if (count < size) TriggerResult.Continue else TriggerResult.FireAndPurge
-  }
-}
-
-/** Memory slots of `FullCountLogic`: number of rows, minimum time, maximum time. */
-object FullCountLogic {
-  final val Count = 0
-  final val First = 1
-  final val Last = 2
 }

@@ -8,9 +8,9 @@ import org.apache.spark.sql.types._
   * {{{
   * group      id of the key group, see KeyGroups.idOf
   * kind       kind of the payload
-  * place      position in the order of arrival
-  * judged_by  late watermark of the rows
-  * payload    a segment batch, a late row, counts, rows, a dead letter, or empty for a tick
+  * position   position in the order of arrival
+  * watermark  the watermark by which the rows are late, in the engine's convention
+  * payload    a segment batch, a chunk of rows, a dead letter, counts, or empty for a tick
   * }}}
   *
   * The user's order columns follow, if there are any.
@@ -23,24 +23,16 @@ object ExchangeFormat {
   final val Payload = 4
 
   final val Segments = 0
-  final val Late = 1
-  final val Counts = 2
-  final val Rows = 3
-  final val DeadLetter = 4
-  final val Tick = 5
-
-  /** A payload is emitted when it reaches this size, in bytes.
-    *
-    * A task holds one payload per key group, and the exchange copies and sorts payloads as a
-    * whole. So they are small, but large enough for some hundred rows.
-    */
-  final val FullPayload = 48 << 10
+  final val Rows = 1
+  final val DeadLetter = 2
+  final val Counts = 3
+  final val Tick = 4
 
   private val columns = Seq(
     "group" -> IntegerType,
     "kind" -> IntegerType,
-    "place" -> LongType,
-    "judged_by" -> LongType,
+    "position" -> LongType,
+    "watermark" -> LongType,
     "payload" -> BinaryType)
 
   /** Attributes of the exchange format, including the user's order columns. */

@@ -51,8 +51,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   private val resultRow =
     new WindowResultRow(operatorPlan, keyRow, evaluate.results, operatorPlan.outputWidth)
 
-  /** Sets the event watermark that the rows of later results contain, microseconds. */
-  def moveTo(watermark: Long): Unit = resultRow.watermark = watermark
+  override def startFiring(watermark: Long): Unit = resultRow.watermark = watermark
 
   override def hasNext: Boolean = false
   override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")

@@ -7,20 +7,26 @@ import org.apache.spark.sql.execution.{InputRDDCodegen, SparkPlan, UnaryExecNode
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
+import transom.engine.operator.RowCounts
 import transom.spark.TransomException
 
-/** The output of a key group in a batch: its counts, which may be null, and its rows.
+/** An output of a key group in a batch: its rows, or what it has counted while they were read.
   *
   * The counts serve observed metrics. Spark's stateful operator has a cost per output row, so a
-  * single output row carries all rows of a key group. The keyed layout emits its counts in a
-  * second output row.
+  * single output row carries all rows of a key group.
   */
-final class KeyGroupOutput(counts: InternalRow, val rows: Iterator[InternalRow])
-    extends GenericInternalRow(Array[Any](counts))
+final class KeyGroupOutput(counts: Option[RowCounts], val rows: Iterator[InternalRow])
+    extends GenericInternalRow(
+      Array[Any](counts.map(counts => InternalRow.fromSeq(counts.toSeq)).orNull))
 
 /** Reads the counts of key group outputs. */
 private object KeyGroupOutput {
+
+  /** The type of the counts, in the order of [[RowCounts.names]]. */
+  val countsType: StructType =
+    StructType(RowCounts.names.map(StructField(_, LongType, nullable = false)))
 
   /** The counts in the order of [[RowCounts.names]], or `Nil` if the output has none. */
   def counts(groupOutput: InternalRow): Seq[Long] =
@@ -50,9 +56,8 @@ case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends
       .execute()
       .mapPartitionsInternal(_.map { wrapped =>
         val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
-        if (!groupOutput.isNullAt(0)) {
-          val counts = groupOutput.getStruct(0, counters.length)
-          counters.zipWithIndex.foreach { case (counter, i) => counter += counts.getLong(i) }
+        KeyGroupOutput.counts(groupOutput).zip(counters).foreach { case (count, counter) =>
+          counter += count
         }
         groupOutput
       })

@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.state.KeyGroups
 import transom.engine.time.Watermark
 
 /** Logical node that sends each row of a clock to every key group of an operator.
@@ -24,10 +23,7 @@ case class KeyGroupTicks(
     copy(child = newChild)
 }
 
-/** Emits one tick per key group, in the exchange format, for each row of a clock.
-  *
-  * A tick has the last position in the order of arrival, and no late watermark.
-  */
+/** Emits one tick per key group, in the exchange format, for each row of a clock. */
 case class KeyGroupTicksExec(
     operatorPlan: WindowOperatorPlan,
     output: Seq[Attribute],
@@ -36,20 +32,10 @@ case class KeyGroupTicksExec(
   override def producedAttributes: AttributeSet = outputSet
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val (order, keyGroups) = (operatorPlan.order, operatorPlan.keyGroups)
+    val taskPlan = operatorPlan
     child.execute().mapPartitionsInternal { ticks =>
-      val toExchangeRow = ExchangeFormat.projection(order)
-      val columns = new GenericInternalRow(ExchangeFormat.Payload + 1 + order.length)
-      columns.update(ExchangeFormat.Kind, ExchangeFormat.Tick)
-      columns.update(ExchangeFormat.Position, Long.MaxValue)
-      columns.update(ExchangeFormat.LateWatermark, Watermark.NotYet)
-      columns.update(ExchangeFormat.Payload, Array.emptyByteArray)
-      ticks.flatMap { _ =>
-        (0 until keyGroups).iterator.map { group =>
-          columns.update(ExchangeFormat.Group, KeyGroups.idOf(group))
-          toExchangeRow(columns)
-        }
-      }
+      val encoder = new ExchangeEncoder(taskPlan, Watermark.NotYet)
+      ticks.flatMap(_ => (0 until taskPlan.keyGroups).iterator.map(encoder.tick))
     }
   }
 

@@ -22,8 +22,8 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   private val toResult =
     UnsafeProjection.create(operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray)
 
-  /** The number of bytes by which a row may enlarge an accumulator. */
-  def weightOf(row: UnsafeRow): Int = if (partialAggregation.inPlace) 0 else row.getSizeInBytes
+  override def weightOf(row: UnsafeRow): Int =
+    if (partialAggregation.inPlace) 0 else row.getSizeInBytes
 
   override def create(): InternalRow = partialAggregation.create()
 

@@ -1,24 +1,25 @@
 package org.apache.spark.sql.transom
 
-import scala.collection.mutable
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Timing}
+import transom.engine.operator.Emissions
 import transom.engine.window.Arrival
 
-/** Queues the rows that the windows of the keyed layout emit, in order of emission.
+/** Builds the rows that the windows of the keyed layout emit.
   *
   * Not thread-safe. Call `pointAt` for each key before its windows emit.
   */
-final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
+final class KeyedResults(
+    operatorPlan: WindowOperatorPlan,
+    aggregation: KeyedAggregation,
+    emissions: Emissions[InternalRow])
     extends Results[UnsafeRow, InternalRow] {
   import operatorPlan.settings.pane
 
-  private val ready = mutable.Queue.empty[InternalRow]
   private val key = new UnsafeRow(operatorPlan.keys.length)
   private val result = new UnsafeRow(operatorPlan.aggregates.length)
   private val bounds = new GenericInternalRow(2)
@@ -41,15 +42,7 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
 
   private def keysAndValues: Int = operatorPlan.keys.length + 2 + operatorPlan.aggregates.length
 
-  def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
-
-  def isEmpty: Boolean = ready.isEmpty
-
-  /** Removes and returns the oldest row. Requires that `isEmpty` is false. */
-  def take(): InternalRow = ready.dequeue()
-
-  /** Queues a row that is not a result of a window, such as a late row. */
-  def add(row: InternalRow): Unit = ready += row
+  override def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
 
   override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
     add(window, aggregation.evaluated(accumulator))
@@ -99,8 +92,8 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
     set(1, window.end)
     if (pane) optionalColumns.update(paneAt, KeyedResults.row(window.pane))
     if (function.isCalled)
-      optionalColumns.update(callAt, window.watermark + operatorPlan.watermarkShift)
-    ready += toRow(whole(front, back(values, optionalColumns))).copy()
+      optionalColumns.update(callAt, operatorPlan.convention.watermarkOut(window.watermark))
+    emissions.emit(toRow(whole(front, back(values, optionalColumns))).copy())
   }
 
   // A count window without event time has null bounds.

@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExp
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.util.LongAccumulator
 
+import transom.engine.operator.RowCounts
+
 /** Adds the row counts of key group outputs to the progress of the query.
   *
   * Replaces Spark's own node, which sends the expressions of all sums to each task and back. That

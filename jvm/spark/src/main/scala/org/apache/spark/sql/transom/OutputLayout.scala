@@ -6,14 +6,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, Global, LateRows, ProcessingTime, WindowSpec}
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, Window, WindowSpec => Spec}
 
 /** The columns of a window operator: those that its tasks emit, and those of the final result.
   */
 final class OutputLayout(
     df: Dataset[Row],
     operatorSpec: OperatorSpec,
-    spec: WindowSpec,
+    spec: Spec,
     choice: LayoutChoice,
     aggregation: Aggregation) {
   private val timeType = aggregation.timeType
@@ -162,10 +162,9 @@ final class OutputLayout(
 
   val operatorPlan: WindowOperatorPlan = WindowOperatorPlan(
     spec = operatorSpec,
-    settings = spec,
+    // A static DataFrame has no late rows.
+    settings = if (df.isStreaming) spec else spec.copy(lateRows = LateRows.No),
     choice = choice,
-    lateRows = if (df.isStreaming) spec.lateRows else LateRows.No,
-    deadLetters = spec.deadLetters,
     time = aggregation.time,
     keys = aggregation.groups,
     inputs = aggregation.inputs,
@@ -183,7 +182,7 @@ final class OutputLayout(
     */
   private def windowMetadata: Metadata = {
     val metadata = new MetadataBuilder().putBoolean(
-      if (Windows.areSessions(spec.window)) SessionWindow.marker else TimeWindow.marker,
+      if (OutputLayout.isSession(spec.window)) SessionWindow.marker else TimeWindow.marker,
       true)
     val delay = EventTimeWatermark.delayKey
     if (!spec.time.contains(ProcessingTime))
@@ -216,6 +215,11 @@ final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
 /** Names and types that output columns share. */
 object OutputLayout {
   private val Results = "results"
+
+  private def isSession(window: Window): Boolean = window match {
+    case _: Session | _: DynamicSession => true
+    case _ => false
+  }
 
   def windowType(time: DataType): StructType =
     StructType(Seq(StructField("start", time), StructField("end", time)))

@@ -13,14 +13,17 @@ import scala.collection.mutable.ArrayBuffer
   * {{{
   * slice long, length long, segment
   * }}}
+  *
+  * @param fullSize
+  *   the size in bytes at which the batch is full
   */
-private final class SegmentBatch {
+private final class SegmentBatch(fullSize: Int) {
   private val held = ArrayBuffer.empty[(Long, Array[Byte])]
   private var size = 0
 
   def isEmpty: Boolean = held.isEmpty
 
-  def isFull: Boolean = size >= ExchangeFormat.FullPayload
+  def isFull: Boolean = size >= fullSize
 
   def add(slice: Long, segment: Array[Byte]): Unit = {
     held += ((slice, segment))

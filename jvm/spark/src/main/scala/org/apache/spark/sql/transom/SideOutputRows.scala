@@ -9,73 +9,42 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
-import transom.engine.time.Watermark
+import transom.engine.operator.{SideOutput, SideTag}
+import transom.engine.state.ByteRange
 
-/** Builds the output rows of late rows and dead letters. The row is a struct in one of the last
-  * columns of the output; all other columns are null. Create one per task, on an executor.
+/** Builds the output rows of side outputs. The input row is a struct in one of the last columns
+  * of the output; all other columns are null. Create one per task, on an executor.
   */
-final class SideOutputRows(operatorPlan: WindowOperatorPlan) {
+final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[InternalRow] {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
-  private val wholeReason = if (operatorPlan.isSession) "late_session" else "late"
   private val deadAt = operatorPlan.outputWidth - 1
   private val lateAt = if (operatorPlan.deadLetters) deadAt - 1 else deadAt
-  private val deadRow = new UnsafeRow(operatorPlan.row.length)
+  private val inputRow = new UnsafeRow(operatorPlan.row.length)
 
-  /** Builds the output row of a late row.
-    *
-    * @param time
-    *   the time of the row in microseconds since 1970, minus `timeShift`
-    * @param lateWatermark
-    *   the late watermark in microseconds since 1970, minus `watermarkShift`
-    * @param missedWindows
-    *   the windows that had fired, with bounds in microseconds since 1970
-    * @param nowMs
-    *   the wall clock in milliseconds since 1970
-    */
-  def late(
-      row: UnsafeRow,
-      time: Long,
-      lateWatermark: Long,
-      missedWindows: Seq[engine.window.TimeWindow],
-      isPartly: Boolean,
-      nowMs: Long): InternalRow =
-    in(
-      lateAt,
-      row,
-      if (isPartly) "late_partly" else wholeReason,
-      missedWindows,
-      Some(time + operatorPlan.timeShift),
-      lateWatermark,
-      nowMs)
-
-  /** Builds the output row of a dead letter from its exchange row. */
-  def deadLetter(exchangeRow: InternalRow, nowMs: Long): InternalRow = {
-    val letter = new DeadLetter(exchangeRow.getBinary(ExchangeFormat.Payload))
-    val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
-    in(deadAt, letter.row(deadRow), letter.reason, Nil, letter.time, lateWatermark, nowMs)
-  }
-
-  private def in(
-      column: Int,
-      row: UnsafeRow,
+  override def row(
+      tag: SideTag,
+      input: ByteRange,
       reason: String,
-      missedWindows: Seq[engine.window.TimeWindow],
+      missed: Seq[engine.window.TimeWindow],
       time: Option[Long],
-      lateWatermark: Long,
-      nowMs: Long): InternalRow = {
+      watermark: Option[Long],
+      clock: Long): InternalRow = {
+    inputRow.pointTo(input.bytes, UnsafeRows.offset(input), input.length)
     val columns = new GenericInternalRow(operatorPlan.outputWidth)
     columns.update(
-      column,
+      tag match {
+        case SideTag.Late => lateAt
+        case SideTag.DeadLetter => deadAt
+      },
       InternalRow(
-        row.copy(),
+        inputRow.copy(),
         UTF8String.fromString(reason),
-        ArrayData.toArrayData(missedWindows.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
         time.fold[Any](null)(Long.box),
-        if (lateWatermark == Watermark.NotYet) null
-        else lateWatermark + operatorPlan.watermarkShift,
+        watermark.fold[Any](null)(Long.box),
         UTF8String.fromString(operatorPlan.name),
         UTF8String.fromString(query),
-        nowMs * 1000L))
+        clock))
     columns
   }
 }

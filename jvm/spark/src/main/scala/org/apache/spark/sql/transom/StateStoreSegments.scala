@@ -2,7 +2,8 @@ package org.apache.spark.sql.transom
 
 import java.nio.ByteBuffer
 
-import org.apache.spark.sql.streaming.{MapState, ValueState}
+import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.streaming.{MapState, StatefulProcessorHandle, TTLConfig, ValueState}
 
 import transom.engine.state.Store
 
@@ -27,4 +28,12 @@ final class StateStoreSegments(
 
   private def key(slice: Long, sequence: Int): Array[Byte] =
     ByteBuffer.allocate(12).putLong(slice ^ Long.MinValue).putInt(sequence).array
+}
+
+/** Opens the store. */
+object StateStoreSegments {
+  def of(handle: StatefulProcessorHandle): StateStoreSegments =
+    new StateStoreSegments(
+      handle.getValueState("directory", Encoders.BINARY, TTLConfig.NONE),
+      StateStoreKeys.mapState(handle, "segments"))
 }

@@ -6,8 +6,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 
-import transom.engine.time.Watermark
-
 /** Map side of a window operator: encodes rows by key group, either combined by slice or as they
   * are. The exchange and the sort before a stateful operator then handle a few large rows instead
   * of one per key.
@@ -52,10 +50,10 @@ final case class MapSidePlan(
     input: Seq[Attribute],
     watermark: Long) {
 
-  /** The late watermark minus `watermarkShift`, as the engine compares it with times. */
-  val lateWatermark: Long = Watermark.minus(watermark, operatorPlan.watermarkShift)
+  /** The late watermark in the engine's convention. */
+  val lateWatermark: Long = operatorPlan.convention.watermarkIn(watermark)
 
   def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
-    if (operatorPlan.hasMapSideCombine) new MapSideCombiner(this, rows)
-    else new MapSideRowEncoder(this, rows)
+    if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this, rows)
+    else new RowMapSide(this, rows)
 }

@@ -4,7 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.types._
 
+import transom.engine.operator.SliceAssigner
 import transom.engine.spec.{LateRows, WindowSpec}
+import transom.engine.window.TimeConvention
 
 /** Everything that the tasks of one window operator need to know.
   *
@@ -41,8 +43,6 @@ final case class WindowOperatorPlan(
     spec: OperatorSpec,
     settings: WindowSpec,
     choice: LayoutChoice,
-    lateRows: LateRows,
-    deadLetters: Boolean,
     time: Attribute,
     keys: Seq[Attribute],
     inputs: Seq[Attribute],
@@ -61,20 +61,18 @@ final case class WindowOperatorPlan(
 
   def keyGroups: Int = settings.keyGroups
 
-  /** Microseconds to subtract from each watermark. It is 1 for windows that include their end,
-    * because they fire only after the watermark has passed that end.
-    */
-  val watermarkShift: Long = if (Windows.includeEnd(settings.window)) 1L else 0L
+  def deadLetters: Boolean = settings.deadLetters
 
-  /** Microseconds to subtract from the time of each row. */
-  val timeShift: Long = Windows.timeShift(settings.window)
+  /** Whether late rows are emitted. */
+  def reportsLate: Boolean = settings.lateRows != LateRows.No
+
+  /** Converts between the times of Spark and those of the engine. */
+  val convention: TimeConvention = TimeConvention.of(settings.window)
 
   def layout: StateLayout = choice.layout
 
-  /** The window assigner of the slice log. Fails for window types that only the keyed layout
-    * supports.
-    */
-  lazy val windows: Windows = Windows.of(settings.window)
+  /** Assigns rows to slices. Fails for windows that only the keyed layout supports. */
+  lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
 
   /** Whether the map side combines on-time rows by key and slice before the exchange.
     *
@@ -98,8 +96,6 @@ final case class WindowOperatorPlan(
   /** The columns of an accumulator. */
   def buffers: Seq[AttributeReference] =
     accumulated.flatMap(_.aggregateFunction.inputAggBufferAttributes)
-
-  def isSession: Boolean = Windows.areSessions(settings.window)
 
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =

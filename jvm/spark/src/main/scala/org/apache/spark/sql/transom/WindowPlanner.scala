@@ -15,7 +15,9 @@ import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types._
 
+import transom.engine.operator.{RowCounts, SessionSlices, SliceAssigner}
 import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
+import transom.engine.window.TimeConvention
 
 /** Builds the plan of a window operator from its spec and the columns that the spec refers to.
   */
@@ -29,6 +31,7 @@ object WindowPlanner {
   def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
     register(session)
+    session.withActive(TaskLimits.check())
     val aggregates = spec.function.aggregateColumns.map(columns)
     val choice =
       Layouts.choose(
@@ -81,30 +84,28 @@ object WindowPlanner {
       spec: WindowSpec,
       layout: StateLayout,
       isStreaming: Boolean): Option[Expression => Expression] =
-    if (layout == KeyedLayout || isStreaming && Windows.areSessions(spec.window)) None
-    else {
-      val windows = Literal(Windows.of(spec.window), ObjectType(classOf[Windows]))
-      val shift = Literal(Windows.timeShift(spec.window))
-      Some(time => Invoke(windows, "sliceOf", LongType, Seq(Subtract(time, shift))))
-    }
+    if (layout == KeyedLayout) None
+    else
+      SliceAssigner.of(spec.window) match {
+        case _: SessionSlices if isStreaming => None
+        case slices =>
+          val assigner = Literal(slices, ObjectType(classOf[SliceAssigner]))
+          val shift = Literal(TimeConvention.of(spec.window).timeShift)
+          Some(time => Invoke(assigner, "sliceOf", LongType, Seq(Subtract(time, shift))))
+      }
 
   private def streaming(
       session: SparkSession,
       layout: OutputLayout,
       mapSide: WindowMapSide): DataFrame = {
     val group = mapSide.output.head
-    val (processor, order, rows) = layout.operatorPlan.layout match {
-      case SliceLayout =>
-        (
-          new SliceLogProcessor(layout.operatorPlan),
-          ExchangeFormat.byGroup(mapSide.output),
-          mapSide)
+    // A log does not depend on the order in which rows arrive.
+    val (order, rows) = layout.operatorPlan.layout match {
+      case SliceLayout => (ExchangeFormat.byGroup(mapSide.output), mapSide)
       case KeyedLayout =>
-        (
-          new KeyedProcessor(layout.operatorPlan),
-          ExchangeFormat.inOrder(mapSide.output),
-          withTicks(session, layout, mapSide))
+        (ExchangeFormat.inOrder(mapSide.output), withTicks(session, layout, mapSide))
     }
+    val processor = new WindowProcessor(layout.operatorPlan)
     val operator = new TransformWithState(
       keyDeserializer = group,
       valueDeserializer = RowObject(),
@@ -121,7 +122,7 @@ object WindowPlanner {
       initialStateDataAttrs = mapSide.output,
       initialStateDeserializer = RowObject(),
       initialState = LocalRelation(mapSide.output.map(_.newInstance())))
-    val counts = AttributeReference(Counts, RowCounts.schema)()
+    val counts = AttributeReference(Counts, KeyGroupOutput.countsType)()
     val outputs = Dataset.ofRows(session, KeyGroupOutputs(Seq(counts), operator))
     val metrics =
       RowCounts.names.map(n => coalesce(sum(col(s"${Counts}.$n")), lit(0L)).as(s"transom_$n"))

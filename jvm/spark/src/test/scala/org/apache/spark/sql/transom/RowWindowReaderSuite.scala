@@ -8,10 +8,11 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.spec.{Closed, Custom, DynamicSession, Hopping}
+import transom.engine.operator.DeadLetterReason
+import transom.engine.spec.Hopping
 
 class RowWindowReaderSuite extends FunSuite {
-  private val reader = new RowWindowReader(Custom(0))
+  import RowWindowReader._
 
   private def listing(spans: Any*): UnsafeRow = {
     val span = new StructType().add("start", LongType).add("end", LongType)
@@ -23,35 +24,34 @@ class RowWindowReaderSuite extends FunSuite {
 
   test("windows of a row are spans") {
     val good = InternalRow(1L, 2L)
-    assertEquals(reader.problem(listing()), None)
-    assertEquals(reader.problem(listing(good, InternalRow(5L, 9L))), None)
+    assertEquals(problemOfWindows(listing()), None)
+    assertEquals(problemOfWindows(listing(good, InternalRow(5L, 9L))), None)
     Seq(InternalRow(2L, 2L), InternalRow(3L, 2L), InternalRow(null, 2L), InternalRow(1L, null))
       .foreach { bad =>
-        assertEquals(reader.problem(listing(good, bad)), Some(DeadLetter.BadWindows))
+        assertEquals(problemOfWindows(listing(good, bad)), Some(DeadLetterReason.BadWindows))
       }
-    assertEquals(reader.problem(listing(good, null)), Some(DeadLetter.BadWindows))
-    assertEquals(reader.problem(listing(null)), Some(DeadLetter.BadWindows))
+    assertEquals(problemOfWindows(listing(good, null)), Some(DeadLetterReason.BadWindows))
+    assertEquals(problemOfWindows(listing(null)), Some(DeadLetterReason.BadWindows))
   }
 
   test("windows of a row lie in the years 1 to 9999") {
     val first = java.time.Instant.parse("0001-01-01T00:00:00Z").getEpochSecond * 1000000L
     val end = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
-    assertEquals(reader.problem(listing(InternalRow(first, end))), None)
+    assertEquals(problemOfWindows(listing(InternalRow(first, end))), None)
     Seq(InternalRow(first - 1, end), InternalRow(first, end + 1), InternalRow(0L, Long.MaxValue))
       .foreach { bad =>
-        assertEquals(reader.problem(listing(bad)), Some(DeadLetter.BadWindows))
+        assertEquals(problemOfWindows(listing(bad)), Some(DeadLetterReason.BadWindows))
       }
   }
 
   test("a gap of a row is positive and at most ten million days") {
-    val sessions = new RowWindowReader(DynamicSession(0, inclusive = true, Closed.Left))
     val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
     val projection = InterpretedUnsafeProjection.createProjection(columns)
-    def problem(gap: Any): Option[Int] = sessions.problem(projection(InternalRow(0L, gap)).copy())
+    def problem(gap: Any) = problemOfGap(projection(InternalRow(0L, gap)).copy())
     val longest = 10000000L * 86400L * 1000000L
     Seq(1L, longest).foreach(gap => assertEquals(problem(gap), None))
     Seq[Any](null, 0L, -1L, longest + 1, Long.MaxValue).foreach { bad =>
-      assertEquals(problem(bad), Some(DeadLetter.BadGap))
+      assertEquals(problem(bad), Some(DeadLetterReason.BadGap))
     }
   }
 
@@ -59,8 +59,8 @@ class RowWindowReaderSuite extends FunSuite {
     assertEquals(Hopping.MostWindowsPerRow, 10000000L)
     val row = listing(InternalRow(1L, 2L))
     // The bytes of this array would be 240 MB. The reader checks the number of windows first.
-    val array = row.getBaseOffset + (row.getLong(RowWindowReader.Column) >>> 32)
+    val array = row.getBaseOffset + (row.getLong(Column) >>> 32)
     Platform.putLong(row.getBaseObject, array, 10000001L)
-    assertEquals(reader.problem(row), Some(DeadLetter.TooManyWindows))
+    assertEquals(problemOfWindows(row), Some(DeadLetterReason.TooManyWindows))
   }
 }

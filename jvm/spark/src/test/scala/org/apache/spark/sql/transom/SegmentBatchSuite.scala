@@ -10,13 +10,13 @@ class SegmentBatchSuite extends FunSuite {
     SegmentBatch.read(batch).map { case (slice, segment) => (slice, segment.toSeq) }.toSeq
 
   test("segments come out with their slices, in the order in which they were put in") {
-    val batch = new SegmentBatch
+    val batch = new SegmentBatch(fullSize = 1 << 20)
     segments.foreach { case (slice, segment) => batch.add(slice, segment) }
     assertEquals(read(batch.take()), segments.map { case (slice, bytes) => (slice, bytes.toSeq) })
   }
 
   test("a batch that was taken begins anew") {
-    val batch = new SegmentBatch
+    val batch = new SegmentBatch(fullSize = 1 << 20)
     batch.add(1L, new Array[Byte](1 << 20))
     assert(batch.isFull)
     assertEquals(read(batch.take()).map(_._2.length), Seq(1 << 20))

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.transom
+package transom.engine.operator
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
@@ -7,7 +7,7 @@ import org.scalacheck.Prop.forAll
 import transom.engine.spec._
 import transom.engine.window.Grid
 
-class LatenessSuite extends ScalaCheckSuite {
+class SliceAssignerSuite extends ScalaCheckSuite {
   private val Second = 1000000L
   // Clocks in New York went back by an hour on 2024-11-03, at 06:00 UTC.
   private val ClocksGoBack = 1730613600L * Second
@@ -25,7 +25,7 @@ class LatenessSuite extends ScalaCheckSuite {
   property("a row is late by its windows, whichever row came before it") {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
       val grid = Grid.of(window)
-      val lateness = GridWindows(grid).lateness(watermark)
+      val lateness = GridSlices(grid).lateness(watermark)
       rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
         val ends = grid.windowsOf(time).map(grid.endOf)
         assertEquals(lateness.isLate(time, grid.sliceOf(time)), ends.forall(_ <= watermark))
@@ -36,7 +36,7 @@ class LatenessSuite extends ScalaCheckSuite {
 
   property("a row of a session is late when a session of it alone has closed") {
     forAll(times, Gen.nonEmptyListOf(times)) { (watermark, rows) =>
-      val sessions = SessionWindows(600 * Second, inclusive = false)
+      val sessions = SessionSlices(600 * Second, inclusive = false)
       val lateness = sessions.lateness(watermark)
       rows.foreach { time =>
         val isClosed = time + 600 * Second <= watermark

@@ -1,0 +1,176 @@
+package transom.engine.keyed
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.keyed.state.{KeyStore, StateCodec}
+import transom.engine.operator._
+import transom.engine.spec._
+import transom.engine.state.{ByteRange, Cursor, Limits}
+import transom.engine.time.Watermark
+import transom.engine.window._
+
+/** The window operator of a task in the keyed layout, which has an entry per key.
+  *
+  * All key groups share `rows`, `results` and `emissions`.
+  *
+  * @param plan
+  *   what the operator executes; its offset is replaced if windows are staggered
+  * @param rows
+  *   where the raw rows of windows are stored
+  * @param results
+  *   builds the results of the current key and adds them to `emissions`
+  */
+final class KeyedWindowOperator[R, A <: AnyRef, T](
+    spec: WindowSpec,
+    plan: KeyedPlan[R, A],
+    rows: StoredRows[R],
+    results: Results[R, A],
+    emissions: Emissions[T],
+    sideOutput: SideOutput[T],
+    limits: Limits)
+    extends WindowOperator[KeyStore, T] {
+  private val aligned = new KeyedOperator(plan, rows, results)
+  private val codec = new StateCodec(plan.aggregation)
+  private val convention = TimeConvention.of(spec.window)
+  private val listener: KeyListener = key => {
+    results.pointAt(key)
+    rows.pointAt(key)
+  }
+
+  override def open(group: Int, store: KeyStore, clock: Long): KeyGroupOperator[T] = {
+    rows.open(store)
+    val operator = operatorOf(group, store.firstRow.getOrElse(clock))
+    new KeyedGroupOperator(
+      spec,
+      operator,
+      new KeyGroup(operator, codec, store, listener, forgetsAtEnd, limits.keys),
+      rows,
+      store,
+      clock,
+      convention,
+      new SideRows(sideOutput, convention, clock),
+      emissions)
+  }
+
+  // The end of the input must also reach keys without timers.
+  private def forgetsAtEnd: Boolean = spec.drain && plan.assigner.timeline != Timeline.Event
+
+  /** The operator of a key group. A staggered window has an offset per key group, so each key
+    * group needs its own operator.
+    *
+    * @param firstRow
+    *   wall clock at the first row of the key group, microseconds since 1970
+    */
+  private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[R, A] =
+    spec.window match {
+      case window: Tumbling if window.stagger != Stagger.Aligned =>
+        val offset = Staggers.offset(window.stagger, window, group, firstRow)
+        val assigner = Assigner.of(window.copy(offsetUs = offset), plan.assigner.timeline)
+        new KeyedOperator(plan.copy(assigner = assigner), rows, results)
+      case _ => aligned
+    }
+}
+
+/** The window operator of one key group in the keyed layout.
+  *
+  * Late rows of sessions: a row that touches no open session when it comes waits until all other
+  * rows of the batch have been added. Then the rows that wait are tried from the newest to the
+  * oldest. So a row counts if it touches a session that is open then, as in the session log.
+  */
+private final class KeyedGroupOperator[R, A <: AnyRef, T](
+    spec: WindowSpec,
+    operator: KeyedOperator[R, A],
+    group: KeyGroup[R, A],
+    rows: StoredRows[R],
+    store: KeyStore,
+    clock: Long,
+    convention: TimeConvention,
+    side: SideRows[T],
+    emissions: Emissions[T])
+    extends KeyGroupOperator[T](emissions) {
+  import operator.plan
+
+  private val isOnClock = spec.time.contains(ProcessingTime)
+  private val reason = LateReason.of(spec.window)
+  // A window in processing time ends at a wall clock, which is converted like a watermark.
+  private val now = if (isOnClock) convention.watermarkIn(clock) else clock
+  private val combined = new Arrival
+  private val waiting = ArrayBuffer.empty[(Long, Event.Row)]
+  private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
+  private var lateWatermark = Watermark.NotYet
+  private var watermark = Watermark.NotYet
+  private var hasTicked = false
+
+  override def nextTimer: Long = convention.watermarkOut(group.nextTimer)
+
+  override protected def handle(event: Event): Unit = event match {
+    case row: Event.Row =>
+      val disposition = add(row)
+      if (disposition == Disposition.Late && plan.assigner.isMerging)
+        waiting += ((operator.missedWindows.map(_.end).max, row.copy()))
+      else report(row, disposition)
+    case segment: Event.Segment => add(segment)
+    case Event.Tick => hasTicked = true
+    case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
+    case task: Event.Counts => counts.add(task.bytes)
+    case reached: Event.Watermark => watermark = reached.time
+  }
+
+  private def add(row: Event.Row): Disposition = {
+    lateWatermark = row.arrival.watermark
+    if (isOnClock) row.arrival.time = convention.timeIn(clock)
+    add(row.key, row.value, row.arrival)
+  }
+
+  /** Adds the accumulators of a segment. None of them is late. */
+  private def add(segment: Event.Segment): Unit = {
+    lateWatermark = segment.lateWatermark
+    combined.watermark = segment.lateWatermark
+    combined.slice = segment.slice
+    val accumulators = new Cursor(Iterator.single(segment.bytes))
+    while (accumulators.advance())
+      add(accumulators.key, accumulators.accumulator, combined)
+  }
+
+  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Disposition = {
+    if (savesFirstRow) {
+      savesFirstRow = false
+      store.saveFirstRow(clock)
+    }
+    arrival.clock = now
+    val row = rows.codec.view(value)
+    group.process(key, row, arrival, plan.aggregation.weightOf(row))
+  }
+
+  private def report(row: Event.Row, disposition: Disposition): Unit = disposition match {
+    case Disposition.Added =>
+    case Disposition.NoWindow => counts.add(RowCounts.InGaps)
+    case Disposition.Late =>
+      counts.add(RowCounts.Late)
+      if (spec.lateRows != LateRows.No) emitLate(row, reason)
+    case Disposition.PartlyLate =>
+      if (spec.lateRows == LateRows.Partly) {
+        counts.add(RowCounts.LatePartly)
+        emitLate(row, LateReason.LatePartly)
+      }
+  }
+
+  private def emitLate(row: Event.Row, reason: String): Unit =
+    emissions.emit(
+      side
+        .late(row.input, reason, operator.missedWindows, row.arrival.time, row.arrival.watermark))
+
+  override protected def advance(): Iterator[T] = emissions.of(addWaiting() ++ advanceTime())
+
+  private def addWaiting(): Iterator[Unit] =
+    waiting.sortBy(-_._1).iterator.map { case (_, row) => report(row, add(row)) }
+
+  private def advanceTime(): Iterator[Unit] = {
+    // Windows in processing time fire too when the input ends.
+    val isEnd = plan.assigner.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
+    val until = if (isEnd) GlobalGrid.EndOfTime else now
+    group.advance(lateWatermark, watermark, until, hasTicked)
+  }
+
+  override protected def save(): Unit = group.save()
+}

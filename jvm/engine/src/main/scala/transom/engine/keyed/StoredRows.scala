@@ -1,0 +1,47 @@
+package transom.engine.keyed
+
+import transom.engine.keyed.state.{Contents, KeyStore}
+import transom.engine.state.ByteRange
+import transom.engine.window.{Arrival, TimeConvention}
+
+/** Reads and writes the host's rows, of which the engine knows only the bytes. */
+trait RowCodec[R] {
+
+  /** A row over bytes, valid until the next call. */
+  def view(bytes: ByteRange): R
+
+  /** A row of its own over a whole array. */
+  def decode(bytes: Array[Byte]): R
+
+  def encode(row: R): Array[Byte]
+
+  /** The event time of a row in the host's convention, or `Arrival.NoTime`. */
+  def timeOf(row: R): Long
+}
+
+/** Stores the raw rows of windows in the state of the current key group.
+  *
+  * Call `open` for each key group and `pointAt` for each key before reading or writing rows.
+  */
+final class StoredRows[R](val codec: RowCodec[R], convention: TimeConvention)
+    extends Contents[R] {
+  private var store: KeyStore = _
+  private var key: Array[Byte] = _
+
+  def open(store: KeyStore): Unit = this.store = store
+
+  def pointAt(key: Array[Byte]): Unit = this.key = key
+
+  override def put(list: Long, sequence: Long, row: R): Unit =
+    store.putRow(key, list, sequence, codec.encode(row))
+
+  override def get(list: Long, sequence: Long): R =
+    codec.decode(store.getRow(key, list, sequence))
+
+  override def remove(list: Long, sequence: Long): Unit = store.removeRow(key, list, sequence)
+
+  override def timeOf(row: R): Long = {
+    val time = codec.timeOf(row)
+    if (time == Arrival.NoTime) time else convention.timeIn(time)
+  }
+}

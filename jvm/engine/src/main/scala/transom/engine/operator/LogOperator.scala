@@ -1,0 +1,119 @@
+package transom.engine.operator
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.spec.{LateRows, WindowSpec}
+import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
+import transom.engine.time.Watermark
+import transom.engine.window.{TimeConvention, TimeWindow}
+
+/** The window operator of a key group whose state is a log.
+  *
+  * Late rows of sessions: after all other rows of the batch, late rows are tried from the newest
+  * to the oldest. A row counts if it touches a session that is open then.
+  *
+  * @param log
+  *   the log of the key group
+  * @param merger
+  *   computes the results
+  */
+final class LogOperator[T](
+    log: SegmentLog[T],
+    spec: WindowSpec,
+    slices: SliceAssigner,
+    merger: AccumulatorMerger[T],
+    side: SideRows[T],
+    emissions: Emissions[T])
+    extends KeyGroupOperator[T](emissions) {
+  private val late = ArrayBuffer.empty[LateRow]
+  private val convention = TimeConvention.of(spec.window)
+  private var lateWatermark = Watermark.NotYet
+  private var watermark = Watermark.NotYet
+
+  override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
+
+  override protected def handle(event: Event): Unit = event match {
+    case segment: Event.Segment =>
+      log.append(segment.slice, segment.bytes, segment.lateWatermark)
+    case row: Event.Row =>
+      lateWatermark = row.arrival.watermark
+      late += LogOperator.lateRow(row)
+    case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
+    case task: Event.Counts => counts.add(task.bytes)
+    case reached: Event.Watermark => watermark = reached.time
+    // Windows in processing time need the keyed layout.
+    case Event.Tick =>
+  }
+
+  override protected def advance(): Iterator[T] = {
+    val missed = if (late.isEmpty) Nil else log.join(late.toSeq, lateWatermark)
+    counts.add(RowCounts.Late, missed.count(!_.isPartly).toLong)
+    val reported =
+      if (spec.lateRows == LateRows.No) Iterator.empty else missed.iterator.map(report)
+    reported ++ fire()
+  }
+
+  private def report(row: LateRow): T =
+    side.late(
+      row.input,
+      if (row.isPartly) LateReason.LatePartly else LateReason.of(spec.window),
+      slices.missed(row.time, lateWatermark),
+      row.time,
+      lateWatermark)
+
+  private def fire(): Iterator[T] =
+    if (log.nextTimer > watermark) Iterator.empty
+    else {
+      merger.startFiring(convention.watermarkOut(watermark))
+      log.fire(watermark)
+    }
+
+  override protected def save(): Unit = log.save()
+}
+
+private object LogOperator {
+
+  /** A late row that stays valid. */
+  def lateRow(row: Event.Row): LateRow = {
+    def kept(range: ByteRange) = new ByteRange().set(range)
+    new LateRow(
+      KeyGroups.hash(row.key),
+      kept(row.key),
+      row.arrival.time,
+      kept(row.value),
+      kept(row.input),
+      row.isPartlyLate)
+  }
+}
+
+/** Builds the rows of side outputs in one batch, in the host's convention. */
+final class SideRows[T](output: SideOutput[T], convention: TimeConvention, clock: Long) {
+
+  def late(
+      input: ByteRange,
+      reason: String,
+      missed: Seq[TimeWindow],
+      time: Long,
+      watermark: Long): T =
+    output.row(
+      SideTag.Late,
+      input,
+      reason,
+      missed,
+      Some(convention.timeOut(time)),
+      hostWatermark(watermark),
+      clock)
+
+  def deadLetter(letter: Event.DeadLetter): T =
+    output.row(
+      SideTag.DeadLetter,
+      letter.input,
+      letter.reason.name,
+      Nil,
+      letter.time,
+      hostWatermark(letter.lateWatermark),
+      clock)
+
+  private def hostWatermark(watermark: Long): Option[Long] =
+    if (watermark == Watermark.NotYet) None else Some(convention.watermarkOut(watermark))
+}

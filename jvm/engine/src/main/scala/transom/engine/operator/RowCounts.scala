@@ -1,0 +1,53 @@
+package transom.engine.operator
+
+import java.nio.ByteBuffer
+
+/** Counts input rows by what became of them. Each map-side task sends its counts through the
+  * exchange. Not thread-safe.
+  */
+final class RowCounts {
+  private val values = new Array[Long](RowCounts.names.length)
+
+  def apply(count: Int): Long = values(count)
+
+  /** Adds `rows` to a count, which is one of the constants of the companion. */
+  def add(count: Int, rows: Long = 1L): Unit = values(count) += rows
+
+  def isEmpty: Boolean = values.forall(_ == 0L)
+
+  def bytes: Array[Byte] = {
+    val out = ByteBuffer.allocate(8 * values.length)
+    values.foreach(out.putLong)
+    out.array
+  }
+
+  /** Adds the counts that another instance has written as `bytes`. */
+  def add(bytes: Array[Byte]): Unit = {
+    val in = ByteBuffer.wrap(bytes)
+    values.indices.foreach(values(_) += in.getLong())
+  }
+
+  def toSeq: Seq[Long] = values.toIndexedSeq
+}
+
+/** The counts. */
+object RowCounts {
+  final val In = 0
+  final val Late = 1
+  final val LatePartly = 2
+  final val InGaps = 3
+  final val WithoutTime = 4
+  final val OutOfRange = 5
+  final val WithBadWindows = 6
+
+  /** The name of each count, as metrics show it. */
+  val names: IndexedSeq[String] =
+    IndexedSeq(
+      "rows_in",
+      "rows_late",
+      "rows_late_partly",
+      "rows_in_gaps",
+      "rows_without_time",
+      "rows_out_of_range",
+      "rows_with_bad_windows")
+}

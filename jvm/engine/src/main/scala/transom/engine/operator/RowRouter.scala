@@ -1,0 +1,64 @@
+package transom.engine.operator
+
+import transom.engine.spec.LateRows
+import transom.engine.window.Grid
+
+/** What the map side does with a row that has a usable time. */
+sealed trait Route
+
+/** The values of [[Route]]. */
+object Route {
+
+  /** The row is in a gap between windows: count it. */
+  case object InGap extends Route
+
+  /** Add the row to the accumulator of its key and slice. */
+  case object Combine extends Route
+
+  /** Some windows of the row have fired. Combine it for the others, and send it alone too, for
+    * the side output.
+    */
+  case object CombineAndReport extends Route
+
+  /** Send the row alone. Only the state of its key group tells what becomes of it. */
+  case object Alone extends Route
+
+  /** The row is late for certain, and no side output wants it: count it. */
+  case object Late extends Route
+}
+
+/** Routes the rows of a map side that combines rows. Not thread-safe.
+  *
+  * @param forKeyedLayout
+  *   whether the rows go to the keyed layout and not to a log
+  * @param lateRows
+  *   which late rows go to the side output
+  * @param lateWatermark
+  *   the watermark by which rows are late, in the engine's convention
+  */
+final class RowRouter(
+    slices: SliceAssigner,
+    forKeyedLayout: Boolean,
+    lateRows: LateRows,
+    lateWatermark: Long) {
+  private val lateness = slices.lateness(lateWatermark)
+  // A late row may still join an open session.
+  private val keepsLate = lateRows != LateRows.No || slices.isInstanceOf[SessionSlices]
+  private val reportsPartly = lateRows == LateRows.Partly
+
+  /** The slice of the row that was routed last. */
+  var slice: Long = Grid.NoSlice
+
+  /** @param time
+    *   the time of the row in the engine's convention
+    */
+  def route(time: Long): Route = {
+    slice = slices.sliceOf(time)
+    if (slice == Grid.NoSlice) Route.InGap
+    else if (forKeyedLayout) {
+      if (lateness.isPartlyLate(slice)) Route.Alone else Route.Combine
+    } else if (lateness.isLate(time, slice)) { if (keepsLate) Route.Alone else Route.Late }
+    else if (reportsPartly && lateness.isPartlyLate(slice)) Route.CombineAndReport
+    else Route.Combine
+  }
+}

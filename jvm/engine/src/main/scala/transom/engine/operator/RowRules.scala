@@ -1,0 +1,24 @@
+package transom.engine.operator
+
+import transom.engine.spec.{Durations, Hopping}
+
+/** Which values a row may have to be assigned to a window. */
+object RowRules {
+
+  // The documented range of Spark's timestamps: the years 1 to 9999.
+  private final val FirstTime = -62135596800000000L
+  private final val LastTime = 253402300799999999L
+
+  /** Whether a time, in microseconds since 1970, is in the range of Spark's timestamps. */
+  def isInRange(time: Long): Boolean = time >= FirstTime && time <= LastTime
+
+  /** Whether a row may have a session gap of so many microseconds. */
+  def isGap(gap: Long): Boolean = gap > 0 && gap <= Durations.LongestUs
+
+  /** Whether a row may list the window `[start, end)`: it is not empty and in range. */
+  def isWindow(start: Long, end: Long): Boolean =
+    start < end && isInRange(start) && isInRange(end - 1)
+
+  /** The most windows that a row may list. */
+  final val MostWindows = Hopping.MostWindowsPerRow
+}

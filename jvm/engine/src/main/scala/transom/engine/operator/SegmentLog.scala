@@ -1,0 +1,65 @@
+package transom.engine.operator
+
+import transom.engine.state.ByteRange
+
+/** A log of one key group: sorted segments of accumulators, by slice.
+  *
+  * Times and watermarks are microseconds in the engine's convention. One instance serves one
+  * batch. Exhaust the iterator of `fire` before calling another method.
+  */
+trait SegmentLog[T] {
+
+  /** Adds a segment to a slice.
+    *
+    * @param lateWatermark
+    *   the watermark by which rows of the segment are late
+    */
+  def append(slice: Long, segment: Array[Byte], lateWatermark: Long): Unit
+
+  /** Adds late rows to windows that still take them; returns the others, in the given order. The
+    * windows of a grid take no late row.
+    */
+  def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = late
+
+  /** The watermark at which the next window fires; `Long.MaxValue` if no window is open. */
+  def nextTimer: Long
+
+  /** Fires the windows that end by `watermark`. The state changes as the iterator advances. */
+  def fire(watermark: Long): Iterator[T]
+
+  /** Writes the state. */
+  def save(): Unit
+}
+
+/** A late row, which counts only if a window still takes it.
+  *
+  * @param hash
+  *   the hash of the key
+  * @param key
+  *   the bytes of the key
+  * @param time
+  *   event time of the row, in microseconds
+  * @param accumulator
+  *   the accumulator of this one row
+  * @param input
+  *   the whole input row, for the side output
+  * @param isPartly
+  *   whether the row has been combined already, for those of its windows that had not fired
+  */
+final class LateRow(
+    val hash: Long,
+    val key: ByteRange,
+    val time: Long,
+    val accumulator: ByteRange,
+    val input: ByteRange,
+    val isPartly: Boolean)
+
+/** Orders late rows. */
+object LateRow {
+
+  /** The order of records in a segment: by hash, then by key. */
+  val KeyOrder: Ordering[LateRow] = (a, b) => {
+    val order = java.lang.Long.compare(a.hash, b.hash)
+    if (order != 0) order else a.key.compareTo(b.key)
+  }
+}

@@ -1,0 +1,99 @@
+package transom.engine.operator
+
+import transom.engine.spec
+import transom.engine.window.{GlobalGrid, Grid, Sessions, TimeWindow}
+
+/** Assigns rows to the slices of a log, and tells which rows are late.
+  *
+  * Times and watermarks are microseconds in the engine's convention.
+  */
+sealed trait SliceAssigner extends Serializable {
+
+  /** The slice of a row, or `Grid.NoSlice` if the row belongs to no window. */
+  def sliceOf(time: Long): Long
+
+  /** Creates the lateness check of one task for a watermark. */
+  def lateness(watermark: Long): Lateness
+
+  /** The windows of a row that had fired at `watermark`, with bounds in microseconds since 1970.
+    */
+  def missed(time: Long, watermark: Long): Seq[TimeWindow]
+}
+
+/** Assigns rows to the slices of a grid. */
+final case class GridSlices(grid: Grid) extends SliceAssigner {
+  override def sliceOf(time: Long): Long = grid.sliceOf(time)
+  override def lateness(watermark: Long): Lateness = new SliceLateness(grid, watermark)
+  override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
+    grid
+      .windowsOf(time)
+      .filter(grid.endOf(_) <= watermark)
+      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+}
+
+/** Assigns rows of sessions to slices that are as wide as the gap, in microseconds. */
+final case class SessionSlices(gap: Long, inclusive: Boolean) extends SliceAssigner {
+  override def sliceOf(time: Long): Long = Sessions.sliceOf(time, gap)
+  override def lateness(watermark: Long): Lateness = new SessionLateness(gap, watermark)
+  override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
+    Seq(Sessions.windowOf(time, gap))
+}
+
+/** Creates assigners. */
+object SliceAssigner {
+
+  /** Fails for windows that only the keyed layout supports. */
+  def of(window: spec.Window): SliceAssigner = window match {
+    case grid: spec.GridWindow => GridSlices(Grid.of(grid))
+    case spec.Global => GridSlices(GlobalGrid)
+    case session: spec.Session => SessionSlices(session.gapUs, session.inclusive)
+    case other => throw new IllegalArgumentException(s"$other are no windows of a log")
+  }
+}
+
+/** Decides whether a row is late, as far as the row alone can tell. Not thread-safe. */
+sealed abstract class Lateness {
+
+  /** Whether all windows of a row have fired. For sessions: whether the row alone would be a
+    * session that has closed.
+    */
+  def isLate(time: Long, slice: Long): Boolean
+
+  /** Whether at least one window of the slice has fired. Always false for sessions. */
+  def isPartlyLate(slice: Long): Boolean
+}
+
+/** Lateness by the windows of a grid that contain the slice of a row. */
+private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness {
+  private val haveAllFired = new LastSliceCache(grid.lastEndOf(_) <= watermark)
+  private val hasOneFired =
+    new LastSliceCache(slice => grid.endOf(grid.firstWindow(slice, Long.MinValue)) <= watermark)
+
+  override def isLate(time: Long, slice: Long): Boolean = haveAllFired(slice)
+  override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
+}
+
+/** Caches the answer for the last slice. Consecutive rows often share a slice. The end of a
+  * window may depend on the rules of a time zone, which are slow to evaluate.
+  */
+private final class LastSliceCache(holds: Long => Boolean) {
+  private var last = Grid.NoSlice
+  private var answer = false
+
+  def apply(slice: Long): Boolean = {
+    if (slice != last) {
+      last = slice
+      answer = holds(slice)
+    }
+    answer
+  }
+}
+
+/** Lateness of a row as a session of its own. Only the key group knows whether an open session
+  * accepts the row anyway.
+  */
+private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
+  override def isLate(time: Long, slice: Long): Boolean =
+    Sessions.windowOf(time, gap).end <= watermark
+  override def isPartlyLate(slice: Long): Boolean = false
+}

@@ -1,0 +1,30 @@
+package transom.engine.session
+
+import transom.engine.operator._
+import transom.engine.spec.WindowSpec
+import transom.engine.state._
+import transom.engine.window.TimeConvention
+
+/** The window operator of a task over session logs: sessions that the watermark closes.
+  *
+  * @param merger
+  *   merges accumulators and computes results; all key groups share it
+  */
+final class SessionLogOperator[T](
+    spec: WindowSpec,
+    slices: SessionSlices,
+    merger: AccumulatorMerger[T],
+    sideOutput: SideOutput[T],
+    limits: Limits)
+    extends WindowOperator[Store, T] {
+  private val convention = TimeConvention.of(spec.window)
+  private val emissions = new Emissions[T]
+
+  override def open(group: Int, store: Store, clock: Long): KeyGroupOperator[T] = {
+    // A session log looks up single segments, so each one is stored by itself.
+    val directory = new SliceDirectory(new BufferedStore(store, limits.segments))
+    val log = new SessionLog(slices.gap, slices.inclusive, directory, merger, limits.sessions)
+    val side = new SideRows(sideOutput, convention, clock)
+    new LogOperator(log, spec, slices, merger, side, emissions)
+  }
+}

@@ -1,0 +1,48 @@
+package transom.engine.window
+
+import transom.engine.spec
+import transom.engine.time.Watermark
+
+/** Converts the times and watermarks of the host to those of the engine, and back.
+  *
+  * The windows of the engine include their start and exclude their end. Windows with
+  * `closed="right"` are the other way round. The engine computes them by moving time: a row at
+  * their end is 1 microsecond earlier for the engine, and so is the watermark that fires them.
+  *
+  * Bounds of windows are the same on both sides. `NotYet` and the end of time are never moved.
+  *
+  * @param timeShift
+  *   by how many microseconds the time of a row is earlier
+  * @param watermarkShift
+  *   by how many microseconds a watermark is earlier
+  */
+final case class TimeConvention private (timeShift: Long, watermarkShift: Long) {
+
+  /** The engine's time of a row. */
+  def timeIn(time: Long): Long = time - timeShift
+
+  /** The host's time of a row. */
+  def timeOut(time: Long): Long = time + timeShift
+
+  /** The engine's watermark. */
+  def watermarkIn(watermark: Long): Long = Watermark.minus(watermark, watermarkShift)
+
+  /** The host's watermark. */
+  def watermarkOut(watermark: Long): Long = Watermark.minus(watermark, -watermarkShift)
+}
+
+/** Chooses conventions. */
+object TimeConvention {
+
+  /** The convention of windows that include their start. */
+  val Start: TimeConvention = TimeConvention(0L, 0L)
+
+  def of(window: spec.Window): TimeConvention = window match {
+    case grid: spec.GridWindow if grid.closed == spec.Closed.Right => TimeConvention(1L, 1L)
+    // A session starts at a row, so only its end moves.
+    case session: spec.Session if session.closed == spec.Closed.Right => TimeConvention(0L, 1L)
+    case session: spec.DynamicSession if session.closed == spec.Closed.Right =>
+      TimeConvention(0L, 1L)
+    case _ => Start
+  }
+}

@@ -1,0 +1,63 @@
+package transom.engine.conformance
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import transom.engine.keyed._
+import transom.engine.keyed.state.{MemoryKeyStore, WindowAggregation}
+import transom.engine.operator._
+import transom.engine.spec.WindowSpec
+import transom.engine.state.{ByteRange, Limits}
+import transom.engine.window.{Arrival, TimeConvention}
+
+/** The keyed layout, over rows that the map side has combined by slice. */
+final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
+  import CombinedKeyedRunner._
+
+  private val store = new MemoryKeyStore
+  private val rows = new StoredRows(ListBytes, TimeConvention.of(spec.window))
+  private val emissions = new Emissions[Output]
+  private val operator = new KeyedWindowOperator(
+    spec,
+    KeyedPlan.of(spec, ListAggregation, rows, null),
+    rows,
+    new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined")),
+    emissions,
+    Operator.Side,
+    Limits.Default)
+  private val combined =
+    new CombinedRows(SliceAssigner.of(spec.window), forKeyedLayout = true, spec, counts)
+
+  override def open(clock: Long): KeyGroupOperator[Output] =
+    operator.open(0, store, clock)
+
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+    combined.events(held, lateWatermark) { (writer, row) =>
+      writer.append(row.hash, row.keyBytes, row.accumulator)
+    }
+
+  override def isEmpty: Boolean = store.size == 0
+}
+
+private object CombinedKeyedRunner {
+
+  /** Accumulators of [[RowList]] as lists of values. */
+  object ListBytes extends RowCodec[Vector[Json]] {
+    override def view(bytes: ByteRange): Vector[Json] =
+      RowList.values(RowList.copy(bytes)).map(_._2)
+    override def decode(bytes: Array[Byte]): Vector[Json] = RowList.values(bytes).map(_._2)
+    override def encode(row: Vector[Json]): Array[Byte] = Unsupported("no rows are stored")
+    override def timeOf(row: Vector[Json]): Long = Arrival.NoTime
+  }
+
+  object ListAggregation extends WindowAggregation[Vector[Json], Vector[Json]] {
+    override def create(): Vector[Json] = Vector.empty
+    override def add(values: Vector[Json], row: Vector[Json]): Vector[Json] = values ++ row
+    override def weightOf(row: Vector[Json]): Int = 10 * row.length
+    override def merge(values: Vector[Json], other: Vector[Json]): Vector[Json] = values ++ other
+    override def encode(values: Vector[Json]): ByteRange =
+      RowList.range(Json.show(values.map(_.value)).getBytes(UTF_8))
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Vector[Json] =
+      Json.parse(new String(bytes, offset, length, UTF_8)).elements.toVector
+    override def result(values: Vector[Json]): Array[Byte] = Unsupported("nothing is retracted")
+  }
+}

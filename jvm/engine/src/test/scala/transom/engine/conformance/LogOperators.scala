@@ -1,0 +1,89 @@
+package transom.engine.conformance
+
+import transom.engine.operator.{GridSlices, KeyGroupOperator, SessionSlices, SliceAssigner}
+import transom.engine.session.SessionLogOperator
+import transom.engine.slice.SliceLogOperator
+import transom.engine.spec._
+import transom.engine.state.{Limits, MemoryStore, SessionBounds}
+
+/** A slice log or session log. */
+abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
+  protected val store = new MemoryStore
+
+  override def isEmpty: Boolean = store.size == 0 && store.directory == null
+}
+
+/** Windows on a grid, in the slice log. */
+final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
+  private val slices = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
+  private val operator =
+    new SliceLogOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+  private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
+
+  def this(window: Window) = this(Specs.of(window), GridOperator.SmallBundles)
+
+  override def open(clock: Long): KeyGroupOperator[Output] =
+    operator.open(0, store, clock)
+
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
+    rows.events(held, lateWatermark) { (writer, row) =>
+      writer.append(row.hash, row.keyBytes, row.accumulator)
+    }
+}
+
+object GridOperator {
+
+  /** So small that a test's segments are bundled in different ways. */
+  val SmallBundles: Limits = Limits.Default.copy(bundle = 400)
+}
+
+/** Sessions, in the session log. */
+final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
+  private val slices = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
+  private val operator =
+    new SessionLogOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+  private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
+
+  def this(gap: Long, inclusive: Boolean = true, limits: Limits = Limits.Default) =
+    this(Specs.of(Session(gap, inclusive)), limits)
+
+  override def open(clock: Long): KeyGroupOperator[Output] =
+    operator.open(0, store, clock)
+
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
+    rows.events(held, lateWatermark) { (writer, row) =>
+      val bounds = new SessionBounds().set(row.time.get, row.time.get)
+      writer.append(row.hash, row.keyBytes, bounds, row.accumulator)
+    }
+}
+
+/** Specs of which only the window matters. */
+object Specs {
+  def of(
+      window: Window,
+      time: Time = EventTime(0),
+      allowedLateness: Long = 0L,
+      lateRows: LateRows = LateRows.Late): WindowSpec =
+    WindowSpec(
+      name = None,
+      keyColumns = Nil,
+      time = Some(time),
+      orderColumns = Nil,
+      window = window,
+      trigger = window match {
+        case count: Count => count.trigger
+        case _ if time == ProcessingTime => AfterClock
+        case _ => AfterWatermark()
+      },
+      evictor = None,
+      function = AggFunction(Nil),
+      allowedLatenessUs = allowedLateness,
+      drain = true,
+      pane = false,
+      retract = false,
+      lateRows = lateRows,
+      deadLetters = false,
+      keyGroups = 1,
+      layout = Layout.Auto,
+      tickUs = 1000L)
+}

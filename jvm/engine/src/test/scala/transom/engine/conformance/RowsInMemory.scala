@@ -1,0 +1,18 @@
+package transom.engine.conformance
+
+import scala.collection.mutable
+
+import transom.engine.keyed.state.Contents
+import transom.engine.window.Arrival
+
+/** The raw rows of one key. */
+final class RowsInMemory extends Contents[Row] {
+  private val rows = mutable.HashMap.empty[(Long, Long), Row]
+
+  override def put(list: Long, sequence: Long, row: Row): Unit = rows((list, sequence)) = row
+  override def get(list: Long, sequence: Long): Row = rows((list, sequence))
+  override def remove(list: Long, sequence: Long): Unit = rows.remove((list, sequence)): Unit
+  override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
+
+  def size: Int = rows.size
+}

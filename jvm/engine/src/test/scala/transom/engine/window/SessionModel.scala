@@ -1,0 +1,20 @@
+package transom.engine.window
+
+/** Sessions by their definition. */
+object SessionModel {
+
+  /** The sessions of some windows, in order of time, each with the windows that it consists of.
+    */
+  def merge(
+      windows: Seq[TimeWindow],
+      inclusive: Boolean = true): Seq[(TimeWindow, Seq[TimeWindow])] =
+    windows
+      .sortBy(window => (window.start, window.end))
+      .foldLeft(List.empty[(TimeWindow, Seq[TimeWindow])]) {
+        case ((last, sources) :: rest, window)
+            if window.start < last.end || inclusive && window.start == last.end =>
+          (last.cover(window), sources :+ window) :: rest
+        case (merged, window) => (window, Vector(window)) :: merged
+      }
+      .reverse
+}
