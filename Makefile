@@ -65,8 +65,8 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar fmt lint types test test-jvm test-canary test-python test-e2e test-packaging \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
-  bench-open-keys bench-latency bench-pytest bench-compare bench-report docs pictures check check-long \
-  check-spark43 clean
+  bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
+  check-long check-spark43 clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -144,6 +144,9 @@ bench-pytest: $(READY) $(JAR) ## Time each query at a small size, and building s
 
 bench-compare: $(READY) ## Tell whether transom became slower from one record to the next
 	$(BIN)/python -m benchmarks.compare
+
+bench-commits: $(READY) ## Tell whether one commit is slower than another: BEFORE=commit AFTER=commit [QUERY=a,b]
+	$(BIN)/python -m benchmarks.commits "$(BEFORE)" "$(AFTER)" --query "$(QUERY)"
 
 bench-report: $(READY) ## Write docs/performance.md and its pictures from all records
 	$(BIN)/python -m benchmarks.report

@@ -27,11 +27,13 @@ from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement, Record
 
 
-def settings(cores: int = CORES, files_per_batch: int = 2, heap_gb: int = HEAP_GB) -> Settings:
-    """What the environment says."""
+def settings(
+    cores: int = CORES, files_per_batch: int = 2, heap_gb: int = HEAP_GB, repeats: int = 3
+) -> Settings:
+    """What the environment says, with `repeats` timed runs unless it names a number."""
     return Settings(
         rows=int(os.environ.get("BENCH_ROWS", "10_000_000")),
-        repeats=int(os.environ.get("BENCH_REPEATS", "3")),
+        repeats=int(os.environ.get("BENCH_REPEATS", repeats)),
         limit=float(os.environ.get("BENCH_LIMIT", "900")),
         cores=cores,
         files_per_batch=files_per_batch,

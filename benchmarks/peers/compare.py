@@ -57,7 +57,7 @@ def compare(
 ) -> dict[str, Measurement]:
     """Measure a query with all of the peers that take it; `keep` gets each state of things."""
     entrants = [
-        _entrant(name, peer, rows_of(name, peer, settings.rows), settings)
+        entrant_of(name, peer, settings)
         for peer in peers
         if PEERS[peer].takes(QUERIES[name]) and settings.cores >= PEERS[peer].least_cores
     ]
@@ -75,6 +75,11 @@ def rows_of(name: str, peer: str, rows: int) -> int:
     """Rows of input for a peer, where so many are wanted: all peers alike if the query says so."""
     limit = QUERIES[name].row_limit
     return rows // PEERS[peer].share if limit is None else min(rows, limit)
+
+
+def entrant_of(name: str, peer: str, settings: Settings) -> Entrant:
+    """A peer with a query, and with its share of the rows."""
+    return _entrant(name, peer, rows_of(name, peer, settings.rows), settings)
 
 
 def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.peers.processes import FailedError, Watched, run
 from benchmarks.record import Measurement, Run
 
-# Whose results the others' must equal.
+# Whose results the others' must equal, unless another peer is named.
 REFERENCE = "transom"
 
 
@@ -58,12 +58,19 @@ class Turns:
         Where runs may leave what they like; all of it is removed.
     keep : callable
         Gets each state of a measurement.
+    reference : str
+        The peer whose results the others' must equal.
+    mirrored : bool
+        Every second turn has the opposite order. If the machine becomes slower or faster from run
+        to run, that then favours neither of two entrants.
     """
 
     repeats: int
     limit: float
     work: Path
     keep: Callable[[Measurement], None]
+    reference: str = REFERENCE
+    mirrored: bool = False
 
     def take(
         self, entrants: Sequence[Entrant], references: Mapping[int, Entrant]
@@ -83,8 +90,8 @@ class Turns:
         for entrant in entrants:
             measured[entrant.blank.peer] = self._checked(entrant, references, expected)
             self.keep(measured[entrant.blank.peer])
-        for _ in range(self.repeats):
-            for entrant in entrants:
+        for turn in range(self.repeats):
+            for entrant in entrants[:: -1 if self.mirrored and turn % 2 else 1]:
                 so_far = measured[entrant.blank.peer]
                 if so_far.failed is None:
                     measured[entrant.blank.peer] = self._timed(entrant, so_far)
@@ -104,10 +111,10 @@ class Turns:
         try:
             if rows not in expected:
                 expected[rows] = self._expected(references[rows])
-            found = expected[rows] if blank.peer == REFERENCE else self._results(entrant)
+            found = expected[rows] if blank.peer == self.reference else self._results(entrant)
         except FailedError as error:
             return replace(blank, failed=str(error), given_up_after=error.limit)
-        differs = f"its {found[0]} results differ from {REFERENCE}'s {expected[rows][0]}"
+        differs = f"its {found[0]} results differ from {self.reference}'s {expected[rows][0]}"
         return replace(
             blank,
             result_rows=found[0],
@@ -121,8 +128,9 @@ class Turns:
         if found[0] == 0:
             blank = reference.blank
             raise EmptyResultsError(
-                f"{blank.query}: {REFERENCE} returned no rows for {blank.rows:,} rows of input, so "
-                "there is nothing to compare peers with. Raise BENCH_ROWS until windows fire."
+                f"{blank.query}: {self.reference} returned no rows for {blank.rows:,} rows of "
+                "input, so there is nothing to compare peers with. Raise BENCH_ROWS until windows "
+                "fire."
             )
         return found
 

@@ -67,6 +67,31 @@ def test_each_writes_its_results_once_and_then_all_run_in_turn(tmp_path: Path) -
     assert (measured["native"].result_rows, measured["native"].digest) == (1, "same")
 
 
+def test_mirrored_turns_alternate_the_order_and_compare_with_the_named_reference(
+    tmp_path: Path,
+) -> None:
+    before, after = entrant("before"), entrant("after", result="other")
+    same = replace(entrant("after"), blank=replace(after.blank, peer="same"))
+    turns = Turns(
+        repeats=3,
+        limit=60,
+        work=tmp_path,
+        keep=lambda _: None,
+        reference="before",
+        mirrored=True,
+    )
+    measured = turns.take([before, same], {10: before})
+    assert (tmp_path / "turns").read_text().split(",")[:-1] == [
+        *["before 10 True", "after 10 True"],
+        *["before 10 False", "after 10 False"],
+        *["after 10 False", "before 10 False"],
+        *["before 10 False", "after 10 False"],
+    ]
+    assert len(measured["same"].runs) == 3
+    differs = turns.take([before, after], {10: before})["after"]
+    assert differs.failed == "its 1 results differ from before's 1"
+
+
 def test_other_results_than_transoms_get_no_time(tmp_path: Path) -> None:
     measured, turns = take(tmp_path, entrant("native", result="other"), entrant("batch"))
     assert measured["native"].failed == "its 1 results differ from transom's 1"
