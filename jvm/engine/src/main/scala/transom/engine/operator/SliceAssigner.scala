@@ -1,6 +1,7 @@
 package transom.engine.operator
 
 import transom.engine.spec
+import transom.engine.time.Ticks
 import transom.engine.window.{GlobalGrid, Grid, Sessions, TimeWindow}
 
 /** Assigns rows to the slices of a log, and tells which rows are late.
@@ -94,6 +95,6 @@ private final class LastSliceCache(holds: Long => Boolean) {
   */
 private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
   override def isLate(time: Long, slice: Long): Boolean =
-    Sessions.windowOf(time, gap).end <= watermark
+    Ticks.add(time, gap) <= watermark
   override def isPartlyLate(slice: Long): Boolean = false
 }
