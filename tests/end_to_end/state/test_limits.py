@@ -69,7 +69,9 @@ def test_a_limit_that_is_no_size_is_refused(spark: SparkSession, value: str) -> 
     windowed = transom.stream(rows, time="time").window(transom.Tumbling(size="1 hour"))
     spark.conf.set(f"{PREFIX}combined", value)
     try:
-        with pytest.raises(IllegalArgumentException, match=f"{PREFIX}combined is {value}") as caught:
+        with pytest.raises(
+            IllegalArgumentException, match=f"{PREFIX}combined is {value}"
+        ) as caught:
             windowed.agg(F.count("*"))
     finally:
         spark.conf.unset(f"{PREFIX}combined")
