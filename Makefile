@@ -22,7 +22,7 @@ JAR := python/transom/jars/transom.jar
 CRASHING := build/crashing.jar
 WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
 # Folders too: their time changes when a file goes.
-JVM_SOURCES := build.sbt LICENSE $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
+JVM_SOURCES := build.sbt LICENSE spec/error-conditions.json $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
 PYTHON_SOURCES := pyproject.toml README.md $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # Flink has an environment of its own: it needs libraries in versions that PySpark does not take.
@@ -63,7 +63,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
-.PHONY: help setup build jar fmt lint types test test-jvm test-canary test-python test-e2e test-packaging \
+.PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-packaging \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 clean
@@ -76,6 +76,9 @@ setup: $(READY) $(JAR) ## Make .venv with PySpark 4.2, transom and its jar
 build: $(WHEEL) ## Build the jar and the wheel, into dist
 
 jar: $(JAR) ## Build the jar, into the Python package
+
+generate: $(READY) ## Write what both languages take from spec
+	$(BIN)/python -m spec.generate
 
 fmt: $(READY) ## Format all code
 	$(BIN)/ruff check --quiet --select I --fix .

@@ -111,6 +111,11 @@ lazy val spark = project
       IO.write(file, Version.scalaSource(version.value))
       Seq(file)
     }.taskValue,
+    Compile / resourceGenerators += Def.task {
+      val texts = (Compile / resourceManaged).value / "transom" / "error-conditions.json"
+      IO.copyFile((ThisBuild / baseDirectory).value / "spec" / "error-conditions.json", texts)
+      Seq(texts)
+    }.taskValue,
     Test / javaOptions ++= sparkJavaOptions,
     Test / fullClasspath := {
       val compiledWith = Classpaths.managedJars(Provided, classpathTypes.value, update.value)

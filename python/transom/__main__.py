@@ -13,7 +13,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m transom")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("jar", help="print the jar's path, for spark-submit --jars")
-    commands.add_parser("doctor", help="check all that windows need and say what to do")
+    commands.add_parser("doctor", help="check the installation, and print what to fix")
     if parser.parse_args(arguments).command == "jar":
         print(jar_path())
         return 0

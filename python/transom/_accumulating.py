@@ -106,7 +106,7 @@ class Accumulation:
     def _states(self, accumulators: Sequence[Any], method: str) -> pa.StructArray:
         for acc in accumulators:
             if not isinstance(acc, tuple) or len(acc) != len(self.state):
-                problem = f"it is {acc!r}, and no tuple of {len(self.state)} values"
+                problem = f"it is {acc!r} instead of a tuple of {len(self.state)} values"
                 raise schema_mismatch(f"{self.name}.{method}", _WHERE, problem)
         columns = [
             self._column([acc[i] for acc in accumulators], field.name, self.state, method)

@@ -58,10 +58,7 @@ def _bad_function(argument: str, function: object) -> Exception:
         argument=argument,
         value=repr(name_of(function)),
         arguments="1 or 2 arguments",
-        expected=(
-            "a function of the rows of a window or, to be told which window it is, of rows and "
-            "context"
-        ),
+        expected="a function with the arguments (rows) or (rows, context)",
     )
 
 
@@ -80,7 +77,7 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Sequence
             argument=argument,
             value=repr(name_of(function)),
             arguments=f"{len(names)} arguments",
-            expected=f"it the arguments ({', '.join(['self', *names])})",
+            expected=f"a method with the arguments ({', '.join(['self', *names])})",
         ) from None
 
 
@@ -96,13 +93,13 @@ def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) 
         ``TRANSOM_RESERVED_NAME`` for a reserved name.
     """
     if not isinstance(schema, str | StructType):
-        raise type_error(argument, schema, "a schema as text, or a StructType")
+        raise type_error(argument, schema, "a schema as a string, or a StructType")
     parsed = type_of(argument, schema)
     if not isinstance(parsed, StructType) or not parsed.fields:
         raise _bad_schema(argument, schema, "it has no columns")
     twice = [name for name in parsed.names if parsed.names.count(name) > 1]
     if twice:
-        raise _bad_schema(argument, schema, f"it has two columns named {twice[0]!r}")
+        raise _bad_schema(argument, schema, f"it has two columns with the name {twice[0]!r}")
     for name in parsed.names:
         if name.lower() in reserved:
             raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
@@ -126,7 +123,7 @@ def outputs_of(
     found: dict[str, StructType] = {}
     for name, schema in outputs.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise type_error("outputs", name, "a name that can be one of Python's")
+            raise type_error("outputs", name, "Python identifiers as names")
         if name.lower() in (*tags, *(other.lower() for other in found)):
             raise value_error("RESERVED_NAME", argument="outputs", column=repr(name))
         found[name] = schema_of("outputs", schema, reserved)
@@ -144,7 +141,7 @@ def type_of(argument: str, kind: str | DataType) -> DataType:
         ``TRANSOM_BAD_SCHEMA``.
     """
     if not isinstance(kind, str | DataType):
-        raise type_error(argument, kind, "a type as text, such as 'double', or a DataType")
+        raise type_error(argument, kind, "a type as a string, such as 'double', or a DataType")
     try:
         parsed = DataType.fromDDL(kind) if isinstance(kind, str) else kind
         # Raises for a type that Arrow cannot transfer from Python to Spark.

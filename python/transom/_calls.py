@@ -132,7 +132,7 @@ class Calls:
             source = self.name if tag == "results" else f"{self.name}, for its output {tag!r},"
             try:
                 if tag not in schemas:
-                    raise ValueError(f"it has the outputs {quoted_list(list(self.outputs))}")
+                    raise ValueError(f"the declared outputs are {quoted_list(list(self.outputs))}")
                 table = table_of(value, schemas[tag], in_pandas=self.in_pandas)
             except ValueError as error:
                 raise schema_mismatch(source, self.where(calls, last), error) from error
@@ -258,7 +258,7 @@ def check_whole(open_rows: list[pa.RecordBatch]) -> None:
     """
     if open_rows:
         rows = sum(batch.num_rows for batch in open_rows)
-        raise RuntimeError(f"the input is over after {rows} row(s) of a call, without its last one")
+        raise RuntimeError(f"the input ended after {rows} row(s) of a call, before its last row")
 
 
 def python_value(value: Any) -> Any:

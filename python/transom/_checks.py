@@ -22,13 +22,15 @@ def choice(argument: str, value: object, choices: Collection[object]) -> None:
     text(argument, value)
     if value not in choices:
         choice_list = ", ".join(repr(word) for word in choices)
-        raise value_error("BAD_CHOICE", argument=argument, value=repr(value), choices=choice_list)
+        raise value_error(
+            "BAD_CHOICE", argument=argument, value=repr(value), choices=f"one of {choice_list}"
+        )
 
 
 def text(argument: str, value: object) -> None:
     """Raise ``TRANSOM_BAD_TYPE`` if the value is no string."""
     if not isinstance(value, str):
-        raise type_error(argument, value, "text")
+        raise type_error(argument, value, "a string")
 
 
 def flag(argument: str, value: object) -> None:
@@ -54,7 +56,7 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
         condition = "NOT_POSITIVE" if least else "NEGATIVE"
         raise value_error(condition, argument=argument, value=value)
     if value > most:
-        choices = f"the whole numbers up to {most}"
+        choices = f"a whole number of at most {most:,}"
         raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
 
 
@@ -63,7 +65,7 @@ def number(argument: str, value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise type_error(argument, value, "a number")
     if not math.isfinite(value):
-        choices = "the finite numbers"
+        choices = "a finite number"
         raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
     return float(value)
 

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
 
+from transom._constants import HIDDEN_PREFIX, NEWER_ROW, OLDER_ROW
 from transom._errors import type_error, value_error
 
 Col = str | Column
@@ -18,13 +19,8 @@ Condition = str | Column
 # A distance function: takes the older and the newer row, and returns a numeric Column.
 Delta = Callable[[Column, Column], Column]
 
-# Prefix of the columns that transom adds to rows, in Python and in the JVM.
-HIDDEN_PREFIX = "__transom"
 # The column in which `stream` computes a time that is an expression, for the watermark.
-HIDDEN_TIME = "__transom_time"
-# Struct columns for the rows that a distance function compares. The JVM uses the same names.
-OLDER_ROW = "__transom_older"
-NEWER_ROW = "__transom_newer"
+HIDDEN_TIME = f"{HIDDEN_PREFIX}_time"
 
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
 
@@ -35,7 +31,7 @@ _WATERMARK = "spark.watermarkDelayMs"
 def check_column(argument: str, value: object) -> None:
     """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name."""
     if not isinstance(value, str | Column):
-        raise type_error(argument, value, "a Column or the name of one")
+        raise type_error(argument, value, "a Column or a column name")
 
 
 def internal(name: str, *columns: Column) -> Column:
@@ -52,7 +48,7 @@ class Sql(str):
 def condition_of(argument: str, value: Condition) -> Condition:
     """Check a boolean expression, and mark a string as SQL."""
     if not isinstance(value, str | Column):
-        raise type_error(argument, value, "a Column that is true or false, or one as SQL")
+        raise type_error(argument, value, "a boolean Column, or a boolean expression in SQL")
     return Sql(value) if isinstance(value, str) else value
 
 
@@ -78,7 +74,7 @@ def column(source: Col | Delta) -> Column:
         return F.expr(source) if isinstance(source, Sql) else F.col(source)
     distance = source(F.col(OLDER_ROW), F.col(NEWER_ROW))
     if not isinstance(distance, Column):
-        raise type_error("delta", distance, "a function that makes a Column of two rows")
+        raise type_error("delta", distance, "a function of two rows that returns a Column")
     return distance
 
 

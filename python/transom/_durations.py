@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+from transom._constants import LONGEST_DURATION_DAYS
 from transom._errors import type_error, value_error
 
 Duration = str | timedelta
@@ -18,9 +19,9 @@ _UNITS = {
 }
 _MONTHS = ("month", "quarter", "year")
 _MICROSECOND = timedelta(microseconds=1)
-# Same limit as `Durations.Longest` in the engine. With this limit, all windows of rows up to the
-# year 9999 end before the instant at which a drain fires all windows.
-_LONGEST = timedelta(days=10_000_000)
+# With this limit, all windows of rows up to the year 9999 end before the instant at which a drain
+# fires all windows.
+_LONGEST = timedelta(days=LONGEST_DURATION_DAYS)
 
 # Space is optional after the sign, and required between the number and the unit.
 _PART = re.compile(
@@ -50,7 +51,7 @@ def duration(argument: str, value: Duration) -> timedelta:
     elif isinstance(value, timedelta):
         length = value
     else:
-        raise type_error(argument, value, "text such as '1 hour', or a timedelta")
+        raise type_error(argument, value, "a string such as '1 hour', or a timedelta")
     if abs(length) > _LONGEST:
         raise _bad(argument, value, f"it is longer than {_LONGEST.days:,} days")
     return length
@@ -110,14 +111,14 @@ def _parse(argument: str, text: str) -> timedelta:
     while rest:
         part = _PART.match(rest)
         if part is None or not (part["whole"] or part["part"]):
-            raise _bad(argument, text, f"{rest!r} does not begin with a number and a unit")
+            raise _bad(argument, text, f"{rest!r} does not start with a number and a unit")
         try:
             length += _length(argument, text, part)
         except OverflowError:
             raise _bad(argument, text, f"it is longer than {_LONGEST.days:,} days") from None
         rest = rest[part.end() :]
         if rest and not rest[0].isspace():
-            raise _bad(argument, text, f"{rest!r} does not stand apart")
+            raise _bad(argument, text, f"there is no space before {rest!r}")
         rest = rest.lstrip()
     return length
 
@@ -125,13 +126,15 @@ def _parse(argument: str, text: str) -> timedelta:
 def _length(argument: str, text: str, part: re.Match[str]) -> timedelta:
     unit = part["unit"].removesuffix("s")
     if unit in _MONTHS:
-        raise _bad(argument, text, f"a {unit} has no fixed length (transom.Calendar has windows)")
+        raise _bad(
+            argument, text, f"a {unit} has no fixed length; transom.Calendar has such windows"
+        )
     if unit not in _UNITS:
-        raise _bad(argument, text, f"{part['unit']!r} is no unit of time")
+        raise _bad(argument, text, f"{part['unit']!r} is not a unit of time")
     if part["point"] and unit != "second":
         raise _bad(argument, text, "only seconds can have a fraction")
     if part["part"][6:].strip("0"):
-        raise _bad(argument, text, "a microsecond is the shortest time there is")
+        raise _bad(argument, text, "the shortest unit is a microsecond")
     length = int(part["whole"] or 0) * _UNITS[unit]
     length += int(part["part"][:6].ljust(6, "0")) * _MICROSECOND
     return -length if part["sign"] == "-" else length

@@ -30,10 +30,13 @@ def table_of(result: Any, target: pa.Schema, *, in_pandas: bool) -> pa.Table:
     """
     table = _from_pandas(result) if in_pandas else result
     if not isinstance(table, pa.Table):
-        kind = "pandas DataFrame" if in_pandas else "pyarrow Table"
-        raise ValueError(f"it is of type {type(result).__name__}, and no {kind}")
+        kind = "pandas.DataFrame" if in_pandas else "pyarrow.Table"
+        raise ValueError(f"it has the type {type(result).__name__} instead of {kind}")
     if sorted(table.schema.names) != sorted(target.names):
-        raise ValueError(f"its columns are {quoted_list(table.schema.names)}")
+        raise ValueError(
+            f"it has the columns {quoted_list(table.schema.names)} instead of "
+            f"{quoted_list(target.names)}"
+        )
     return pa.Table.from_arrays([_cast(table, field) for field in target], schema=target)
 
 
@@ -52,21 +55,25 @@ def _from_pandas(result: Any) -> Any:
     try:
         return pa.Table.from_pandas(result.set_axis(names, axis=1), preserve_index=False)
     except pa.ArrowException as error:
-        raise ValueError(f"Arrow cannot hold its values: {error}") from error
+        raise ValueError(f"Arrow cannot represent its values: {error}") from error
 
 
 def _cast(table: pa.Table, field: pa.Field) -> pa.ChunkedArray:
     column = table.column(field.name)
     if not field.nullable and column.null_count:
-        raise ValueError(f"its column '{field.name}' has nulls")
+        raise ValueError(f"its column '{field.name}' has nulls, which the schema forbids")
     if column.type == field.type:
         return column
     if not _fits(column.type, field.type):
-        raise ValueError(f"its column '{field.name}' is of type {column.type}, not {field.type}")
+        raise ValueError(
+            f"its column '{field.name}' has the type {column.type} instead of {field.type}"
+        )
     try:
         return column.cast(field.type)
     except pa.ArrowException as error:
-        raise ValueError(f"its column '{field.name}' is no {field.type}: {error}") from error
+        raise ValueError(
+            f"its column '{field.name}' cannot be cast to {field.type}: {error}"
+        ) from error
 
 
 def _fits(source: pa.DataType, target: pa.DataType) -> bool:

@@ -162,14 +162,14 @@ class StatefulCalls:
             unknown = [key for key in state if key not in names]
             if unknown:
                 raise ValueError(
-                    f"it has {quoted_list(unknown)}, but was given {quoted_list(names)}"
+                    f"it has {quoted_list(unknown)}, but its schema has {quoted_list(names)}"
                 )
             if schema is None:
                 return None
             values = pa.table({key: pa.array([state.get(key)]) for key in names})
             table = table_of(values, schema, in_pandas=False)
         except (pa.ArrowException, OverflowError, ValueError) as error:
-            what = f"The {name} of {self.calls.name}"
+            what = f"{self.calls.name}, for its {name},"
             raise schema_mismatch(what, self.calls.where(front, 0), error) from error
         if all(column.null_count for column in table.columns):
             return None

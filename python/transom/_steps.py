@@ -1,20 +1,17 @@
 """The optional steps between `Stream.window` and a result: trigger, lateness and the like."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from pyspark.sql import DataFrame
 
 from transom import _checks
-from transom._durations import Duration, not_negative, positive
+from transom._durations import Duration, not_negative
 from transom._errors import type_error, value_error
 from transom.evictors import Evictor
 from transom.spec import Layout, WindowSpec
 from transom.time_policies import EventTime
 from transom.triggers import Trigger, check_trigger
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -291,17 +288,7 @@ class Steps:
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         """
-        if name is not None:
-            _checks.text("name", name)
-            if not _NAME.fullmatch(name):
-                raise value_error("BAD_NAME", argument="name", value=repr(name))
-        return self._with(
-            "options",
-            name=name,
-            key_groups=key_groups,
-            layout=layout,
-            tick=positive("tick", tick),
-        )
+        return self._with("options", name=name, key_groups=key_groups, layout=layout, tick=tick)
 
     def _with(self, step: str, **settings: Any) -> Self:
         if step in self._steps:

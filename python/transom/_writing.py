@@ -12,6 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
 from transom._columns import Col, Delta
+from transom._constants import MESSAGE_VERSION
 from transom._durations import Duration, micros
 from transom.assigners import Count, Custom, Gap, Global, Session
 from transom.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
@@ -30,8 +31,6 @@ from transom.triggers import (
     When,
 )
 from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
-
-VERSION = 2
 
 Message = dict[str, Any]
 
@@ -97,7 +96,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
     """Return the message of a spec, and the columns in the order of their indexes."""
     columns = Columns()
     message = {
-        "version": VERSION,
+        "version": MESSAGE_VERSION,
         "name": spec.name,
         "key_columns": columns.indexes(spec.keys),
         "time": None if spec.time is None else _write(spec.time, TIMES, columns),

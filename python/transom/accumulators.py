@@ -14,13 +14,10 @@ from pyspark.sql.types import DataType, StructType
 from transom._accumulating import Accumulation
 from transom._applying import check_arguments, schema_of, type_of
 from transom._columns import Col, check_column, column, internal, text_of
+from transom._constants import PARTS_FUNCTION, PLACE_FUNCTION
 from transom._errors import type_error
 
 A = TypeVar("A")
-
-# Names of functions in the jar, see Parts.scala.
-_PLACE = "__transom_place"
-_PARTS = "__transom_parts"
 
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "init": (),
@@ -133,7 +130,7 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         expected = "an instance of a class that extends transom.Accumulator"
         raise type_error("accumulator", accumulator, expected)
     if not cols:
-        raise type_error("cols", cols, "at least one column that the accumulator is to see")
+        raise type_error("cols", cols, "at least one column for the accumulator")
     for col in cols:
         check_column("cols", col)
     name = type(accumulator).__qualname__
@@ -156,8 +153,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         return accumulation.results(collected)
 
     rows = F.struct(*(column(col) for col in cols))
-    partials = _over_arrays(parts, state)(internal(_PLACE), rows)
-    result_column = _over_arrays(results, result)(internal(_PARTS, partials, rows))
+    partials = _over_arrays(parts, state)(internal(PLACE_FUNCTION), rows)
+    result_column = _over_arrays(results, result)(internal(PARTS_FUNCTION, partials, rows))
     return result_column.alias(f"{name}({', '.join(text_of(col) for col in cols)})")
 
 

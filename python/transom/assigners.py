@@ -12,14 +12,13 @@ from pyspark.sql import Column
 
 from transom import _checks
 from transom._columns import Col, check_column
+from transom._constants import MOST_WINDOWS_PER_ROW
 from transom._durations import Duration, positive
 from transom._errors import value_error
 from transom._values import Value
 
 Closed = Literal["left", "right"]
 Gap = Duration | Column
-
-_MOST_WINDOWS = 10_000_000
 
 
 class Window(Value):
@@ -186,10 +185,11 @@ class Sliding:
         raise value_error(
             "BAD_CHOICE",
             argument="window",
-            value="Sliding, a word for two things",
+            value="Sliding, a name for two kinds of windows",
             choices=(
-                "Hopping(size=, slide=), windows on a grid (Spark, Flink), and Rolling(size=), a "
-                "window up to each event (Azure, Kafka), which this version does not have"
+                "Hopping(size=..., slide=...) for windows on a grid, which Spark and Flink call "
+                "sliding. This version has no Rolling(size=...) for a window up to each event, "
+                "which Azure and Kafka call sliding"
             ),
         )
 
@@ -217,5 +217,11 @@ def check_closed(closed: object) -> None:
 
 def check_windows_per_row(windows: int, argument: str, value: object) -> None:
     """Raise ``TRANSOM_TOO_MANY_WINDOWS`` if a row would be in more windows than a row may be in."""
-    if windows > _MOST_WINDOWS:
-        raise value_error("TOO_MANY_WINDOWS", argument=argument, value=value, windows=windows)
+    if windows > MOST_WINDOWS_PER_ROW:
+        raise value_error(
+            "TOO_MANY_WINDOWS",
+            argument=argument,
+            value=value,
+            windows=f"{windows:,}",
+            most=f"{MOST_WINDOWS_PER_ROW:,}",
+        )

@@ -71,7 +71,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     >>> builder = transom.configure(SparkSession.builder.appName("flights"))
     """
     if not isinstance(builder, SparkSession.Builder):
-        raise type_error("builder", builder, "a SparkSession.Builder, as SparkSession.builder is")
+        raise type_error("builder", builder, "a SparkSession.Builder, such as SparkSession.builder")
     existing = {**_settings_from_outside(), **builder._options}
     jars = [jar for jar in str(existing.get("spark.jars", "")).split(",") if jar]
     if jar_path() not in jars:

@@ -67,12 +67,14 @@ def doctor() -> int:
     _line("protobuf", find_protobuf)
     installed.append(_line("jar", find_jar))
     if not all(installed):
-        print("state store, window query: put right what is above, then run this again")
+        print(
+            "state store, window query: not checked; fix the problems above, then run doctor again"
+        )
         return 1
     try:
         spark = _session()
     except (PySparkException, Py4JError, OSError) as error:
-        print(f"session: Spark does not start, see its messages above: {_first_line(error)}")
+        print(f"session: Spark does not start: {_first_line(error)}; read its messages above")
         return 1
     try:
         running = [
@@ -90,13 +92,13 @@ def find_jdk() -> Finding:
     java = f"{home}/bin/java" if home else shutil.which("java")
     todo = f"install JDK {OLDEST_JDK} or newer and set JAVA_HOME to its folder"
     if java is None or not Path(java).is_file():
-        return _todo(f"there is none at {java or 'any folder of PATH'}: {todo}")
+        return _todo(f"there is no java at {java or 'any folder of PATH'}: {todo}")
     output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     found = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', output)
     if found is None:
-        return _todo(f"{java} does not tell its version: {todo}")
+        return _todo(f"{java} does not print its version: {todo}")
     if int(found[1]) < OLDEST_JDK:
-        return _todo(f"{java} is version {found[1]}: {todo}")
+        return _todo(f"{java} has version {found[1]}, which is too old: {todo}")
     return _ok(f"{found[1]}{found[2]} at {java}")
 
 
@@ -106,7 +108,7 @@ def find_pyspark() -> Finding:
     if not is_supported(found):
         lines = " and ".join(f"{line}.x" for line in SUPPORTED_SPARK)
         newest = f"pip install 'pyspark~={SUPPORTED_SPARK[-1]}.0'"
-        return _todo(f"it is {found}, but transom runs on {lines}: {newest}")
+        return _todo(f"PySpark {found} is not supported, transom runs on {lines}: {newest}")
     home = Path(_find_spark_home())
     todo = f"unset SPARK_HOME, or set it to the folder of a Spark {found}"
     started = [
@@ -117,7 +119,7 @@ def find_pyspark() -> Finding:
     if not started:
         return _todo(f"there is no Spark at {home}: {todo}")
     if any(_line_of(version) != _line_of(found) for version in started):
-        return _todo(f"it is {found}, but starts Spark {started[0]} at {home}: {todo}")
+        return _todo(f"PySpark {found} starts Spark {started[0]} at {home}: {todo}")
     return _ok(found)
 
 
@@ -131,7 +133,7 @@ def find_pyarrow() -> Finding:
     try:
         found = version("pyarrow")
     except PackageNotFoundError:
-        return _todo(f"it is not installed: {todo}")
+        return _todo(f"pyarrow is not installed: {todo}")
     if int(found.split(".")[0]) < OLDEST_PYARROW:
         return _todo(f"{found} is too old: {todo}")
     return _ok(found)
@@ -139,15 +141,15 @@ def find_pyarrow() -> Finding:
 
 def find_protobuf() -> Finding:
     """Check that protobuf is installed, which PySpark's client of the state store needs."""
-    for_state = "window_state and key_state of apply() need it, other windows do not"
+    for_state = "only window_state and key_state of apply() need it"
     try:
         import_module(_STATE_MESSAGES)
         return _ok(version("protobuf"))
     except (ImportError, PackageNotFoundError):
-        return _todo(f"it is not installed, and {for_state}: pip install protobuf")
+        return _todo(f"protobuf is not installed; {for_state}: pip install protobuf")
     except Exception as error:  # noqa: BLE001, protobuf raises a class of its own
-        problem = f"PySpark cannot use it ({_first_line(error)})"
-        return _todo(f"{problem}, and {for_state}: pip install --upgrade protobuf")
+        problem = f"PySpark cannot use this protobuf ({_first_line(error)})"
+        return _todo(f"{problem}; {for_state}: pip install --upgrade protobuf")
 
 
 def find_jar() -> Finding:
@@ -159,11 +161,13 @@ def find_jar() -> Finding:
     except PySparkException as error:
         return _todo(_first_line(error))
     except (OSError, KeyError, zipfile.BadZipFile) as error:
-        return _todo(f"it cannot be read ({error}): install the wheel anew")
+        return _todo(f"the jar cannot be read ({error}): reinstall the wheel")
     found = re.search(r"^Implementation-Version: (\S+)", manifest, re.MULTILINE)
     if found is None or found[1] != __version__:
         jar_version = found[1] if found else "unknown"
-        return _todo(f"its version is {jar_version}, not {__version__}: install the wheel anew")
+        return _todo(
+            f"the jar has version {jar_version}, the package {__version__}: reinstall the wheel"
+        )
     return _ok(f"{__version__} at {path}")
 
 
@@ -172,7 +176,9 @@ def find_state_store(spark: SparkSession) -> Finding:
     provider = spark.conf.get(PROVIDER)
     if provider == ROCKSDB:
         return _ok("RocksDB")
-    return _todo(f"it is {provider}: leave {PROVIDER} out, configure() sets RocksDB")
+    return _todo(
+        f"it is {provider}: remove the setting {PROVIDER}, so that configure() sets RocksDB"
+    )
 
 
 def find_window(spark: SparkSession) -> Finding:
@@ -197,13 +203,15 @@ def find_window(spark: SparkSession) -> Finding:
             )
             if not query.awaitTermination(_LONGEST_QUERY):
                 query.stop()
-                return _todo(f"it takes over {_LONGEST_QUERY} s: try on a machine that is idle")
+                return _todo(
+                    f"the query took longer than {_LONGEST_QUERY} s: try again on an idle machine"
+                )
             found = [row["n"] for row in spark.table("transom_doctor").collect()]
         except (PySparkException, Py4JError) as error:
-            return _todo(f"it failed, report this: {_first_line(error)}")
+            return _todo(f"the query failed: {_first_line(error)}; report this as a bug")
     if found != [2]:
-        return _todo(f"it gave {found} instead of [2], report this")
-    return _ok("a stream has closed its window")
+        return _todo(f"the query returned {found} instead of [2]: report this as a bug")
+    return _ok("a streaming query fired its window")
 
 
 def _session() -> SparkSession:

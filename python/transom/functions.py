@@ -9,10 +9,8 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
 
 from transom._columns import Col, check_binary, check_column, column, internal
+from transom._constants import REDUCE_FUNCTION
 from transom._errors import type_error
-
-# Name of the function in the jar, see Reduce.scala.
-_REDUCE = "__transom_reduce"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +127,9 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
     def merged(left: Column, right: Column) -> Column:
         both = merge(left, right)
         if not isinstance(both, Column):
-            raise type_error("merge", both, "a function that makes a Column of two values")
+            raise type_error("merge", both, "a function of two values that returns a Column")
         return both
 
     # Spark derives the type of a lambda variable from an array: zip_with gives both that of `col`.
     values = F.array(column(col))
-    return internal(_REDUCE, F.zip_with(values, values, merged))
+    return internal(REDUCE_FUNCTION, F.zip_with(values, values, merged))

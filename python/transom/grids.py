@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Literal
 
 from transom import _checks
+from transom._constants import MOST_CALENDAR_UNITS
 from transom._durations import Duration, duration, duration_text
 from transom._errors import value_error
 from transom.assigners import Closed, Window, check_closed, check_windows_per_row, keep_positive
@@ -15,7 +16,6 @@ Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "satur
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
-_MOST_UNITS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,6 @@ class Cumulate(Window):
                 "NOT_A_MULTIPLE",
                 argument="size",
                 value=duration_text(size),
-                of="step",
                 step=duration_text(step),
             )
         _keep_offset(self, size)
@@ -218,7 +217,7 @@ class Calendar(Window):
 
     def __post_init__(self) -> None:
         _checks.choice("unit", self.unit, _SHORTEST_DAYS)
-        _checks.whole_number("every", self.every, least=1, most=_MOST_UNITS)
+        _checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
         _checks.choice("first_day", self.first_day, _WEEKDAYS)
         _keep_offset(self, timedelta(days=self.every * _SHORTEST_DAYS[self.unit]))
         _check_ends(self.closed, self.time_zone)

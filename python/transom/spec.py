@@ -1,5 +1,6 @@
 """The spec of a window operator: the values of a query, checked against each other."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from transom import _checks
 from transom._columns import Col
+from transom._constants import OPERATOR_NAME_PATTERN
 from transom._durations import Duration, not_negative, positive
 from transom._errors import value_error
 from transom.assigners import Count, Global, Window, is_merging
@@ -76,6 +78,8 @@ class WindowSpec:
     def __post_init__(self) -> None:
         if self.name is not None:
             _checks.text("name", self.name)
+            if not re.fullmatch(OPERATOR_NAME_PATTERN, self.name):
+                raise value_error("BAD_NAME", argument="name", value=repr(self.name))
         _checks.whole_number("key_groups", self.key_groups, least=1)
         _checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
         _checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
@@ -107,7 +111,7 @@ def _default_trigger(window: Window, time: Clock | None) -> Trigger | None:
 
 def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None:
     if isinstance(window, Count) and trigger != _default_trigger(window, time):
-        raise _conflict("trigger()", "Count", "such windows fire when they are full")
+        raise _conflict("trigger()", "Count", "Count windows fire when they are full")
     for part in parts(trigger):
         if is_merging(window) and isinstance(part, AfterDelta | ProcessingTimeout):
             raise value_error(
@@ -128,17 +132,35 @@ def _check_together(spec: WindowSpec) -> None:
     triggers = () if spec.trigger is None else tuple(parts(spec.trigger))
     is_partial_count = isinstance(spec.window, Count) and spec.window.partial
     if spec.evictor is not None and EveryBatch() in triggers:
-        raise _conflict("evictor()", "EveryBatch", "its results are of all rows of a window")
+        raise _conflict(
+            "evictor()", "EveryBatch", "the results of EveryBatch cover all rows of a window"
+        )
     if spec.evictor is not None and is_partial_count:
-        raise _conflict("evictor()", "Count(partial=True)", "such windows keep their last rows")
+        raise _conflict(
+            "evictor()", "Count(partial=True)", "these windows keep only their last rows anyway"
+        )
     if spec.retract and spec.evictor is not None:
-        raise _conflict("retract()", "evictor()", "evicted rows are in no later result")
+        raise _conflict(
+            "retract()",
+            "evictor()",
+            "a later result does not cover evicted rows, so it replaces no earlier one",
+        )
     if spec.retract and is_partial_count:
-        raise _conflict("retract()", "Count(partial=True)", "older rows are in no later result")
+        raise _conflict(
+            "retract()",
+            "Count(partial=True)",
+            "a later result does not cover older rows, so it replaces no earlier one",
+        )
     if spec.retract and any(isinstance(part, Purging) for part in triggers):
-        raise _conflict("retract()", "Purging", "purged rows are in no later result")
+        raise _conflict(
+            "retract()",
+            "Purging",
+            "a later result does not cover purged rows, so it replaces no earlier one",
+        )
     if spec.retract and spec.function is not None:
-        raise _conflict("retract()", "apply()", "what a function has returned is not kept")
+        raise _conflict(
+            "retract()", "apply()", "the state does not store the rows that a function returns"
+        )
     has_window_state = spec.function is not None and spec.function.window_state is not None
     if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__

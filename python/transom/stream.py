@@ -13,7 +13,6 @@ from pyspark.sql.types import (
 )
 
 from transom._columns import (
-    HIDDEN_PREFIX,
     HIDDEN_TIME,
     Col,
     check_column,
@@ -24,6 +23,7 @@ from transom._columns import (
     quoted_list,
     text_of,
 )
+from transom._constants import HIDDEN_PREFIX
 from transom._durations import micros
 from transom._errors import column_type_error, type_error, value_error
 from transom.assigners import Count, Custom, Global, Session, Window
@@ -90,7 +90,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         if name.lower().startswith(HIDDEN_PREFIX):
             raise value_error("RESERVED_NAME", argument="df", column=repr(name))
     if not isinstance(order, str | Column | Sequence):
-        raise type_error("order", order, "columns or their names")
+        raise type_error("order", order, "Columns or column names")
     order_columns = (order,) if isinstance(order, str | Column) else tuple(order)
     for item in order_columns:
         check_column("order", item)
@@ -223,7 +223,7 @@ def _check_columns(df: DataFrame, window: Window) -> None:
     if isinstance(window, Session) and isinstance(window.gap, Column):
         (gap,) = fields_of(df, "gap", [window.gap])
         if not isinstance(gap.dataType, DayTimeIntervalType):
-            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval makes it"
+            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
             raise column_type_error("gap", window.gap, gap.dataType, expected)
     if isinstance(window, Custom):
         (windows,) = fields_of(df, "windows", [window.windows])

@@ -69,10 +69,10 @@ class Windowed(Steps):
             ``TRANSOM_EXPRESSION_UNSUPPORTED``.
 
             ``TRANSOM_LAYOUT_UNSUPPORTED`` if ``layout="slices"`` cannot run these windows.
+            ``TRANSOM_NAME_TAKEN`` if an earlier window operator of the query has the same name.
 
             When the query starts: ``TRANSOM_SPEC_CHANGED``, ``TRANSOM_STATE_STORE``, and
-            ``TRANSOM_CANNOT_DRAIN`` and ``TRANSOM_DRAINED`` after `drain`. ``TRANSOM_BAD_NAME`` if
-            two window operators of a query have the same name.
+            ``TRANSOM_CANNOT_DRAIN`` and ``TRANSOM_DRAINED`` after `drain`.
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")
@@ -167,7 +167,7 @@ class Windowed(Steps):
         """
         _applying.check_function("fn", fn)
         if not isinstance(agg, Sequence):
-            raise type_error("agg", agg, "a list of Columns such as [F.count('*')]")
+            raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
         output_schemas = None if outputs is None else _applying.outputs_of(outputs, TAGS, _RESERVED)
         result_schema = _applying.schema_of("schema", schema, _RESERVED)
         state_schemas = {

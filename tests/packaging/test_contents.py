@@ -40,6 +40,12 @@ def test_the_wheel_holds_the_jar(wheel: Path, jar: Path) -> None:
         assert opened.read("transom/jars/transom.jar") == jar.read_bytes()
 
 
+def test_the_wheel_and_the_jar_hold_the_same_error_texts(wheel: Path, jar: Path) -> None:
+    with zipfile.ZipFile(wheel) as in_wheel, zipfile.ZipFile(jar) as in_jar:
+        texts = in_wheel.read("transom/error-conditions.json")
+        assert texts == in_jar.read("transom/error-conditions.json")
+
+
 def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
     assert "transom/py.typed" in entries(wheel)
 

@@ -47,10 +47,10 @@ def test_an_older_jdk_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ve
 
 def test_no_jdk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"none at {tmp_path}/bin/java" in doctor.find_jdk().text
+    assert f"no java at {tmp_path}/bin/java" in doctor.find_jdk().text
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "none at any folder of PATH" in doctor.find_jdk().text
+    assert "no java at any folder of PATH" in doctor.find_jdk().text
 
 
 def spark_home(folder: Path, version: str) -> str:

@@ -68,6 +68,22 @@ def test_the_schema_is_one() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
+def test_the_schema_has_the_limits_of_the_constants() -> None:
+    constants = json.loads((FOLDER / "constants.json").read_text())
+    limits = {name: constant["value"] for name, constant in constants.items()}
+    longest = limits["longest_duration_days"] * 24 * 60 * 60 * 1_000_000
+    assert SCHEMA["properties"]["version"] == {"const": limits["message_version"]}
+    durations = ("duration", "natural_duration", "positive_duration")
+    assert {SCHEMA["$defs"][name]["maximum"] for name in durations} == {longest}
+    assert SCHEMA["$defs"]["duration"]["minimum"] == -longest
+    (calendar,) = (
+        window
+        for window in SCHEMA["properties"]["window"]["anyOf"]
+        if window.get("properties", {}).get("kind") == {"const": "calendar"}
+    )
+    assert calendar["properties"]["every"]["maximum"] == limits["most_calendar_units"]
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_the_schema_allows_the_message(name: str) -> None:
     validator.validate(GOOD[name]["message"])

@@ -146,7 +146,7 @@ def test_an_aggregate_in_pandas_is_refused(rows: DataFrame) -> None:
     assert error.value.getCondition() == "TRANSOM_AGGREGATE_UNSUPPORTED"
     assert error.value.getMessageParameters() == {
         "aggregate": "middle",
-        "why": "a Python function over whole groups has no partial result",
+        "why": "a Python function over whole groups has no partial results",
     }
 
 
@@ -155,7 +155,7 @@ def test_an_aggregate_in_pandas_is_refused(rows: DataFrame) -> None:
     ["i32", "name", "1", "i32 + 1", "sum(i32) + i64", "sum(i32) OVER (PARTITION BY name)"],
 )
 def test_what_is_no_aggregate_is_refused(rows: DataFrame, column: str) -> None:
-    with pytest.raises(IllegalArgumentException, match="is no aggregate") as error:
+    with pytest.raises(IllegalArgumentException, match="is not an aggregate") as error:
         windowed(rows).agg(F.count("*"), F.expr(column))
     assert error.value.getCondition() == "TRANSOM_NOT_AN_AGGREGATE"
 

@@ -78,8 +78,8 @@ def test_nulls_are_left_out(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("merge", "why"),
     [
-        (lambda a, b: (a + b).cast("long"), "of type INT into one of type BIGINT"),
-        (lambda a, b: a + b + F.col("w"), "reads w beside"),
+        (lambda a, b: (a + b).cast("long"), "of type INT into a value of type BIGINT"),
+        (lambda a, b: a + b + F.col("w"), "reads w next to"),
     ],
 )
 def test_what_cannot_be_merged_is_refused(spark: SparkSession, merge: Any, why: str) -> None:

@@ -50,13 +50,13 @@ def test_a_function_that_raises_ends_the_query_and_is_named(spark: SparkSession)
 @pytest.mark.parametrize(
     ("returned", "problem"),
     [
-        (lambda _: None, "it is of type NoneType, and no pyarrow Table"),
-        (lambda _: {"n": [1]}, "it is of type dict, and no pyarrow Table"),
-        (lambda _: pa.table({"m": [1]}), "its columns are 'm'"),
-        (lambda _: pa.table({"n": [1], "m": [1]}), "its columns are 'n', 'm'"),
-        (lambda _: pa.table({"n": ["1"]}), "its column 'n' is of type string, not int32"),
-        (lambda _: pa.table({"n": [1.5]}), "its column 'n' is no int32"),
-        (lambda _: pa.table({"n": [2**40]}), "its column 'n' is no int32"),
+        (lambda _: None, "it has the type NoneType instead of pyarrow.Table"),
+        (lambda _: {"n": [1]}, "it has the type dict instead of pyarrow.Table"),
+        (lambda _: pa.table({"m": [1]}), "it has the columns 'm' instead of 'n'"),
+        (lambda _: pa.table({"n": [1], "m": [1]}), "it has the columns 'n', 'm' instead of 'n'"),
+        (lambda _: pa.table({"n": ["1"]}), "its column 'n' has the type string instead of int32"),
+        (lambda _: pa.table({"n": [1.5]}), "its column 'n' cannot be cast to int32"),
+        (lambda _: pa.table({"n": [2**40]}), "its column 'n' cannot be cast to int32"),
         (lambda _: pa.table({"n": [None]}), "its column 'n' has nulls"),
     ],
 )

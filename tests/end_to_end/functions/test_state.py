@@ -165,7 +165,10 @@ def test_windows_without_keys_and_without_end_keep_theirs(
 
 @pytest.mark.parametrize(
     ("state", "problem"),
-    [({"calls": "many"}, "'calls' is of type string, not int32"), ({"call": 1}, "it has 'call'")],
+    [
+        ({"calls": "many"}, "'calls' has the type string instead of int32"),
+        ({"call": 1}, "it has 'call'"),
+    ],
 )
 def test_state_has_its_schema(spark: SparkSession, state: dict[str, Any], problem: str) -> None:
     def keep(rows: pa.Table, context: transom.Context) -> pa.Table:

@@ -99,6 +99,6 @@ def test_a_stage_without_name_gets_one_of_its_own(rows: DataFrame) -> None:
 
 def test_a_name_is_given_once(rows: DataFrame) -> None:
     first = named(rows, "time", "hours")
-    with pytest.raises(IllegalArgumentException, match="an earlier stage") as caught:
+    with pytest.raises(IllegalArgumentException, match="an earlier window operator") as caught:
         named(first, "window", "Hours")
-    assert caught.value.getCondition() == "TRANSOM_BAD_NAME"
+    assert caught.value.getCondition() == "TRANSOM_NAME_TAKEN"

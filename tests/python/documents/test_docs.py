@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from docs.pictures import draw
-from transom._errors import _TEXTS
 
 ROOT = Path(__file__).parents[3]
-CONDITIONS = ROOT / "jvm/spark/src/main/resources/transom/error-conditions.json"
+CONDITIONS = ROOT / "spec/error-conditions.json"
 CANARIES = ROOT / "jvm/spark/src/test/scala/org/apache/spark/sql/transom/canary"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -40,10 +39,8 @@ def test_what_a_page_points_to_is_there(page: Path) -> None:
 
 
 def test_errors_are_quoted_as_they_are() -> None:
-    texts = {f"TRANSOM_{name}": re.sub(r"\{(\w+)\}", r"<\1>", t) for name, t in _TEXTS.items()}
-    for name, condition in json.loads(CONDITIONS.read_text(encoding="utf-8")).items():
-        # Some are found by both sides, each in words of its own; pages quote Python's.
-        texts.setdefault(name, "".join(condition["message"]))
+    conditions = json.loads(CONDITIONS.read_text(encoding="utf-8"))
+    texts = {name: "\n".join(condition["message"]) for name, condition in conditions.items()}
     page = (DOCS / "troubleshooting.md").read_text(encoding="utf-8")
     quoted = re.findall(r"^\[(TRANSOM_\w+)\] (.*)$", page, re.MULTILINE)
     assert len(quoted) > 10

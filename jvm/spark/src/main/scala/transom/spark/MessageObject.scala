@@ -40,29 +40,29 @@ private[spark] final class MessageObject(node: JsonNode, path: String) {
   def optional[T](name: String)(read: String => T): Option[T] =
     if (value(name).isNull) None else Some(read(name))
 
-  def text(name: String): String = as(name, "a text") { case v if v.isTextual => v.asText }
+  def text(name: String): String = as(name, "a string") { case v if v.isTextual => v.asText }
 
   /** An object that the JVM does not interpret, as JSON. */
   def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
 
   /** A duration in microseconds. */
   def duration(name: String): Long =
-    as(name, s"an integer, of ${Durations.Longest} at most") {
+    as(name, s"an integer of at most ${Durations.Longest}") {
       case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
     }
 
-  def int(name: String): Int = as(name, "a small integer") { case v if isInt(v) => v.asInt }
+  def int(name: String): Int = as(name, "a 32-bit integer") { case v if isInt(v) => v.asInt }
 
   def double(name: String): Double = as(name, "a number") { case v if v.isNumber => v.asDouble }
 
   def boolean(name: String): Boolean =
     as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
 
-  def column(name: String): Int = as(name, "a column's index") {
+  def column(name: String): Int = as(name, "the index of a column") {
     case v if isColumn(v) => v.asInt
   }
 
-  def columns(name: String): Seq[Int] = as(name, "a list of columns' indexes") {
+  def columns(name: String): Seq[Int] = as(name, "a list of column indexes") {
     case v if v.isArray && v.elements.asScala.forall(isColumn) =>
       v.elements.asScala.map(_.asInt).toSeq
   }

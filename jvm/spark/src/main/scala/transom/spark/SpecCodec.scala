@@ -15,8 +15,6 @@ import transom.spark.MessageWriter.{nameOf, obj}
   */
 object SpecCodec {
 
-  final val Version = 2
-
   private val mapper = new ObjectMapper()
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
     .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
@@ -40,8 +38,10 @@ object SpecCodec {
 
   private def readSpec(m: MessageObject): WindowSpec = {
     val version = m.int("version")
-    if (version != Version)
-      throw MessageObject.bad("version", s"it is $version, this jar reads $Version")
+    if (version != Constants.MessageVersion)
+      throw MessageObject.bad(
+        "version",
+        s"it is $version, this jar reads ${Constants.MessageVersion}")
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
@@ -85,7 +85,7 @@ object SpecCodec {
   def encode(spec: WindowSpec): String =
     mapper.writeValueAsString(
       obj(
-        "version" -> Version,
+        "version" -> Constants.MessageVersion,
         "name" -> spec.name,
         "key_columns" -> spec.keyColumns,
         "time" -> spec.time.map(writeTime),

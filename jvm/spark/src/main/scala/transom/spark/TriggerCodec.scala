@@ -67,7 +67,7 @@ private[spark] object TriggerCodec {
         "clear" -> clear)
     case AfterLateness =>
       throw new IllegalArgumentException(
-        s"messages of version ${SpecCodec.Version} have no AfterLateness")
+        s"messages of version ${Constants.MessageVersion} have no AfterLateness")
   }
 
   def readEvictor(m: MessageObject): Evictor = {

@@ -16,7 +16,7 @@ class TransomExceptionSuite extends FunSuite {
     assertEquals(error.getCondition, "TRANSOM_BAD_SPEC")
     assertEquals(error.getMessageParameters, parameters.asJava)
     assertEquals(error.getSqlState, "22023")
-    assert(error.getMessage.contains("wrong at window.size_us: it is missing"))
+    assert(error.getMessage.contains("invalid at window.size_us: it is missing"))
   }
 
   test("every condition is one of ours, with a text and a state") {

@@ -1,6 +1,6 @@
 package transom.engine.operator
 
-import transom.engine.spec.{Durations, Hopping}
+import transom.engine.spec.{Constants, Durations}
 
 /** Which values a row may have to be assigned to a window. */
 object RowRules {
@@ -20,5 +20,5 @@ object RowRules {
     start < end && isInRange(start) && isInRange(end - 1)
 
   /** The most windows that a row may list. */
-  final val MostWindows = Hopping.MostWindowsPerRow
+  final val MostWindows = Constants.MostWindowsPerRow
 }

@@ -1,5 +1,7 @@
 package transom.engine.spec
 
+import java.util.Locale
+
 /** The longest duration that a user may set: a size, a gap, a lateness or a delay.
   *
   * Row times lie in the years 1 to 9999. Even a window of this size, with a lateness and a delay
@@ -9,8 +11,8 @@ package transom.engine.spec
 object Durations {
 
   /** The limit as text for error messages. */
-  final val Longest = "10,000,000 days"
+  val Longest: String = String.format(Locale.ROOT, "%,d days", Constants.LongestDurationDays)
 
   /** The limit in microseconds. */
-  final val LongestUs = 10000000L * 86400L * 1000000L
+  final val LongestUs = Constants.LongestDurationDays * 86400L * 1000000L
 }

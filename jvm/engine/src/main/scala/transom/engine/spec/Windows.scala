@@ -98,15 +98,8 @@ final case class Hopping(
   Check.zone(timeZone)
   Check.that(
     "slide_us",
-    sizeUs / slideUs <= Hopping.MostWindowsPerRow,
-    s"puts each row into more than ${Hopping.MostWindowsPerRow} windows")
-}
-
-/** Limits of [[Hopping]]. */
-object Hopping {
-
-  /** Largest number of windows that a row may be assigned to. */
-  final val MostWindowsPerRow = 10000000L
+    sizeUs / slideUs <= Constants.MostWindowsPerRow,
+    s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
 }
 
 /** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then the next cycle starts.
@@ -162,16 +155,12 @@ final case class Calendar(
     extends GridWindow {
 
   Check.positive("every", every)
-  Check.that("every", every <= Calendar.MostUnits, s"is above ${Calendar.MostUnits}")
+  Check.that(
+    "every",
+    every <= Constants.MostCalendarUnits,
+    s"is above ${Constants.MostCalendarUnits}")
   Check.offset(offsetUs, every * unit.shortestUs)
   Check.zone(timeZone)
-}
-
-/** Limits of [[Calendar]]. */
-object Calendar {
-
-  /** Largest number of units per window. This many years still fit into microseconds. */
-  final val MostUnits = 100000
 }
 
 /** A calendar unit.
@@ -247,8 +236,8 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
   slide.foreach(Check.positive("slide", _))
   Check.that(
     "slide",
-    partial || size / step <= Hopping.MostWindowsPerRow,
-    s"puts each row into more than ${Hopping.MostWindowsPerRow} windows")
+    partial || size / step <= Constants.MostWindowsPerRow,
+    s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
 
   /** Number of rows between window starts. */
   def step: Int = slide.getOrElse(size)

@@ -284,15 +284,15 @@ object Aggregation {
     case window: StructType if window.length == 2 && window.map(_.name) == Seq("start", "end") =>
       timeType(window(1).dataType)
     case TimestampType | TimestampNTZType => time
-    case other =>
-      throw new TransomException("TRANSOM_NOT_A_TIMESTAMP", Map("type" -> other.sql))
+    // Python refuses other types where the user names the column.
+    case other => throw new IllegalArgumentException(s"${other.sql} is not a timestamp type")
   }
 
   private def whyRefused(aggregate: Column, analyzed: LogicalPlan): Option[TransomException] =
     analyzed match {
       case plan: Aggregate => whyRefused(aggregate, plan.aggregateExpressions.last)
       case _ =>
-        Some(unsupported(aggregate.toString, "it gives other than one value for each window"))
+        Some(unsupported(aggregate.toString, "it does not return one value for each window"))
     }
 
   private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
@@ -304,11 +304,11 @@ object Aggregation {
   /** The error for a function whose partial results cannot be merged, or None if they can. */
   def whyUnmergeable(function: AggregateFunction): Option[TransomException] = function match {
     case f: PythonUDAF =>
-      Some(unsupported(f.name, "a Python function over whole groups has no partial result"))
+      Some(unsupported(f.name, "a Python function over whole groups has no partial results"))
     case reduce: Reduce if reduce.problem.isDefined =>
       Some(unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get))
     case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => None
-    case f => Some(unsupported(f.sql, "it cannot be computed in parts that are merged"))
+    case f => Some(unsupported(f.sql, "its partial results cannot be merged"))
   }
 
   private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
@@ -316,10 +316,12 @@ object Aggregation {
       case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" => Some(notAnAggregate(aggregate))
       case "UNSUPPORTED_GROUPING_EXPRESSION" =>
         Some(
-          unsupported(aggregate.toString, "it tells grouping sets apart, and windows have none"))
+          unsupported(
+            aggregate.toString,
+            "it distinguishes grouping sets, and windows have none"))
       case "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE" =>
         Some(
-          unsupported(aggregate.toString, "it gives a value for each row, not for each window"))
+          unsupported(aggregate.toString, "it returns a value for each row, not for each window"))
       case _ => None
     }
 

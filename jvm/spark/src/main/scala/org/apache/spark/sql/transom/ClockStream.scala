@@ -99,8 +99,8 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     refuseWatermarksWithoutClock(running.logicalPlan)
     if (!isFinite && running.trigger == Trigger.AvailableNow())
       throw cannotDrain(
-        "one of its sources does not know availableNow, so that Spark runs it as a single batch. Read " +
-          "from a source that does")
+        "one of its sources does not support availableNow, so Spark runs it as a single batch",
+        "Use sources that support availableNow")
     running
   }
 
@@ -131,8 +131,8 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     // so the control row is sent again at most once.
     if (hasSentAgain)
       throw cannotDrain(
-        "the batch with the control row was not computed to its end. A function of foreachBatch has to " +
-          "read all rows of each batch")
+        "the batch that ends the stream was not computed completely",
+        "Make the foreachBatch function read all rows of each batch")
     hasSentAgain = true
     at.next(Ended)
   }
@@ -145,13 +145,15 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     plan.foreach {
       case w: EventTimeWatermark if !withClock(w.nodeId) =>
         throw cannotDrain(
-          s"the watermark on ${w.eventTime.name} does not lead to the stage $operator and would stay where " +
-            "it is. Drain the last stage that all watermarks of the query lead to")
+          s"the watermark on ${w.eventTime.name} does not lead to this operator, so it would hold " +
+            "all other watermarks back",
+          "Drain the last window operator that all watermarks of the query lead to")
       case _ =>
     }
   }
 
-  private def cannotDrain(why: String): TransomException = Drain.refusal(operator, why)
+  private def cannotDrain(why: String, fix: String): TransomException =
+    Drain.refusal(operator, why, fix)
 }
 
 /** Checks whether a checkpoint has been drained. */

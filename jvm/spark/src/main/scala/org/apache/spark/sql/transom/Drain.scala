@@ -66,8 +66,13 @@ object Drain {
     below(timed.asInstanceOf[Dataset[Row]], operatorSpec).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
-  def refusal(operator: String, why: String): TransomException =
-    new TransomException("TRANSOM_CANNOT_DRAIN", Map("operator" -> operator, "why" -> why))
+  /** The error for a query that cannot be drained. `fix` is a sentence that tells the user what
+    * to change, without the full stop.
+    */
+  def refusal(operator: String, why: String, fix: String): TransomException =
+    new TransomException(
+      "TRANSOM_CANNOT_DRAIN",
+      Map("operator" -> operator, "why" -> why, "fix" -> fix))
 
   private def drained(
       watermark: EventTimeWatermark,
@@ -78,7 +83,8 @@ object Drain {
       throw refusal(
         operatorSpec.name,
         s"the delay of the watermark on ${watermark.eventTime.name} is longer than " +
-          s"${Durations.Longest}. Give withWatermark a shorter one")
+          s"${Durations.Longest}",
+        "Use a shorter delay in withWatermark")
     val controlTime = (EndMs + delayMs) * 1000L
     val controlRow = watermark.child.output.map { column =>
       val isTime = column.exprId == watermark.eventTime.exprId && column.dataType == TimestampType

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.Dataset
 
-import transom.engine.spec.WindowSpec
+import transom.engine.spec.{Constants, WindowSpec}
 import transom.spark.{PythonApi, SpecCodec, TransomException}
 
 /** The spec of one window operator, as the checkpoint stores it and `explain` shows it.
@@ -31,14 +31,12 @@ final case class OperatorSpec(name: String, record: String) {
 object OperatorSpec {
   private val mapper = new ObjectMapper()
   private val DefaultName = "window"
-  // The Python package adds a column of this prefix for each expression of the user.
-  private val HiddenPrefix = "__transom"
-  private val ValidName = "[A-Za-z0-9][A-Za-z0-9_.-]{0,99}".r
+  private val ValidName = Constants.OperatorNamePattern.r
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
 
   /** Whether the Python package added the column. */
-  def isHidden(column: Attribute): Boolean = column.name.startsWith(HiddenPrefix)
+  def isHidden(column: Attribute): Boolean = column.name.startsWith(Constants.HiddenPrefix)
 
   def pretty(node: JsonNode): String =
     mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
@@ -70,9 +68,8 @@ object OperatorSpec {
   private def nameOf(userName: Option[String], below: Seq[String]): String = {
     def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
     userName match {
-      case Some(name) if !ValidName.matches(name) => throw badName(name, "it is no plain word")
-      case Some(name) if isTaken(name) =>
-        throw badName(name, "an earlier stage of the query has it")
+      case Some(name) if !ValidName.matches(name) => throw refusal("BAD_NAME", name)
+      case Some(name) if isTaken(name) => throw refusal("NAME_TAKEN", name)
       case Some(name) => name
       case None =>
         val numbered = Iterator.from(below.length + 1).map(i => s"${DefaultName}_$i")
@@ -80,8 +77,8 @@ object OperatorSpec {
     }
   }
 
-  private def badName(name: String, why: String): TransomException =
-    new TransomException("TRANSOM_BAD_NAME", Map("name" -> name, "why" -> why))
+  private def refusal(condition: String, name: String): TransomException =
+    new TransomException(s"TRANSOM_$condition", Map("value" -> s"'$name'"))
 
   /** Describes each column of the message: its SQL, its type, and the types of the columns it
     * reads.

@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types._
 
+import transom.engine.spec.Constants
+
 /** Aggregate that collects the partial results of an accumulator in Python.
   *
   * The result is a list of structs with two fields. Field `state` holds the accumulator of some
@@ -50,7 +52,7 @@ final case class Parts(state: Expression, row: Expression)
 object Parts {
 
   /** The name by which the Python package calls the function. */
-  val Name = "__transom_parts"
+  val Name: String = Constants.PartsFunction
 
   private def part(state: Expression, row: Expression): Expression =
     CreateNamedStruct(Seq(Literal("state"), state, Literal("row"), row))
@@ -83,7 +85,7 @@ final case class Place(children: Seq[Expression]) extends Expression with Codege
 object Place {
 
   /** The name by which the Python package calls the function. */
-  val Name = "__transom_place"
+  val Name: String = Constants.PlaceFunction
 
   def of(arguments: Seq[Expression]): Expression = Place(arguments)
 }

@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types.DataType
 
+import transom.engine.spec.Constants
+
 /** Aggregate that merges the values of a window by the user's expression over two values.
   *
   * Nulls are skipped, as in Spark's own aggregates. The first value that is not null is the
@@ -43,12 +45,12 @@ final case class Reduce(child: Expression, lambda: Expression)
   def problem: Option[String] =
     if (lambda.dataType.asNullable != dataType.asNullable)
       Some(
-        s"it merges two values of type ${dataType.sql} into one of type ${lambda.dataType.sql}, " +
-          "which cannot be merged further: cast what the function returns")
+        s"its function merges two values of type ${dataType.sql} into a value of type " +
+          s"${lambda.dataType.sql}, which it cannot merge again; cast what the function returns")
     else if (lambda.references.nonEmpty)
       Some(
-        s"its function reads ${lambda.references.map(_.name).mkString(", ")} beside the two " +
-          "values that it merges: put what it needs into the column, as a struct")
+        s"its function reads ${lambda.references.map(_.name).mkString(", ")} next to the two " +
+          "values that it merges; add these columns to the aggregated column, as a struct")
     else None
 
   override protected def withNewChildrenInternal(
@@ -63,7 +65,7 @@ object Reduce {
   /** The name by which the Python package calls the function. The argument is a `zip_with` of the
     * column with itself: Spark derives the types of the lambda's variables from it.
     */
-  val Name = "__transom_reduce"
+  val Name: String = Constants.ReduceFunction
 
   def of(arguments: Seq[Expression]): Expression = {
     val Seq(ZipWith(CreateArray(Seq(child), _), _, lambda)) = arguments: @unchecked

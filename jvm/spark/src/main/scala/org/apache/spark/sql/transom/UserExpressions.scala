@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{AfterDelta, KeepNear, KeepWhere, When, WindowSpec}
+import transom.engine.spec.{AfterDelta, Constants, KeepNear, KeepWhere, When, WindowSpec}
 import transom.spark.TransomException
 
 /** The user's predicates and distance functions in triggers and evictors, by column index of the
@@ -54,9 +54,6 @@ final case class Distance(of: Expression, twins: Seq[(Attribute, Attribute)]) {
 object UserExpressions {
   private val Condition = "condition"
   private val Delta = "delta"
-  // The Python package refers to the two rows by these names.
-  private val Older = "__transom_older"
-  private val Newer = "__transom_newer"
 
   /** The columns of the message that are predicates. */
   def conditionColumns(spec: WindowSpec): Seq[Int] =
@@ -92,7 +89,7 @@ object UserExpressions {
   /** Returns a predicate over columns, or fails if only a Spark plan can compute it. */
   def checked(condition: Expression): Expression =
     if (needsPlan(condition))
-      refuse(Condition, condition, "it makes something of aggregates that only Spark's plans can")
+      refuse(Condition, condition, "only a query plan of Spark can compute it")
     else condition
 
   /** Resolves a predicate to an expression over columns of `df` and aggregate functions. */
@@ -116,7 +113,7 @@ object UserExpressions {
           .foreach(refuse(Condition, _, "it aggregates an aggregate"))
         inlined(condition)
       case _ =>
-        refuse(Condition, alias.child, "it is more than a value of a row and its window")
+        refuse(Condition, alias.child, "it is not a single value of a row and its window")
     }
   }
 
@@ -132,7 +129,7 @@ object UserExpressions {
     val twins = fields.map(a => a.newInstance().withName(s"older.${a.name}"))
     val rowType = StructType(fields.map(a => StructField(a.name, a.dataType, a.nullable)))
     def row(name: String) = AttributeReference(name, rowType, nullable = false)()
-    val (older, newer) = (row(Older), row(Newer))
+    val (older, newer) = (row(Constants.OlderRow), row(Constants.NewerRow))
     val both = Dataset.ofRows(df.sparkSession, LocalRelation(Seq(older, newer)))
     val resolved = naming(Delta, fields)(both.select(column).queryExecution.analyzed)
     ReplaceExpressions(resolved) match {
@@ -141,10 +138,10 @@ object UserExpressions {
         if (!number.dataType.isInstanceOf[NumericType])
           throw wrongType("TRANSOM_NOT_A_NUMBER", Delta, number)
         val of = overColumns(number, Map(older.exprId -> twins, newer.exprId -> fields))
-        if (needsPlan(of)) refuse(Delta, number, "it takes more than the values of two rows")
+        if (needsPlan(of)) refuse(Delta, number, "it needs more than the values of two rows")
         Distance(of, fields.zip(twins))
       case _ =>
-        refuse(Delta, df.sparkSession.expression(column), "it is more than a value of two rows")
+        refuse(Delta, df.sparkSession.expression(column), "it is not a single value of two rows")
     }
   }
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.operator.DeadLetterReason
-import transom.engine.spec.Hopping
+import transom.engine.spec.Constants
 
 class RowWindowReaderSuite extends FunSuite {
   import RowWindowReader._
@@ -56,7 +56,7 @@ class RowWindowReaderSuite extends FunSuite {
   }
 
   test("a row has no more than ten million windows") {
-    assertEquals(Hopping.MostWindowsPerRow, 10000000L)
+    assertEquals(Constants.MostWindowsPerRow, 10000000)
     val row = listing(InternalRow(1L, 2L))
     // The bytes of this array would be 240 MB. The reader checks the number of windows first.
     val array = row.getBaseOffset + (row.getLong(Column) >>> 32)

@@ -1,0 +1,1 @@
+"""The message, constants and error texts that Python and the JVM share."""
