@@ -100,7 +100,7 @@ def test_only_an_aggregate_that_depends_on_the_order_needs_the_keyed_layout(
         lines = transom.explain(stream.window(TEN).agg(*columns)).splitlines()
         return next(line[14:] for line in lines if line.startswith("  layout "))
 
-    in_order = "keyed: for {}() in the order of stream(order=)"
+    in_order = "keyed: needed for {}() in the order of stream(order=)"
     assert layout(with_order, F.count("*"), F.first("place")) == in_order.format("first")
     assert layout(with_order, F.max_by("key", "place")) == in_order.format("max_by")
     assert layout(with_order, F.expr("any_value(key)")) == in_order.format("any_value")

@@ -37,7 +37,7 @@ def test_the_text_tells_layout_and_settings(hourly: DataFrame) -> None:
     assert said["aggregates"] == "count(1) BIGINT, avg(value) DOUBLE"
     assert said["key groups"] == "128"
     assert said["layout"].startswith("slices: ")
-    assert "5 minutes of time" in said["state"]
+    assert "slice of 5 minutes" in said["state"]
     assert "in memory" in said["state"]
 
 
@@ -59,8 +59,8 @@ def test_the_wall_clock_is_told(spark: SparkSession) -> None:
         transom.Tumbling(size="1 minute")
     )
     text = transom.explain(minutes.options(tick="5 seconds").agg(F.count("*")))
-    assert "time        the wall clock; the clock ticks every 5 seconds" in text
-    assert "layout      keyed: for ProcessingTime()" in text
+    assert "time        the wall clock; ticks every 5 seconds" in text
+    assert "layout      keyed: needed for ProcessingTime()" in text
 
 
 def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:

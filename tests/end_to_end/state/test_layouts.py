@@ -107,11 +107,13 @@ def test_the_layout_is_told_with_its_reason(spark: SparkSession) -> None:
         return next(line[14:] for line in lines if line.startswith("  layout "))
 
     assert layout(hours).startswith("slices: ")
-    assert layout(hours.options(layout="keyed")) == "keyed: options(layout='keyed') asks for it"
+    assert layout(hours.options(layout="keyed")) == "keyed: set by options(layout='keyed')"
     assert layout(hours.allowed_lateness("1 second")) == (
-        "keyed: for an allowed_lateness() above 0"
+        "keyed: needed for an allowed_lateness() above 0"
     )
-    assert layout(hours.trigger(transom.AfterCount(2))) == "keyed: for the trigger AfterCount"
+    assert (
+        layout(hours.trigger(transom.AfterCount(2))) == "keyed: needed for the trigger AfterCount"
+    )
 
 
 def test_what_needs_an_entry_for_each_key_is_refused_in_the_pane_log(spark: SparkSession) -> None:

@@ -40,7 +40,7 @@ object Explain {
       "window" -> describe(window, column),
       "keys" -> Some(list(spec.get("key_columns")))
         .filter(_.nonEmpty)
-        .getOrElse("none: one for all rows"),
+        .getOrElse("none: all rows have the same key"),
       "time" -> time(operatorPlan.settings, spec.get("time"), column),
       "trigger" -> trigger(spec, column),
       "evictor" -> (if (spec.get("evictor").isNull) "none"
@@ -48,7 +48,7 @@ object Explain {
       aggregates(spec.get("function"), list),
       "late rows" -> lateRows(spec),
       "bad rows" -> (if (spec.get("dead_letters").booleanValue)
-                       "counted, and handed on as dead letters"
+                       "counted, and emitted as dead letters"
                      else "counted"),
       "drain" -> drain(spec, isStreaming),
       "layout" -> layout(operatorPlan.choice),
@@ -75,7 +75,7 @@ object Explain {
       case Some(ProcessingTime) => "the wall clock"
       case Some(_: EventTime) => column(time.get("time_column"))
     }
-    if (settings.needsClock) s"$source; the clock ticks every ${duration(settings.tickUs)}"
+    if (settings.needsClock) s"$source; ticks every ${duration(settings.tickUs)}"
     else source
   }
 
@@ -87,25 +87,25 @@ object Explain {
   }
 
   private def drain(spec: JsonNode, isStreaming: Boolean): String =
-    if (!isStreaming) "all windows fire when the DataFrame is over"
+    if (!isStreaming) "all windows fire at the end of the DataFrame"
     else if (spec.get("drain").booleanValue) "open windows fire when an availableNow run ends"
     else "no: open windows wait for the next run"
 
   private def lateRows(spec: JsonNode): String = {
     val what = spec.get("late_rows").asText match {
       case "no" => "counted"
-      case "late" => "counted, and handed on"
-      case "partly" => "counted, and handed on, also those that missed some of their windows only"
+      case "late" => "counted, and emitted"
+      case "partly" => "counted, and emitted, also rows that missed only some of their windows"
     }
     s"$what; allowed lateness ${duration(spec.get("allowed_lateness_us").longValue)}"
   }
 
   private def layout(choice: LayoutChoice): String = choice.layout match {
     case SliceLayout =>
-      "slices: plain aggregates, fired by the watermark, need no state for each key"
+      "slices: the slice log can run these windows"
     case KeyedLayout =>
       choice.unsupportedBySlices
-        .fold("keyed: options(layout='keyed') asks for it")(part => s"keyed: for $part")
+        .fold("keyed: set by options(layout='keyed')")(part => s"keyed: needed for $part")
   }
 
   private def keyedState(spec: WindowSpec): String = {
@@ -128,15 +128,15 @@ object Explain {
       case "tumbling" | "calendar" => Some("window")
       case "hopping" =>
         val gcd = BigInt(micros(window, "size_us")).gcd(BigInt(micros(window, "slide_us")))
-        Some(s"${duration(gcd.toLong)} of time")
-      case "cumulate" => Some(s"${duration(micros(window, "step_us"))} of time")
+        Some(s"slice of ${duration(gcd.toLong)}")
+      case "cumulate" => Some(s"slice of ${duration(micros(window, "step_us"))}")
       case "session" =>
-        Some(s"${duration(micros(window, "gap_us"))} of time, with the bounds of sessions")
+        Some(s"slice of ${duration(micros(window, "gap_us"))}, with the bounds of sessions")
       case _ => None
     }
     val lasts =
       if (window.get("kind").asText == "session") "until a session has closed"
-      else "until the last window over them has fired"
+      else "until the last window that covers them has fired"
     s"for each key group${slice.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $lasts"
   }
 
