@@ -88,6 +88,7 @@ fmt: $(READY) ## Format all code
 lint: $(READY) ## Check the code's form, in both languages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 	./sbt scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
 
 types: $(READY) ## Check Python's types

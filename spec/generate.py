@@ -18,7 +18,7 @@ def files() -> dict[Path, str]:
     errors = (HERE / "error-conditions.json").read_text(encoding="utf-8")
     engine = Path("jvm/engine/src/main/scala/transom/engine/spec")
     return {
-        Path("python/transom/_constants.py"): _python(constants),
+        Path("python/transom/_base/constants.py"): _python(constants),
         Path("python/transom/error-conditions.json"): errors,
         engine / "Constants.scala": _scala(constants),
     }

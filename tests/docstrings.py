@@ -16,7 +16,7 @@ _IN_A_SESSION = re.compile(r"\bspark\b|SparkSession")
 def examples(*, in_session: bool) -> list[doctest.DocTest]:
     """Those that need a session or the jar, or those that need neither."""
     finder = doctest.DocTestFinder(exclude_empty=True)
-    names = [info.name for info in pkgutil.iter_modules(transom.__path__, "transom.")]
+    names = [info.name for info in pkgutil.walk_packages(transom.__path__, "transom.")]
     modules = [importlib.import_module(name) for name in names if name != "transom.__main__"]
     found = [test for module in modules for test in finder.find(module, module.__name__)]
     return [

@@ -10,7 +10,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import transom
 from benchmarks.peers import spark_once
 from benchmarks.queries.catalogue import QUERIES
-from transom._writing import encode
+from transom.spec.message import encode
 
 
 @pytest.fixture

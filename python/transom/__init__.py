@@ -7,17 +7,16 @@ DataFrame.
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
 from transom._version import __version__
-from transom.accumulators import Accumulator, udaf
-from transom.assigners import Count, Custom, Global, Session, Sliding, Window
+from transom.accumulators import Accumulator
+from transom.aggregates import reduce, udaf
 from transom.config import configure, jar_path
-from transom.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.functions import Context, reduce
-from transom.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.functions import Context
 from transom.inspection import explain
-from transom.stream import Stream, stream
-from transom.tagged import route, untag
-from transom.time_policies import EventTime, ProcessingTime
-from transom.triggers import (
+from transom.spec.assigners import Count, Custom, Global, Session, Sliding, Window
+from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.time_policies import EventTime, ProcessingTime
+from transom.spec.triggers import (
     AfterClock,
     AfterCount,
     AfterDelta,
@@ -28,8 +27,10 @@ from transom.triggers import (
     Trigger,
     When,
 )
+from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.stream import Stream, stream
+from transom.tagged import route, untag
 from transom.windowed import Windowed
-from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 __all__ = [
     "Accumulator",

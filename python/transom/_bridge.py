@@ -8,20 +8,24 @@ import json
 from typing import Any
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from transom._columns import column
-from transom._errors import runtime_error
+from transom._base.columns import column
+from transom._base.errors import runtime_error
 from transom._supported import check_version
 from transom._version import __version__
-from transom._writing import encode
 from transom.config import jar_path
-from transom.spec import WindowSpec
+from transom.spec.message import encode
+from transom.spec.window_spec import WindowSpec
 
 # A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
+
+# What PySpark raises if Spark or the connection to the JVM fails.
+SPARK_ERRORS = (PySparkException, Py4JError)
 
 
 def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:

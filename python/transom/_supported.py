@@ -2,7 +2,7 @@
 
 import pyspark
 
-from transom._errors import runtime_error
+from transom._base.errors import runtime_error
 from transom._version import __version__
 
 SUPPORTED_SPARK = ("4.2", "4.3")

@@ -1,30 +1,12 @@
-"""Aggregates written in Python: `Accumulator` and `udaf`."""
+"""The base class of aggregates written in Python."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
-from pyspark.sql.types import DataType, StructType
-
-from transom._accumulating import Accumulation
-from transom._applying import check_arguments, schema_of, type_of
-from transom._columns import Col, check_column, column, internal, text_of
-from transom._constants import PARTS_FUNCTION, PLACE_FUNCTION
-from transom._errors import type_error
+from pyspark.sql.types import StructType
 
 A = TypeVar("A")
-
-_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "init": (),
-    "add": ("acc", "rows"),
-    "merge": ("left", "right"),
-    "result": ("acc",),
-}
 
 
 class Accumulator(ABC, Generic[A]):
@@ -91,73 +73,3 @@ class Accumulator(ABC, Generic[A]):
         Optional. This version never calls it.
         """
         raise NotImplementedError
-
-
-def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> Column:
-    """Aggregate columns by an accumulator written in Python, for `Windowed.agg`.
-
-    In the slice log, rows become accumulators before the exchange: one for each key and slice of an
-    Arrow batch. In the keyed layout, and for sessions over streams, the rows themselves cross the
-    exchange, and the state stores them.
-
-    Parameters
-    ----------
-    accumulator : Accumulator
-        The aggregate.
-    *cols : str or Column
-        The columns of the tables that `Accumulator.add` receives. They keep their names.
-    returns : DataType or str
-        The type of the result.
-
-    Returns
-    -------
-    Column
-        The aggregate.
-
-    Raises
-    ------
-    PySparkValueError
-        ``TRANSOM_BAD_SCHEMA`` for a bad ``state`` or ``returns``. ``TRANSOM_BAD_FUNCTION`` if a
-        method of the accumulator has other arguments.
-    PySparkTypeError
-        ``TRANSOM_BAD_TYPE``.
-    PySparkRuntimeError
-        In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises,
-        and ``TRANSOM_FUNCTION_SCHEMA`` if it returns other types than ``state`` and ``returns``.
-    """
-    candidate: object = accumulator
-    if not isinstance(candidate, Accumulator):
-        expected = "an instance of a class that extends transom.Accumulator"
-        raise type_error("accumulator", accumulator, expected)
-    if not cols:
-        raise type_error("cols", cols, "at least one column for the accumulator")
-    for col in cols:
-        check_column("cols", col)
-    name = type(accumulator).__qualname__
-    for method, arguments in _ARGUMENTS.items():
-        check_arguments(method, getattr(accumulator, method), arguments)
-    schema: Any = getattr(accumulator, "state", None)
-    state = schema_of("state", schema, ())
-    result = type_of("returns", returns)
-    accumulation = Accumulation(
-        name=name,
-        accumulator=accumulator,
-        state=to_arrow_schema(state, timezone="UTC"),
-        result_type=to_arrow_type(result, timezone="UTC"),
-    )
-
-    def parts(place: pa.Array, rows: pa.Array) -> pa.Array:
-        return accumulation.parts(place, rows)
-
-    def results(collected: pa.Array) -> pa.Array:
-        return accumulation.results(collected)
-
-    rows = F.struct(*(column(col) for col in cols))
-    partials = _over_arrays(parts, state)(internal(PLACE_FUNCTION), rows)
-    result_column = _over_arrays(results, result)(internal(PARTS_FUNCTION, partials, rows))
-    return result_column.alias(f"{name}({', '.join(text_of(col) for col in cols)})")
-
-
-def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Callable[..., Column]:
-    udf: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]
-    return udf

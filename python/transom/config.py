@@ -10,7 +10,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 
-from transom._errors import runtime_error, type_error
+from transom._base.errors import runtime_error, type_error
 
 _STATE_STORE = "spark.sql.streaming.stateStore"
 PROVIDER = f"{_STATE_STORE}.providerClass"

@@ -14,18 +14,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pyspark
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from transom._bridge import SPARK_ERRORS
 from transom._supported import SUPPORTED_SPARK, is_supported
 from transom._version import __version__
 from transom.config import PROVIDER, ROCKSDB, configure, jar_path
-from transom.grids import Tumbling
+from transom.spec.grids import Tumbling
+from transom.spec.time_policies import EventTime
 from transom.stream import stream
-from transom.time_policies import EventTime
 
 OLDEST_JDK = 17
 OLDEST_PYARROW = 18
@@ -73,7 +73,7 @@ def doctor() -> int:
         return 1
     try:
         spark = _session()
-    except (PySparkException, Py4JError, OSError) as error:
+    except (*SPARK_ERRORS, OSError) as error:
         print(f"session: Spark does not start: {_first_line(error)}; read its messages above")
         return 1
     try:
@@ -207,7 +207,7 @@ def find_window(spark: SparkSession) -> Finding:
                     f"the query took longer than {_LONGEST_QUERY} s: try again on an idle machine"
                 )
             found = [row["n"] for row in spark.table("transom_doctor").collect()]
-        except (PySparkException, Py4JError) as error:
+        except SPARK_ERRORS as error:
             return _todo(f"the query failed: {_first_line(error)}; report this as a bug")
     if found != [2]:
         return _todo(f"the query returned {found} instead of [2]: report this as a bug")

@@ -1,16 +1,10 @@
-"""User functions over windows: `reduce`, and the `Context` of `Windowed.apply`."""
+"""The `Context` of a function of `Windowed.apply`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import Column, Row
-from pyspark.sql import functions as F
-
-from transom._columns import Col, check_binary, check_column, column, internal
-from transom._constants import REDUCE_FUNCTION
-from transom._errors import type_error
+from pyspark.sql import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,57 +73,3 @@ class Context:
             after the function has returned.
         """
         self._outputs.append((name, rows))
-
-
-def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
-    """Aggregate values by an expression that merges two of them, for `Windowed.agg`.
-
-    Python builds the expression once, and the JVM evaluates it. Values are merged in no particular
-    order, so ``merge`` must be associative and commutative.
-
-    Parameters
-    ----------
-    col : str or Column
-        The values. Nulls are ignored. The result is null if a window has no other value.
-    merge : callable
-        Takes two Columns and returns a Column, as ``lambda a, b: F.greatest(a, b)`` does. The
-        returned Column has the type of ``col``, and uses no column except the two.
-
-    Returns
-    -------
-    Column
-        The aggregate.
-
-    Raises
-    ------
-    PySparkTypeError
-        ``TRANSOM_BAD_TYPE`` if ``merge`` is no function of two arguments, or returns no Column.
-    IllegalArgumentException
-        `Windowed.agg` raises ``TRANSOM_AGGREGATE_UNSUPPORTED`` if ``merge`` returns another type
-        than that of ``col``, or uses other columns.
-
-    Examples
-    --------
-    >>> flags = spark.createDataFrame([("a", 1), ("a", 4), ("b", 2)], "k string, flags int")
-    >>> by_k = transom.stream(flags).key_by("k").window(transom.Global())
-    >>> all_flags = transom.reduce("flags", lambda a, b: a.bitwiseOR(b)).alias("flags")
-    >>> by_k.trigger(transom.EndOfStream()).agg(all_flags).orderBy("k").show()
-    +---+------+-----+
-    |  k|window|flags|
-    +---+------+-----+
-    |  a|  NULL|    5|
-    |  b|  NULL|    2|
-    +---+------+-----+
-    """
-    check_column("col", col)
-    check_binary("merge", merge, "a function of two values, as in lambda a, b: F.greatest(a, b)")
-
-    def merged(left: Column, right: Column) -> Column:
-        both = merge(left, right)
-        if not isinstance(both, Column):
-            raise type_error("merge", both, "a function of two values that returns a Column")
-        return both
-
-    # Spark derives the type of a lambda variable from an array: zip_with gives both that of `col`.
-    values = F.array(column(col))
-    return internal(REDUCE_FUNCTION, F.zip_with(values, values, merged))

@@ -4,8 +4,9 @@ from typing import Literal
 
 from pyspark.sql import DataFrame
 
-from transom import _bridge, _checks
-from transom._errors import type_error
+from transom import _bridge
+from transom._base import checks
+from transom._base.errors import type_error
 
 
 def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
@@ -45,5 +46,5 @@ def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     """
     if not isinstance(df, DataFrame):
         raise type_error("df", df, "a DataFrame")
-    _checks.choice("mode", mode, ("text", "json"))
+    checks.choice("mode", mode, ("text", "json"))
     return _bridge.explain(df, mode)

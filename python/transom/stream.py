@@ -12,7 +12,7 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from transom._columns import (
+from transom._base.columns import (
     HIDDEN_TIME,
     Col,
     check_column,
@@ -23,12 +23,12 @@ from transom._columns import (
     quoted_list,
     text_of,
 )
-from transom._constants import HIDDEN_PREFIX
-from transom._durations import micros
-from transom._errors import column_type_error, type_error, value_error
-from transom.assigners import Count, Custom, Global, Session, Window
-from transom.spec import WindowSpec
-from transom.time_policies import Clock, EventTime, ProcessingTime, Time
+from transom._base.constants import HIDDEN_PREFIX
+from transom._base.durations import micros
+from transom._base.errors import column_type_error, type_error, value_error
+from transom.spec.assigners import Count, Custom, Global, Session, Window
+from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time
+from transom.spec.window_spec import WindowSpec
 from transom.windowed import Windowed
 
 

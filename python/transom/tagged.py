@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
-from transom._columns import quoted_list
-from transom._errors import type_error, value_error
+from transom._base.columns import quoted_list
+from transom._base.errors import type_error, value_error
 
 Writer = Callable[[DataFrame, int], None]
 

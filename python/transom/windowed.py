@@ -8,11 +8,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from transom import _applying, _bridge
-from transom._columns import HIDDEN_TIME, known_columns
-from transom._errors import type_error, value_error
-from transom._steps import Steps
-from transom.spec import Apply, RowsForm, WindowSpec
+from transom import _bridge
+from transom._base.columns import HIDDEN_TIME, known_columns
+from transom._base.errors import type_error, value_error
+from transom._calls import applying
+from transom._steps.execution import ExecutionSteps
+from transom._steps.firing import FiringSteps
+from transom._steps.output import OutputSteps
+from transom.spec.window_spec import Apply, RowsForm, WindowSpec
 from transom.tagged import TAGS
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Windowed(Steps):
+class Windowed(FiringSteps, OutputSteps, ExecutionSteps):
     """Rows assigned to windows, as `Stream.window` returns them.
 
     Each step returns a new builder and can be called once, in any order. `agg` and `apply` return a
@@ -165,13 +168,13 @@ class Windowed(Steps):
         |   JFK|  NULL|    28|
         +------+------+------+
         """
-        _applying.check_function("fn", fn)
+        applying.check_function("fn", fn)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
-        output_schemas = None if outputs is None else _applying.outputs_of(outputs, TAGS, _RESERVED)
-        result_schema = _applying.schema_of("schema", schema, _RESERVED)
+        output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, _RESERVED)
+        result_schema = applying.schema_of("schema", schema, _RESERVED)
         state_schemas = {
-            name: None if state is None else _applying.schema_of(name, state, ())
+            name: None if state is None else applying.schema_of(name, state, ())
             for name, state in (("window_state", window_state), ("key_state", key_state))
         }
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
@@ -179,7 +182,7 @@ class Windowed(Steps):
         calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
-        result = _applying.call_function(calls, keys, spec, fn)
+        result = applying.call_function(calls, keys, spec, fn)
         return _without_hidden_time(self._df, result, spec)
 
     def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:

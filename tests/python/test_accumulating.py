@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.python.conditions import raises
-from transom._accumulating import Accumulation
+from transom._calls.accumulating import Accumulation
 from transom.accumulators import Accumulator
 
 ROW = pa.struct([("v", pa.int32())])

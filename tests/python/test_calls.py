@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import Row
 
-from transom._calls import Calls
+from transom._calls.calls import Calls
 from transom.functions import Context
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)

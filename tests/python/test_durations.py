@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.python.conditions import raises
-from transom._durations import duration, duration_text, micros, not_negative, positive
+from transom._base.durations import duration, duration_text, micros, not_negative, positive
 
 # Far below the 106,751,991 days that 64 bits of microseconds hold.
 LONGEST = timedelta(days=10_000_000)

@@ -10,7 +10,7 @@ from pyspark.sql.types import CalendarIntervalType, LongType, StructField, Struc
 import transom
 from tests.python.conditions import raises
 from tests.python.unbound import HOURS, NUMBER, windowed
-from transom._applying import check_function, schema_of
+from transom._calls.applying import check_function, schema_of
 
 
 def whole(rows: Any) -> Any:

@@ -10,9 +10,8 @@ import pytest
 from pyspark.sql import Column, types
 
 import transom
-from transom import _writing
-from transom._writing import encode
 from transom.spec import Apply, WindowSpec
+from transom.spec.message import EVICTORS, TIMES, TRIGGERS, WINDOWS, encode
 
 FOLDER = Path(__file__).parents[2] / "spec"
 SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())
@@ -114,8 +113,8 @@ def test_every_kind_has_a_case() -> None:
     triggers = {case["message"]["trigger"]["kind"] for case in GOOD.values()}
     evictors = {(case["message"]["evictor"] or {"kind": None})["kind"] for case in GOOD.values()}
     times = {(case["message"]["time"] or {"kind": None})["kind"] for case in GOOD.values()}
-    assert windows == set(_writing.WINDOWS)
-    assert triggers == set(_writing.TRIGGERS)
-    assert evictors - {None} == set(_writing.EVICTORS)
-    assert times - {None} == set(_writing.TIMES)
+    assert windows == set(WINDOWS)
+    assert triggers == set(TRIGGERS)
+    assert evictors - {None} == set(EVICTORS)
+    assert times - {None} == set(TIMES)
     assert {case["message"]["function"]["kind"] for case in GOOD.values()} == {"agg", "apply"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import transom
-from transom._durations import duration
+from transom._base.durations import duration
 from transom.spec import WindowSpec
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.python.conditions import raises
 from transom import _bridge, _supported
-from transom._columns import Delta
+from transom._base.columns import Delta
 
 HOUR = transom.Tumbling(size="1 hour")
 

@@ -40,7 +40,7 @@ from tests.end_to_end.support.vector_steps import (
 from tests.end_to_end.support.vectors import FAR_MS, UnsupportedError, Vector
 from tests.end_to_end.support.wall_clock import run_on_clock
 from transom.spec import Layout
-from transom.time_policies import Time
+from transom.spec.time_policies import Time
 
 
 def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:

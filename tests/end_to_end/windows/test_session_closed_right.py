@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import run_stream
+from transom.spec.assigners import Closed
 
 
 def at(second: int) -> datetime:
@@ -17,7 +18,7 @@ def at(second: int) -> datetime:
 
 @pytest.mark.parametrize(("closed", "batch"), [("left", 2), ("right", 3)])
 def test_a_session_that_includes_its_end_fires_past_it(
-    spark: SparkSession, tmp_path: Path, closed: transom.assigners.Closed, batch: int
+    spark: SparkSession, tmp_path: Path, closed: Closed, batch: int
 ) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
         clock = transom.EventTime("time", delay="0 seconds")

@@ -7,11 +7,11 @@ includes all rows so far.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transom import _checks
-from transom._columns import Condition, Delta, check_delta, condition_of
-from transom._durations import Duration, positive
-from transom._errors import type_error
-from transom._values import Value
+from transom._base import checks
+from transom._base.columns import Condition, Delta, check_delta, condition_of
+from transom._base.durations import Duration, positive
+from transom._base.errors import type_error
+from transom._base.values import Value
 
 Clock = Literal["event", "processing"]
 
@@ -51,7 +51,7 @@ class AfterCount(Trigger):
     rows: int
 
     def __post_init__(self) -> None:
-        _checks.whole_number("rows", self.rows, least=1)
+        checks.whole_number("rows", self.rows, least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class AfterDelta(Trigger):
 
     def __post_init__(self) -> None:
         check_delta("delta", self.delta)
-        object.__setattr__(self, "threshold", _checks.number("threshold", self.threshold))
+        object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,8 @@ class Every(Trigger):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "interval", positive("interval", self.interval))
-        _checks.choice("clock", self.clock, ("event", "processing"))
-        _checks.flag("aligned", self.aligned)
+        checks.choice("clock", self.clock, ("event", "processing"))
+        checks.flag("aligned", self.aligned)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

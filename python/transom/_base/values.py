@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import Column
 
-from transom._columns import text_of
+from transom._base.columns import text_of
 
 
 class Value:

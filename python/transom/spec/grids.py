@@ -4,11 +4,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from transom import _checks
-from transom._constants import MOST_CALENDAR_UNITS
-from transom._durations import Duration, duration, duration_text
-from transom._errors import value_error
-from transom.assigners import Closed, Window, check_closed, check_windows_per_row, keep_positive
+from transom._base import checks
+from transom._base.constants import MOST_CALENDAR_UNITS
+from transom._base.durations import Duration, duration, duration_text
+from transom._base.errors import value_error
+from transom.spec.assigners import (
+    Closed,
+    Window,
+    check_closed,
+    check_windows_per_row,
+    keep_positive,
+)
 
 Stagger = Literal["aligned", "random", "natural"]
 Unit = Literal["day", "week", "month", "quarter", "year"]
@@ -74,7 +80,7 @@ class Tumbling(Window):
         size = keep_positive(self, "size")
         _keep_offset(self, size)
         _check_ends(self.closed, self.time_zone)
-        _checks.choice("stagger", self.stagger, ("aligned", "random", "natural"))
+        checks.choice("stagger", self.stagger, ("aligned", "random", "natural"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,9 +222,9 @@ class Calendar(Window):
     closed: Closed = "left"
 
     def __post_init__(self) -> None:
-        _checks.choice("unit", self.unit, _SHORTEST_DAYS)
-        _checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
-        _checks.choice("first_day", self.first_day, _WEEKDAYS)
+        checks.choice("unit", self.unit, _SHORTEST_DAYS)
+        checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
+        checks.choice("first_day", self.first_day, _WEEKDAYS)
         _keep_offset(self, timedelta(days=self.every * _SHORTEST_DAYS[self.unit]))
         _check_ends(self.closed, self.time_zone)
 
@@ -237,4 +243,4 @@ def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timede
 
 def _check_ends(closed: str, time_zone: str) -> None:
     check_closed(closed)
-    _checks.time_zone("time_zone", time_zone)
+    checks.time_zone("time_zone", time_zone)

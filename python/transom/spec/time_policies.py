@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
-from transom._columns import Col, check_column
-from transom._durations import Duration, not_negative
-from transom._values import Value
+from transom._base.columns import Col, check_column
+from transom._base.durations import Duration, not_negative
+from transom._base.values import Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

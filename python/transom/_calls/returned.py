@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from transom._columns import quoted_list
+from transom._base.columns import quoted_list
 
 # Families of types. Values are cast only within a family, by Arrow's safe casts, which raise when
 # they would truncate a value.

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from transom._failing import function_failed, schema_mismatch
-from transom._returned import one_array, table_of
-
-if TYPE_CHECKING:
-    from transom.accumulators import Accumulator
+from transom._calls.failing import function_failed, schema_mismatch
+from transom._calls.returned import one_array, table_of
+from transom.accumulators import Accumulator
 
 _WHERE = "a window's rows"
 _RESULT = "result"
@@ -35,7 +33,7 @@ class Accumulation:
     """
 
     name: str
-    accumulator: "Accumulator[Any]"
+    accumulator: Accumulator[Any]
     state: pa.Schema
     result_type: pa.DataType
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Row
 
-from transom._columns import quoted_list
-from transom._failing import function_failed, schema_mismatch
-from transom._returned import one_array, table_of
+from transom._base.columns import quoted_list
+from transom._calls.failing import function_failed, schema_mismatch
+from transom._calls.returned import one_array, table_of
 from transom.functions import Context
 
 # Maximum rows of an output batch, the default of Spark's Arrow batches.

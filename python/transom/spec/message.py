@@ -11,15 +11,14 @@ from typing import Any, get_type_hints
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
-from transom._columns import Col, Delta
-from transom._constants import MESSAGE_VERSION
-from transom._durations import Duration, micros
-from transom.assigners import Count, Custom, Gap, Global, Session
-from transom.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.grids import Calendar, Cumulate, Hopping, Tumbling
-from transom.spec import WindowSpec
-from transom.time_policies import EventTime, ProcessingTime
-from transom.triggers import (
+from transom._base.columns import Col, Delta
+from transom._base.constants import MESSAGE_VERSION
+from transom._base.durations import Duration, micros
+from transom.spec.assigners import Count, Custom, Gap, Global, Session
+from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.time_policies import EventTime, ProcessingTime
+from transom.spec.triggers import (
     AfterClock,
     AfterCount,
     AfterDelta,
@@ -30,7 +29,8 @@ from transom.triggers import (
     Trigger,
     When,
 )
-from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.spec.window_spec import WindowSpec
+from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 Message = dict[str, Any]
 

@@ -9,16 +9,16 @@ from typing import Literal
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
-from transom import _checks
-from transom._columns import Col
-from transom._constants import OPERATOR_NAME_PATTERN
-from transom._durations import Duration, not_negative, positive
-from transom._errors import value_error
-from transom.assigners import Count, Global, Window, is_merging
-from transom.evictors import Evictor
-from transom.time_policies import Clock, EventTime, ProcessingTime
-from transom.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBatch, Trigger
-from transom.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
+from transom._base import checks
+from transom._base.columns import Col
+from transom._base.constants import OPERATOR_NAME_PATTERN
+from transom._base.durations import Duration, not_negative, positive
+from transom._base.errors import value_error
+from transom.spec.assigners import Count, Global, Window, is_merging
+from transom.spec.evictors import Evictor
+from transom.spec.time_policies import Clock, EventTime, ProcessingTime
+from transom.spec.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBatch, Trigger
+from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "slices", "keyed"]
@@ -40,7 +40,7 @@ class Apply:
     outputs: Mapping[str, StructType] | None = None
 
     def __post_init__(self) -> None:
-        _checks.choice("form", self.form, ("arrow", "pandas"))
+        checks.choice("form", self.form, ("arrow", "pandas"))
 
     @property
     def keeps_state(self) -> bool:
@@ -77,14 +77,14 @@ class WindowSpec:
 
     def __post_init__(self) -> None:
         if self.name is not None:
-            _checks.text("name", self.name)
+            checks.text("name", self.name)
             if not re.fullmatch(OPERATOR_NAME_PATTERN, self.name):
                 raise value_error("BAD_NAME", argument="name", value=repr(self.name))
-        _checks.whole_number("key_groups", self.key_groups, least=1)
-        _checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
-        _checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
+        checks.whole_number("key_groups", self.key_groups, least=1)
+        checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
+        checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
         for name in ("drain", "pane", "retract", "dead_letters"):
-            _checks.flag(name, getattr(self, name))
+            checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
         object.__setattr__(self, "tick", positive("tick", self.tick))

@@ -3,8 +3,8 @@
 import re
 from datetime import timedelta
 
-from transom._constants import LONGEST_DURATION_DAYS
-from transom._errors import type_error, value_error
+from transom._base.constants import LONGEST_DURATION_DAYS
+from transom._base.errors import type_error, value_error
 
 Duration = str | timedelta
 

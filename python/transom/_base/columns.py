@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
 
-from transom._constants import HIDDEN_PREFIX, NEWER_ROW, OLDER_ROW
-from transom._errors import type_error, value_error
+from transom._base.constants import HIDDEN_PREFIX, NEWER_ROW, OLDER_ROW
+from transom._base.errors import type_error, value_error
 
 Col = str | Column
 # A boolean expression. A string is parsed as SQL, as in DataFrame.filter.

@@ -10,12 +10,12 @@ from typing import Literal
 
 from pyspark.sql import Column
 
-from transom import _checks
-from transom._columns import Col, check_column
-from transom._constants import MOST_WINDOWS_PER_ROW
-from transom._durations import Duration, positive
-from transom._errors import value_error
-from transom._values import Value
+from transom._base import checks
+from transom._base.columns import Col, check_column
+from transom._base.constants import MOST_WINDOWS_PER_ROW
+from transom._base.durations import Duration, positive
+from transom._base.errors import value_error
+from transom._base.values import Value
 
 Closed = Literal["left", "right"]
 Gap = Duration | Column
@@ -67,7 +67,7 @@ class Session(Window):
     def __post_init__(self) -> None:
         if not isinstance(self.gap, Column):
             keep_positive(self, "gap")
-        _checks.flag("inclusive", self.inclusive)
+        checks.flag("inclusive", self.inclusive)
         check_closed(self.closed)
 
 
@@ -125,10 +125,10 @@ class Count(Window):
     partial: bool = False
 
     def __post_init__(self) -> None:
-        _checks.whole_number("size", self.size, least=1)
+        checks.whole_number("size", self.size, least=1)
         if self.slide is not None:
-            _checks.whole_number("slide", self.slide, least=1)
-        _checks.flag("partial", self.partial)
+            checks.whole_number("slide", self.slide, least=1)
+        checks.flag("partial", self.partial)
         if not self.partial:
             check_windows_per_row(self.size // self.step, "slide", self.slide)
 
@@ -166,7 +166,7 @@ class Custom(Window):
 
     def __post_init__(self) -> None:
         check_column("windows", self.windows)
-        _checks.flag("merging", self.merging)
+        checks.flag("merging", self.merging)
 
 
 class Sliding:
@@ -212,7 +212,7 @@ def keep_positive(value: Window, name: str) -> timedelta:
 
 def check_closed(closed: object) -> None:
     """Raise ``TRANSOM_BAD_CHOICE`` if the value is neither "left" nor "right"."""
-    _checks.choice("closed", closed, ("left", "right"))
+    checks.choice("closed", closed, ("left", "right"))
 
 
 def check_windows_per_row(windows: int, argument: str, value: object) -> None:

@@ -12,7 +12,8 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import Row
 
-from transom._calls import (
+from transom._base.columns import quoted_list
+from transom._calls.calls import (
     MOST_ROWS,
     CallResults,
     Calls,
@@ -21,9 +22,8 @@ from transom._calls import (
     python_value,
     split_calls,
 )
-from transom._columns import quoted_list
-from transom._failing import schema_mismatch
-from transom._returned import table_of
+from transom._calls.failing import schema_mismatch
+from transom._calls.returned import table_of
 
 # Columns of a packed call, after its group columns. `at` orders the calls of a key. `front` has the
 # last row of the call without the row of the window. `rows` has the rows of the window; it is null

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
-from transom._calls import Calls
-from transom._errors import type_error, value_error
-from transom._stateful import (
+from transom._base.errors import type_error, value_error
+from transom._calls.calls import Calls
+from transom._calls.stateful import (
     PACKED,
     RESULT,
     Processor,
@@ -20,8 +20,8 @@ from transom._stateful import (
     group_columns,
     unpack,
 )
-from transom.assigners import Count, Global
-from transom.spec import Apply, WindowSpec
+from transom.spec.assigners import Count, Global
+from transom.spec.window_spec import Apply, WindowSpec
 
 
 def check_function(argument: str, function: object) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 
-from transom import _checks
-from transom._durations import Duration, positive
-from transom._errors import value_error
-from transom.triggers import AfterClock, AfterCount, EveryBatch, Trigger, check_trigger
+from transom._base import checks
+from transom._base.durations import Duration, positive
+from transom._base.errors import value_error
+from transom.spec.triggers import AfterClock, AfterCount, EveryBatch, Trigger, check_trigger
 
 _EACH_LATE_ROW = AfterCount(1)
 
@@ -125,8 +125,8 @@ class ProcessingTimeout(Trigger):
     def __post_init__(self) -> None:
         _check_inner("trigger", self.trigger, self, EveryBatch)
         object.__setattr__(self, "after", positive("after", self.after))
-        _checks.flag("reset", self.reset)
-        _checks.flag("clear", self.clear)
+        checks.flag("reset", self.reset)
+        checks.flag("clear", self.clear)
 
 
 def parts(trigger: Trigger) -> Iterator[Trigger]:

@@ -7,10 +7,10 @@ arrival. A window with an evictor stores its rows in the state, not only partial
 from dataclasses import dataclass, field
 from typing import Literal
 
-from transom import _checks
-from transom._columns import Condition, Delta, check_delta, condition_of
-from transom._durations import Duration, positive
-from transom._values import Value
+from transom._base import checks
+from transom._base.columns import Condition, Delta, check_delta, condition_of
+from transom._base.durations import Duration, positive
+from transom._base.values import Value
 
 Eviction = Literal["before", "after"]
 
@@ -50,7 +50,7 @@ class KeepLast(Evictor):
     when: Eviction = field(default="before", kw_only=True)
 
     def __post_init__(self) -> None:
-        _checks.whole_number("rows", self.rows, least=1)
+        checks.whole_number("rows", self.rows, least=1)
         _check_when(self.when)
 
 
@@ -125,7 +125,7 @@ class KeepNear(Evictor):
 
     def __post_init__(self) -> None:
         check_delta("delta", self.delta)
-        object.__setattr__(self, "threshold", _checks.number("threshold", self.threshold))
+        object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
         _check_when(self.when)
 
 
@@ -165,4 +165,4 @@ class KeepWhere(Evictor):
 
 
 def _check_when(when: object) -> None:
-    _checks.choice("when", when, ("before", "after"))
+    checks.choice("when", when, ("before", "after"))

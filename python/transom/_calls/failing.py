@@ -2,7 +2,7 @@
 
 import traceback
 
-from transom._errors import runtime_error
+from transom._base.errors import runtime_error
 
 
 def function_failed(function: str, where: str, error: Exception) -> Exception:

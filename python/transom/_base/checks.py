@@ -6,7 +6,7 @@ from collections.abc import Collection
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
-from transom._errors import type_error, value_error
+from transom._base.errors import type_error, value_error
 
 # Time zones that the JVM accepts besides names of regions: offsets, and old short names.
 _OFFSET = re.compile(r"Z|(UTC|GMT|UT)?([+-](\d{1,2}|\d\d:\d\d(:\d\d)?|\d{4}|\d{6}))?", re.ASCII)

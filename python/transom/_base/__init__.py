@@ -1,0 +1,1 @@
+"""What all other modules build on: errors, constants, and checks of arguments."""

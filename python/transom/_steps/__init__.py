@@ -1,0 +1,1 @@
+"""The optional steps between `Stream.window` and a result."""

@@ -1,0 +1,82 @@
+"""The steps that set how a query runs."""
+
+from typing import Self
+
+from transom._base.durations import Duration
+from transom._steps.base import Steps
+from transom.spec.window_spec import Layout
+
+
+class ExecutionSteps(Steps):
+    """The steps `drain` and `options`."""
+
+    __slots__ = ()
+
+    def drain(self) -> Self:
+        """Fire all open windows when a run with ``trigger(availableNow=True)`` ends.
+
+        Such a run also ends the checkpoint. A later ``availableNow`` run without new rows ends at
+        once. A later run with new rows, or with another trigger, fails with ``TRANSOM_DRAINED``.
+        Before that, runs with other triggers, ``once=True`` included, ignore this step.
+
+        Call this step from the first run on. It adds a source to the query, and Spark requires the
+        same number of sources for each run of a checkpoint.
+
+        Returns
+        -------
+        Windowed
+            A new builder that drains.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_SET_TWICE``.
+        """
+        return self._with("drain", drain=True)
+
+    def options(
+        self,
+        *,
+        name: str | None = None,
+        key_groups: int = 128,
+        layout: Layout = "auto",
+        tick: Duration = "1 second",
+    ) -> Self:
+        """Tune execution.
+
+        Three options can change results:
+
+        - ``key_groups`` moves the windows of a `Tumbling` with a ``stagger``.
+        - ``tick`` sets how often the wall clock can fire windows of keys without new rows.
+        - ``layout`` affects aggregates that depend on the order of rows, if `stream` has no
+          ``order``. It also affects sessions that several rows behind the watermark join in one
+          micro-batch.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the window operator in metrics and in the checkpoint.
+        key_groups : int
+            Number of hash ranges that the keys are split into. At most this many tasks share the
+            work.
+        layout : {"auto", "slices", "keyed"}
+            State layout: "slices" is the slice log, "keyed" stores one entry for each key. "auto"
+            uses the slice log wherever it can run the windows.
+        tick : str or timedelta
+            Period of the ticks that advance the wall clock of keys without new rows. Only
+            `ProcessingTime` and triggers by the wall clock use ticks.
+
+        Returns
+        -------
+        Windowed
+            A new builder with these options.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_DURATION``,
+            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        """
+        return self._with("options", name=name, key_groups=key_groups, layout=layout, tick=tick)

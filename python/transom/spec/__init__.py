@@ -1,0 +1,5 @@
+"""The values that describe windows, the spec that combines them, and its form as a message."""
+
+from transom.spec.window_spec import Apply, LateRows, Layout, RowsForm, WindowSpec
+
+__all__ = ["Apply", "LateRows", "Layout", "RowsForm", "WindowSpec"]
