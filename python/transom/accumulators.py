@@ -66,10 +66,3 @@ class Accumulator(ABC, Generic[A]):
     @abstractmethod
     def result(self, acc: A) -> Any:
         """Return the result of a window, of the type ``returns`` of `udaf`."""
-
-    def remove(self, acc: A, rows: pa.Table) -> A:
-        """Return the accumulator without these rows.
-
-        Optional. This version never calls it.
-        """
-        raise NotImplementedError

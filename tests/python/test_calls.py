@@ -154,7 +154,6 @@ def test_instants_of_a_context_are_in_utc() -> None:
     assert context == Context(
         key=Row(origin="k1"),
         window=Row(start=AT + hour, end=AT + 2 * hour),
-        window_id=None,
         pane=None,
         watermark=None,
         clock=AT,

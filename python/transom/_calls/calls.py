@@ -146,9 +146,7 @@ class Calls:
             return python_value(calls.column(name)[last].as_py())
 
         pane = value_of("pane") if self.has_pane else None
-        return Context(
-            key, value_of("window"), None, pane, value_of("watermark"), value_of("clock")
-        )
+        return Context(key, value_of("window"), pane, value_of("watermark"), value_of("clock"))
 
     def where(self, calls: pa.RecordBatch, last: int) -> str:
         """Return the key and the window of a call as text, for errors."""
