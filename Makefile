@@ -115,7 +115,7 @@ test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
 
 spec-check: $(READY) ## Check that both languages read the message alike (so do their tests)
 	$(BIN)/pytest tests/python/test_spec_cases.py
-	./sbt "spark/testOnly transom.spark.SpecCasesSuite"
+	./sbt "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
 conformance: $(READY) $(JAR) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"

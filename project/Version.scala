@@ -22,10 +22,10 @@ object Version {
   }
 
   def scalaSource(version: String): String =
-    s"""package transom.spark
+    s"""package org.apache.spark.sql.transom.plan
        |
-       |/** Written by the build. */
-       |private[spark] object BuildInfo {
+       |/** The version of the jar. The build writes this file. */
+       |object BuildInfo {
        |  val version: String = "$version"
        |}
        |""".stripMargin

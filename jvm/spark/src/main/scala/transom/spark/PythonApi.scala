@@ -6,7 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.transom.{Explain, WindowPlanner}
+import org.apache.spark.sql.transom.message.SpecCodec
+import org.apache.spark.sql.transom.plan.{BuildInfo, Explain, WindowPlanner}
 
 /** Entry points that the Python package calls. */
 object PythonApi {

@@ -1,0 +1,63 @@
+package org.apache.spark.sql.transom.aggregate
+
+import java.util.Arrays
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.state.ByteRange
+
+/** Spark's aggregate functions for the operator of the keyed layout.
+  *
+  * An accumulator is a row of Spark's aggregation buffers. The functions add records of the
+  * operator, or accumulators if the map side combines rows. Not thread-safe.
+  */
+final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
+    extends WindowAggregation[UnsafeRow, InternalRow] {
+  private val partialAggregation = new PartialAggregation(operatorPlan, operatorPlan.record)
+  private val finalAggregation = new FinalAggregation(operatorPlan)
+  private val range = new ByteRange
+  private val toResult =
+    UnsafeProjection.create(operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray)
+
+  override def weightOf(row: UnsafeRow): Int =
+    if (partialAggregation.inPlace) 0 else row.getSizeInBytes
+
+  override def create(): InternalRow = partialAggregation.create()
+
+  override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
+    if (operatorPlan.hasMapSideCombine)
+      finalAggregation.merge(accumulator, UnsafeRows.bytesOf(row, range))
+    else partialAggregation.update(accumulator, row)
+    accumulator
+  }
+
+  override def merge(accumulator: InternalRow, other: InternalRow): InternalRow = {
+    finalAggregation.merge(accumulator, partialAggregation.encode(other))
+    accumulator
+  }
+
+  override def encode(accumulator: InternalRow): ByteRange =
+    partialAggregation.encode(accumulator)
+
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): InternalRow =
+    if (partialAggregation.inPlace)
+      partialAggregation.read(Arrays.copyOfRange(bytes, offset, offset + length))
+    else {
+      val accumulator = partialAggregation.create()
+      finalAggregation.merge(accumulator, range.set(bytes, offset, length))
+      accumulator
+    }
+
+  override def result(accumulator: InternalRow): Array[Byte] =
+    toResult(evaluated(accumulator)).copy().getBytes
+
+  /** The results of the functions for an accumulator, valid until the next call. */
+  def evaluated(accumulator: InternalRow): InternalRow = finalAggregation.evaluated(accumulator)
+
+  /** Computes the results of some of the functions from an accumulator. */
+  def evaluation(some: Seq[AggregateExpression]): Evaluation = finalAggregation.evaluation(some)
+}

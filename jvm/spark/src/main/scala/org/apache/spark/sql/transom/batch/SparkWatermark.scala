@@ -1,0 +1,19 @@
+package org.apache.spark.sql.transom.batch
+
+import transom.engine.time.Watermark
+
+/** Converts watermarks from Spark's form to that of the engine. */
+object SparkWatermark {
+
+  /** Converts a watermark of Spark.
+    *
+    * Spark's watermark starts at 0 and only rises. So 0 means that there is no watermark yet,
+    * even while all rows are older than 1970.
+    *
+    * @param ms
+    *   milliseconds since 1970
+    * @return
+    *   microseconds since 1970, or `Watermark.NotYet`
+    */
+  def toMicros(ms: Long): Long = if (ms <= 0L) Watermark.NotYet else ms * 1000L
+}

@@ -1,0 +1,170 @@
+package org.apache.spark.sql.transom.clock
+
+import java.util
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
+import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
+import org.apache.spark.sql.transom.operator.OperatorSpec
+import org.apache.spark.sql.types.{LongType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** A streaming source that signals progress of time to a query.
+  *
+  * A row means that the input of an `availableNow` run has ended (`DrainClock`) or that the wall
+  * clock has ticked (`TickClock`).
+  */
+final class ClockSource extends TableProvider {
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = ClockSource.schema
+
+  override def getTable(
+      schema: StructType,
+      partitioning: Array[Transform],
+      properties: util.Map[String, String]): Table = ClockTable
+}
+
+/** Creates the plans that read a clock source. */
+object ClockSource {
+  val schema: StructType = new StructType().add("tick", LongType, nullable = false)
+
+  private[transom] val Operator = "stage"
+  private[transom] val Record = "record"
+  private[transom] val PeriodUs = "period_us"
+
+  /** A clock that emits a row when the input of an `availableNow` run has ended. */
+  def draining(session: SparkSession, operatorSpec: OperatorSpec): LogicalPlan =
+    relation(session, operatorSpec)
+
+  /** A clock that emits a row when the wall clock reaches a multiple of a period.
+    *
+    * @param periodUs
+    *   the period, microseconds
+    */
+  def ticking(session: SparkSession, operatorSpec: OperatorSpec, periodUs: Long): LogicalPlan =
+    relation(session, operatorSpec, PeriodUs -> periodUs.toString)
+
+  private def relation(
+      session: SparkSession,
+      operatorSpec: OperatorSpec,
+      options: (String, String)*): LogicalPlan = {
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    // Spark loads a source by its class name. The jar may have been added to a running session,
+    // so Spark needs the class loader of this class.
+    thread.setContextClassLoader(getClass.getClassLoader)
+    try {
+      val clock: DataFrame = session.readStream
+        .format(classOf[ClockSource].getName)
+        .option(Operator, operatorSpec.name)
+        .option(Record, operatorSpec.record)
+        .options(options.toMap)
+        .load()
+      clock.queryExecution.analyzed
+    } finally thread.setContextClassLoader(before)
+  }
+}
+
+/** The table of a clock source; supports micro-batch reads only. */
+private object ClockTable extends Table with SupportsRead {
+  override def name: String = "clock"
+  override def schema: StructType = ClockSource.schema
+  override def capabilities: util.Set[TableCapability] =
+    util.Set.of(TableCapability.MICRO_BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
+    new Scan {
+      override def readSchema(): StructType = ClockSource.schema
+
+      override def toMicroBatchStream(metadata: String): MicroBatchStream = {
+        val operatorSpec =
+          OperatorSpec(options.get(ClockSource.Operator), options.get(ClockSource.Record))
+        // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
+        val checkpoint = new Path(metadata).getParent.getParent
+        val session = SparkSession.active
+        CheckpointedSpec.refuseNewClock(session, checkpoint, operatorSpec)
+        Option(options.get(ClockSource.PeriodUs)) match {
+          case Some(period) => new TickClock(session, period.toLong)
+          case None => new DrainClock(session, checkpoint, operatorSpec.name)
+        }
+      }
+    }
+}
+
+/** What the last advance of a clock has signalled.
+  *
+  * @param name
+  *   name of the phase in the checkpoint
+  */
+sealed abstract class ClockPhase(val name: String)
+
+/** The phases of a clock. */
+object ClockPhase {
+
+  /** The input may bring more rows. */
+  case object Open extends ClockPhase("open")
+
+  /** As `Open`; in addition, the wall clock has ticked for all keys. */
+  case object Ticked extends ClockPhase("ticked")
+
+  /** The control row has been sent. From the next batch on the watermark is the end of time. */
+  case object Ended extends ClockPhase("ended")
+
+  /** The batch that fires all windows has begun. */
+  case object Fired extends ClockPhase("fired")
+
+  val all: Seq[ClockPhase] = Seq(Open, Ticked, Ended, Fired)
+}
+
+/** The offset of a clock. The checkpoint stores the offset, so it is exact after any crash.
+  *
+  * @param tick
+  *   how often the clock has advanced
+  * @param phase
+  *   what the last advance has signalled
+  */
+final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
+  override def json: String = s"""{"tick":$tick,"phase":"${phase.name}"}"""
+
+  def next(phase: ClockPhase): ClockOffset = ClockOffset(tick + 1, phase)
+}
+
+/** The start offset of a clock, and the decoding of offsets. */
+object ClockOffset {
+  val start: ClockOffset = ClockOffset(0L, ClockPhase.Open)
+
+  private val mapper = new ObjectMapper()
+
+  def ofJson(json: String): ClockOffset = {
+    val node = mapper.readTree(json)
+    val phase = ClockPhase.all.find(_.name == node.get("phase").asText).get
+    ClockOffset(node.get("tick").asLong, phase)
+  }
+}
+
+/** The input partition that holds the single row of a clock in a batch. */
+private final case class ClockRow(tick: Long) extends InputPartition
+
+/** Creates readers that return the row of a clock once. */
+private object ClockReaderFactory extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
+    val ClockRow(tick) = partition: @unchecked
+    new PartitionReader[InternalRow] {
+      private var isBefore = true
+      override def next(): Boolean = {
+        val hasRow = isBefore
+        isBefore = false
+        hasRow
+      }
+      override def get(): InternalRow = InternalRow(tick)
+      override def close(): Unit = ()
+    }
+  }
+}

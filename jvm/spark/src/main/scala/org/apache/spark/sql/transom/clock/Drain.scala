@@ -1,0 +1,160 @@
+package org.apache.spark.sql.transom.clock
+
+import java.util.UUID
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.functions.lit
+import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.operator.OperatorSpec
+import org.apache.spark.sql.types.TimestampType
+
+import transom.engine.spec.Durations
+import transom.engine.window.GlobalGrid
+
+/** Fires the open windows of a stream when an `availableNow` run ends.
+  *
+  * A clock adds a control row below each watermark node of the input. The time of the control row
+  * moves the watermark to the end of time. A filter above the watermark node removes the control
+  * row.
+  */
+object Drain {
+
+  /** The watermark of a drained query, milliseconds. The last window fires at this watermark. */
+  val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
+
+  /** The longest watermark delay, in milliseconds, that draining supports.
+    *
+    * The time of the control row is the end of time plus the delay.
+    */
+  private val MostDelayMs: Long = Durations.LongestUs / 1000L
+
+  private val NoTime = "__transom_no_time"
+
+  /** The DataFrame with a control row below each of its watermark nodes. */
+  def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =
+    if (!hasWatermark(df)) withoutTime(df, operatorSpec)
+    else {
+      val clock = ClockSource.draining(df.sparkSession, operatorSpec)
+      val plan = df.queryExecution.analyzed
+      val withClock = watermarksWithClock(plan)
+      Dataset.ofRows(
+        df.sparkSession,
+        plan.transformUp {
+          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
+        })
+    }
+
+  /** Ids of the watermark nodes that a clock moves. */
+  def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
+    plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) =>
+      watermark.nodeId
+    }.toSet
+
+  private def hasWatermark(df: Dataset[Row]): Boolean =
+    df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
+
+  /** Gives rows without event time a watermark that only draining moves. */
+  private def withoutTime(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] = {
+    val timed =
+      df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
+    below(timed.asInstanceOf[Dataset[Row]], operatorSpec).drop(NoTime).asInstanceOf[Dataset[Row]]
+  }
+
+  /** The error for a query that cannot be drained. `fix` is a sentence that tells the user what
+    * to change, without the full stop.
+    */
+  def refusal(operator: String, why: String, fix: String): TransomException =
+    new TransomException(
+      "TRANSOM_CANNOT_DRAIN",
+      Map("operator" -> operator, "why" -> why, "fix" -> fix))
+
+  private def drained(
+      watermark: EventTimeWatermark,
+      clock: LogicalPlan,
+      operatorSpec: OperatorSpec): LogicalPlan = {
+    val delayMs = EventTimeWatermark.getDelayMs(watermark.delay)
+    if (delayMs > MostDelayMs)
+      throw refusal(
+        operatorSpec.name,
+        s"the delay of the watermark on ${watermark.eventTime.name} is longer than " +
+          s"${Durations.Longest}",
+        "Use a shorter delay in withWatermark")
+    val controlTime = (EndMs + delayMs) * 1000L
+    val controlRow = watermark.child.output.map { column =>
+      val isTime = column.exprId == watermark.eventTime.exprId && column.dataType == TimestampType
+      Alias(Literal(if (isTime) controlTime else null, column.dataType), column.name)()
+    }
+    val united = Union(watermark.child, Project(controlRow, clock))
+    Drained(
+      watermark.eventTime,
+      controlTime,
+      watermark.child.output.filterNot(_.nullable),
+      watermark.withNewChildren(Seq(united)).asInstanceOf[EventTimeWatermark])
+  }
+}
+
+/** Logical node that removes the control row, directly above the watermark node.
+  *
+  * Catalyst would move an ordinary filter below the watermark node, which must see the control
+  * row.
+  *
+  * @param time
+  *   column of the watermark's event time
+  * @param controlTime
+  *   time of the control row, microseconds
+  * @param notNull
+  *   columns that are null in the control row only
+  */
+case class Drained(
+    time: Attribute,
+    controlTime: Long,
+    notNull: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
+
+  override lazy val references: AttributeSet = AttributeSet(time)
+
+  override def output: Seq[Attribute] = {
+    val restored = AttributeSet(notNull)
+    child.output.map(column =>
+      if (restored.contains(column)) column.withNullability(false) else column)
+  }
+
+  // A batch without input has only the control row here. Constraints inferred from it would make
+  // a join above look for rows equal to it.
+  override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
+
+  override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
+    copy(child = newChild)
+}
+
+/** Removes the control row, and refuses input after the checkpoint has been drained. */
+case class DrainedExec(
+    time: Attribute,
+    controlTime: Long,
+    output: Seq[Attribute],
+    child: SparkPlan)
+    extends UnaryExecNode {
+
+  override def outputPartitioning: Partitioning = child.outputPartitioning
+  override def outputOrdering: Seq[SortOrder] = child.outputOrdering
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    DrainClock.refuseRowsAfterEnd(session)
+    val timeAt = child.output.indexWhere(_.exprId == time.exprId)
+    val control = controlTime
+    child
+      .execute()
+      .mapPartitions(_.filter(row => row.isNullAt(timeAt) || row.getLong(timeAt) != control))
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): DrainedExec =
+    copy(child = newChild)
+}

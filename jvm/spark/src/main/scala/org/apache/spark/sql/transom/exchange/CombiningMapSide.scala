@@ -1,0 +1,75 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.transom.aggregate.PartialAggregation
+import org.apache.spark.sql.transom.operator.KeyedLayout
+
+import transom.engine.combine.{AccumulatorTables, SessionTables, SliceTables}
+import transom.engine.operator._
+
+/** Combines the on-time rows of a task into one accumulator per key and slice, or per key and
+  * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the
+  * exchange one by one.
+  */
+private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends MapSide(plan, rows) {
+  import plan.{input, operatorPlan}
+
+  private val router = new RowRouter(
+    operatorPlan.slices,
+    operatorPlan.layout == KeyedLayout,
+    operatorPlan.settings.lateRows,
+    plan.lateWatermark)
+  private val aggregation = new PartialAggregation(operatorPlan, input)
+  private val tables: AccumulatorTables = operatorPlan.slices match {
+    case _: GridSlices => new SliceTables(aggregation.initial)
+    case SessionSlices(gap, inclusive) => new SessionTables(gap, inclusive, aggregation.initial)
+  }
+  private val chunk = new RowChunk(limits.payload)
+
+  // The growth of accumulators of objects is unknown. The size of the columns that they read
+  // serves as an estimate.
+  private lazy val toInputs = UnsafeProjection.create(operatorPlan.inputs, input)
+
+  // `drain` encodes accumulators lazily, so they can be cleared only once its iterator is
+  // exhausted.
+  override protected def onOutputExhausted(): Unit = if (tables.isEmpty) aggregation.clear()
+
+  override protected def add(row: InternalRow, time: Long): Unit = router.route(time) match {
+    case Route.Combine => combine(row, time)
+    case Route.InGap => counts.add(RowCounts.InGaps)
+    case Route.Late => counts.add(RowCounts.Late)
+    case Route.Alone => out = Iterator.single(alone(row, time, isPartlyLate = false))
+    case Route.CombineAndReport =>
+      combine(row, time)
+      counts.add(RowCounts.LatePartly)
+      out ++= Iterator.single(alone(row, time, isPartlyLate = true))
+  }
+
+  private def combine(row: InternalRow, time: Long): Unit = {
+    readKey(row)
+    val at = tables.locate(key, router.slice, time)
+    aggregation.update(tables.array, at, row)
+    if (!aggregation.inPlace) tables.usage.bytes += toInputs(row).getSizeInBytes
+    if (tables.usage.bytes > limits.combined) out ++= drain()
+  }
+
+  private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
+    readKey(row)
+    chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate)
+    encoder.rows(groupOfKey, chunk)
+  }
+
+  override protected def drain(): Iterator[InternalRow] = {
+    val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
+    val full = for {
+      (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
+      _ = batches(group).add(slice, segment)
+      if batches(group).isFull
+    } yield encoder.segments(group, batches(group))
+    full ++ batches.indices.iterator
+      .filterNot(batches(_).isEmpty)
+      .map(group => encoder.segments(group, batches(group)))
+  }
+}

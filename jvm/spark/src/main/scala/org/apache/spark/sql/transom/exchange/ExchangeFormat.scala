@@ -1,0 +1,59 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+/** The format of rows between the map side and the operator.
+  *
+  * {{{
+  * group      id of the key group, see KeyGroups.idOf
+  * kind       kind of the payload
+  * position   position in the order of arrival
+  * watermark  the watermark by which the rows are late, in the engine's convention
+  * payload    a segment batch, a chunk of rows, a dead letter, counts, or empty for a tick
+  * }}}
+  *
+  * The user's order columns follow, if there are any.
+  */
+object ExchangeFormat {
+  final val Group = 0
+  final val Kind = 1
+  final val Position = 2
+  final val LateWatermark = 3
+  final val Payload = 4
+
+  final val Segments = 0
+  final val Rows = 1
+  final val DeadLetter = 2
+  final val Counts = 3
+  final val Tick = 4
+
+  private val columns = Seq(
+    "group" -> IntegerType,
+    "kind" -> IntegerType,
+    "position" -> LongType,
+    "watermark" -> LongType,
+    "payload" -> BinaryType)
+
+  /** Attributes of the exchange format, including the user's order columns. */
+  def attributes(order: Seq[Attribute]): Seq[Attribute] =
+    columns.map { case (name, dataType) =>
+      AttributeReference(name, dataType, nullable = false)()
+    } ++ order.map(_.newInstance().withNullability(true))
+
+  /** The sort order by key group, with any order within a key group. */
+  def byGroup(attributes: Seq[Attribute]): Seq[SortOrder] =
+    Seq(SortOrder(attributes(Group), Ascending))
+
+  /** The sort order by key group, and by arrival within a key group. */
+  def inOrder(attributes: Seq[Attribute]): Seq[SortOrder] =
+    (attributes(Group) +: attributes.drop(columns.length) :+ attributes(Position))
+      .map(SortOrder(_, Ascending))
+
+  /** A projection from the values of a row to an `UnsafeRow`, which it reuses. */
+  def projection(order: Seq[Attribute]): UnsafeProjection =
+    InterpretedUnsafeProjection.createProjection(
+      (columns.map(_._2) ++ order.map(_.dataType)).zipWithIndex.map { case (dataType, i) =>
+        BoundReference(i, dataType, nullable = i >= columns.length)
+      })
+}

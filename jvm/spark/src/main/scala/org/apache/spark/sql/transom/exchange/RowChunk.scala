@@ -1,0 +1,99 @@
+package org.apache.spark.sql.transom.exchange
+
+import java.util.Arrays
+
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.unsafe.Platform
+
+import transom.engine.operator.Event
+import transom.engine.state.ByteRange
+
+/** Buffers rows of one key group for the exchange, in the order in which they are read.
+  *
+  * {{{
+  * key length int, value length int, input length int, 1 if partly late int, time long,
+  * key, value, input
+  * }}}
+  *
+  * The value holds the columns that the engine reads, or the accumulator of the row. The whole
+  * input row is present only if it may have to be emitted as a late row. Lengths are multiples of
+  * 8.
+  *
+  * @param fullSize
+  *   the size in bytes at which the chunk is full
+  */
+final class RowChunk(fullSize: Int) {
+  private var held = Array.emptyByteArray
+  private var position = 0
+
+  def isEmpty: Boolean = position == 0
+
+  def isFull: Boolean = position >= fullSize
+
+  def add(
+      key: ByteRange,
+      value: ByteRange,
+      input: ByteRange,
+      time: Long,
+      isPartlyLate: Boolean): Unit = {
+    val needed = RowChunk.HeaderSize + key.length + value.length + input.length
+    if (needed > held.length - position)
+      held = Arrays.copyOf(
+        held,
+        math.max(RowChunk.Least, math.max(2 * held.length, Math.addExact(position, needed))))
+    val at = UnsafeRows.ArrayOffset + position
+    Platform.putInt(held, at, key.length)
+    Platform.putInt(held, at + 4, value.length)
+    Platform.putInt(held, at + 8, input.length)
+    Platform.putInt(held, at + 12, if (isPartlyLate) 1 else 0)
+    Platform.putLong(held, at + 16, time)
+    position += RowChunk.HeaderSize
+    put(key)
+    put(value)
+    put(input)
+  }
+
+  private def put(part: ByteRange): Unit = {
+    System.arraycopy(part.bytes, part.offset, held, position, part.length)
+    position += part.length
+  }
+
+  /** Returns a copy of all rows and empties the chunk. */
+  def take(): Array[Byte] = {
+    val bytes = Arrays.copyOf(held, position)
+    position = 0
+    // A single large row must not occupy memory for the rest of the task.
+    if (held.length > 2 * fullSize) held = Array.emptyByteArray
+    bytes
+  }
+}
+
+/** Reads the rows of a chunk into an event, which the next row overwrites. */
+final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
+  private var position = 0
+
+  def hasNext: Boolean = position < chunk.length
+
+  /** Sets everything of the event that is in the chunk. */
+  def read(): Unit = {
+    val at = UnsafeRows.ArrayOffset + position
+    position += RowChunk.HeaderSize
+    point(to.key, Platform.getInt(chunk, at))
+    point(to.value, Platform.getInt(chunk, at + 4))
+    point(to.input, Platform.getInt(chunk, at + 8))
+    to.isPartlyLate = Platform.getInt(chunk, at + 12) != 0
+    to.arrival.time = Platform.getLong(chunk, at + 16)
+  }
+
+  private def point(part: ByteRange, length: Int): Unit = {
+    part.set(chunk, position, length)
+    position += length
+  }
+}
+
+/** Sizes of a chunk in bytes. */
+private object RowChunk {
+  final val HeaderSize = 24
+
+  private final val Least = 1 << 10
+}

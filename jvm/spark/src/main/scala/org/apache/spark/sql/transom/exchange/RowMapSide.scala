@@ -1,0 +1,64 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+
+import transom.engine.operator.RowCounts
+import transom.engine.spec.EventTime
+import transom.engine.state.ByteRange
+import transom.engine.window.Arrival
+
+/** Sends rows without combining them. Packs many rows of a key group into one chunk, in the order
+  * in which they are read.
+  */
+private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends MapSide(plan, rows) {
+  import plan.{input, lateWatermark, operatorPlan}
+
+  private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
+  private val rowWindows = new RowWindowReader(operatorPlan)
+  private val toRecord = UnsafeProjection.create(operatorPlan.record, input)
+  private val toOrder =
+    if (operatorPlan.order.isEmpty) None
+    else Some(UnsafeProjection.create(operatorPlan.order, input))
+  private val record = new ByteRange
+  private val noInput = new ByteRange
+  private val chunks = Array.fill(operatorPlan.keyGroups)(new RowChunk(limits.payload))
+
+  override protected def add(row: InternalRow, time: Long): Unit = {
+    val read = toRecord(row)
+    rowWindows.problem(read) match {
+      case None => send(row, read, time)
+      case Some(reason) =>
+        counts.add(RowCounts.WithBadWindows)
+        val hostTime = operatorPlan.convention.timeOut(time)
+        emitDeadLetter(row, reason, if (hasTime) Some(hostTime) else None)
+    }
+  }
+
+  private def send(row: InternalRow, read: UnsafeRow, time: Long): Unit = {
+    readKey(row)
+    UnsafeRows.bytesOf(read, record)
+    // Only a row that may be late is needed as a whole, for the side output.
+    val mayBeLate = time < lateWatermark || rowWindows.isListed
+    val group = groupOfKey
+    chunks(group).add(
+      key,
+      record,
+      if (mayBeLate) inputOf(row) else noInput,
+      if (hasTime) time else Arrival.NoTime,
+      isPartlyLate = false)
+    toOrder match {
+      // The exchange sorts these rows one by one, so each one needs an exchange row of its own.
+      case Some(order) => out = Iterator.single(encoder.rows(group, chunks(group), order(row)))
+      case None =>
+        if (chunks(group).isFull) out = Iterator.single(encoder.rows(group, chunks(group)))
+    }
+  }
+
+  override protected def drain(): Iterator[InternalRow] =
+    chunks.indices.iterator
+      .filterNot(chunks(_).isEmpty)
+      .map(group => encoder.rows(group, chunks(group)))
+}

@@ -1,0 +1,72 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+
+import transom.engine.operator.{DeadLetterReason, Event, RowRules}
+import transom.engine.spec
+import transom.engine.window.TimeWindow
+
+/** Reads the second column of a record, by which a row defines its windows itself. The column
+  * holds a session gap in microseconds, or a list of windows: structs of start and end in
+  * microseconds since 1970. Rows of other windows have no such column.
+  */
+final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
+  import RowWindowReader._
+
+  private val record = new UnsafeRow(operatorPlan.record.length)
+  private val hasGap = operatorPlan.settings.window.isInstanceOf[spec.DynamicSession]
+
+  /** Whether each row lists its windows. */
+  val isListed: Boolean = operatorPlan.settings.window.isInstanceOf[spec.Custom]
+
+  /** The reason if the column of a record is invalid. */
+  def problem(record: UnsafeRow): Option[DeadLetterReason] =
+    if (hasGap) problemOfGap(record)
+    else if (isListed) problemOfWindows(record)
+    else None
+
+  /** Sets the gap or the windows of a row that `problem` has accepted. */
+  def read(row: Event.Row): Unit =
+    if (hasGap || isListed) {
+      record.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
+      if (hasGap) row.arrival.gap = record.getLong(Column)
+      else row.arrival.windows = windowsOf(record)
+    }
+}
+
+/** Reads gaps and windows. */
+object RowWindowReader {
+  private[transom] final val Column = 1
+
+  private[transom] def problemOfGap(record: UnsafeRow): Option[DeadLetterReason] =
+    if (!record.isNullAt(Column) && RowRules.isGap(record.getLong(Column))) None
+    else Some(DeadLetterReason.BadGap)
+
+  private[transom] def problemOfWindows(record: UnsafeRow): Option[DeadLetterReason] =
+    if (record.isNullAt(Column)) Some(DeadLetterReason.BadWindows)
+    else problemOf(record.getArray(Column))
+
+  private def problemOf(list: ArrayData): Option[DeadLetterReason] = {
+    def areWindows = (0 until list.numElements()).forall { i =>
+      !list.isNullAt(i) && {
+        val bounds = list.getStruct(i, 2)
+        !bounds.isNullAt(0) && !bounds.isNullAt(1) &&
+        RowRules.isWindow(bounds.getLong(0), bounds.getLong(1))
+      }
+    }
+    if (list.numElements() > RowRules.MostWindows) Some(DeadLetterReason.TooManyWindows)
+    else if (areWindows) None
+    else Some(DeadLetterReason.BadWindows)
+  }
+
+  private def windowsOf(record: UnsafeRow): Seq[TimeWindow] = {
+    val list = record.getArray(Column)
+    (0 until list.numElements()).map { i =>
+      val bounds = list.getStruct(i, 2)
+      TimeWindow(bounds.getLong(0), bounds.getLong(1))
+    }.distinct
+  }
+}

@@ -1,0 +1,147 @@
+package org.apache.spark.sql.transom.exec
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.types._
+
+/** Logical node of the map side: encodes input rows by key group for the exchange. */
+case class WindowMapSide(
+    operatorPlan: WindowOperatorPlan,
+    columns: Seq[Attribute],
+    operatorId: String,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): WindowMapSide =
+    copy(child = newChild)
+}
+
+/** Finds map sides in a plan. */
+object WindowMapSide {
+
+  /** The map sides of the window operators in a plan, in the order in which rows pass them. */
+  def allIn(plan: LogicalPlan): Seq[WindowMapSide] =
+    plan.collect { case mapSide: WindowMapSide => mapSide }.reverse.distinctBy(_.operatorId)
+}
+
+/** Logical node that brings the exchange rows of a key group together, sorted by `order`. */
+case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
+    copy(child = newChild)
+}
+
+/** Logical node that unpacks the key group outputs from the object column of a stateful operator.
+  */
+case class KeyGroupOutputs(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): KeyGroupOutputs =
+    copy(child = newChild)
+}
+
+/** Logical node that flattens key group outputs to rows. */
+case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): OutputRows =
+    copy(child = newChild)
+}
+
+/** Logical node of the window operator over a static DataFrame. All windows fire when the input
+  * ends.
+  */
+case class StaticWindowOperator(
+    operatorPlan: WindowOperatorPlan,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): StaticWindowOperator =
+    copy(child = newChild)
+}
+
+/** Expression that returns the input row itself, so that a stateful processor receives rows
+  * without conversion.
+  */
+case class RowObject() extends LeafExpression {
+  override def dataType: DataType = RowObject.dataType
+  override def nullable: Boolean = false
+  override def eval(input: InternalRow): Any = input
+  override def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ev.copy(
+      code = EmptyBlock,
+      isNull = FalseLiteral,
+      value = JavaCode.expression(ctx.INPUT_ROW, dataType))
+}
+
+/** The type of [[RowObject]]. */
+object RowObject {
+  val dataType: ObjectType = ObjectType(classOf[InternalRow])
+}
+
+/** Plans the logical nodes of transom. */
+object WindowStrategy extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
+      val (input, below) = readingFrom(child, columns.zip(operatorPlan.columns))
+      WindowMapSideExec(operatorPlan, input, output, operatorId, below) :: Nil
+    case KeyGroupTicks(operatorPlan, output, child) =>
+      KeyGroupTicksExec(operatorPlan, output, planLater(child)) :: Nil
+    case ByKeyGroup(order, child) =>
+      ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
+    case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
+      new ObservedOutputCountsExec(name, metrics, planLater(outputs)) :: Nil
+    case KeyGroupOutputs(output, child) => KeyGroupOutputsExec(output, planLater(child)) :: Nil
+    case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
+    case node @ Drained(time, controlTime, _, child) =>
+      DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
+    case StaticWindowOperator(operatorPlan, output, child) =>
+      StaticWindowOperatorExec(operatorPlan, output, planLater(child)) :: Nil
+    case _ => Nil
+  }
+
+  /** Plans the child of an operator, and returns its output columns under the operator's names.
+    *
+    * Columns that are only renamed, which is the usual case, are read in place, so no row is
+    * copied.
+    *
+    * @param columns
+    *   pairs of a column of `child` and a column of the operator
+    */
+  private def readingFrom(
+      child: LogicalPlan,
+      columns: Seq[(Attribute, Attribute)]): (Seq[Attribute], SparkPlan) = {
+    val (sources, below) = child match {
+      case Project(list, grandchild) => (AttributeMap(list.flatMap(source)), grandchild)
+      case other => (AttributeMap(other.output.map(a => a -> a)), other)
+    }
+    val renamed = columns.flatMap { case (from, to) => sources.get(from).map(_ -> to) }.distinct
+    val names = AttributeMap(renamed)
+    if (renamed.length == columns.distinct.length && names.size == renamed.length)
+      (below.output.toVector.map(a => names.getOrElse(a, a)), planLater(below))
+    else {
+      val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
+      // Not a logical node: adaptive execution would look for the node in the plan of the query.
+      (own.map(_.toAttribute), ProjectExec(own, planLater(child)))
+    }
+  }
+
+  /** The child column whose value `column` shows unchanged, if there is one. A timestamp
+    * converted to microseconds counts as unchanged, because Spark stores both as the same number.
+    */
+  private def source(column: NamedExpression): Option[(Attribute, Attribute)] = column match {
+    case attribute: Attribute => Some(attribute -> attribute)
+    case alias @ Alias(from: Attribute, _) => Some(alias.toAttribute -> from)
+    case alias @ Alias(PreciseTimestampConversion(from: Attribute, _, LongType), _) =>
+      Some(alias.toAttribute -> from)
+    case _ => None
+  }
+}

@@ -1,0 +1,43 @@
+package org.apache.spark.sql.transom.exec
+
+import scala.collection.AbstractIterator
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.transom.exchange.ExchangeFormat
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.task.WindowTask
+
+/** Window operator of a static DataFrame. Runs the engine on state in memory, one key group after
+  * the other. Event time ends after the last row of a group, so that all windows fire. Spark's
+  * batch plan for stateful processors does not support event time, so it is not used.
+  */
+case class StaticWindowOperatorExec(
+    operatorPlan: WindowOperatorPlan,
+    output: Seq[Attribute],
+    child: SparkPlan)
+    extends ResultRowsExec {
+
+  override def inputRDD: RDD[InternalRow] = {
+    val (taskPlan, nowMs) = (operatorPlan, System.currentTimeMillis())
+    child.execute().mapPartitionsInternal { rows =>
+      val task = WindowTask.of(taskPlan)
+      val left = rows.buffered
+      Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>
+        val group = left.head.getInt(ExchangeFormat.Group)
+        val ofGroup = new AbstractIterator[InternalRow] {
+          override def hasNext: Boolean =
+            left.hasNext && left.head.getInt(ExchangeFormat.Group) == group
+          override def next(): InternalRow = left.next()
+        }
+        val operator = task.open(group, task.inMemory(), nowMs)
+        operator.process(task.events(ofGroup, Long.MaxValue))
+      }
+    }
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): StaticWindowOperatorExec =
+    copy(child = newChild)
+}

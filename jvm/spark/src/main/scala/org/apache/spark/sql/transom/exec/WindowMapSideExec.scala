@@ -1,0 +1,44 @@
+package org.apache.spark.sql.transom.exec
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.transom.batch.LateWatermark
+import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
+import org.apache.spark.sql.transom.exchange.MapSidePlan
+import org.apache.spark.sql.transom.operator.{MapSideNode, WindowOperatorPlan}
+
+/** Map side of a window operator: encodes rows by key group, either combined by slice or as they
+  * are. The exchange and the sort before a stateful operator then handle a few large rows instead
+  * of one per key.
+  */
+case class WindowMapSideExec(
+    operatorPlan: WindowOperatorPlan,
+    input: Seq[Attribute],
+    output: Seq[Attribute],
+    operatorId: String,
+    child: SparkPlan)
+    extends UnaryExecNode
+    with MapSideNode {
+
+  override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
+
+  // Tasks read columns by their position in `input`, so Spark must not prune any column of the
+  // child.
+  @transient override lazy val references: AttributeSet = child.outputSet
+
+  override def outputPartitioning: Partitioning = UnknownPartitioning(
+    child.outputPartitioning.numPartitions)
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    CheckpointedSpec.check(session, this)
+    val watermark = LateWatermark.of(session, operatorId)
+    val plan = MapSidePlan(operatorPlan, input, watermark)
+    InputRows.of(child).mapPartitionsInternal(plan.encode)
+  }
+
+  override protected def withNewChildInternal(newChild: SparkPlan): WindowMapSideExec =
+    copy(child = newChild)
+}

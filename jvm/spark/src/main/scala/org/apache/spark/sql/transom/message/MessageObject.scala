@@ -1,0 +1,104 @@
+package org.apache.spark.sql.transom.message
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.transom.error.TransomException
+
+import transom.engine.spec.{Durations, InvalidSpec}
+
+/** Reads one object of the message. Every field must be read, and no other field may be present.
+  *
+  * @param path
+  *   the path of the object in the message, empty for the message itself
+  */
+private[message] final class MessageObject(node: JsonNode, path: String) {
+
+  if (!node.isObject)
+    throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
+
+  private var readNames = Set.empty[String]
+
+  /** Applies `read` to this object. Then fails if the object has a field that `read` has not
+    * read.
+    */
+  def readAll[T](read: MessageObject => T): T = {
+    val result =
+      try read(this)
+      catch { case e: InvalidSpec => throw bad(e.field, s"it ${e.problem}") }
+    node.fieldNames.asScala.find(!readNames(_)).foreach { name =>
+      throw bad(name, "this version does not know this field")
+    }
+    result
+  }
+
+  def kind: String = text("kind")
+
+  def unknownKind: TransomException = bad("kind", s"this version does not know $kind")
+
+  def obj(name: String): MessageObject = new MessageObject(value(name), pathOf(name))
+
+  def optional[T](name: String)(read: String => T): Option[T] =
+    if (value(name).isNull) None else Some(read(name))
+
+  def text(name: String): String = as(name, "a string") { case v if v.isTextual => v.asText }
+
+  /** An object that the JVM does not interpret, as JSON. */
+  def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
+
+  /** A duration in microseconds. */
+  def duration(name: String): Long =
+    as(name, s"an integer of at most ${Durations.Longest}") {
+      case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
+    }
+
+  def int(name: String): Int = as(name, "a 32-bit integer") { case v if isInt(v) => v.asInt }
+
+  def double(name: String): Double = as(name, "a number") { case v if v.isNumber => v.asDouble }
+
+  def boolean(name: String): Boolean =
+    as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
+
+  def column(name: String): Int = as(name, "the index of a column") {
+    case v if isColumn(v) => v.asInt
+  }
+
+  def columns(name: String): Seq[Int] = as(name, "a list of column indexes") {
+    case v if v.isArray && v.elements.asScala.forall(isColumn) =>
+      v.elements.asScala.map(_.asInt).toSeq
+  }
+
+  def choice[T](name: String, names: Seq[(String, T)]): T = {
+    val chosen = text(name)
+    names.collectFirst { case (`chosen`, value) => value }.getOrElse {
+      throw bad(name, s"it is $chosen, not one of ${names.map(_._1).mkString(", ")}")
+    }
+  }
+
+  private def isInt(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToInt
+
+  private def isDuration(us: Long): Boolean =
+    us >= -Durations.LongestUs && us <= Durations.LongestUs
+
+  private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
+
+  private def value(name: String): JsonNode = {
+    readNames += name
+    Option(node.get(name)).getOrElse(throw bad(name, "it is missing"))
+  }
+
+  private def as[T](name: String, typeName: String)(convert: PartialFunction[JsonNode, T]): T =
+    convert.applyOrElse(value(name), (_: JsonNode) => throw bad(name, s"it is not $typeName"))
+
+  private def pathOf(name: String): String = if (path.isEmpty) name else s"$path.$name"
+
+  private def bad(name: String, problem: String): TransomException =
+    MessageObject.bad(pathOf(name), problem)
+}
+
+/** Creates the error for an invalid field of the message. */
+private[message] object MessageObject {
+
+  def bad(field: String, problem: String): TransomException =
+    new TransomException("TRANSOM_BAD_SPEC", Map("field" -> field, "problem" -> problem))
+}

@@ -1,0 +1,125 @@
+package org.apache.spark.sql.transom.message
+
+import com.fasterxml.jackson.core.{JsonParser, JsonProcessingException}
+import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
+
+import transom.engine.spec._
+
+/** Reads and writes the message: the spec as JSON, as Python sends it and the checkpoint stores
+  * it.
+  *
+  * All fields are required. A missing field, an unknown field and an unknown kind raise an error
+  * that names the field.
+  */
+object SpecCodec {
+
+  private val mapper = new ObjectMapper()
+    .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+    .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+
+  private val lateRowsNames =
+    Seq("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
+  private val layoutNames =
+    Seq("auto" -> Layout.Auto, "slices" -> Layout.Slices, "keyed" -> Layout.Keyed)
+
+  private val formNames = Seq("arrow" -> RowsForm.Arrow, "pandas" -> RowsForm.Pandas)
+
+  def decode(message: String): WindowSpec = {
+    val node =
+      try mapper.readTree(message)
+      catch {
+        case e: JsonProcessingException =>
+          throw MessageObject.bad("message", s"it is not JSON: ${e.getOriginalMessage}")
+      }
+    new MessageObject(node, "").readAll(readSpec)
+  }
+
+  private def readSpec(m: MessageObject): WindowSpec = {
+    val version = m.int("version")
+    if (version != Constants.MessageVersion)
+      throw MessageObject.bad(
+        "version",
+        s"it is $version, this jar reads ${Constants.MessageVersion}")
+    WindowSpec(
+      name = m.optional("name")(m.text),
+      keyColumns = m.columns("key_columns"),
+      time = m.optional("time")(m.obj(_).readAll(readTime)),
+      orderColumns = m.columns("order_columns"),
+      window = m.obj("window").readAll(WindowCodec.read),
+      trigger = m.obj("trigger").readAll(TriggerCodec.readTrigger),
+      evictor = m.optional("evictor")(m.obj(_).readAll(TriggerCodec.readEvictor)),
+      function = m.obj("function").readAll(readFunction),
+      allowedLatenessUs = m.duration("allowed_lateness_us"),
+      drain = m.boolean("drain"),
+      pane = m.boolean("pane"),
+      retract = m.boolean("retract"),
+      lateRows = m.choice("late_rows", lateRowsNames),
+      deadLetters = m.boolean("dead_letters"),
+      keyGroups = m.int("key_groups"),
+      layout = m.choice("layout", layoutNames),
+      tickUs = m.duration("tick_us"))
+  }
+
+  private def readTime(m: MessageObject): Time = m.kind match {
+    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.duration))
+    case "processing_time" => ProcessingTime
+    case _ => throw m.unknownKind
+  }
+
+  private def readFunction(m: MessageObject): Function = m.kind match {
+    case "agg" => AggFunction(m.columns("aggregate_columns"))
+    case "apply" =>
+      ApplyFunction(
+        m.json("schema"),
+        m.choice("form", formNames),
+        m.columns("agg_columns"),
+        windowState = m.optional("window_state")(m.json),
+        keyState = m.optional("key_state")(m.json),
+        outputs = m.optional("outputs")(m.json))
+    case _ => throw m.unknownKind
+  }
+
+  /** Encodes a spec as a message that `decode` can read. Equal specs give equal messages. */
+  def encode(spec: WindowSpec): String =
+    mapper.writeValueAsString(
+      obj(
+        "version" -> Constants.MessageVersion,
+        "name" -> spec.name,
+        "key_columns" -> spec.keyColumns,
+        "time" -> spec.time.map(writeTime),
+        "order_columns" -> spec.orderColumns,
+        "window" -> WindowCodec.write(spec.window),
+        "trigger" -> TriggerCodec.writeTrigger(spec.trigger),
+        "evictor" -> spec.evictor.map(TriggerCodec.writeEvictor),
+        "function" -> writeFunction(spec.function),
+        "allowed_lateness_us" -> spec.allowedLatenessUs,
+        "drain" -> spec.drain,
+        "pane" -> spec.pane,
+        "retract" -> spec.retract,
+        "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
+        "dead_letters" -> spec.deadLetters,
+        "key_groups" -> spec.keyGroups,
+        "layout" -> nameOf(spec.layout, layoutNames),
+        "tick_us" -> spec.tickUs))
+
+  private def writeTime(time: Time): ObjectNode = time match {
+    case EventTime(column, delay) =>
+      obj("kind" -> "event_time", "time_column" -> column, "delay_us" -> delay)
+    case ProcessingTime => obj("kind" -> "processing_time")
+  }
+
+  private def writeFunction(function: Function): ObjectNode = function match {
+    case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)
+    case ApplyFunction(schema, form, columns, windowState, keyState, outputs) =>
+      obj(
+        "kind" -> "apply",
+        "schema" -> mapper.readTree(schema),
+        "form" -> nameOf(form, formNames),
+        "agg_columns" -> columns,
+        "window_state" -> windowState.map(mapper.readTree),
+        "key_state" -> keyState.map(mapper.readTree),
+        "outputs" -> outputs.map(mapper.readTree))
+  }
+}

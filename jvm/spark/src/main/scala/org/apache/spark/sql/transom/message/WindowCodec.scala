@@ -1,0 +1,95 @@
+package org.apache.spark.sql.transom.message
+
+import java.time.DayOfWeek
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
+
+import transom.engine.spec._
+
+/** Reads and writes the windows of the message. */
+private[message] object WindowCodec {
+
+  private val closedNames = Seq("left" -> Closed.Left, "right" -> Closed.Right)
+  private val unitNames = Seq(
+    "day" -> CalendarUnit.Day,
+    "week" -> CalendarUnit.Week,
+    "month" -> CalendarUnit.Month,
+    "quarter" -> CalendarUnit.Quarter,
+    "year" -> CalendarUnit.Year)
+  private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
+  private val staggerNames =
+    Seq("aligned" -> Stagger.Aligned, "random" -> Stagger.Random, "natural" -> Stagger.Natural)
+
+  def read(m: MessageObject): Window = {
+    def size = m.duration("size_us")
+    def offset = m.duration("offset_us")
+    def closed = m.choice("closed", closedNames)
+    def zone = m.text("time_zone")
+    m.kind match {
+      case "tumbling" => Tumbling(size, offset, closed, zone, m.choice("stagger", staggerNames))
+      case "hopping" => Hopping(size, m.duration("slide_us"), offset, closed, zone)
+      case "cumulate" => Cumulate(size, m.duration("step_us"), offset, closed, zone)
+      case "calendar" =>
+        val unit = m.choice("unit", unitNames)
+        Calendar(unit, zone, m.int("every"), m.choice("first_day", dayNames), offset, closed)
+      case "session" => readSession(m, closed)
+      case "global" => Global
+      case "count" => Count(m.int("size"), m.optional("slide")(m.int), m.boolean("partial"))
+      case "custom" => Custom(m.column("windows_column"), m.boolean("merging"))
+      case _ => throw m.unknownKind
+    }
+  }
+
+  private def readSession(m: MessageObject, closed: Closed): Window = {
+    val inclusive = m.boolean("inclusive")
+    (m.optional("gap_us")(m.duration), m.optional("gap_column")(m.column)) match {
+      case (Some(gap), None) => Session(gap, inclusive, closed)
+      case (None, Some(column)) => DynamicSession(column, inclusive, closed)
+      case _ => throw new InvalidSpec("gap_column", "and gap_us: one must be null, and one not")
+    }
+  }
+
+  def write(window: Window): ObjectNode = window match {
+    case grid: GridWindow =>
+      val written = writeGrid(grid)
+      written.put("offset_us", grid.offsetUs)
+      written.put("closed", nameOf(grid.closed, closedNames))
+      written.put("time_zone", grid.timeZone)
+    case Session(gap, inclusive, closed) => writeSession(Some(gap), None, inclusive, closed)
+    case DynamicSession(column, inclusive, closed) =>
+      writeSession(None, Some(column), inclusive, closed)
+    case Global => obj("kind" -> "global")
+    case Count(size, slide, partial) =>
+      obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
+    case Custom(column, merging) =>
+      obj("kind" -> "custom", "windows_column" -> column, "merging" -> merging)
+  }
+
+  private def writeGrid(window: GridWindow): ObjectNode = window match {
+    case Tumbling(size, _, _, _, stagger) =>
+      obj("kind" -> "tumbling", "size_us" -> size, "stagger" -> nameOf(stagger, staggerNames))
+    case Hopping(size, slide, _, _, _) =>
+      obj("kind" -> "hopping", "size_us" -> size, "slide_us" -> slide)
+    case Cumulate(size, step, _, _, _) =>
+      obj("kind" -> "cumulate", "size_us" -> size, "step_us" -> step)
+    case Calendar(unit, _, every, firstDay, _, _) =>
+      obj(
+        "kind" -> "calendar",
+        "unit" -> nameOf(unit, unitNames),
+        "every" -> every,
+        "first_day" -> nameOf(firstDay, dayNames))
+  }
+
+  private def writeSession(
+      gap: Option[Long],
+      column: Option[Int],
+      inclusive: Boolean,
+      closed: Closed): ObjectNode =
+    obj(
+      "kind" -> "session",
+      "gap_us" -> gap,
+      "gap_column" -> column,
+      "inclusive" -> inclusive,
+      "closed" -> nameOf(closed, closedNames))
+}

@@ -1,0 +1,38 @@
+package org.apache.spark.sql.transom.operator
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import org.apache.spark.sql.catalyst.expressions.Attribute
+
+import transom.engine.spec.Constants
+
+/** The spec of one window operator, as the checkpoint stores it and `explain` shows it.
+  *
+  * @param name
+  *   unique in its query plan, and the same each time the plan is built
+  * @param record
+  *   JSON with the operator's name, the transom version, the state layout, the message as sent,
+  *   and a description of each column that the message names
+  */
+final case class OperatorSpec(name: String, record: String) {
+  def json: ObjectNode = OperatorSpec.read(record)
+
+  // Spark prints this text with each node of a plan.
+  override def toString: String = name
+}
+
+/** Reads and writes the JSON of specs. */
+object OperatorSpec {
+  private val mapper = new ObjectMapper()
+
+  def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
+
+  /** Whether the Python package added the column. */
+  def isHidden(column: Attribute): Boolean = column.name.startsWith(Constants.HiddenPrefix)
+
+  def pretty(node: JsonNode): String =
+    mapper.writerWithDefaultPrettyPrinter.writeValueAsString(node)
+
+  def array(nodes: Seq[JsonNode]): ArrayNode =
+    nodes.foldLeft(mapper.createArrayNode())((list, node) => list.add(node))
+}

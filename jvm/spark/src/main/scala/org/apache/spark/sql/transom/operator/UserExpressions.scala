@@ -1,0 +1,48 @@
+package org.apache.spark.sql.transom.operator
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+
+/** The user's predicates and distance functions in triggers and evictors, by column index of the
+  * message.
+  *
+  * @param conditions
+  *   predicates over a row and the aggregates of its window
+  * @param distances
+  *   distance functions from a row to an older row
+  */
+final case class UserExpressions(
+    conditions: Map[Int, Expression],
+    distances: Map[Int, Distance]) {
+
+  /** The aggregates that the predicates read. */
+  def functions: Seq[AggregateExpression] =
+    conditions.values.toSeq.flatMap(UserExpressions.functionsOf)
+
+  /** The columns that the expressions read. They include result columns once aggregates have
+    * become columns.
+    */
+  def columns: Seq[Attribute] =
+    conditions.values.toSeq.flatMap(_.references) ++ distances.values.flatMap(_.columns)
+}
+
+/** Finds the aggregates in the user's expressions. */
+object UserExpressions {
+  def functionsOf(e: Expression): Seq[AggregateExpression] =
+    e.collect { case function: AggregateExpression => function }
+}
+
+/** A distance function: a number computed from two rows.
+  *
+  * @param of
+  *   the expression, over columns for the newer row and their twins for the older row
+  * @param twins
+  *   pairs of a column and its twin
+  */
+final case class Distance(of: Expression, twins: Seq[(Attribute, Attribute)]) {
+
+  def columns: Seq[Attribute] = {
+    val columnOf = AttributeMap(twins.map(_.swap))
+    of.references.toSeq.map(a => columnOf.getOrElse(a, a))
+  }
+}

@@ -1,0 +1,109 @@
+package org.apache.spark.sql.transom.operator
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.transom.function.RowOrder
+import org.apache.spark.sql.types._
+
+import transom.engine.operator.SliceAssigner
+import transom.engine.spec.{LateRows, WindowSpec}
+import transom.engine.window.TimeConvention
+
+/** Everything that the tasks of one window operator need to know.
+  *
+  * The operator has attributes of its own. The plan maps input columns to them by position, so
+  * Spark may rename the columns around the operator.
+  *
+  * @param time
+  *   the event time of a row, in microseconds since 1970
+  * @param keys
+  *   the grouping attributes, in a form whose bytes can be compared
+  * @param inputs
+  *   the columns that functions, triggers and evictors read
+  * @param row
+  *   the columns of an input row if late rows or dead letters are emitted, else empty
+  * @param contents
+  *   the columns of the rows that a function is called with, else empty
+  * @param windowColumn
+  *   the column that holds the gap or the windows of each row, if the window type has one
+  * @param order
+  *   the columns that define the order of arrival; empty if rows keep the order in which they are
+  *   read
+  * @param aggregates
+  *   the functions whose results are emitted; their inputs are plain attributes
+  * @param hidden
+  *   the functions that only trigger and evictor predicates read
+  * @param userExpressions
+  *   the predicates and distance functions of triggers and evictors, over `record` and the
+  *   results of the functions
+  * @param outputTypes
+  *   the types of the output columns: keys, start, end, results; then, each only if needed: pane,
+  *   change, the columns of a call, late row, dead letter
+  */
+final case class WindowOperatorPlan(
+    spec: OperatorSpec,
+    settings: WindowSpec,
+    choice: LayoutChoice,
+    time: Attribute,
+    keys: Seq[Attribute],
+    inputs: Seq[Attribute],
+    row: Seq[Attribute],
+    contents: Seq[Attribute],
+    windowColumn: Option[Attribute],
+    order: Seq[Attribute],
+    aggregates: Seq[AggregateExpression],
+    hidden: Seq[AggregateExpression],
+    userExpressions: UserExpressions,
+    outputTypes: Seq[DataType]) {
+
+  def name: String = spec.name
+
+  def outputWidth: Int = outputTypes.length
+
+  def keyGroups: Int = settings.keyGroups
+
+  def deadLetters: Boolean = settings.deadLetters
+
+  /** Whether late rows are emitted. */
+  def reportsLate: Boolean = settings.lateRows != LateRows.No
+
+  /** Converts between the times of Spark and those of the engine. */
+  val convention: TimeConvention = TimeConvention.of(settings.window)
+
+  def layout: StateLayout = choice.layout
+
+  /** Assigns rows to slices. Fails for windows that only the keyed layout supports. */
+  lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
+
+  /** Whether the map side combines on-time rows by key and slice before the exchange.
+    *
+    * The slice log always combines. The keyed layout combines only if the result cannot change:
+    * grid windows that fire by the watermark, and aggregates that ignore the order of rows. Each
+    * row behind the watermark may fire a window, so late rows cross the exchange one by one.
+    */
+  val hasMapSideCombine: Boolean = layout match {
+    case SliceLayout => true
+    case KeyedLayout =>
+      Layouts.canCombineSlices(settings) && order.isEmpty &&
+      accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
+  }
+
+  /** Short, because Spark prints it in each plan of a query. */
+  override def toString: String = s"stage $name"
+
+  /** The functions whose partial results an accumulator holds. */
+  def accumulated: Seq[AggregateExpression] = aggregates ++ hidden
+
+  /** The columns of an accumulator. */
+  def buffers: Seq[AttributeReference] =
+    accumulated.flatMap(_.aggregateFunction.inputAggBufferAttributes)
+
+  /** All input columns that the operator reads. */
+  def columns: Seq[Attribute] =
+    (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ order
+
+  /** The columns of a row in the keyed layout: the time, then the window column if there is one,
+    * then the inputs and the contents.
+    */
+  def record: Seq[Attribute] = (time +: (windowColumn.toSeq ++ inputs ++ contents)).distinct
+}

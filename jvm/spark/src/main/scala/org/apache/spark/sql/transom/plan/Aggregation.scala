@@ -1,0 +1,338 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.{AnalysisException, Column, Row}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer._
+import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.functions.{col, count, lit}
+import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place, Reduce}
+import org.apache.spark.sql.transom.operator.UserExpressions
+import org.apache.spark.sql.types._
+
+/** A windowed aggregation, resolved by Spark's analyzer and split into the parts of an operator.
+  *
+  * @param plan
+  *   computes all columns that the operator needs
+  * @param time
+  *   event time of a row in microseconds, a column of `plan`
+  * @param timeType
+  *   type of the user's time column, or of the bounds if that column is a window
+  * @param windowColumn
+  *   column of `plan` that assigns a row to its window, if the user gave one
+  * @param order
+  *   columns of `plan` that define the order of arrival
+  * @param groups
+  *   grouping columns of `plan`; equal keys have equal bytes
+  * @param inputs
+  *   columns of `plan` that the functions and `userExpressions` read
+  * @param aggregates
+  *   functions of the user's aggregates, and one `First` for each key whose grouping column has
+  *   another type
+  * @param hidden
+  *   functions that only `userExpressions` read
+  * @param userExpressions
+  *   predicates and distance functions of triggers and evictors, over columns of `plan` and
+  *   results of the functions
+  * @param keyResults
+  *   key columns of the result, computed from `groups` and the results of the functions
+  * @param functionResults
+  *   results of the functions that the user's aggregates read
+  * @param results
+  *   aggregate columns of the result, computed from `keyResults` and `functionResults`
+  */
+final case class Aggregation(
+    plan: LogicalPlan,
+    time: Attribute,
+    timeType: DataType,
+    windowColumn: Option[Attribute],
+    order: Seq[Attribute],
+    groups: Seq[Attribute],
+    inputs: Seq[Attribute],
+    aggregates: Seq[AggregateExpression],
+    hidden: Seq[AggregateExpression],
+    userExpressions: UserExpressions,
+    keyResults: Seq[NamedExpression],
+    functionResults: Seq[Attribute],
+    results: Seq[NamedExpression])
+
+/** Resolves a windowed aggregation, and refuses aggregates that cannot be merged. */
+object Aggregation {
+  private val KeyPrefix = "__transom_key_"
+  private val TimeName = "__transom_time"
+  private val WindowColumnName = "__transom_placing"
+  private val OrderPrefix = "__transom_order_"
+
+  /** Resolves keys, time and aggregates against `df`.
+    *
+    * @param userExpressions
+    *   resolved predicates and distance functions of triggers and evictors
+    * @param sliceOf
+    *   maps a time in microseconds to its slice, if Python accumulators can be computed per key
+    *   and slice ahead of the exchange
+    */
+  def resolve(
+      df: Dataset[Row],
+      keys: Seq[Column],
+      time: Column,
+      windowColumn: Option[Column],
+      order: Seq[Column],
+      aggregates: Seq[Column],
+      userExpressions: UserExpressions,
+      sliceOf: Option[Expression => Expression]): Aggregation = {
+    val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
+    val beside =
+      (col("*") +: time.as(TimeName) +: ordered) ++ windowColumn.map(_.as(WindowColumnName))
+    val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
+    val analyzed = analyze(timed, keys, aggregates)
+    val parted = sliceOf.fold[LogicalPlan](analyzed)(partsOfSlices(analyzed, _))
+    // The optimizer replaces such expressions in an `Aggregate`, but does not reach them in the
+    // operator's own node.
+    val PhysicalAggregation(grouping, functions, results, child) =
+      ReplaceExpressions(parted): @unchecked
+    val keyNames = df.select(keys: _*).columns.toSeq
+    val wanted = if (aggregates.isEmpty) Nil else functions
+    assemble(
+      grouping,
+      keyNames,
+      wanted,
+      userExpressions,
+      results.takeRight(aggregates.length),
+      child)
+  }
+
+  /** Computes Python accumulators per key and slice before the rows are shuffled. */
+  private def partsOfSlices(
+      analyzed: Aggregate,
+      sliceOf: Expression => Expression): LogicalPlan = {
+    val time = lastInstant(analyzed.child.output.find(_.name == TimeName).get)
+    val place = Place(analyzed.groupingExpressions.map(ComparableKeys.of) :+ sliceOf(time))
+    analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
+  }
+
+  /** Resolves the aggregation with Spark's analyzer.
+    *
+    * Throws a `TransomException` for an aggregate that has no single value per window or cannot
+    * be merged.
+    */
+  def analyze(df: Dataset[Row], keys: Seq[Column], aggregates: Seq[Column]): Aggregate = {
+    // Aliases keep Spark from reading an integer literal as the position of a column.
+    val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
+    def analyzed(some: Seq[Column]): LogicalPlan = {
+      // `agg` needs at least one aggregate.
+      val columns = if (some.isEmpty) Seq(count(lit(1))) else some
+      df.groupBy(named: _*).agg(columns.head, columns.tail: _*).queryExecution.analyzed
+    }
+    def refusal(aggregate: Column): Option[TransomException] =
+      try whyRefused(aggregate, analyzed(Seq(aggregate)))
+      catch { case e: AnalysisException => whyRefused(aggregate, e) }
+    try
+      analyzed(aggregates) match {
+        case plan: Aggregate
+            if aggregates
+              .zip(plan.aggregateExpressions.takeRight(aggregates.length))
+              .forall { case (column, resolved) => whyRefused(column, resolved).isEmpty } =>
+          plan
+        case _ => throw aggregates.flatMap(refusal).head
+      }
+    catch {
+      case e: AnalysisException => throw aggregates.flatMap(refusal).headOption.getOrElse(e)
+    }
+  }
+
+  /** The resolved functions of the user's aggregates, before any function is replaced. */
+  def functionsOf(
+      df: Dataset[Row],
+      keys: Seq[Column],
+      aggregates: Seq[Column]): Seq[AggregateFunction] =
+    if (aggregates.isEmpty) Nil
+    else
+      analyze(df, keys, aggregates).aggregateExpressions.flatMap(_.collect {
+        case e: AggregateExpression => e.aggregateFunction
+      })
+
+  private def assemble(
+      grouping: Seq[NamedExpression],
+      keyNames: Seq[String],
+      functions: Seq[AggregateExpression],
+      userExpressions: UserExpressions,
+      results: Seq[NamedExpression],
+      child: LogicalPlan): Aggregation = {
+    val computed = Seq.newBuilder[NamedExpression]
+    def column(expression: Expression, name: String): Attribute = expression match {
+      case attribute: Attribute => attribute
+      case other =>
+        val alias = Alias(other, name)()
+        computed += alias
+        alias.toAttribute
+    }
+
+    val keyed = Project(child.output ++ grouping.filterNot(_.isInstanceOf[Attribute]), child)
+    val groups =
+      grouping.map(g => ComparableKeys.of(g.toAttribute)).zip(keyNames).map { case (g, n) =>
+        column(g, n)
+      }
+    // A grouping column may have another type than its key. `First` then restores a value of the
+    // key.
+    val carried = grouping.zip(groups).map { case (key, group) =>
+      if (group.dataType == key.dataType) None
+      else
+        Some(
+          AggregateExpression(
+            First(key.toAttribute, ignoreNulls = false),
+            Complete,
+            isDistinct = false))
+    }
+    val distinct = userExpressions.functions.foldLeft(functions) { (known, f) =>
+      if (known.exists(areSame(_, f))) known else known :+ f
+    }
+    def reading(some: Seq[AggregateExpression]) = some.map(readingColumns(_, column(_, "input")))
+    val all = reading(functions ++ carried.flatten)
+    val hidden = reading(distinct.drop(functions.length))
+    val ofColumns =
+      userExpressions.copy(conditions = userExpressions.conditions.transform { (_, condition) =>
+        UserExpressionResolver.checked(overColumns(condition, distinct, column(_, "asked")))
+      })
+    val ofFunctions = AttributeSet((all ++ hidden).map(_.resultAttribute))
+    val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
+      Alias(first.fold[Expression](group)(_.resultAttribute), name)()
+    }
+    val byKey = AttributeMap(grouping.map(_.toAttribute).zip(keyResults.map(_.toAttribute)))
+    val time = child.output.find(_.name == TimeName).get
+    val micros = Alias(lastInstant(time), TimeName)()
+    Aggregation(
+      plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
+      time = micros.toAttribute,
+      timeType = timeType(time.dataType),
+      windowColumn = child.output.find(_.name == WindowColumnName),
+      order = child.output.filter(_.name.startsWith(OrderPrefix)),
+      groups = groups,
+      inputs = ((all ++ hidden).flatMap(_.references) ++
+        ofColumns.columns.filterNot(ofFunctions.contains)).distinct,
+      aggregates = all,
+      hidden = hidden,
+      userExpressions = ofColumns,
+      keyResults = keyResults,
+      functionResults = functions.map(_.resultAttribute),
+      results = results.map(
+        _.transform { case a: Attribute => byKey.getOrElse(a, a) }
+          .asInstanceOf[NamedExpression]))
+  }
+
+  private def areSame(a: AggregateExpression, b: AggregateExpression): Boolean =
+    a.resultId == b.resultId || a.semanticEquals(b)
+
+  /** Rewrites a condition so that it reads only results of functions and plain columns.
+    *
+    * A subexpression that only a plan can compute becomes a column, unless it contains an
+    * aggregate.
+    */
+  private def overColumns(
+      condition: Expression,
+      functions: Seq[AggregateExpression],
+      column: Expression => Attribute): Expression = {
+    def plain(e: Expression): Expression = e match {
+      case f: AggregateExpression => functions.find(areSame(_, f)).get.resultAttribute
+      case part
+          if UserExpressionResolver
+            .needsPlan(part) && UserExpressions.functionsOf(part).isEmpty =>
+        column(part)
+      case part => part.mapChildren(plain)
+    }
+    plain(condition)
+  }
+
+  /** Rewrites a function so that it reads only plain columns and constants.
+    *
+    * Optimizer rules do not reach the functions of an operator. The plan below computes their
+    * inputs.
+    */
+  private def readingColumns(
+      aggregate: AggregateExpression,
+      column: Expression => Attribute): AggregateExpression = {
+    def plain(e: Expression): Expression = e match {
+      case order: SortOrder => order.mapChildren(plain)
+      case lambda: LambdaFunction => lambda
+      case constant if constant.foldable && !constant.containsPattern(CURRENT_LIKE) => constant
+      case other => column(other)
+    }
+    val normalized =
+      if (aggregate.isDistinct) aggregate.aggregateFunction.mapChildren(ComparableKeys.normal)
+      else aggregate.aggregateFunction
+    val function = normalized.mapChildren(plain).asInstanceOf[AggregateFunction]
+    val filter = aggregate.filter.map(plain)
+    if (aggregate.isDistinct)
+      aggregate.copy(
+        aggregateFunction = DistinctAggregate(function),
+        mode = Complete,
+        isDistinct = false,
+        filter = filter)
+    else aggregate.copy(aggregateFunction = function, mode = Complete, filter = filter)
+  }
+
+  /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
+    */
+  private def lastInstant(time: Expression): Expression = time.dataType match {
+    case window: StructType =>
+      val end = GetStructField(time, 1)
+      Subtract(PreciseTimestampConversion(end, window(1).dataType, LongType), Literal(1L))
+    case instant => PreciseTimestampConversion(time, instant, LongType)
+  }
+
+  private def timeType(time: DataType): DataType = time match {
+    case window: StructType if window.length == 2 && window.map(_.name) == Seq("start", "end") =>
+      timeType(window(1).dataType)
+    case TimestampType | TimestampNTZType => time
+    // Python refuses other types where the user names the column.
+    case other => throw new IllegalArgumentException(s"${other.sql} is not a timestamp type")
+  }
+
+  private def whyRefused(aggregate: Column, analyzed: LogicalPlan): Option[TransomException] =
+    analyzed match {
+      case plan: Aggregate => whyRefused(aggregate, plan.aggregateExpressions.last)
+      case _ =>
+        Some(unsupported(aggregate.toString, "it does not return one value for each window"))
+    }
+
+  private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
+    val functions = resolved.collect { case e: AggregateExpression => e.aggregateFunction }
+    if (functions.isEmpty) Some(notAnAggregate(aggregate))
+    else functions.flatMap(whyUnmergeable).headOption
+  }
+
+  /** The error for a function whose partial results cannot be merged, or None if they can. */
+  def whyUnmergeable(function: AggregateFunction): Option[TransomException] = function match {
+    case f: PythonUDAF =>
+      Some(unsupported(f.name, "a Python function over whole groups has no partial results"))
+    case reduce: Reduce if reduce.problem.isDefined =>
+      Some(unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get))
+    case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => None
+    case f => Some(unsupported(f.sql, "its partial results cannot be merged"))
+  }
+
+  private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
+    e.getCondition match {
+      case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" => Some(notAnAggregate(aggregate))
+      case "UNSUPPORTED_GROUPING_EXPRESSION" =>
+        Some(
+          unsupported(
+            aggregate.toString,
+            "it distinguishes grouping sets, and windows have none"))
+      case "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE" =>
+        Some(
+          unsupported(aggregate.toString, "it returns a value for each row, not for each window"))
+      case _ => None
+    }
+
+  private def notAnAggregate(column: Column): TransomException =
+    new TransomException("TRANSOM_NOT_AN_AGGREGATE", Map("expression" -> column.toString))
+
+  private def unsupported(aggregate: String, why: String): TransomException =
+    new TransomException(
+      "TRANSOM_AGGREGATE_UNSUPPORTED",
+      Map("aggregate" -> aggregate, "why" -> why))
+}

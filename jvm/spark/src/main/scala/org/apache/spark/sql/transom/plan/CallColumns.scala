@@ -1,0 +1,67 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.types._
+
+import transom.engine.window.GlobalGrid
+
+/** The columns that an operator emits for a user function, next to keys, window and pane.
+  *
+  * @param contents
+  *   columns of a row of the window
+  * @param takesRows
+  *   whether the function receives the rows of a window; if not, it receives results of
+  *   aggregates
+  * @param emitsEnds
+  *   whether the operator emits a row that marks the end of each window, without a call
+  */
+private final class CallColumns(
+    contents: Seq[Attribute],
+    takesRows: Boolean,
+    emitsEnds: Boolean) {
+  private val watermark = AttributeReference("watermark", LongType, nullable = false)()
+  private val isLast = AttributeReference("is_last", BooleanType, nullable = false)()
+  // Null if the window has no rows. The call then has a single output row.
+  private val row = AttributeReference("row", DataTypeUtils.fromAttributes(contents))()
+
+  private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
+  private val ends = if (emitsEnds) Seq(isOver) else Nil
+
+  /** The columns as the operator emits them. */
+  def attributes: Seq[Attribute] =
+    (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
+
+  /** The columns as the function receives them.
+    *
+    * @param values
+    *   results of aggregates, if the function does not receive rows
+    */
+  def columns(values: Seq[NamedExpression]): Seq[NamedExpression] =
+    Seq(Alias(known, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
+      (if (takesRows) Seq(isLast, row)
+       else
+         Seq(
+           Alias(Literal(true), isLast.name)(),
+           Alias(
+             unlessOver(CreateNamedStruct(values.flatMap {
+               case Alias(value, name) => Seq(Literal(name), value)
+               case value => Seq(Literal(value.name), value)
+             })),
+             row.name)())) ++ ends
+
+  // The row that marks an end has no values, so an expression over aggregates might fail on it.
+  private def unlessOver(value: Expression): Expression =
+    if (emitsEnds) If(isOver, Literal(null, value.dataType), value) else value
+
+  /** The event watermark as a timestamp. Null before the first watermark, for a static DataFrame,
+    * and at the end of time.
+    */
+  private def known: Expression =
+    If(
+      And(
+        GreaterThan(watermark, Literal(0L)),
+        LessThan(watermark, Literal(GlobalGrid.EndOfTime))),
+      PreciseTimestampConversion(watermark, LongType, TimestampType),
+      Literal(null, TimestampType))
+}

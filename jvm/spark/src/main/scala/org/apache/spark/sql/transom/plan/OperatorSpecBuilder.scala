@@ -1,0 +1,116 @@
+package org.apache.spark.sql.transom.plan
+
+import scala.collection.mutable
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.exec.WindowMapSide
+import org.apache.spark.sql.transom.message.SpecCodec
+import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
+
+import transom.engine.spec.{Constants, WindowSpec}
+
+/** Builds the spec of an operator from its message and columns. */
+object OperatorSpecBuilder {
+  private val mapper = new ObjectMapper()
+  private val DefaultName = "window"
+  private val ValidName = Constants.OperatorNamePattern.r
+
+  def of(
+      df: Dataset[Row],
+      spec: WindowSpec,
+      layout: StateLayout,
+      columns: Seq[Column]): OperatorSpec = {
+    val name =
+      nameOf(spec.name, WindowMapSide.allIn(df.queryExecution.analyzed).map(_.operatorPlan.name))
+    val record = mapper.createObjectNode()
+    record
+      .put("operator", name)
+      .put("transom", BuildInfo.version)
+      .put("layout", layout.name)
+    record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
+    record.set[JsonNode]("columns", OperatorSpec.array(describe(df, spec, columns)))
+    OperatorSpec(name, mapper.writeValueAsString(record))
+  }
+
+  /** The user's name for the operator, or a default that counts the operators below it. */
+  private def nameOf(userName: Option[String], below: Seq[String]): String = {
+    def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
+    userName match {
+      case Some(name) if !ValidName.matches(name) => throw refusal("BAD_NAME", name)
+      case Some(name) if isTaken(name) => throw refusal("NAME_TAKEN", name)
+      case Some(name) => name
+      case None =>
+        val numbered = Iterator.from(below.length + 1).map(i => s"${DefaultName}_$i")
+        (Iterator(DefaultName).filter(_ => below.isEmpty) ++ numbered).find(!isTaken(_)).get
+    }
+  }
+
+  private def refusal(condition: String, name: String): TransomException =
+    new TransomException(s"TRANSOM_$condition", Map("value" -> s"'$name'"))
+
+  /** Describes each column of the message: its SQL, its type, and the types of the columns it
+    * reads.
+    */
+  private def describe(
+      df: Dataset[Row],
+      spec: WindowSpec,
+      columns: Seq[Column]): Seq[JsonNode] = {
+    val aggregates = spec.function.aggregateColumns
+    val userExpressions = UserExpressionResolver.of(df, spec, columns)
+    val expressions = userExpressions.conditions ++ userExpressions.distances.transform(
+      (_, distance) => distance.of)
+    val ofRows = columns.indices.filterNot((aggregates ++ expressions.keys).toSet)
+    val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
+    val aggregated =
+      Aggregation.analyze(df, spec.keyColumns.map(columns), aggregates.map(columns))
+    val results = computed(df, aggregated).takeRight(aggregates.length)
+    val byIndex =
+      expressions ++ ofRows.zip(computed(df, selected)) ++ aggregates.zip(results)
+    columns.indices.map(i => describe(byIndex(i)))
+  }
+
+  /** Expresses the output columns of `plan` over the columns of `df`. Replaces each reference to
+    * an alias by its expression, in whichever node Spark computes the alias.
+    */
+  private def computed(df: Dataset[Row], plan: LogicalPlan): Seq[Expression] = {
+    val known =
+      AttributeSet(df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden))
+    val aliases = plan
+      .collect { case node => node.expressions }
+      .flatten
+      .collect { case alias: Alias if !known.contains(alias.toAttribute) => alias }
+    val byColumn = AttributeMap(aliases.map(alias => alias.toAttribute -> alias.child))
+    def inTermsOfDf(e: Expression): Expression =
+      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(inTermsOfDf) }
+    plan.output.map(inTermsOfDf)
+  }
+
+  private def describe(expression: Expression): JsonNode = {
+    val node = mapper.createObjectNode()
+    node.put("sql", sqlOf(expression)).put("type", expression.dataType.asNullable.sql)
+    val reads = node.putObject("reads")
+    expression.references.toSeq
+      .sortBy(_.name)
+      .foreach(a => reads.put(a.name, a.dataType.asNullable.sql))
+    node
+  }
+
+  /** SQL of an expression that stays the same from run to run. Drops the qualifiers of columns
+    * and numbers the variables of lambdas.
+    */
+  private def sqlOf(expression: Expression): String = {
+    val variables = mutable.LinkedHashMap.empty[ExprId, String]
+    expression.transformUp {
+      case a: AttributeReference => a.withQualifier(Nil)
+      case v: NamedLambdaVariable =>
+        AttributeReference(
+          variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
+          v.dataType)()
+    }.sql
+  }
+}

@@ -1,0 +1,225 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
+import org.apache.spark.sql.types._
+
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, Window, WindowSpec => Spec}
+
+/** The columns of a window operator: those that its tasks emit, and those of the final result.
+  */
+final class OutputLayout(
+    df: Dataset[Row],
+    operatorSpec: OperatorSpec,
+    spec: Spec,
+    choice: LayoutChoice,
+    aggregation: Aggregation) {
+  private val timeType = aggregation.timeType
+  private def attributeOf(tag: String) =
+    AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
+  private val late = if (spec.lateRows == LateRows.No) Nil else Seq(attributeOf("late"))
+  private val dead = if (spec.deadLetters) Seq(attributeOf("dead_letters")) else Nil
+
+  /** The columns of the requested side outputs, in the order late rows, dead letters. */
+  private val sideOutputs = late ++ dead
+
+  /** The side output columns that can hold a row. A static DataFrame has no late rows. */
+  private val filledSideOutputs = (if (df.isStreaming) late else Nil) ++ dead
+  val row: Seq[Attribute] =
+    if (filledSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
+
+  /** The input columns that a function called with rows receives. */
+  val contents: Seq[Attribute] =
+    if (spec.function.takesRows)
+      df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
+    else Nil
+  private val call =
+    if (spec.function.isCalled)
+      Some(new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow))
+    else None
+
+  // Start and end of a count window are the times of rows. Rows may have no time.
+  private val isCount = spec.window.isInstanceOf[Count]
+  private val start = AttributeReference("start", timeType, nullable = isCount)()
+  private val end = AttributeReference("end", timeType, nullable = isCount)()
+  private val pane =
+    if (spec.pane) Some(AttributeReference("pane", KeyedResults.paneType, nullable = false)())
+    else None
+  private val change =
+    if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
+
+  /** The columns that a window emits when it fires. */
+  private val resultColumns =
+    aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
+      pane ++ change ++ call.toSeq.flatMap(_.attributes)
+
+  /** The columns that tasks emit. A row holds the result of a window or, if there are side
+    * outputs, one late row or dead letter. All result columns are nullable then. They are
+    * nullable too if tasks report the end of a window, because such a row has no results.
+    */
+  val output: Seq[Attribute] =
+    if (filledSideOutputs.isEmpty && !spec.function.keepsByWindow)
+      resultColumns.map(_.newInstance())
+    else resultColumns.map(_.newInstance().withNullability(true)) ++ filledSideOutputs
+
+  private val values = AttributeMap(resultColumns.zip(output).map { case (column, value) =>
+    column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
+  })
+
+  private val nullableValues = AttributeMap(resultColumns.zip(output))
+
+  private def computed(column: Expression): Expression =
+    column.transform {
+      // Spark evaluates a Python function for all rows, whatever condition surrounds the call.
+      // The function also sees rows without a result, so its inputs must be nullable.
+      case udf: PythonUDF =>
+        udf.mapChildren(_.transform { case a: Attribute => nullableValues.getOrElse(a, a) })
+      case a: Attribute => values.getOrElse(a, a)
+    }
+
+  /** The columns of a result: keys, window, pane, change, aggregates. */
+  private def results: Seq[NamedExpression] = {
+    val keys = aggregation.keyResults.map(key => key.toAttribute -> computed(value(key)))
+    val ofKeys = AttributeMap(keys)
+    def renamed(column: NamedExpression, value: Expression) =
+      Alias(value, column.name)(explicitMetadata = Some(column.metadata))
+    keys.map { case (key, value) => renamed(key, value) } ++ Seq(window) ++
+      (pane ++ change).map(column => Alias(computed(column), column.name)()) ++
+      aggregation.results.map { result =>
+        val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
+        renamed(result, computed(ofResults))
+      }
+  }
+
+  private def window: NamedExpression = spec.window match {
+    case Global => Alias(Literal(null, WindowType.of(timeType)), "window")()
+    case _ =>
+      val bounds = CreateNamedStruct(Seq(Literal("start"), start, Literal("end"), end))
+      val known =
+        if (isCount) If(IsNull(start), Literal(null, bounds.dataType), bounds) else bounds
+      Alias(computed(known), "window")(explicitMetadata = Some(windowMetadata))
+  }
+
+  /** Projects the operator's output to the columns that the user sees.
+    *
+    * Each column gets an expression id of its own, so that Spark can join a result with itself.
+    * The final expressions over the aggregates are computed here, because only a Spark plan can
+    * call Python or run a subquery.
+    */
+  def named(plan: LogicalPlan): LogicalPlan =
+    if (call.isDefined) Project(calls(call.get), plan)
+    else if (sideOutputs.isEmpty) Project(results, plan)
+    else {
+      val result = WithMetadata(
+        CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r)))),
+        results.map(_.metadata))
+      val tag = filledSideOutputs.foldRight[Expression](Literal(OutputLayout.Results)) {
+        (sideOutput, other) =>
+          If(IsNull(sideOutput), other, Literal(sideOutput.name))
+      }
+      val front =
+        Seq(Alias(tag, "tag")(), Alias(unlessSideOutput(result), OutputLayout.Results)())
+      Project(front ++ sideOutputColumns, plan)
+    }
+
+  /** The columns that are passed to the user's function.
+    *
+    * The rows of one call are contiguous, and the last one is marked. Late rows and dead letters
+    * may appear between them.
+    */
+  private def calls(call: CallColumns): Seq[NamedExpression] = {
+    def ofCall(column: NamedExpression, name: String): NamedExpression =
+      Alias(unlessSideOutput(computed(value(column))), name)(explicitMetadata =
+        Some(column.metadata))
+    val (keys, others) = results.splitAt(aggregation.keyResults.length)
+    val (front, values) = others.splitAt(1 + pane.size)
+    // The original key is read from a row, and a window may have no rows left. The state of a key
+    // is therefore found by its grouping columns.
+    val groups = if (spec.function.keepsState) aggregation.groups else Nil
+    keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
+      groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
+      (front ++ call.columns(values)).map(column =>
+        ofCall(column, column.name)) ++ sideOutputColumns
+  }
+
+  private def unlessSideOutput(known: Expression): Expression =
+    filledSideOutputs.foldRight(known)((sideOutput, known) =>
+      If(IsNull(sideOutput), known, Literal(null, known.dataType)))
+
+  private def sideOutputColumns: Seq[NamedExpression] = sideOutputs.map { sideOutput =>
+    Alias(
+      if (filledSideOutputs.contains(sideOutput)) sideOutput
+      else Literal(null, sideOutput.dataType),
+      sideOutput.name)()
+  }
+
+  private def value(column: NamedExpression): Expression = column match {
+    case Alias(child, _) => child
+    case other => other
+  }
+
+  val operatorPlan: WindowOperatorPlan = WindowOperatorPlan(
+    spec = operatorSpec,
+    // A static DataFrame has no late rows.
+    settings = if (df.isStreaming) spec else spec.copy(lateRows = LateRows.No),
+    choice = choice,
+    time = aggregation.time,
+    keys = aggregation.groups,
+    inputs = aggregation.inputs,
+    row = row,
+    contents = contents,
+    windowColumn = aggregation.windowColumn,
+    order = aggregation.order,
+    aggregates = aggregation.aggregates,
+    hidden = aggregation.hidden,
+    userExpressions = aggregation.userExpressions,
+    outputTypes = output.map(_.dataType))
+
+  /** Metadata that marks the window column for Spark's window functions and carries the watermark
+    * delay.
+    */
+  private def windowMetadata: Metadata = {
+    val metadata = new MetadataBuilder().putBoolean(
+      if (OutputLayout.isSession(spec.window)) SessionWindow.marker else TimeWindow.marker,
+      true)
+    val delay = EventTimeWatermark.delayKey
+    if (!spec.time.contains(ProcessingTime))
+      df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
+        metadata.putLong(delay, column.metadata.getLong(delay))
+      }
+    metadata.build()
+  }
+}
+
+/** A struct whose fields have metadata. Spark drops the metadata of columns that become fields of
+  * a struct. Without the metadata the window column would no longer carry the watermark.
+  *
+  * @param metadata
+  *   the metadata of each field of `child`, in order
+  */
+final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
+    extends UnaryExpression
+    with TaggingExpression {
+
+  override def dataType: StructType = {
+    val fields = child.dataType.asInstanceOf[StructType]
+    StructType(fields.zip(metadata).map { case (field, added) => field.copy(metadata = added) })
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): WithMetadata =
+    copy(child = newChild)
+}
+
+/** Names and types that output columns share. */
+object OutputLayout {
+  private val Results = "results"
+
+  private def isSession(window: Window): Boolean = window match {
+    case _: Session | _: DynamicSession => true
+    case _ => false
+  }
+}

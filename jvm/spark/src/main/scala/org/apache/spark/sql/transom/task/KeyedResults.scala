@@ -1,0 +1,144 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.aggregate.KeyedAggregation
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Timing}
+import transom.engine.operator.Emissions
+import transom.engine.window.Arrival
+
+/** Builds the rows that the windows of the keyed layout emit.
+  *
+  * Not thread-safe. Call `pointAt` for each key before its windows emit.
+  */
+final class KeyedResults(
+    operatorPlan: WindowOperatorPlan,
+    aggregation: KeyedAggregation,
+    emissions: Emissions[InternalRow])
+    extends Results[UnsafeRow, InternalRow] {
+  import operatorPlan.settings.pane
+
+  private val key = new UnsafeRow(operatorPlan.keys.length)
+  private val result = new UnsafeRow(operatorPlan.aggregates.length)
+  private val bounds = new GenericInternalRow(2)
+  private val optionalColumns = new GenericInternalRow(operatorPlan.outputWidth - keysAndValues)
+  private val paneAt = 0
+  private val changeAt = if (pane) 1 else 0
+  // A function cannot be combined with retractions, so its columns follow the pane directly.
+  private val callAt = changeAt
+  private val function = operatorPlan.settings.function
+  private val isOverAt = callAt + (if (function.takesRows) 3 else 1)
+  private lazy val toContents =
+    UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
+  private val noValues = new GenericInternalRow(operatorPlan.aggregates.length)
+  private val front = new JoinedRow(key, bounds)
+  private val back = new JoinedRow
+  private val whole = new JoinedRow
+  private val toRow = UnsafeProjection.create(operatorPlan.outputTypes.toArray)
+
+  if (function.keepsByWindow) optionalColumns.update(isOverAt, false)
+
+  private def keysAndValues: Int = operatorPlan.keys.length + 2 + operatorPlan.aggregates.length
+
+  override def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
+
+  override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
+    add(window, aggregation.evaluated(accumulator))
+
+  override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
+    result.pointTo(bytes, bytes.length)
+    optionalColumns.update(changeAt, KeyedResults.changes(change))
+    add(window, result)
+  }
+
+  /** Emits one output row for each row of the window, or a single one for a window without rows.
+    */
+  override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
+    if (rows.isEmpty)
+      add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
+    else {
+      var row = rows.next()
+      // `First` may restore a key from a row, and any row of the key serves.
+      val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), row))
+      while (row != null) {
+        val next = if (rows.hasNext) rows.next() else null
+        add(window, ofKeys, toContents(row), isLast = next == null)
+        row = next
+      }
+    }
+
+  /** Emits a row that marks the end of a window. The function is not called for it. */
+  override def emitEnd(window: FiredWindow): Unit = {
+    optionalColumns.update(isOverAt, true)
+    if (function.takesRows) add(window, noValues, null, isLast = true)
+    else add(window, noValues)
+    optionalColumns.update(isOverAt, false)
+  }
+
+  private def add(
+      window: FiredWindow,
+      values: InternalRow,
+      row: InternalRow,
+      isLast: Boolean): Unit = {
+    optionalColumns.update(callAt + 1, isLast)
+    optionalColumns.update(callAt + 2, row)
+    add(window, values)
+  }
+
+  private def add(window: FiredWindow, values: InternalRow): Unit = {
+    set(0, window.start)
+    set(1, window.end)
+    if (pane) optionalColumns.update(paneAt, KeyedResults.row(window.pane))
+    if (function.isCalled)
+      optionalColumns.update(callAt, operatorPlan.convention.watermarkOut(window.watermark))
+    emissions.emit(toRow(whole(front, back(values, optionalColumns))).copy())
+  }
+
+  // A count window without event time has null bounds.
+  private def set(i: Int, time: Long): Unit =
+    if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.update(i, time)
+}
+
+/** The type of the `pane` column, and the names of its values and of changes. */
+object KeyedResults {
+  val paneType: StructType = new StructType()
+    .add("index", IntegerType, nullable = false)
+    .add("timing", StringType, nullable = false)
+    .add("is_last", BooleanType, nullable = false)
+    .add("number", LongType)
+    .add("cause", StringType, nullable = false)
+
+  private val changes: Map[Change, UTF8String] =
+    Map[Change, String](
+      Change.Insert -> "+I",
+      Change.UpdateBefore -> "-U",
+      Change.UpdateAfter -> "+U").map { case (change, name) =>
+      change -> UTF8String.fromString(name)
+    }
+
+  private val timings: Map[Timing, UTF8String] =
+    Map[Timing, String](
+      Timing.Early -> "early",
+      Timing.OnTime -> "on_time",
+      Timing.Late -> "late").map { case (timing, name) => timing -> UTF8String.fromString(name) }
+
+  private val causes: Map[Cause, UTF8String] =
+    Map[Cause, String](
+      Cause.Watermark -> "watermark",
+      Cause.Clock -> "clock",
+      Cause.Rows -> "rows",
+      Cause.Batch -> "batch",
+      Cause.Drain -> "drain").map { case (cause, name) => cause -> UTF8String.fromString(name) }
+
+  private def row(pane: PaneInfo): InternalRow =
+    InternalRow(
+      pane.index,
+      timings(pane.timing),
+      pane.isLast,
+      pane.number.fold[Any](null)(Long.box),
+      causes(pane.cause))
+}

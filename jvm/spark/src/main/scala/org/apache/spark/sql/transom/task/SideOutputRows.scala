@@ -1,0 +1,70 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.operator.{WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import transom.engine
+import transom.engine.operator.{SideOutput, SideTag}
+import transom.engine.state.ByteRange
+
+/** Builds the output rows of side outputs. The input row is a struct in one of the last columns
+  * of the output; all other columns are null. Create one per task, on an executor.
+  */
+final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[InternalRow] {
+  private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
+  private val deadAt = operatorPlan.outputWidth - 1
+  private val lateAt = if (operatorPlan.deadLetters) deadAt - 1 else deadAt
+  private val inputRow = new UnsafeRow(operatorPlan.row.length)
+
+  override def row(
+      tag: SideTag,
+      input: ByteRange,
+      reason: String,
+      missed: Seq[engine.window.TimeWindow],
+      time: Option[Long],
+      watermark: Option[Long],
+      clock: Long): InternalRow = {
+    inputRow.pointTo(input.bytes, UnsafeRows.offset(input), input.length)
+    val columns = new GenericInternalRow(operatorPlan.outputWidth)
+    columns.update(
+      tag match {
+        case SideTag.Late => lateAt
+        case SideTag.DeadLetter => deadAt
+      },
+      InternalRow(
+        inputRow.copy(),
+        UTF8String.fromString(reason),
+        ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        time.fold[Any](null)(Long.box),
+        watermark.fold[Any](null)(Long.box),
+        UTF8String.fromString(operatorPlan.name),
+        UTF8String.fromString(query),
+        clock))
+    columns
+  }
+}
+
+/** The type of a side output column. */
+object SideOutputRows {
+  def schema(row: StructType, time: DataType): StructType =
+    StructType(
+      Seq(
+        StructField("row", row, nullable = false),
+        StructField("reason", StringType, nullable = false),
+        StructField(
+          "missed_windows",
+          ArrayType(WindowType.of(time), containsNull = false),
+          nullable = false),
+        StructField("time", time),
+        StructField("watermark", time),
+        StructField("operator", StringType, nullable = false),
+        StructField("query", StringType),
+        StructField("at", TimestampType, nullable = false)))
+}

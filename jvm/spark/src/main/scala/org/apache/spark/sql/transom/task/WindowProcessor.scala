@@ -1,0 +1,55 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.transom.batch.SparkWatermark
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.state.GroupTimer
+
+/** The stateful processor of a streaming window operator.
+  *
+  * One instance serves the key groups of a partition for one batch. A key group with rows also
+  * does the work that is due in the same call. A key group without rows runs when its timer
+  * expires.
+  */
+final class WindowProcessor(operatorPlan: WindowOperatorPlan)
+    extends StatefulProcessor[Int, InternalRow, InternalRow] {
+  @transient private lazy val task = WindowTask.of(operatorPlan)
+  @transient private var state: task.State = _
+
+  override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
+    state = task.stored(getHandle)
+
+  override def handleInputRows(
+      group: Int,
+      rows: Iterator[InternalRow],
+      timerValues: TimerValues): Iterator[InternalRow] =
+    process(group, rows, timerValues, isExpired = false)
+
+  override def handleExpiredTimer(
+      group: Int,
+      timerValues: TimerValues,
+      expiredTimer: ExpiredTimerInfo): Iterator[InternalRow] =
+    process(group, Iterator.empty, timerValues, isExpired = true)
+
+  private def process(
+      group: Int,
+      exchangeRows: Iterator[InternalRow],
+      timerValues: TimerValues,
+      isExpired: Boolean): Iterator[InternalRow] = {
+    val operator = task.open(group, state, timerValues.getCurrentProcessingTimeInMs())
+    // Spark removes the expired timer itself, after the last output row.
+    val before = if (isExpired) None else GroupTimer.at(operator.nextTimer)
+    def moveTimer(): Iterator[InternalRow] = {
+      GroupTimer.move(getHandle, before, GroupTimer.at(operator.nextTimer))
+      Iterator.empty
+    }
+    val watermark = SparkWatermark.toMicros(timerValues.getCurrentWatermarkInMs())
+    val rows = operator.process(task.events(exchangeRows, watermark)) ++ moveTimer()
+    // The counts are complete once the rows have been read, so they are an output of their own.
+    Iterator.single(new KeyGroupOutput(None, rows)) ++
+      Iterator(operator.counts)
+        .filterNot(_.isEmpty)
+        .map(counts => new KeyGroupOutput(Some(counts), Iterator.empty))
+  }
+}

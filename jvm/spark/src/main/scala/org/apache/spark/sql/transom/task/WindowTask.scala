@@ -1,0 +1,139 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
+import org.apache.spark.sql.transom.exchange.ExchangeDecoder
+import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
+import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
+
+import transom.engine.keyed.{KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows}
+import transom.engine.keyed.state.{KeyStore, MemoryKeyStore}
+import transom.engine.operator._
+import transom.engine.session.SessionLogOperator
+import transom.engine.slice.SliceLogOperator
+import transom.engine.spec.EventTime
+import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
+import transom.engine.window.Arrival
+
+/** The engine's window operator in a task, and the state that its layout needs.
+  *
+  * Spark also asks for the state variables on the driver, where only `stored` may be called.
+  */
+sealed abstract class WindowTask(operatorPlan: WindowOperatorPlan) {
+
+  /** The state of key groups. */
+  type State
+
+  /** The state of the current key group in Spark's state store. */
+  def stored(handle: StatefulProcessorHandle): State
+
+  /** Empty state of one key group in memory. */
+  def inMemory(): State
+
+  protected def operator: WindowOperator[State, InternalRow]
+
+  private lazy val decoder = new ExchangeDecoder(operatorPlan)
+  protected lazy val limits: Limits = TaskLimits.current
+
+  /** Opens the operator on a key group.
+    *
+    * @param group
+    *   id of the key group
+    * @param nowMs
+    *   wall clock of the batch, milliseconds since 1970
+    */
+  def open(group: Int, state: State, nowMs: Long): KeyGroupOperator[InternalRow] =
+    operator.open(group, state, nowMs * 1000L)
+
+  /** The events of a key group in a batch.
+    *
+    * @param rows
+    *   the exchange rows of the key group, in order of arrival
+    * @param watermark
+    *   the watermark by which windows fire, microseconds, or `Watermark.NotYet`
+    */
+  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
+    rows.flatMap(decoder.events) ++
+      Iterator.single(new Event.Watermark(operatorPlan.convention.watermarkIn(watermark)))
+}
+
+/** Creates the window operator of a task. */
+object WindowTask {
+  def of(operatorPlan: WindowOperatorPlan): WindowTask = operatorPlan.layout match {
+    case SliceLayout => new LogTask(operatorPlan)
+    case KeyedLayout => new KeyedTask(operatorPlan)
+  }
+}
+
+/** A task over slice logs or session logs. */
+private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
+  override type State = Store
+
+  override protected lazy val operator: WindowOperator[Store, InternalRow] = {
+    import operatorPlan.settings
+    val merger = new FinalAggregation(operatorPlan)
+    val sideOutputs = new SideOutputRows(operatorPlan)
+    operatorPlan.slices match {
+      case grid: GridSlices =>
+        new SliceLogOperator(settings, grid, merger, sideOutputs, limits)
+      case sessions: SessionSlices =>
+        new SessionLogOperator(settings, sessions, merger, sideOutputs, limits)
+    }
+  }
+
+  override def stored(handle: StatefulProcessorHandle): Store = StateStoreSegments.of(handle)
+  override def inMemory(): Store = new MemoryStore
+}
+
+/** A task in the keyed layout. */
+private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
+  override type State = KeyStore
+
+  override protected lazy val operator: WindowOperator[KeyStore, InternalRow] = {
+    import operatorPlan.settings
+    val aggregation = new KeyedAggregation(operatorPlan)
+    val rows = new StoredRows(new RecordCodec(operatorPlan), operatorPlan.convention)
+    val conditions = new KeyedConditions(operatorPlan, aggregation)
+    val emissions = new Emissions[InternalRow]
+    new KeyedWindowOperator(
+      settings,
+      KeyedPlan.of(settings, aggregation, rows, conditions),
+      rows,
+      new KeyedResults(operatorPlan, aggregation, emissions),
+      emissions,
+      new SideOutputRows(operatorPlan),
+      limits)
+  }
+
+  override def stored(handle: StatefulProcessorHandle): KeyStore =
+    new StateStoreKeys(handle, operatorPlan.settings)
+  override def inMemory(): KeyStore = new MemoryKeyStore
+}
+
+/** Reads and writes the values of exchange rows in the keyed layout. They are records, or
+  * accumulators if the map side combines rows.
+  */
+private final class RecordCodec(operatorPlan: WindowOperatorPlan) extends RowCodec[UnsafeRow] {
+  private val width =
+    if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
+    else operatorPlan.record.length
+  private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
+  private val shared = new UnsafeRow(width)
+
+  override def view(bytes: ByteRange): UnsafeRow = {
+    shared.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
+    shared
+  }
+
+  override def decode(bytes: Array[Byte]): UnsafeRow = {
+    val row = new UnsafeRow(width)
+    row.pointTo(bytes, bytes.length)
+    row
+  }
+
+  override def encode(row: UnsafeRow): Array[Byte] = row.getBytes
+
+  override def timeOf(row: UnsafeRow): Long = if (hasTime) row.getLong(0) else Arrival.NoTime
+}

@@ -1,0 +1,66 @@
+package org.apache.spark.sql.transom.exchange
+
+import munit.FunSuite
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.Platform
+
+import transom.engine.operator.DeadLetterReason
+import transom.engine.spec.Constants
+
+class RowWindowReaderSuite extends FunSuite {
+  import RowWindowReader._
+
+  private def listing(spans: Any*): UnsafeRow = {
+    val span = new StructType().add("start", LongType).add("end", LongType)
+    val listed = if (spans == Seq(null)) null else ArrayData.toArrayData(spans.toArray[Any])
+    val columns =
+      Seq(BoundReference(0, LongType, false), BoundReference(1, ArrayType(span), true))
+    InterpretedUnsafeProjection.createProjection(columns)(InternalRow(0L, listed)).copy()
+  }
+
+  test("windows of a row are spans") {
+    val good = InternalRow(1L, 2L)
+    assertEquals(problemOfWindows(listing()), None)
+    assertEquals(problemOfWindows(listing(good, InternalRow(5L, 9L))), None)
+    Seq(InternalRow(2L, 2L), InternalRow(3L, 2L), InternalRow(null, 2L), InternalRow(1L, null))
+      .foreach { bad =>
+        assertEquals(problemOfWindows(listing(good, bad)), Some(DeadLetterReason.BadWindows))
+      }
+    assertEquals(problemOfWindows(listing(good, null)), Some(DeadLetterReason.BadWindows))
+    assertEquals(problemOfWindows(listing(null)), Some(DeadLetterReason.BadWindows))
+  }
+
+  test("windows of a row lie in the years 1 to 9999") {
+    val first = java.time.Instant.parse("0001-01-01T00:00:00Z").getEpochSecond * 1000000L
+    val end = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
+    assertEquals(problemOfWindows(listing(InternalRow(first, end))), None)
+    Seq(InternalRow(first - 1, end), InternalRow(first, end + 1), InternalRow(0L, Long.MaxValue))
+      .foreach { bad =>
+        assertEquals(problemOfWindows(listing(bad)), Some(DeadLetterReason.BadWindows))
+      }
+  }
+
+  test("a gap of a row is positive and at most ten million days") {
+    val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
+    val projection = InterpretedUnsafeProjection.createProjection(columns)
+    def problem(gap: Any) = problemOfGap(projection(InternalRow(0L, gap)).copy())
+    val longest = 10000000L * 86400L * 1000000L
+    Seq(1L, longest).foreach(gap => assertEquals(problem(gap), None))
+    Seq[Any](null, 0L, -1L, longest + 1, Long.MaxValue).foreach { bad =>
+      assertEquals(problem(bad), Some(DeadLetterReason.BadGap))
+    }
+  }
+
+  test("a row has no more than ten million windows") {
+    assertEquals(Constants.MostWindowsPerRow, 10000000)
+    val row = listing(InternalRow(1L, 2L))
+    // The bytes of this array would be 240 MB. The reader checks the number of windows first.
+    val array = row.getBaseOffset + (row.getLong(Column) >>> 32)
+    Platform.putLong(row.getBaseObject, array, 10000001L)
+    assertEquals(problemOfWindows(row), Some(DeadLetterReason.TooManyWindows))
+  }
+}
