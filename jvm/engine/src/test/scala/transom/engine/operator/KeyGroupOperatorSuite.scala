@@ -9,7 +9,7 @@ import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore}
 import transom.engine.window.TimeConvention
 
-/** What a host must do, and what it gets beside results. */
+/** What a host must do, and what it gets in addition to results. */
 class KeyGroupOperatorSuite extends FunSuite {
 
   private def slices(spec: WindowSpec): () => KeyGroupOperator[Output] = {
