@@ -50,7 +50,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
 
   private val keyRow = new UnsafeRow(operatorPlan.keys.length)
   private val resultRow =
-    new WindowResultRow(operatorPlan, keyRow, evaluate.results, operatorPlan.outputWidth)
+    new WindowResultRow(operatorPlan.output, keyRow, evaluate.results)
 
   override def startFiring(watermark: Long): Unit = resultRow.watermark = watermark
 

@@ -3,7 +3,6 @@ package org.apache.spark.sql.transom.operator
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.function.RowOrder
-import org.apache.spark.sql.types._
 
 import transom.engine.operator.SliceAssigner
 import transom.engine.spec.{LateRows, WindowSpec}
@@ -36,9 +35,8 @@ import transom.engine.window.TimeConvention
   * @param userExpressions
   *   the predicates and distance functions of triggers and evictors, over `record` and the
   *   results of the functions
-  * @param outputTypes
-  *   the types of the output columns: keys, start, end, results; then, each only if needed: pane,
-  *   change, the columns of a call, late row, dead letter
+  * @param output
+  *   the columns that the tasks emit
   */
 final case class WindowOperatorPlan(
     spec: OperatorSpec,
@@ -54,11 +52,9 @@ final case class WindowOperatorPlan(
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
     userExpressions: UserExpressions,
-    outputTypes: Seq[DataType]) {
+    output: OutputSchema) {
 
   def name: String = spec.name
-
-  def outputWidth: Int = outputTypes.length
 
   def keyGroups: Int = settings.keyGroups
 

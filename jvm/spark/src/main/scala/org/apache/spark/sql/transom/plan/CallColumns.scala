@@ -20,17 +20,16 @@ private final class CallColumns(
     contents: Seq[Attribute],
     takesRows: Boolean,
     emitsEnds: Boolean) {
-  private val watermark = AttributeReference("watermark", LongType, nullable = false)()
-  private val isLast = AttributeReference("is_last", BooleanType, nullable = false)()
+  import CallColumns._
+
+  val watermark: Attribute = AttributeReference("watermark", LongType, nullable = false)()
+  val isLast: Option[Attribute] =
+    Option.when(takesRows)(AttributeReference(IsLast, BooleanType, nullable = false)())
   // Null if the window has no rows. The call then has a single output row.
-  private val row = AttributeReference("row", DataTypeUtils.fromAttributes(contents))()
-
-  private val isOver = AttributeReference("is_over", BooleanType, nullable = false)()
-  private val ends = if (emitsEnds) Seq(isOver) else Nil
-
-  /** The columns as the operator emits them. */
-  def attributes: Seq[Attribute] =
-    (watermark +: (if (takesRows) Seq(isLast, row) else Nil)) ++ ends
+  val row: Option[Attribute] =
+    Option.when(takesRows)(AttributeReference(Row, DataTypeUtils.fromAttributes(contents))())
+  val isOver: Option[Attribute] =
+    Option.when(emitsEnds)(AttributeReference("is_over", BooleanType, nullable = false)())
 
   /** The columns as the function receives them.
     *
@@ -39,20 +38,20 @@ private final class CallColumns(
     */
   def columns(values: Seq[NamedExpression]): Seq[NamedExpression] =
     Seq(Alias(known, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
-      (if (takesRows) Seq(isLast, row)
+      (if (takesRows) isLast ++ row
        else
          Seq(
-           Alias(Literal(true), isLast.name)(),
+           Alias(Literal(true), IsLast)(),
            Alias(
              unlessOver(CreateNamedStruct(values.flatMap {
                case Alias(value, name) => Seq(Literal(name), value)
                case value => Seq(Literal(value.name), value)
              })),
-             row.name)())) ++ ends
+             Row)())) ++ isOver
 
   // The row that marks an end has no values, so an expression over aggregates might fail on it.
   private def unlessOver(value: Expression): Expression =
-    if (emitsEnds) If(isOver, Literal(null, value.dataType), value) else value
+    isOver.fold(value)(If(_, Literal(null, value.dataType), value))
 
   /** The event watermark as a timestamp. Null before the first watermark, for a static DataFrame,
     * and at the end of time.
@@ -64,4 +63,10 @@ private final class CallColumns(
         LessThan(watermark, Literal(GlobalGrid.EndOfTime))),
       PreciseTimestampConversion(watermark, LongType, TimestampType),
       Literal(null, TimestampType))
+}
+
+/** Names of the columns. */
+private object CallColumns {
+  private val IsLast = "is_last"
+  private val Row = "row"
 }

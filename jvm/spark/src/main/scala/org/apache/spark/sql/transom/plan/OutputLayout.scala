@@ -4,7 +4,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
@@ -21,16 +21,11 @@ final class OutputLayout(
   private val timeType = aggregation.timeType
   private def attributeOf(tag: String) =
     AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
-  private val late = if (spec.lateRows == LateRows.No) Nil else Seq(attributeOf("late"))
-  private val dead = if (spec.deadLetters) Seq(attributeOf("dead_letters")) else Nil
+  private val late = Option.when(spec.lateRows != LateRows.No)(attributeOf("late"))
+  private val deadLetter = Option.when(spec.deadLetters)(attributeOf("dead_letters"))
 
   /** The columns of the requested side outputs, in the order late rows, dead letters. */
-  private val sideOutputs = late ++ dead
-
-  /** The side output columns that can hold a row. A static DataFrame has no late rows. */
-  private val filledSideOutputs = (if (df.isStreaming) late else Nil) ++ dead
-  val row: Seq[Attribute] =
-    if (filledSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
+  private val sideOutputs = (late ++ deadLetter).toSeq
 
   /** The input columns that a function called with rows receives. */
   val contents: Seq[Attribute] =
@@ -47,30 +42,44 @@ final class OutputLayout(
   private val start = AttributeReference("start", timeType, nullable = isCount)()
   private val end = AttributeReference("end", timeType, nullable = isCount)()
   private val pane =
-    if (spec.pane) Some(AttributeReference("pane", KeyedResults.paneType, nullable = false)())
-    else None
+    Option.when(spec.pane)(AttributeReference("pane", KeyedResults.paneType, nullable = false)())
   private val change =
-    if (spec.retract) Some(AttributeReference("change", StringType, nullable = false)()) else None
+    Option.when(spec.retract)(AttributeReference("change", StringType, nullable = false)())
 
-  /** The columns that a window emits when it fires. */
-  private val resultColumns =
-    aggregation.groups ++ Seq(start, end) ++ aggregation.aggregates.map(_.resultAttribute) ++
-      pane ++ change ++ call.toSeq.flatMap(_.attributes)
+  private val columns = OutputColumns(
+    keys = aggregation.groups,
+    start = start,
+    end = end,
+    results = aggregation.aggregates.map(_.resultAttribute),
+    pane = pane,
+    change = change,
+    watermark = call.map(_.watermark),
+    isLast = call.flatMap(_.isLast),
+    row = call.flatMap(_.row),
+    isOver = call.flatMap(_.isOver),
+    // A static DataFrame has no late rows.
+    late = late.filter(_ => df.isStreaming),
+    deadLetter = deadLetter)
+
+  /** The columns of an input row, if a side output emits input rows. */
+  val row: Seq[Attribute] =
+    if (columns.ofSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
 
   /** The columns that tasks emit. A row holds the result of a window or, if there are side
     * outputs, one late row or dead letter. All result columns are nullable then. They are
     * nullable too if tasks report the end of a window, because such a row has no results.
     */
   val output: Seq[Attribute] =
-    if (filledSideOutputs.isEmpty && !spec.function.keepsByWindow)
-      resultColumns.map(_.newInstance())
-    else resultColumns.map(_.newInstance().withNullability(true)) ++ filledSideOutputs
+    if (columns.ofSideOutputs.isEmpty && !spec.function.keepsByWindow)
+      columns.ofWindow.map(_.newInstance())
+    else
+      columns.ofWindow.map(_.newInstance().withNullability(true)) ++ columns.ofSideOutputs
 
-  private val values = AttributeMap(resultColumns.zip(output).map { case (column, value) =>
+  private val values = AttributeMap(columns.ofWindow.zip(output).map { case (column, value) =>
     column -> (if (value.nullable && !column.nullable) KnownNotNull(value) else value)
   })
 
-  private val nullableValues = AttributeMap(resultColumns.zip(output))
+  private val nullableValues = AttributeMap(columns.ofWindow.zip(output))
 
   private def computed(column: Expression): Expression =
     column.transform {
@@ -81,18 +90,20 @@ final class OutputLayout(
       case a: Attribute => values.getOrElse(a, a)
     }
 
-  /** The columns of a result: keys, window, pane, change, aggregates. */
-  private def results: Seq[NamedExpression] = {
+  /** The columns of a result as the user sees them. */
+  private def results: ResultColumns = {
     val keys = aggregation.keyResults.map(key => key.toAttribute -> computed(value(key)))
     val ofKeys = AttributeMap(keys)
     def renamed(column: NamedExpression, value: Expression) =
       Alias(value, column.name)(explicitMetadata = Some(column.metadata))
-    keys.map { case (key, value) => renamed(key, value) } ++ Seq(window) ++
-      (pane ++ change).map(column => Alias(computed(column), column.name)()) ++
-      aggregation.results.map { result =>
+    ResultColumns(
+      keys = keys.map { case (key, value) => renamed(key, value) },
+      window = window,
+      firing = (pane ++ change).map(column => Alias(computed(column), column.name)()).toSeq,
+      aggregates = aggregation.results.map { result =>
         val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
         renamed(result, computed(ofResults))
-      }
+      })
   }
 
   private def window: NamedExpression = spec.window match {
@@ -112,12 +123,12 @@ final class OutputLayout(
     */
   def named(plan: LogicalPlan): LogicalPlan =
     if (call.isDefined) Project(calls(call.get), plan)
-    else if (sideOutputs.isEmpty) Project(results, plan)
+    else if (sideOutputs.isEmpty) Project(results.all, plan)
     else {
       val result = WithMetadata(
-        CreateNamedStruct(results.flatMap(r => Seq(Literal(r.name), value(r)))),
-        results.map(_.metadata))
-      val tag = filledSideOutputs.foldRight[Expression](Literal(OutputLayout.Results)) {
+        CreateNamedStruct(results.all.flatMap(r => Seq(Literal(r.name), value(r)))),
+        results.all.map(_.metadata))
+      val tag = columns.ofSideOutputs.foldRight[Expression](Literal(OutputLayout.Results)) {
         (sideOutput, other) =>
           If(IsNull(sideOutput), other, Literal(sideOutput.name))
       }
@@ -135,24 +146,23 @@ final class OutputLayout(
     def ofCall(column: NamedExpression, name: String): NamedExpression =
       Alias(unlessSideOutput(computed(value(column))), name)(explicitMetadata =
         Some(column.metadata))
-    val (keys, others) = results.splitAt(aggregation.keyResults.length)
-    val (front, values) = others.splitAt(1 + pane.size)
+    val ResultColumns(keys, window, firing, aggregates) = results
     // The original key is read from a row, and a window may have no rows left. The state of a key
     // is therefore found by its grouping columns.
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
     keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
       groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
-      (front ++ call.columns(values)).map(column =>
+      (window +: (firing ++ call.columns(aggregates))).map(column =>
         ofCall(column, column.name)) ++ sideOutputColumns
   }
 
   private def unlessSideOutput(known: Expression): Expression =
-    filledSideOutputs.foldRight(known)((sideOutput, known) =>
+    columns.ofSideOutputs.foldRight(known)((sideOutput, known) =>
       If(IsNull(sideOutput), known, Literal(null, known.dataType)))
 
   private def sideOutputColumns: Seq[NamedExpression] = sideOutputs.map { sideOutput =>
     Alias(
-      if (filledSideOutputs.contains(sideOutput)) sideOutput
+      if (columns.ofSideOutputs.contains(sideOutput)) sideOutput
       else Literal(null, sideOutput.dataType),
       sideOutput.name)()
   }
@@ -177,7 +187,7 @@ final class OutputLayout(
     aggregates = aggregation.aggregates,
     hidden = aggregation.hidden,
     userExpressions = aggregation.userExpressions,
-    outputTypes = output.map(_.dataType))
+    output = columns.schema)
 
   /** Metadata that marks the window column for Spark's window functions and carries the watermark
     * delay.
@@ -193,6 +203,19 @@ final class OutputLayout(
       }
     metadata.build()
   }
+}
+
+/** The columns of a result as the user sees them.
+  *
+  * @param firing
+  *   the columns that describe a firing: pane and change, if the spec requests them
+  */
+private final case class ResultColumns(
+    keys: Seq[NamedExpression],
+    window: NamedExpression,
+    firing: Seq[NamedExpression],
+    aggregates: Seq[NamedExpression]) {
+  def all: Seq[NamedExpression] = (keys :+ window) ++ firing ++ aggregates
 }
 
 /** A struct whose fields have metadata. Spark drops the metadata of columns that become fields of

@@ -20,29 +20,21 @@ final class KeyedResults(
     aggregation: KeyedAggregation,
     emissions: Emissions[InternalRow])
     extends Results[UnsafeRow, InternalRow] {
-  import operatorPlan.settings.pane
+  import operatorPlan.output
 
   private val key = new UnsafeRow(operatorPlan.keys.length)
   private val result = new UnsafeRow(operatorPlan.aggregates.length)
   private val bounds = new GenericInternalRow(2)
-  private val optionalColumns = new GenericInternalRow(operatorPlan.outputWidth - keysAndValues)
-  private val paneAt = 0
-  private val changeAt = if (pane) 1 else 0
-  // A function cannot be combined with retractions, so its columns follow the pane directly.
-  private val callAt = changeAt
-  private val function = operatorPlan.settings.function
-  private val isOverAt = callAt + (if (function.takesRows) 3 else 1)
+  private val optionalColumns = new GenericInternalRow(output.optionalWidth)
   private lazy val toContents =
     UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
   private val noValues = new GenericInternalRow(operatorPlan.aggregates.length)
   private val front = new JoinedRow(key, bounds)
   private val back = new JoinedRow
   private val whole = new JoinedRow
-  private val toRow = UnsafeProjection.create(operatorPlan.outputTypes.toArray)
+  private val toRow = UnsafeProjection.create(output.types.toArray)
 
-  if (function.keepsByWindow) optionalColumns.update(isOverAt, false)
-
-  private def keysAndValues: Int = operatorPlan.keys.length + 2 + operatorPlan.aggregates.length
+  set(output.isOver, false)
 
   override def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
 
@@ -51,7 +43,7 @@ final class KeyedResults(
 
   override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
-    optionalColumns.update(changeAt, KeyedResults.changes(change))
+    set(output.change, KeyedResults.changes(change))
     add(window, result)
   }
 
@@ -73,10 +65,9 @@ final class KeyedResults(
 
   /** Emits a row that marks the end of a window. The function is not called for it. */
   override def emitEnd(window: FiredWindow): Unit = {
-    optionalColumns.update(isOverAt, true)
-    if (function.takesRows) add(window, noValues, null, isLast = true)
-    else add(window, noValues)
-    optionalColumns.update(isOverAt, false)
+    set(output.isOver, true)
+    add(window, noValues, null, isLast = true)
+    set(output.isOver, false)
   }
 
   private def add(
@@ -84,22 +75,25 @@ final class KeyedResults(
       values: InternalRow,
       row: InternalRow,
       isLast: Boolean): Unit = {
-    optionalColumns.update(callAt + 1, isLast)
-    optionalColumns.update(callAt + 2, row)
+    set(output.isLast, isLast)
+    set(output.row, row)
     add(window, values)
   }
 
   private def add(window: FiredWindow, values: InternalRow): Unit = {
-    set(0, window.start)
-    set(1, window.end)
-    if (pane) optionalColumns.update(paneAt, KeyedResults.row(window.pane))
-    if (function.isCalled)
-      optionalColumns.update(callAt, operatorPlan.convention.watermarkOut(window.watermark))
+    setBound(0, window.start)
+    setBound(1, window.end)
+    set(output.pane, KeyedResults.row(window.pane))
+    set(output.watermark, operatorPlan.convention.watermarkOut(window.watermark))
     emissions.emit(toRow(whole(front, back(values, optionalColumns))).copy())
   }
 
+  /** Sets a column after the results, if the operator emits it. */
+  private def set(column: Option[Int], value: => Any): Unit =
+    column.foreach(i => optionalColumns.update(output.amongOptional(i), value))
+
   // A count window without event time has null bounds.
-  private def set(i: Int, time: Long): Unit =
+  private def setBound(i: Int, time: Long): Unit =
     if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.update(i, time)
 }
 

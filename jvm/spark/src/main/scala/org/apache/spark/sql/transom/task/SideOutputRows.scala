@@ -19,8 +19,7 @@ import transom.engine.state.ByteRange
   */
 final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[InternalRow] {
   private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
-  private val deadAt = operatorPlan.outputWidth - 1
-  private val lateAt = if (operatorPlan.deadLetters) deadAt - 1 else deadAt
+  private val output = operatorPlan.output
   private val inputRow = new UnsafeRow(operatorPlan.row.length)
 
   override def row(
@@ -32,12 +31,9 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
       watermark: Option[Long],
       clock: Long): InternalRow = {
     inputRow.pointTo(input.bytes, UnsafeRows.offset(input), input.length)
-    val columns = new GenericInternalRow(operatorPlan.outputWidth)
+    val columns = new GenericInternalRow(output.width)
     columns.update(
-      tag match {
-        case SideTag.Late => lateAt
-        case SideTag.DeadLetter => deadAt
-      },
+      ordinalOf(tag),
       InternalRow(
         inputRow.copy(),
         UTF8String.fromString(reason),
@@ -49,6 +45,12 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
         clock))
     columns
   }
+
+  // The engine emits only the side outputs that the spec requests, and these have a column.
+  private def ordinalOf(tag: SideTag): Int = (tag match {
+    case SideTag.Late => output.late
+    case SideTag.DeadLetter => output.deadLetter
+  }).get
 }
 
 /** The type of a side output column. */
