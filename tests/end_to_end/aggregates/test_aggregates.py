@@ -226,3 +226,10 @@ def test_results_may_be_expressions_over_aggregates(rows: DataFrame) -> None:
         "struct": F.struct(F.min("i32"), F.max("i32")),
     }
     assert_as_spark(rows, *(column.alias(name) for name, column in columns.items()))
+
+
+def test_a_star_stands_for_the_columns_of_the_rows(rows: DataFrame) -> None:
+    ordered = transom.stream(rows, time="time", order="id").key_by("name")
+    latest = F.max_by(F.struct("*"), "id").alias("latest")
+    ours = ordered.window(transom.Tumbling(size=SIZE)).agg(latest)
+    assert ours.select("latest.*").columns == rows.columns

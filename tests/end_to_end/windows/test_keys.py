@@ -210,3 +210,31 @@ def test_keys_that_spark_cannot_group_by_are_refused(spark: SparkSession) -> Non
             transom.Tumbling(size="10 seconds")
         ).agg(F.count("*"))
     assert error.value.getCondition() == "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "window(time, '10 seconds')",
+        "window(time, '10 seconds', '5 seconds')",
+        "window(time, '10 seconds', '5 seconds').start",
+    ],
+)
+def test_a_key_may_be_a_window_of_spark(spark: SparkSession, key: str) -> None:
+    # Spark's analyzer computes such a key, and its copies of rows, in nodes of their own.
+    values = [("1970-01-01 00:00:03", 1), ("1970-01-01 00:00:17", 2), ("1970-01-01 00:01:10", 4)]
+    rows = spark.createDataFrame(values, "at string, value int").select(
+        F.col("at").cast("timestamp").alias("time"), "value"
+    )
+    column = F.expr(key).alias("key")
+    by_key = transom.stream(rows, time="time", order="value").key_by(column)
+    ours = by_key.window(transom.Tumbling(size="1 minute")).agg(F.sum("value").alias("sum"))
+    minute = F.date_trunc("minute", "time")
+    keyed_rows = rows.select(column, minute.alias("start"), "value")
+    expected = keyed_rows.groupBy("key", "start").agg(F.sum("value").alias("sum"))
+    assert_same(
+        ours.select("key", F.col("window.start").alias("start"), "sum").collect(),
+        expected.collect(),
+        "key",
+        "start",
+    )

@@ -31,9 +31,9 @@ object Layouts {
     * support the spec.
     *
     * @param functions
-    *   the user's aggregates; evaluated only if the spec names an order
+    *   the functions of the user's aggregates
     */
-  def choose(spec: WindowSpec, functions: => Seq[AggregateFunction]): LayoutChoice = {
+  def choose(spec: WindowSpec, functions: Seq[AggregateFunction]): LayoutChoice = {
     val part = unsupportedBySlices(spec).orElse(ordered(spec, functions))
     if (spec.layout == Layout.Slices)
       part.foreach { part =>
@@ -46,7 +46,7 @@ object Layouts {
   /** The first aggregate that depends on the order of rows, if the spec names an order. The slice
     * log merges accumulators in no particular order.
     */
-  private def ordered(spec: WindowSpec, functions: => Seq[AggregateFunction]): Option[String] =
+  private def ordered(spec: WindowSpec, functions: Seq[AggregateFunction]): Option[String] =
     if (spec.orderColumns.isEmpty) None
     else
       functions

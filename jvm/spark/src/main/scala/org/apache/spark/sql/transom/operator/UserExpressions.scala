@@ -15,6 +15,10 @@ final case class UserExpressions(
     conditions: Map[Int, Expression],
     distances: Map[Int, Distance]) {
 
+  /** All expressions, by column index of the message. */
+  def byIndex: Map[Int, Expression] =
+    conditions ++ distances.transform((_, distance) => distance.of)
+
   /** The aggregates that the predicates read. */
   def functions: Seq[AggregateExpression] =
     conditions.values.toSeq.flatMap(UserExpressions.functionsOf)

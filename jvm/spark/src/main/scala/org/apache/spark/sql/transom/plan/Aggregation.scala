@@ -1,20 +1,16 @@
 package org.apache.spark.sql.transom.plan
 
-import org.apache.spark.sql.{AnalysisException, Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
-import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.functions.{col, count, lit}
-import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place, Reduce}
+import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
 import org.apache.spark.sql.transom.operator.UserExpressions
 import org.apache.spark.sql.types._
 
-/** A windowed aggregation, resolved by Spark's analyzer and split into the parts of an operator.
+/** A windowed aggregation, split into the parts of an operator.
   *
   * @param plan
   *   computes all columns that the operator needs
@@ -60,108 +56,56 @@ final case class Aggregation(
     functionResults: Seq[Attribute],
     results: Seq[NamedExpression])
 
-/** Resolves a windowed aggregation, and refuses aggregates that cannot be merged. */
+/** Splits a windowed aggregation into the parts of an operator. */
 object Aggregation {
-  private val KeyPrefix = "__transom_key_"
-  private val TimeName = "__transom_time"
-  private val WindowColumnName = "__transom_placing"
-  private val OrderPrefix = "__transom_order_"
 
-  /** Resolves keys, time and aggregates against `df`.
+  /** Splits analyzed keys and aggregates into the parts of an operator.
     *
-    * @param userExpressions
-    *   resolved predicates and distance functions of triggers and evictors
+    * @param aggregate
+    *   the keys and aggregates of `columns`, over rows that have all its columns
+    * @param order
+    *   columns of the rows that define the order of arrival
     * @param sliceOf
     *   maps a time in microseconds to its slice, if Python accumulators can be computed per key
     *   and slice ahead of the exchange
     */
-  def resolve(
-      df: Dataset[Row],
-      keys: Seq[Column],
-      time: Column,
-      windowColumn: Option[Column],
-      order: Seq[Column],
-      aggregates: Seq[Column],
-      userExpressions: UserExpressions,
+  def of(
+      columns: AnalyzedColumns,
+      aggregate: Aggregate,
+      order: Seq[Attribute],
       sliceOf: Option[Expression => Expression]): Aggregation = {
-    val ordered = order.zipWithIndex.map { case (column, i) => column.as(OrderPrefix + i) }
-    val beside =
-      (col("*") +: time.as(TimeName) +: ordered) ++ windowColumn.map(_.as(WindowColumnName))
-    val timed = df.select(beside: _*).asInstanceOf[Dataset[Row]]
-    val analyzed = analyze(timed, keys, aggregates)
-    val parted = sliceOf.fold[LogicalPlan](analyzed)(partsOfSlices(analyzed, _))
+    val parted = sliceOf.fold[LogicalPlan](aggregate)(partsOfSlices(columns.time, aggregate, _))
     // The optimizer replaces such expressions in an `Aggregate`, but does not reach them in the
     // operator's own node.
     val PhysicalAggregation(grouping, functions, results, child) =
       ReplaceExpressions(parted): @unchecked
-    val keyNames = df.select(keys: _*).columns.toSeq
-    val wanted = if (aggregates.isEmpty) Nil else functions
     assemble(
+      columns,
+      order,
       grouping,
-      keyNames,
-      wanted,
-      userExpressions,
-      results.takeRight(aggregates.length),
+      if (columns.aggregates == 0) Nil else functions,
+      results.takeRight(columns.aggregates),
       child)
   }
 
   /** Computes Python accumulators per key and slice before the rows are shuffled. */
   private def partsOfSlices(
-      analyzed: Aggregate,
+      time: Attribute,
+      aggregate: Aggregate,
       sliceOf: Expression => Expression): LogicalPlan = {
-    val time = lastInstant(analyzed.child.output.find(_.name == TimeName).get)
-    val place = Place(analyzed.groupingExpressions.map(ComparableKeys.of) :+ sliceOf(time))
-    analyzed.transformExpressions { case parts: Parts => parts.ahead(place) }
+    val slice = sliceOf(lastInstant(time))
+    val place = Place(aggregate.groupingExpressions.map(ComparableKeys.of) :+ slice)
+    aggregate.transformExpressions { case parts: Parts => parts.ahead(place) }
   }
-
-  /** Resolves the aggregation with Spark's analyzer.
-    *
-    * Throws a `TransomException` for an aggregate that has no single value per window or cannot
-    * be merged.
-    */
-  def analyze(df: Dataset[Row], keys: Seq[Column], aggregates: Seq[Column]): Aggregate = {
-    // Aliases keep Spark from reading an integer literal as the position of a column.
-    val named = keys.zipWithIndex.map { case (key, i) => key.as(KeyPrefix + i) }
-    def analyzed(some: Seq[Column]): LogicalPlan = {
-      // `agg` needs at least one aggregate.
-      val columns = if (some.isEmpty) Seq(count(lit(1))) else some
-      df.groupBy(named: _*).agg(columns.head, columns.tail: _*).queryExecution.analyzed
-    }
-    def refusal(aggregate: Column): Option[TransomException] =
-      try whyRefused(aggregate, analyzed(Seq(aggregate)))
-      catch { case e: AnalysisException => whyRefused(aggregate, e) }
-    try
-      analyzed(aggregates) match {
-        case plan: Aggregate
-            if aggregates
-              .zip(plan.aggregateExpressions.takeRight(aggregates.length))
-              .forall { case (column, resolved) => whyRefused(column, resolved).isEmpty } =>
-          plan
-        case _ => throw aggregates.flatMap(refusal).head
-      }
-    catch {
-      case e: AnalysisException => throw aggregates.flatMap(refusal).headOption.getOrElse(e)
-    }
-  }
-
-  /** The resolved functions of the user's aggregates, before any function is replaced. */
-  def functionsOf(
-      df: Dataset[Row],
-      keys: Seq[Column],
-      aggregates: Seq[Column]): Seq[AggregateFunction] =
-    if (aggregates.isEmpty) Nil
-    else
-      analyze(df, keys, aggregates).aggregateExpressions.flatMap(_.collect {
-        case e: AggregateExpression => e.aggregateFunction
-      })
 
   private def assemble(
+      columns: AnalyzedColumns,
+      order: Seq[Attribute],
       grouping: Seq[NamedExpression],
-      keyNames: Seq[String],
       functions: Seq[AggregateExpression],
-      userExpressions: UserExpressions,
       results: Seq[NamedExpression],
       child: LogicalPlan): Aggregation = {
+    import columns.{keyNames, time, userExpressions}
     val computed = Seq.newBuilder[NamedExpression]
     def column(expression: Expression, name: String): Attribute = expression match {
       case attribute: Attribute => attribute
@@ -202,14 +146,13 @@ object Aggregation {
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
     }
     val byKey = AttributeMap(grouping.map(_.toAttribute).zip(keyResults.map(_.toAttribute)))
-    val time = child.output.find(_.name == TimeName).get
-    val micros = Alias(lastInstant(time), TimeName)()
+    val micros = Alias(lastInstant(time), time.name)()
     Aggregation(
       plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
-      windowColumn = child.output.find(_.name == WindowColumnName),
-      order = child.output.filter(_.name.startsWith(OrderPrefix)),
+      windowColumn = columns.windowColumn,
+      order = order,
       groups = groups,
       inputs = ((all ++ hidden).flatMap(_.references) ++
         ofColumns.columns.filterNot(ofFunctions.contains)).distinct,
@@ -290,49 +233,4 @@ object Aggregation {
     // Python refuses other types where the user names the column.
     case other => throw new IllegalArgumentException(s"${other.sql} is not a timestamp type")
   }
-
-  private def whyRefused(aggregate: Column, analyzed: LogicalPlan): Option[TransomException] =
-    analyzed match {
-      case plan: Aggregate => whyRefused(aggregate, plan.aggregateExpressions.last)
-      case _ =>
-        Some(unsupported(aggregate.toString, "it does not return one value for each window"))
-    }
-
-  private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
-    val functions = resolved.collect { case e: AggregateExpression => e.aggregateFunction }
-    if (functions.isEmpty) Some(notAnAggregate(aggregate))
-    else functions.flatMap(whyUnmergeable).headOption
-  }
-
-  /** The error for a function whose partial results cannot be merged, or None if they can. */
-  def whyUnmergeable(function: AggregateFunction): Option[TransomException] = function match {
-    case f: PythonUDAF =>
-      Some(unsupported(f.name, "a Python function over whole groups has no partial results"))
-    case reduce: Reduce if reduce.problem.isDefined =>
-      Some(unsupported(s"reduce(${reduce.child.sql})", reduce.problem.get))
-    case _: DeclarativeAggregate | _: ImperativeAggregate | _: RuntimeReplaceable => None
-    case f => Some(unsupported(f.sql, "its partial results cannot be merged"))
-  }
-
-  private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
-    e.getCondition match {
-      case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" => Some(notAnAggregate(aggregate))
-      case "UNSUPPORTED_GROUPING_EXPRESSION" =>
-        Some(
-          unsupported(
-            aggregate.toString,
-            "it distinguishes grouping sets, and windows have none"))
-      case "WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE" =>
-        Some(
-          unsupported(aggregate.toString, "it returns a value for each row, not for each window"))
-      case _ => None
-    }
-
-  private def notAnAggregate(column: Column): TransomException =
-    new TransomException("TRANSOM_NOT_AN_AGGREGATE", Map("expression" -> column.toString))
-
-  private def unsupported(aggregate: String, why: String): TransomException =
-    new TransomException(
-      "TRANSOM_AGGREGATE_UNSUPPORTED",
-      Map("aggregate" -> aggregate, "why" -> why))
 }

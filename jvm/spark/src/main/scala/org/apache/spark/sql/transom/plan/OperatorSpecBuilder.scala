@@ -3,10 +3,8 @@ package org.apache.spark.sql.transom.plan
 import scala.collection.mutable
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
-import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.WindowMapSide
 import org.apache.spark.sql.transom.message.SpecCodec
@@ -20,20 +18,22 @@ object OperatorSpecBuilder {
   private val DefaultName = "window"
   private val ValidName = Constants.OperatorNamePattern.r
 
+  /** Builds the spec of an operator over `input`. */
   def of(
-      df: Dataset[Row],
+      input: LogicalPlan,
       spec: WindowSpec,
       layout: StateLayout,
-      columns: Seq[Column]): OperatorSpec = {
-    val name =
-      nameOf(spec.name, WindowMapSide.allIn(df.queryExecution.analyzed).map(_.operatorPlan.name))
+      columns: AnalyzedColumns): OperatorSpec = {
+    val name = nameOf(spec.name, WindowMapSide.allIn(input).map(_.operatorPlan.name))
     val record = mapper.createObjectNode()
     record
       .put("operator", name)
       .put("transom", BuildInfo.version)
       .put("layout", layout.name)
     record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
-    record.set[JsonNode]("columns", OperatorSpec.array(describe(df, spec, columns)))
+    val described =
+      columns.byIndex.toSeq.sortBy(_._1).map { case (_, column) => describe(column) }
+    record.set[JsonNode]("columns", OperatorSpec.array(described))
     OperatorSpec(name, mapper.writeValueAsString(record))
   }
 
@@ -53,43 +53,7 @@ object OperatorSpecBuilder {
   private def refusal(condition: String, name: String): TransomException =
     new TransomException(s"TRANSOM_$condition", Map("value" -> s"'$name'"))
 
-  /** Describes each column of the message: its SQL, its type, and the types of the columns it
-    * reads.
-    */
-  private def describe(
-      df: Dataset[Row],
-      spec: WindowSpec,
-      columns: Seq[Column]): Seq[JsonNode] = {
-    val aggregates = spec.function.aggregateColumns
-    val userExpressions = UserExpressionResolver.of(df, spec, columns)
-    val expressions = userExpressions.conditions ++ userExpressions.distances.transform(
-      (_, distance) => distance.of)
-    val ofRows = columns.indices.filterNot((aggregates ++ expressions.keys).toSet)
-    val selected = df.select(ofRows.map(columns): _*).queryExecution.analyzed
-    val aggregated =
-      Aggregation.analyze(df, spec.keyColumns.map(columns), aggregates.map(columns))
-    val results = computed(df, aggregated).takeRight(aggregates.length)
-    val byIndex =
-      expressions ++ ofRows.zip(computed(df, selected)) ++ aggregates.zip(results)
-    columns.indices.map(i => describe(byIndex(i)))
-  }
-
-  /** Expresses the output columns of `plan` over the columns of `df`. Replaces each reference to
-    * an alias by its expression, in whichever node Spark computes the alias.
-    */
-  private def computed(df: Dataset[Row], plan: LogicalPlan): Seq[Expression] = {
-    val known =
-      AttributeSet(df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden))
-    val aliases = plan
-      .collect { case node => node.expressions }
-      .flatten
-      .collect { case alias: Alias if !known.contains(alias.toAttribute) => alias }
-    val byColumn = AttributeMap(aliases.map(alias => alias.toAttribute -> alias.child))
-    def inTermsOfDf(e: Expression): Expression =
-      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(inTermsOfDf) }
-    plan.output.map(inTermsOfDf)
-  }
-
+  /** Describes a column: its SQL, its type, and the types of the columns it reads. */
   private def describe(expression: Expression): JsonNode = {
     val node = mapper.createObjectNode()
     node.put("sql", sqlOf(expression)).put("type", expression.dataType.asNullable.sql)

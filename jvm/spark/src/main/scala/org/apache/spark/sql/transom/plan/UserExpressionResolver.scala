@@ -66,7 +66,9 @@ object UserExpressionResolver {
         if (condition.dataType != BooleanType)
           throw wrongType("TRANSOM_NOT_A_CONDITION", Condition, condition)
         val functions = UserExpressions.functionsOf(condition)
-        functions.flatMap(f => Aggregation.whyUnmergeable(f.aggregateFunction)).foreach(throw _)
+        functions
+          .flatMap(f => AnalyzedAggregate.whyUnmergeable(f.aggregateFunction))
+          .foreach(throw _)
         functions
           .find(f => f.children.exists(UserExpressions.functionsOf(_).nonEmpty))
           .foreach(refuse(Condition, _, "it aggregates an aggregate"))

@@ -22,7 +22,7 @@ import org.apache.spark.sql.transom.task.{KeyGroupOutput, WindowProcessor}
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{RowCounts, SessionSlices, SliceAssigner}
-import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
+import transom.engine.spec.WindowSpec
 import transom.engine.window.TimeConvention
 
 /** Builds the plan of a window operator from its spec and the columns that the spec refers to.
@@ -38,34 +38,21 @@ object WindowPlanner {
     val session = input.sparkSession
     register(session)
     session.withActive(TaskLimits.check())
-    val aggregates = spec.function.aggregateColumns.map(columns)
-    val choice =
-      Layouts.choose(
-        spec,
-        Aggregation.functionsOf(input, spec.keyColumns.map(columns), aggregates))
-    val operatorSpec = OperatorSpecBuilder.of(input, spec, choice.layout, columns)
-    val df = if (spec.drain && input.isStreaming) Drain.below(input, operatorSpec) else input
-    val time = spec.time match {
-      case Some(EventTime(column, _)) => columns(column)
-      case _ => lit(0L).cast(TimestampType)
-    }
-    val windowColumn = spec.window match {
-      case DynamicSession(column, _, _) => Some(columns(column))
-      case Custom(column, _) => Some(columns(column))
-      case _ => None
-    }
-    // The slice log merges rows in any order.
-    val order = if (choice.layout == KeyedLayout) spec.orderColumns.map(columns) else Nil
-    val aggregation = Aggregation.resolve(
-      df,
-      spec.keyColumns.map(columns),
-      time,
-      windowColumn,
-      order,
-      aggregates,
-      UserExpressionResolver.of(df, spec, columns),
-      sliceOf(spec, choice.layout, df.isStreaming))
-    val layout = new OutputLayout(df, operatorSpec, spec, choice, aggregation)
+    val analyzed = AnalyzedColumns.of(input, spec, columns)
+    val choice = Layouts.choose(spec, analyzed.functions)
+    val operatorSpec =
+      OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, choice.layout, analyzed)
+    def drained(rows: LogicalPlan): LogicalPlan =
+      if (spec.drain && input.isStreaming)
+        Drain.below(Dataset.ofRows(session, rows), operatorSpec).queryExecution.analyzed
+      else rows
+    val aggregation = Aggregation.of(
+      analyzed,
+      analyzed.aggregate(drained),
+      // The slice log merges rows in any order.
+      if (choice.layout == KeyedLayout) analyzed.order else Nil,
+      sliceOf(spec, choice.layout, input.isStreaming))
+    val layout = new OutputLayout(input, operatorSpec, spec, choice, aggregation)
     val operatorId = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
@@ -76,7 +63,7 @@ object WindowPlanner {
       operatorId,
       ExchangeFormat.attributes(aggregation.order),
       Project(needed.distinct, aggregation.plan))
-    if (df.isStreaming) streaming(session, layout, mapSide)
+    if (input.isStreaming) streaming(session, layout, mapSide)
     else static(session, layout, mapSide)
   }
 

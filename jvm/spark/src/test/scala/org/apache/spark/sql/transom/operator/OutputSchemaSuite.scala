@@ -100,7 +100,8 @@ class OutputSchemaSuite extends FunSuite {
     row.start = 10L
     row.end = 20L
     row.watermark = 25L
-    val expected = Seq[Any](UTF8String.fromString("north"), 7L, 10L, 20L, 3L, 0.5, null, 25L, null)
+    val expected =
+      Seq[Any](UTF8String.fromString("north"), 7L, 10L, 20L, 3L, 0.5, null, 25L, null)
     assertEquals(row.toSeq(schema.types), expected)
     assertEquals(row.numFields, expected.length)
   }

@@ -1,0 +1,153 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.functions.{col, lit}
+import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
+import org.apache.spark.sql.types.TimestampType
+
+import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
+
+/** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
+  * the checkpoint and the plan of the operator are both built from them.
+  *
+  * @param time
+  *   the event time of a row
+  * @param windowColumn
+  *   the column that assigns a row to its window, if the user gave one
+  * @param order
+  *   the columns that define the order of arrival
+  * @param keyNames
+  *   the names of the keys
+  * @param aggregates
+  *   the number of the user's aggregates
+  * @param userExpressions
+  *   predicates and distance functions of triggers and evictors
+  * @param byIndex
+  *   each column of the message as an expression over the input, by index
+  * @param hiding
+  *   keys and aggregates, over rows that hide `time`, `windowColumn` and `order`
+  */
+final case class AnalyzedColumns(
+    time: Attribute,
+    windowColumn: Option[Attribute],
+    order: Seq[Attribute],
+    keyNames: Seq[String],
+    aggregates: Int,
+    userExpressions: UserExpressions,
+    byIndex: Map[Int, Expression],
+    hiding: Aggregate) {
+
+  /** The functions of the user's aggregates, before any function is replaced. */
+  def functions: Seq[AggregateFunction] =
+    hiding.aggregateExpressions
+      .takeRight(aggregates)
+      .flatMap(_.collect { case e: AggregateExpression =>
+        e.aggregateFunction
+      })
+
+  /** Keys and aggregates over rows that show all columns.
+    *
+    * @param change
+    *   maps the plan of the rows to a plan with the same columns
+    */
+  def aggregate(change: LogicalPlan => LogicalPlan): Aggregate =
+    hiding.copy(child = revealed(hiding.child, change))
+
+  // The analyzer may put nodes between an aggregate and its rows, for example to compute windows.
+  // The hidden columns pass through these nodes.
+  private def revealed(plan: LogicalPlan, change: LogicalPlan => LogicalPlan): LogicalPlan = {
+    val hidden = (time +: order) ++ windowColumn
+    plan match {
+      case Hiding(_, rows) => change(rows)
+      case Project(list, child) => Project(list ++ hidden, revealed(child, change))
+      case Expand(projections, output, child) =>
+        Expand(projections.map(_ ++ hidden), output ++ hidden, revealed(child, change))
+      case other => other.mapChildren(revealed(_, change))
+    }
+  }
+}
+
+/** Resolves the columns of a message. */
+object AnalyzedColumns {
+  private val TimeName = "__transom_time"
+  private val WindowColumnName = "__transom_placing"
+  private val OrderPrefix = "__transom_order_"
+
+  def of(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): AnalyzedColumns = {
+    val timeIndex = spec.time.collect { case EventTime(column, _) => column }
+    val windowIndex = spec.window match {
+      case DynamicSession(column, _, _) => Some(column)
+      case Custom(column, _) => Some(column)
+      case _ => None
+    }
+    val aggregates = spec.function.aggregateColumns
+    val userExpressions = UserExpressionResolver.of(input, spec, columns)
+
+    val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
+    val time = timeIndex.fold(lit(0L).cast(TimestampType))(columns).as(TimeName)
+    val windowColumn = windowIndex.map(columns(_).as(WindowColumnName))
+    val order =
+      spec.orderColumns.zipWithIndex.map { case (column, i) =>
+        columns(column).as(OrderPrefix + i)
+      }
+    val rows = analyzed(input.select((Seq(col("*"), time) ++ windowColumn ++ order): _*))
+    val ofRows = rows.output.drop(input.columns.length)
+    val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
+    val aggregate =
+      AnalyzedAggregate.of(visible, spec.keyColumns.map(columns), aggregates.map(columns))
+
+    val overInput = new OverInput(input)
+    val ofRowsOverInput = overInput.outputOf(rows).takeRight(ofRows.length)
+    AnalyzedColumns(
+      time = ofRows.head,
+      windowColumn = ofRows.find(_.name == WindowColumnName),
+      order = ofRows.takeRight(order.length),
+      keyNames = keys.output.map(_.name),
+      aggregates = aggregates.length,
+      userExpressions = userExpressions,
+      byIndex = userExpressions.byIndex ++
+        spec.keyColumns.zip(overInput.outputOf(keys)) ++
+        timeIndex.zip(ofRowsOverInput.headOption) ++
+        (windowIndex.toSeq ++ spec.orderColumns).zip(ofRowsOverInput.tail) ++
+        aggregates.zip(overInput.outputOf(aggregate).takeRight(aggregates.length)),
+      hiding = aggregate)
+  }
+
+  private def analyzed(df: Dataset[Row]): LogicalPlan = df.queryExecution.analyzed
+}
+
+/** Logical node that hides columns: names and stars in the nodes above do not find them. Only the
+  * analyzer sees the node, because `AnalyzedColumns.aggregate` removes it.
+  */
+case class Hiding(columns: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = {
+    val hidden = AttributeSet(columns)
+    child.output.filterNot(hidden.contains)
+  }
+  override protected def withNewChildInternal(newChild: LogicalPlan): Hiding =
+    copy(child = newChild)
+}
+
+/** Expresses columns of plans over the columns of `input`. */
+private final class OverInput(input: Dataset[Row]) {
+  private val known =
+    AttributeSet(input.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden))
+
+  /** The output columns of a plan. Each reference to an alias is replaced by its expression, in
+    * whichever node Spark computes the alias.
+    */
+  def outputOf(plan: LogicalPlan): Seq[Expression] = {
+    val aliases = plan
+      .collect { case node => node.expressions }
+      .flatten
+      .collect { case alias: Alias if !known.contains(alias.toAttribute) => alias }
+    val byColumn = AttributeMap(aliases.map(alias => alias.toAttribute -> alias.child))
+    def overInput(e: Expression): Expression =
+      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput) }
+    plan.output.map(overInput)
+  }
+}
