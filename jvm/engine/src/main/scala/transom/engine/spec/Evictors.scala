@@ -1,7 +1,7 @@
 package transom.engine.spec
 
 /** Decides which rows of a window are kept when it fires. The other rows are removed. */
-sealed trait Evictor {
+sealed trait Evictor extends Product {
 
   /** Whether rows are removed before or after the result is computed. */
   def when: Eviction

@@ -1,7 +1,7 @@
 package transom.engine.spec
 
 /** Decides when a window fires. A trigger may wrap other triggers. */
-sealed trait Trigger {
+sealed trait Trigger extends Product {
 
   /** Whether the trigger can be used with merging windows. */
   def canMerge: Boolean = nested.forall(_.canMerge)

@@ -3,7 +3,7 @@ package transom.engine.spec
 import java.time.DayOfWeek
 
 /** How rows are assigned to windows. Durations are microseconds. */
-sealed trait Window {
+sealed trait Window extends Product {
 
   /** Whether intersecting windows of a key are merged. */
   def isMerging: Boolean = false

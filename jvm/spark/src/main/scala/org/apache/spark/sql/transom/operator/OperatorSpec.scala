@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom.operator
 
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -16,6 +18,15 @@ import transom.engine.spec.Constants
   */
 final case class OperatorSpec(name: String, record: String) {
   def json: ObjectNode = OperatorSpec.read(record)
+
+  /** SQL and type of each column of the message. */
+  def columns: Seq[String] =
+    json
+      .get("columns")
+      .elements
+      .asScala
+      .map(column => s"${column.get("sql").asText} ${column.get("type").asText}")
+      .toSeq
 
   // Spark prints this text with each node of a plan.
   override def toString: String = name

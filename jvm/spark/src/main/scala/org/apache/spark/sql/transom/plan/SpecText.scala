@@ -1,0 +1,61 @@
+package org.apache.spark.sql.transom.plan
+
+import transom.engine.spec._
+
+/** Describes parts of a spec for people: the kind of the part, then the fields that differ from
+  * their defaults.
+  *
+  * @param column
+  *   the text of a column of the message, by index
+  */
+final class SpecText(column: Int => String) {
+
+  def of(part: Product): String = {
+    val fields = part.productElementNames.zip(part.productIterator).flatMap {
+      case (name, value: Option[_]) => value.flatMap(field(name, _))
+      case (name, value) => field(name, value)
+    }
+    (Iterator.single(kind(part)) ++ fields).mkString(", ")
+  }
+
+  private def field(name: String, value: Any): Option[String] = (name, value) match {
+    case ("offsetUs", 0L) | (_, Closed.Left) | (_, Stagger.Aligned) => None
+    case (_, micros: Long) if name.endsWith("Us") =>
+      Some(s"${words(name.stripSuffix("Us"))} ${SpecText.duration(micros)}")
+    case (_, index: Int) if name.endsWith("Column") =>
+      Some(s"${words(name.stripSuffix("Column"))} ${column(index)}")
+    case (_, part: Trigger) => Some(s"${words(name)} ${of(part)}")
+    case (_, text: String) => Some(s"${words(name)} $text")
+    case (_, other) => Some(s"${words(name)} ${words(other.toString)}")
+  }
+
+  private def kind(part: Product): String = part match {
+    // A session with a gap for each row is a Session in Python.
+    case _: DynamicSession => "session"
+    case other => words(other.productPrefix)
+  }
+
+  private def words(name: String): String =
+    name.replaceAll("([a-z])([A-Z])", "$1 $2").toLowerCase
+}
+
+/** Describes durations. */
+object SpecText {
+  private val units = Seq(
+    "day" -> 86400000000L,
+    "hour" -> 3600000000L,
+    "minute" -> 60000000L,
+    "second" -> 1000000L,
+    "millisecond" -> 1000L,
+    "microsecond" -> 1L)
+
+  def duration(micros: Long): String = {
+    val (parts, _) = units.foldLeft((Vector.empty[String], micros)) {
+      case ((done, left), (unit, size)) =>
+        val n = left / size
+        val part = if (n == 0) None else Some(s"$n $unit${if (n.abs == 1) "" else "s"}")
+        (done ++ part, left % size)
+    }
+    if (parts.isEmpty) "0 seconds" else parts.mkString(" ")
+  }
+}
