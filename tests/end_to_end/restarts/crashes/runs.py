@@ -27,6 +27,8 @@ from transom.tagged import Writer
 ROOT = Path(__file__).parents[4]
 JAR = ROOT / "build" / "crashing.jar"
 SINKS = ("files", "batches")
+STARTS = "query starts in process"
+ENDS = "query ended"
 FILES = 4
 _ROWS_OF_A_FILE = 40
 _LONGEST_RUN = 300
@@ -201,18 +203,17 @@ def output(spark: SparkSession, kind: str, sink: str, folder: Path) -> Counter[s
 
 
 def main(folder: Path, kind: str, sink: str, number: int, when: str) -> None:
-    """Run once, in a process of its own."""
+    """Run once, in a process of its own. Prints when the query starts and when it has ended."""
     spark = session(folder / "local")
     assert spark._jvm is not None
     Crashes(spark).arm(number, is_after=when == "after", halts=True)
-    print("query starts", spark._jvm.java.lang.ProcessHandle.current().pid(), flush=True)
+    print(STARTS, spark._jvm.java.lang.ProcessHandle.current().pid(), flush=True)
     try:
         run(spark, kind, sink, folder)
     except StreamingQueryException as error:
         print(error)
-        sys.exit(1)
-    finally:
-        spark.stop()
+    print(ENDS, flush=True)
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ from pyspark.sql import SparkSession
 from tests.end_to_end.restarts.crashes.kinds import KINDS
 from tests.end_to_end.restarts.crashes.reasons import BLOCKED, loss_after, reason_of
 from tests.end_to_end.restarts.crashes.runs import (
+    ENDS,
     ROOT,
+    STARTS,
     Crashes,
     output,
     run,
@@ -120,28 +122,38 @@ class Sweep:
     def halt(self, point: Point) -> None:
         """Run the query to its end. Its first JVM halts at the point."""
         self._clear()
-        process = self._start(point)
-        process.wait(_LONGEST_PROCESS)
+        printed, _ = self._start(point).communicate(timeout=_LONGEST_PROCESS)
+        assert printed.startswith(STARTS), f"the query did not start: {printed}"
+        assert ENDS not in printed, f"the JVM did not halt {point}"
         self._note_loss()
         self._finish(f"JVM halted {point}")
 
     def kill(self, seconds: float) -> None:
-        """Run the query to its end. Its first process is killed so long after the query starts."""
+        """Run the query to its end. Its first process is killed so long after the query starts.
+
+        If the query ends before that, it starts anew and is killed after half the time.
+        """
         self._clear()
-        process = self._start(None)
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith("query starts"):
-                break
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            jvm = int(line.split()[-1])
-            subprocess.run(["kill", "-KILL", str(jvm)], check=False)
-            process.kill()
-            process.wait()
+        while not self._killed_after(seconds):
+            self._clear()
+            seconds /= 2
         self._note_loss()
         self._finish(f"killed {seconds:.2f} s after its start")
+
+    def _killed_after(self, seconds: float) -> bool:
+        """Whether a process that runs the query could be killed before it ended."""
+        process = self._start(None)
+        assert process.stdout is not None
+        started = process.stdout.readline()
+        assert started.startswith(STARTS), f"the query did not start: {started}"
+        jvm = int(started.split()[-1])
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            subprocess.run(["kill", "-KILL", str(jvm)], check=False)
+            process.kill()
+            printed, _ = process.communicate()
+        return ENDS not in printed
 
     def _later_rows_complete(self) -> bool:
         return (
