@@ -3,8 +3,8 @@ import java.io.File
 import org.objectweb.asm._
 import sbt.io.IO
 
-/** Takes Scala's signatures out of class files. Only Scala compilers read them, and they are a
-  * quarter of the jar, which travels with each wheel and to each executor.
+/** Takes Scala's signatures and the names of parameters out of class files. Only compilers read
+  * them, and they are a quarter of the jar, which travels with each wheel and to each executor.
   */
 object Signatures {
 
@@ -24,6 +24,18 @@ object Signatures {
       override def visitAnnotation(descriptor: String, visible: Boolean): AnnotationVisitor =
         if (descriptor.startsWith("Lscala/reflect/Scala")) null
         else super.visitAnnotation(descriptor, visible)
+
+      override def visitMethod(
+          access: Int,
+          name: String,
+          descriptor: String,
+          signature: String,
+          exceptions: Array[String]): MethodVisitor =
+        new MethodVisitor(
+          Opcodes.ASM9,
+          super.visitMethod(access, name, descriptor, signature, exceptions)) {
+          override def visitParameter(parameter: String, access: Int): Unit = ()
+        }
 
       // ScalaSig and ScalaInlineInfo; the JVM's own attributes do not come this way.
       override def visitAttribute(attribute: Attribute): Unit = ()
