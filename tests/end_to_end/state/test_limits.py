@@ -29,8 +29,8 @@ def small(spark: SparkSession) -> Iterator[None]:
 
 
 def stream() -> Stream:
-    """Six batches of 50 rows of 7 keys, two seconds apart."""
-    rows = [(n, n % 7, 1_704_067_200_000 + n * 2_000, n) for n in range(300)]
+    """Six batches of 50 rows, two seconds apart. Each of 7 keys has four of them in a row."""
+    rows = [(n, n // 4 % 7, 1_704_067_200_000 + n * 2_000, n) for n in range(300)]
     return Stream(tuple(tuple(rows[n : n + 50]) for n in range(0, 300, 50)), 0, "string")
 
 
@@ -50,7 +50,7 @@ def results(spark: SparkSession, window: transom.Window, layout: Layout) -> list
     "window",
     [
         transom.Hopping(size="1 minute", slide="10 seconds"),
-        transom.Session(gap="14 seconds"),
+        transom.Session(gap="10 seconds"),
     ],
     ids=["hopping", "sessions"],
 )
