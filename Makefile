@@ -105,7 +105,7 @@ test-canary: $(READY) ## Run the tests of Spark's behaviour that transom relies 
 	  ./sbt "spark/testOnly org.apache.spark.sql.transom.canary.*"
 
 test-python: $(READY) ## Run the Python tests that need no JVM
-	$(BIN)/pytest tests/python benchmarks/tests
+	$(BIN)/pytest tests/python tests/time_model benchmarks/tests
 
 test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, in two Sparks side by side
 	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end

@@ -1,0 +1,1 @@
+"""A plain model of time policies and of windows behind them, independent of the implementation."""
