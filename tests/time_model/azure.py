@@ -39,10 +39,11 @@ def policy_of(settings: Json) -> TimePolicy:
 def events_of(vector: Json) -> tuple[list[int], list[Event]]:
     """The events of a vector, and the number of each.
 
-    A row arrives when the wall clock reads its arrival time. So a tick with the number of the row
-    precedes the row, and moves the floors of all partitions.
+    In a vector with ticks, a row arrives when the wall clock reads its arrival time. So a tick with
+    the number of the row precedes the row, and moves the floors of all partitions.
     """
     policy, numbers, events = vector["policy"], list[int](), list[Event]()
+    has_clock = any(event.get("kind") == "tick" for event in vector["events"])
     for event in vector["events"]:
         if event.get("kind") == "tick":
             numbers.append(event["seq"])
@@ -51,8 +52,9 @@ def events_of(vector: Json) -> tuple[list[int], list[Event]]:
         substream = column(event, policy["over"]) if "over" in policy else None
         arrival, partition = event["arrival_time"], event.get("partition", "")
         row = Row(event["event_time"], arrival, partition, substream, key_of(vector, event))
-        numbers += [event["seq"], event["seq"]]
-        events += [Tick(arrival), row]
+        due: list[Event] = [Tick(arrival), row] if has_clock else [row]
+        numbers += [event["seq"]] * len(due)
+        events += due
     return numbers, events
 
 
