@@ -1,13 +1,13 @@
-"""Tells whether one commit of transom is slower than another: ``make bench-commits``.
+"""Compares the speed of two commits of transom: ``make bench-commits``.
 
 ``python -m benchmarks.commits BEFORE AFTER [--query a,b]``. Each commit is built in a git worktree
-of its own under ``build``. For each query both commits first write their rows once, which must be
-the same. Then they run in fresh processes: before, after, after, before, and so on. A machine that
-becomes slower or faster meanwhile favours neither. The harness and the input are those of the
-current tree; only the jar and the Python package are those of the commit.
+of its own under ``build``. For each query both commits first write their rows once, and the rows
+must be the same. Then the commits run in fresh processes: before, after, after, before, and so on.
+A machine that becomes slower or faster meanwhile favours neither commit. A run uses the jar and the
+Python package of a commit. The harness and the input come from the current tree.
 
-The environment is that of `benchmarks.peers`, but there are 7 turns unless ``BENCH_REPEATS`` says
-otherwise. The exit code is 1 if a query became slower.
+The environment variables of `benchmarks.peers` apply, but ``BENCH_REPEATS`` is 7 by default. The
+exit code is 1 if a query became slower.
 """
 
 import argparse
@@ -42,11 +42,11 @@ class Comparison:
     Attributes
     ----------
     query : str
-        Its name.
+        Name of the query.
     before, after : float
         Median seconds.
     noise : float
-        How far the ratio of the medians may be off, as a share.
+        Possible error of the ratio of the medians, as a share.
     """
 
     query: str
@@ -78,7 +78,7 @@ class Comparison:
 
     @property
     def cells(self) -> list[str]:
-        """Its row of the table."""
+        """The row of the table for this query."""
         seconds = [f"{self.before:.2f} s", f"{self.after:.2f} s"]
         return [self.query, *seconds, f"{self.ratio:.3f}", f"{self.noise:.1%}", self.verdict]
 
@@ -86,7 +86,7 @@ class Comparison:
 def noise(seconds: Sequence[float]) -> float:
     """Half of the interquartile range, as a share of the median.
 
-    A single slow turn does not widen this range, as it would widen the whole one.
+    A single slow turn does not widen this range, but would widen the full range.
     """
     if len(seconds) < 2:
         return 0.0
@@ -95,18 +95,18 @@ def noise(seconds: Sequence[float]) -> float:
 
 
 def built(commit: str) -> Path:
-    """The worktree of a commit, with its jar in its Python package."""
+    """Return the worktree of a commit, with the jar in its Python package."""
     full = _printed("git", "rev-parse", "--verify", f"{commit}^{{commit}}")
     worktree = (WORKTREES / full[:12]).absolute()
     if not worktree.exists():
-        # Git still knows a worktree whose folder was removed, and refuses to make it without force.
+        # Git still lists a worktree whose folder was removed, and needs --force to add it again.
         _printed("git", "worktree", "add", "--quiet", "--force", "--detach", str(worktree), full)
     subprocess.run(["make", "--no-print-directory", "-C", str(worktree), "jar"], check=True)
     return worktree
 
 
 def compare(name: str, worktrees: Mapping[str, Path], how: Settings) -> dict[str, Measurement]:
-    """Measure a query with the commits, which have the names ``before`` and ``after``."""
+    """Measure a query with both commits, by the names ``before`` and ``after``."""
     entrants = [_entrant(name, side, worktree, how) for side, worktree in worktrees.items()]
     before = entrants[0]
     turns = Turns(
@@ -135,7 +135,7 @@ def _printed(*command: str) -> str:
 
 
 def main() -> None:
-    """Compare two commits by the queries that the command line names, or by all six."""
+    """Compare two commits by the queries on the command line, or by all six."""
     parser = argparse.ArgumentParser(prog="benchmarks.commits", description=__doc__)
     parser.add_argument("before")
     parser.add_argument("after")

@@ -1,14 +1,16 @@
-"""Tells whether transom became slower: ``make bench-compare``.
+"""Reports whether transom became slower from one record to the next: ``make bench-compare``.
 
-Seconds of two days cannot be compared: the same code takes 10 % more or less on a machine that
-others use too, or that is warmer. So transom's time is divided by that of a limit in the same
-record, which is code that no commit of ours changes, run in turn with ours on the same input:
-the pass-through and Spark's batch query, or Spark's own windows where no limit was measured. A
-slower machine moves both. It is compared for the last two records of this machine that have it.
+Seconds of two days cannot be compared. The same code takes 10 % more or less time on a machine that
+is warmer, or that runs other processes too. So transom's time is divided by the time of a limit in
+the same record. The limits are the pass-through and Spark's batch query. Where no limit was
+measured, Spark's own windows take its place. No commit of transom changes the limits, and they ran
+in turn with transom on the same input. So a slower machine changes both times. For each query, the
+last two records of this machine that have the query are compared.
 
-A change counts if it is over 4 % and over twice its noise, against each of the limits: what shows
-against one alone is that limit's. Noise of a median is half of the way from the fastest run to the
-slowest; the four of a change add up as independent errors do. Slower ends with exit code 1.
+A change counts if it exceeds 4 % and twice its noise, against each of the limits. A change against
+a single limit is a change of the limit. The noise of a median is half of the difference between the
+fastest and the slowest run. A change has four medians, and their noise adds up like independent
+errors. The exit code is 1 if a query became slower.
 """
 
 import math
@@ -24,18 +26,18 @@ LEAST = 0.04
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """How transom's time moved against a peer's, from one record to the next.
+    """The change of transom's time against a peer's, from one record to the next.
 
     Attributes
     ----------
     query, peer : str
-        Of what.
+        Names of the query and of the peer.
     commits : tuple of str
-        The commit before, and the one after.
+        The commit before, and the commit after.
     share : float
-        By how much transom takes longer; below 0 if it takes less.
+        The additional time of transom, as a share. It is below 0 if transom became faster.
     noise : float
-        How far that may be off.
+        Possible error of the share.
     """
 
     query: str
@@ -46,7 +48,7 @@ class Change:
 
     @property
     def counts(self) -> bool:
-        """Whether it is more than noise."""
+        """Whether the change is more than noise."""
         return abs(self.share) > max(LEAST, 2 * self.noise)
 
     def __str__(self) -> str:
@@ -56,7 +58,7 @@ class Change:
 
 
 def changes(taken: Sequence[Record]) -> list[Change]:
-    """The changes of all queries that two records have."""
+    """Return the changes of all queries that two records have."""
     queries = {
         one.query
         for record in taken
@@ -93,12 +95,12 @@ def _change(taken: Sequence[Record], query: str, peer: str) -> Change | None:
 
 
 def slower(found: Sequence[Change]) -> list[str]:
-    """The queries that became slower against all that they are compared with."""
+    """Return the queries that became slower against all of their limits."""
     return [query for query in _names(found) if _all(found, query, sign=1)]
 
 
 def faster(found: Sequence[Change]) -> list[str]:
-    """The queries that became faster against all that they are compared with."""
+    """Return the queries that became faster against all of their limits."""
     return [query for query in _names(found) if _all(found, query, sign=-1)]
 
 
@@ -111,7 +113,7 @@ def _all(found: Sequence[Change], query: str, sign: int) -> bool:
 
 
 def main() -> None:
-    """Compare the last two records, of this machine or of the one that the command line names."""
+    """Compare the last two records of the machine on the command line, or of this machine."""
     name = sys.argv[1] if len(sys.argv) > 1 else machine()["name"]
     found = changes(records(name))
     for change in found:

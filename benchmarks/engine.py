@@ -1,6 +1,7 @@
-"""Keeps what JMH says of the engine: ``make bench-engine`` runs it and hands over its file.
+"""Writes a record of the JMH scores of the engine: ``make bench-engine``.
 
-``python -m benchmarks.engine FILE`` with the JSON of JMH's, taken with its allocation profiler.
+``python -m benchmarks.engine FILE``. The file is the JSON that JMH writes, with its allocation
+profiler.
 """
 
 import json
@@ -16,7 +17,7 @@ ALLOCATED = ("gc.alloc.rate.norm", "·gc.alloc.rate.norm")
 
 
 def measurement(given: dict[str, Any]) -> Measurement:
-    """One benchmark of JMH's, with one choice of its parameters."""
+    """Convert the score of a JMH benchmark with one choice of its parameters."""
     benchmark, method = given["benchmark"].split(".")[-2:]
     parameters = given.get("params", {})
     behind = f"({', '.join(parameters.values())})" if parameters else ""
@@ -28,7 +29,7 @@ def measurement(given: dict[str, Any]) -> Measurement:
         parameters={"unit": metric["scoreUnit"], **parameters},
         figures={
             "score": metric["score"],
-            # Of a single iteration there is none, and JMH writes a text.
+            # A single iteration has no error, and JMH writes the text NaN.
             "error": float(metric["scoreError"]),
             "alloc_bytes_per_op": next(
                 profiled[name]["score"] for name in ALLOCATED if name in profiled
@@ -38,17 +39,17 @@ def measurement(given: dict[str, Any]) -> Measurement:
 
 
 def error_share(measurement: Measurement) -> float:
-    """The error as a share of the score; not a number where JMH had a single iteration."""
+    """Return the error as a share of the score, or NaN after a single iteration."""
     return measurement.figures["error"] / measurement.figures["score"]
 
 
 def is_noise(measurement: Measurement) -> bool:
-    """Whether the error is too large, or unknown, for the score to be compared."""
+    """Return whether the error is unknown, or too large for a comparison of the score."""
     return not error_share(measurement) <= MOST_ERROR
 
 
 def main() -> None:
-    """Write a record of them, and say which have to be measured longer."""
+    """Write the record, and print the benchmarks that must run longer."""
     given = json.loads(Path(sys.argv[1]).read_text())
     record = Record.begin(jmh=given[0]["jmhVersion"])
     record.measurements.extend(measurement(one) for one in given)

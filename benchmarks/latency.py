@@ -1,11 +1,13 @@
-"""Times how long after a window's end its result is there: ``make bench-latency``.
+"""Measures the time from a window's end to its result: ``make bench-latency``.
 
-Rows come 20,000 a second, their event time is the wall clock, and every tenth of a second a file of
-them appears in a folder. A peer is a process that reads the folder as a stream, counts by key in
-windows of a second with no delay, by its usual trigger, and prints ``ready`` once it runs, then the
-end of a window in microseconds and the rows it counted, in as many lines as it likes. A window's
-result is there when its last line is. What is printed is read at once, so that all peers are held
-against one clock. A window whose rows are not all counted is an error, no latency.
+The input has 20,000 rows a second, with the wall clock as event time. A file of rows appears in a
+folder every tenth of a second. A peer is a process that reads the folder as a stream. It counts by
+key in windows of a second, with no delay and the default trigger.
+
+A peer prints ``ready`` when it runs. For each window it then prints lines with the end of the
+window in microseconds and a number of counted rows. A result is complete with the last line of its
+window. This process reads the lines at once, so one clock measures all peers. A window with missing
+rows is an error and has no latency.
 """
 
 import argparse
@@ -33,17 +35,17 @@ from benchmarks.record import Measurement, Record
 RATE = 20_000
 KEYS = 1_000
 FILES_A_SECOND = 10
-# Seconds of input that are not counted: the JVM compiles, and after the last windows counted rows
-# must come that close them.
+# Seconds of input that are not counted. At the start the JVM compiles. At the end, rows must follow
+# that close the last counted windows.
 WARM_UP = 20
 BEHIND = 5
-# For results that are on their way when the input ends: those of a peer that falls behind.
+# Seconds to wait for the last results of a slow peer after the end of the input.
 PATIENCE = 60
 
-# As Spark's peer prints it, and as Flink's print sink does.
+# A line of the peers on Spark, or of Flink's print sink.
 LINE = re.compile(r"(?:\d+> )?(?:\+I\[)?(\d+),? (\d+)\]?")
 
-# The command of each peer, to which the folder is added.
+# The command of each peer, without its last argument, the folder.
 SPARK = (sys.executable, "-m", "benchmarks.latency_once")
 FLINK = (".venv-flink/bin/python", "-m", "benchmarks.latency_flink")
 PEERS = {
@@ -53,12 +55,13 @@ PEERS = {
     "flink-rocksdb": (*FLINK, "rocksdb"),
 }
 
-# The end of a window and a number of its rows, and when we were told; times in microseconds.
+# The end of a window, a number of its rows, and the time at which the line was read. Times are in
+# microseconds.
 Arrival = tuple[int, int, int]
 
 
 def feed(folder: Path, first: int, seconds: int) -> None:
-    """Write rows from a second of the clock on, each file when the time of its rows is over."""
+    """Write rows from a second of the wall clock on. A file appears when its time is over."""
     random = np.random.default_rng(SEED)
     rows = RATE // FILES_A_SECOND
     for number in range(seconds * FILES_A_SECOND):
@@ -78,7 +81,7 @@ def feed(folder: Path, first: int, seconds: int) -> None:
 
 
 def latencies(arrivals: Iterable[Arrival], ends: Sequence[int], rows: int) -> list[float]:
-    """How long after their ends the results of windows were there, in milliseconds.
+    """Return the time from the end of each window to its result, in milliseconds.
 
     Raises
     ------
@@ -86,17 +89,17 @@ def latencies(arrivals: Iterable[Arrival], ends: Sequence[int], rows: int) -> li
         If a window counted more or fewer rows than it has.
     """
     counted: dict[int, int] = {}
-    told: dict[int, int] = {}
+    last_arrival: dict[int, int] = {}
     for end, count, arrived in arrivals:
         counted[end] = counted.get(end, 0) + count
-        told[end] = max(arrived, told.get(end, arrived))
+        last_arrival[end] = max(arrived, last_arrival.get(end, arrived))
     if wrong := [counted.get(end, 0) for end in ends if counted.get(end) != rows]:
         raise ValueError(f"{len(wrong)} windows counted {min(wrong)} rows or more, not {rows}")
-    return [(told[end] - end) / 1_000 for end in ends]
+    return [(last_arrival[end] - end) / 1_000 for end in ends]
 
 
 def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
-    """Run a peer under steady input: the first second of the input, and what it printed."""
+    """Run a peer under steady input, and return the first second of the input and all arrivals."""
     work = Path(tempfile.mkdtemp(prefix="latency-"))
     (work / "input").mkdir()
     found: list[Arrival] = []
@@ -113,8 +116,8 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
 
     def listen() -> None:
         for line in lines:
-            if told := LINE.fullmatch(line.strip()):
-                found.append((int(told[1]), int(told[2]), time.time_ns() // 1_000))
+            if match := LINE.fullmatch(line.strip()):
+                found.append((int(match[1]), int(match[2]), time.time_ns() // 1_000))
 
     try:
         if lines.readline() != "ready\n":
@@ -123,7 +126,7 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
         listener.start()
         first = math.ceil(time.time())
         feed(work / "input", first, seconds)
-        # The windows of the last seconds are not counted, and no result follows the last.
+        # The windows of the last seconds are not counted, so their results need not arrive.
         awaited = (first + seconds - BEHIND + 1) * 1_000_000
         patient_until = time.time() + PATIENCE
         while listener.is_alive() and time.time() < patient_until:
@@ -139,7 +142,7 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
 
 
 def measure(peer: str, seconds: int) -> Measurement:
-    """The latency of a peer, over the windows of so many seconds."""
+    """Measure the latency of a peer over a number of windows of a second."""
     first, found = arrivals(PEERS[peer], WARM_UP + seconds + BEHIND)
     ends = [(first + WARM_UP + 1 + number) * 1_000_000 for number in range(seconds)]
     figures, failed = {}, None
@@ -159,7 +162,7 @@ def measure(peer: str, seconds: int) -> Measurement:
 
 
 def main() -> None:
-    """Measure each peer, and keep a record."""
+    """Measure each peer, and write a record."""
     parser = argparse.ArgumentParser(prog="benchmarks.latency", description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="windows that are counted")
     parser.add_argument("--peer", nargs="+", choices=PEERS, default=list(PEERS))
@@ -168,8 +171,8 @@ def main() -> None:
     for peer in arguments.peer:
         one = measure(peer, arguments.seconds)
         record.measurements.append(one)
-        said = [f"{name} {value:,.0f}" for name, value in one.figures.items()]
-        print(f"{one.query} {peer}: {one.failed or ', '.join(said)}", flush=True)
+        figures = [f"{name} {value:,.0f}" for name, value in one.figures.items()]
+        print(f"{one.query} {peer}: {one.failed or ', '.join(figures)}", flush=True)
         path = record.save()
     print(path)
 

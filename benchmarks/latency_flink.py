@@ -1,6 +1,6 @@
-"""A peer of ``benchmarks.latency`` that is Flink, in SQL, with one of its state backends.
+"""The peer of ``benchmarks.latency`` in Flink SQL, with one of Flink's state backends.
 
-``.venv-flink/bin/python -m benchmarks.latency_flink hashmap FOLDER``. Ends only when it is killed.
+``.venv-flink/bin/python -m benchmarks.latency_flink hashmap FOLDER``. Runs until it is killed.
 """
 
 import sys
@@ -12,11 +12,11 @@ from benchmarks.peers.flink_source import environment
 
 
 def main() -> None:
-    """Read the folder until the end."""
+    """Read the folder until this process is killed."""
     backend, folder = sys.argv[1], Path(sys.argv[2])
     job = {"cores": 2, "work": str(folder.parent), "backend": backend}
     tables = StreamTableEnvironment.create(environment(job))
-    # Flink's watermark W says that nothing at or before W is to come, Spark's that nothing before.
+    # With watermark W, Flink expects no row at or before W. Spark expects no row before W.
     tables.execute_sql(f"""
         CREATE TABLE events (
           k BIGINT,

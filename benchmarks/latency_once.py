@@ -1,6 +1,6 @@
-"""A peer of ``benchmarks.latency`` that is Spark: its own windows, or transom.
+"""The peers of ``benchmarks.latency`` on Spark: Spark's own windows, and transom.
 
-``python -m benchmarks.latency_once transom FOLDER``. Ends only when it is killed.
+``python -m benchmarks.latency_once transom FOLDER``. Runs until it is killed.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from benchmarks.peers.spark_once import session
 
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:
-    """Counts by key in windows of a second."""
+    """Count by key in windows of a second."""
     count = F.count("*").alias("n")
     if peer == "native":
         return rows.groupBy("k", F.window("ts", "1 second")).agg(count)
@@ -23,7 +23,7 @@ def windows(rows: DataFrame, peer: str) -> DataFrame:
     return windowed.agg(count)
 
 
-def tell(results: DataFrame, _: int) -> None:
+def print_counts(results: DataFrame, _: int) -> None:
     """Print the windows that a batch fired."""
     found = results.select(F.unix_micros("window.end").alias("end"), "n").collect()
     counted: dict[int, int] = {}
@@ -34,7 +34,7 @@ def tell(results: DataFrame, _: int) -> None:
 
 
 def main() -> None:
-    """Read the folder until the end."""
+    """Read the folder until this process is killed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("peer", choices=["transom", "native"])
     parser.add_argument("folder", type=Path)
@@ -43,8 +43,8 @@ def main() -> None:
     rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
     results = windows(rows.withWatermark("ts", "0 seconds"), arguments.peer)
     with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:
-        writer = results.writeStream.foreachBatch(tell).option("checkpointLocation", checkpoint)
-        query = writer.start()
+        writer = results.writeStream.foreachBatch(print_counts)
+        query = writer.option("checkpointLocation", checkpoint).start()
         print("ready", flush=True)
         query.awaitTermination()
 

@@ -1,4 +1,4 @@
-"""What the page on performance says of the peers that are better than transom in something."""
+"""The section of the page on performance that lists every measurement that transom loses."""
 
 from benchmarks.markdown import megabytes, table
 from benchmarks.reading import LIMITS, Found, Taken
@@ -6,7 +6,7 @@ from benchmarks.record import Measurement
 
 
 def section(found: Found, timed: Found) -> str:
-    """Tables of everything in which a peer is better than transom."""
+    """Return tables of all measurements in which a peer is better than transom."""
     slower, larger = [], []
     for name, peers in timed.items():
         for peer, taken in peers.items():
@@ -30,7 +30,7 @@ def _lost(one: str, two: str, three: str, rows: list[list[str]]) -> str:
 
 
 def _slower(taken: Taken) -> list[list[str]]:
-    """Rows a second of both where the peer is faster, as a whole run or as a job alone."""
+    """Return a row of the table for each ratio, of whole runs or of jobs alone, below 1."""
     ours = taken.ours
     if ours is None:
         return []
@@ -52,20 +52,20 @@ def _later(found: Found) -> list[list[str]]:
             for centile in ("p50_ms", "p99_ms"):
                 mine, other = ours.measurement.figures.get(centile), theirs.get(centile)
                 if mine is not None and other is not None and mine > other:
-                    said = centile.removesuffix("_ms")
-                    rows += [[name, peer, said, f"{mine:,.0f} ms", f"{other:,.0f} ms"]]
+                    label = centile.removesuffix("_ms")
+                    rows += [[name, peer, label, f"{mine:,.0f} ms", f"{other:,.0f} ms"]]
     return rows
 
 
 def _larger(taken: Taken) -> list[list[str]]:
     theirs, ours = taken.measurement, taken.ours
-    # On fewer rows less is kept, which says nothing.
+    # With fewer rows a peer has less state, so the sizes cannot be compared.
     if ours is None or taken.ratio is None or theirs.rows != ours.rows:
         return []
-    sizes = [(said, largest(ours, name), largest(theirs, name)) for name, said in SIZES.items()]
+    sizes = [(label, largest(ours, name), largest(theirs, name)) for name, label in SIZES.items()]
     return [
-        [said, megabytes(mine), megabytes(other)]
-        for said, mine, other in sizes
+        [label, megabytes(mine), megabytes(other)]
+        for label, mine, other in sizes
         if mine is not None and other is not None and mine > other
     ]
 
@@ -78,10 +78,10 @@ SIZES = {
 
 
 def largest(measurement: Measurement, name: str) -> int | None:
-    """The most that any of its runs took of something."""
+    """Return the largest value of a field over all runs, or None if no run has a value."""
     return max((size for run in measurement.runs if (size := getattr(run, name))), default=None)
 
 
 def speed(measurement: Measurement) -> float:
-    """Rows of input a second, of whole runs."""
+    """Return the rows of input a second, over whole runs."""
     return measurement.rows / measurement.seconds

@@ -1,10 +1,10 @@
-"""Tables and sizes as text."""
+"""Tables and sizes as Markdown."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     cells = [heads, ["---"] * len(heads), *rows]
     shown = (
         " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) for row in cells
@@ -13,7 +13,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def megabytes(size: int | None) -> str:
-    """A size as a text; nothing if there is none."""
+    """Return a size as text, or an empty string for None."""
     return (
         "" if size is None else f"{size / 1e6:,.1f} MB" if size < 1e8 else f"{size / 1e6:,.0f} MB"
     )

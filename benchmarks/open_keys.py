@@ -1,9 +1,9 @@
-"""Times small batches over many keys that have open windows: ``make bench-open-keys``.
+"""Measures small batches over many keys that have open windows: ``make bench-open-keys``.
 
-The first batch opens a window for each key; then batches come that touch 1,000 keys each. What one
-of those takes should depend neither on how many keys are open nor on how many batches came before.
-All runs share a JVM, in turn, so that none is compiled more than another. ``transom-keyed`` is
-transom with the keyed layout forced.
+The first batch opens a window for each key. Each later batch touches 1,000 keys. The time of a
+later batch should depend neither on the number of open keys nor on the number of earlier batches.
+All runs take turns in one JVM, so that the JVM compiles no peer more than another.
+``transom-keyed`` is transom with the keyed layout forced.
 """
 
 import argparse
@@ -27,16 +27,16 @@ from benchmarks.record import Measurement, Record
 
 TOUCHED = 1_000
 BATCHES = 15
-# Not counted: state that was written at once is still being put in order behind them.
+# Batches that are not counted: RocksDB still compacts the state of the first batch.
 FIRST_BATCHES = 5
-# Of a long run, its age when so many batches have come.
+# Numbers of batches after which a long run is measured.
 AGES = (25, 50, 100, 200)
 AGED_KEYS = 100_000
 SECOND = 1_000_000
 
 
 def make(folder: Path, keys: int, batches: int) -> None:
-    """Write a file of a row for each key, then files of a row for each of 1,000 keys."""
+    """Write a file with a row for each key, then files with a row for each of 1,000 keys."""
     folder.mkdir()
     random = np.random.default_rng(SEED)
     touched = [random.choice(keys, TOUCHED, replace=False) for _ in range(batches)]
@@ -51,7 +51,7 @@ def make(folder: Path, keys: int, batches: int) -> None:
         )
         file = folder / f"part-{number}.parquet"
         pq.write_table(table, file)
-        # The file source takes files in the order of their times.
+        # The file source reads files in the order of their modification times.
         os.utime(file, (1_700_000_000 + number,) * 2)
 
 
@@ -59,7 +59,7 @@ PEERS = ("transom", "transom-keyed", "native")
 
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:
-    """Counts and sums in windows of a peer's."""
+    """Count and sum in the windows of a peer."""
     totals = F.count("*").alias("n"), F.sum("v").alias("s")
     if peer == "native":
         return rows.groupBy("k", F.window("ts", "7 days")).agg(*totals)
@@ -68,7 +68,7 @@ def windows(rows: DataFrame, peer: str) -> DataFrame:
 
 
 def batches_ms(spark: SparkSession, peer: str, keys: int, batches: int = BATCHES) -> list[int]:
-    """Run all batches; the times of those that touch 1,000 keys, in their order."""
+    """Run all batches, and return the times of the batches that touch 1,000 keys."""
     work = Path(tempfile.mkdtemp(prefix="open-keys-"))
     try:
         make(work / "input", keys, batches)
@@ -81,7 +81,7 @@ def batches_ms(spark: SparkSession, peer: str, keys: int, batches: int = BATCHES
 
 
 def by_keys(spark: SparkSession, counts: Sequence[int], rounds: int) -> list[Measurement]:
-    """What a batch takes with each count of keys open."""
+    """Measure the time of a batch for each number of open keys."""
     taken: dict[tuple[int, str], list[int]] = {}
     for _ in range(rounds):
         for keys in counts:
@@ -101,7 +101,7 @@ def by_keys(spark: SparkSession, counts: Sequence[int], rounds: int) -> list[Mea
 
 
 def by_age(spark: SparkSession, ages: Sequence[int]) -> list[Measurement]:
-    """What a batch takes after so many have come: the median of those since the age before."""
+    """Measure the time of a batch at each age: the median since the age before."""
     taken = {peer: batches_ms(spark, peer, AGED_KEYS, ages[-1]) for peer in PEERS}
     return [
         Measurement(
@@ -117,7 +117,7 @@ def by_age(spark: SparkSession, ages: Sequence[int]) -> list[Measurement]:
 
 
 def main() -> None:
-    """Compare few open keys with many, and young state with old."""
+    """Compare few open keys with many, and new state with old state."""
     parser = argparse.ArgumentParser(prog="benchmarks.open_keys", description=__doc__)
     parser.add_argument("--keys", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--ages", type=int, nargs="+", default=AGES)
@@ -126,7 +126,7 @@ def main() -> None:
     record = Record.begin()
     spark = session()
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", max(arguments.ages) + BATCHES)
-    # For the JVM to compile the code.
+    # The JVM compiles the code of each peer before the first measurement.
     for peer in PEERS:
         batches_ms(spark, peer, 5_000)
     record.measurements.extend(by_keys(spark, arguments.keys, arguments.rounds))

@@ -29,13 +29,13 @@ WIDTH = 8.5
 
 
 def save(figure: Figure, file: Path) -> None:
-    """Write a picture, the same bytes for the same figures."""
+    """Write a picture. The same figures give the same bytes."""
     file.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(file, metadata={"Date": None, "Creator": None}, facecolor="white")
 
 
 def ratios(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
-    """How many times as long as transom each peer took, query by query."""
+    """Draw the ratio of each peer's time to transom's, query by query."""
     known = {
         name: {
             peer: ratio
@@ -52,14 +52,15 @@ def ratios(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
 
 
 def cores(speedups: Mapping[str, Mapping[str, float]], most: int) -> Figure:
-    """How many times as fast each peer is on more cores, query by query."""
+    """Draw the speedup of each peer on more cores, query by query."""
     figure = _by_query(speedups, most)
-    figure.axes[0].set_xlabel(f"time on 1 core divided by that on {most}; the line is at {most}")
+    label = f"time on 1 core, divided by the time on {most}; the line is at {most}"
+    figure.axes[0].set_xlabel(label)
     return figure
 
 
 def _by_query(values: Mapping[str, Mapping[str, float]], line: float) -> Figure:
-    """A row for each query with a dot for each peer, and one line through all."""
+    """Draw a row for each query, a dot for each peer, and a vertical line."""
     names = [name for name, peers in values.items() if peers][::-1]
     shown = {peer for name in names for peer in values[name]}
     figure = _figure(max(2.2, 0.24 * len(names) + 0.9))
@@ -77,7 +78,7 @@ def _by_query(values: Mapping[str, Mapping[str, float]], line: float) -> Figure:
 
 
 def growth(line: Lines) -> Figure:
-    """Seconds for a million rows as a parameter grows, with a straight line."""
+    """Draw the seconds for a million rows over a parameter, with a straight line."""
     figure = _figure(3.4)
     plot = figure.subplots()
     for peer, points in line.points.items():
@@ -94,7 +95,7 @@ def growth(line: Lines) -> Figure:
 
 
 def batches(points: Mapping[str, Mapping[int, float]], label: str) -> Figure:
-    """What a batch costs, peer by peer, as something grows, with a straight line."""
+    """Draw the time of a batch of each peer over a parameter, with a straight line."""
     figure = _figure(3.2)
     plot = figure.subplots()
     for peer, line in points.items():
@@ -111,7 +112,7 @@ def batches(points: Mapping[str, Mapping[int, float]], label: str) -> Figure:
 
 
 def latencies(found: Mapping[str, Mapping[str, Taken]]) -> Figure:
-    """The time from a window's end to its result: half of all results, and 99 in 100."""
+    """Draw the time from a window's end to its result: the 50th and the 99th percentile."""
     measured = [
         (f"{name.removeprefix('latency/')}, {peer}", peer, taken.measurement.figures)
         for name, peers in found.items()
@@ -162,7 +163,7 @@ def _logarithmic(plot: Axes, values: Sequence[int]) -> None:
 
 
 def _readable(axis: Axis) -> None:
-    """Numbers as people write them."""
+    """Label an axis with numbers without exponents."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))

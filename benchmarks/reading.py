@@ -1,4 +1,4 @@
-"""What reports show of all records: the newest of everything, and ratios within one record."""
+"""The measurements that reports show: the newest of each kind, and ratios within one record."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,38 +12,38 @@ PEERS = (
     *("transom", "native", "applyInPandas", "python", "flink-heap", "flink-rocksdb", "pyflink"),
     *LIMITS,
 )
-# What has no runs to be timed, but figures.
+# Prefixes of queries that have figures instead of timed runs.
 FIGURES = ("latency/", "jmh/", "open-keys/", "state-age/")
 VARIABLES = ("keys", "overlap", "gap_ms", "cores", "heap_gb")
 
 
 def is_timed(measurement: Measurement) -> bool:
-    """Whether whole runs of it are timed."""
+    """Return whether a measurement has times of whole runs."""
     return not measurement.query.startswith(FIGURES)
 
 
 def natural(name: str) -> list[Any]:
-    """To sort names by, numbers in them by what they are."""
+    """Return a sort key for names, which compares numbers in them by value."""
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """A measurement, and the record that it is from."""
+    """A measurement and its record."""
 
     measurement: Measurement
     record: Record
 
     @property
     def ours(self) -> Measurement | None:
-        """What transom took for the same in the same record, if it is there with a time."""
+        """The measurement of transom for the same query in the same record, if it has a time."""
         return timed(self.measurement.query, "transom", self.record)
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long as transom it took for a row, in the same record.
+        """The peer's time for a row, divided by transom's time in the same record.
 
-        None where either has no time, or where the results are not the same.
+        None if one of them has no time, or if the results differ.
         """
         theirs, ours = self.measurement, self.ours
         if ours is None or not theirs.runs or differ(theirs, ours):
@@ -57,29 +57,29 @@ class Taken:
         return None if job is None or whole is None else whole * job / self.measurement.seconds
 
 
-# By query and peer.
+# Measurements by query and peer.
 Found = Mapping[str, Mapping[str, Taken]]
 
 
 def timed(query: str, peer: str, record: Record) -> Measurement | None:
-    """What a peer took for a query, if it is there with a time and not with an empty result."""
+    """Return a peer's measurement of a query, if it has a time and a result that is not empty."""
     found = record.find(query, peer)
     return found if found and found.runs and not is_empty(found) else None
 
 
 def is_empty(measurement: Measurement) -> bool:
-    """Whether the peer returned no rows, so that its result was compared with nothing."""
+    """Return whether the peer returned no rows, so that its result was not compared."""
     return measurement.result_rows == 0
 
 
 def differ(one: Measurement, other: Measurement) -> bool:
-    """Whether the same input gave results that are not the same."""
+    """Return whether two measurements have different results for the same input."""
     known = one.rows == other.rows and None not in (one.digest, other.digest)
     return known and one.digest != other.digest
 
 
 def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
-    """By query and peer, in their order, the newest measurement, but none of an empty result."""
+    """Return the newest measurement of each query and peer, without empty results."""
     found: dict[str, dict[str, Taken]] = {}
     for record in records:
         for one in record.measurements:
@@ -94,22 +94,22 @@ def newest(records: Sequence[Record]) -> dict[str, dict[str, Taken]]:
 
 
 def place(peer: str) -> tuple[int, str]:
-    """To sort peers by."""
+    """Return a sort key for peers."""
     return (PEERS.index(peer) if peer in PEERS else len(PEERS), peer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Queries of one shape that differ in one parameter, of one record.
+    """Measurements of queries that have one shape and differ in one parameter, from one record.
 
     Attributes
     ----------
     shape : str
-        What they have in common.
+        The parameter ``shape`` of the queries, or the name of the query.
     variable : str
-        The parameter.
+        Name of the parameter in which the queries differ.
     points : dict
-        By peer, what was measured at each value, in their order.
+        The measurements by peer, and by ascending value of the parameter.
     """
 
     shape: str
@@ -119,7 +119,7 @@ class Lines:
 
     @property
     def name(self) -> str:
-        """Of which shape, by what, and what the queries have in common besides."""
+        """The shape, the variable, and the parameters that the queries share."""
         parameters = next(iter(self.points["transom"].values())).parameters
         fixed = [
             f"{name.replace('_', ' ')} {parameters[name]:,}"
@@ -130,17 +130,17 @@ class Lines:
 
 
 def lines(records: Sequence[Record], variable: str) -> list[Lines]:
-    """What grows with a parameter, of each shape, in one record.
+    """Return the lines of each shape over a parameter, each from one record.
 
-    That is the one with the most values of transom, two at least, and the newest of several: a
-    query or two that are measured again do not take the place of a whole line.
+    The record is the one with the most values of transom, and at least two. Among several it is the
+    newest. So a few queries that are measured again do not replace a whole line.
     """
     found: dict[tuple[Any, ...], Lines] = {}
     for record in records:
         grouped: dict[tuple[Any, ...], dict[str, dict[int, Measurement]]] = {}
         for one in record.measurements:
             if one.runs and variable in one.parameters:
-                # A query on other than the usual cores has them in its name.
+                # The name contains the number of cores if it is not the default.
                 alone = one.query.removesuffix(f"-{one.parameters.get('cores')}-core")
                 shape = one.parameters.get("shape", alone)
                 fixed = [one.parameters.get(name) for name in VARIABLES if name != variable]

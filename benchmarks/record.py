@@ -1,7 +1,7 @@
-"""What a benchmark leaves behind: measurements, and under which conditions they were taken.
+"""Records of benchmarks: the measurements, and the conditions under which they were taken.
 
-One file for each time the benchmarks are run, ``benchmarks/results/<machine>/<taken>.json``, so
-that reports and comparisons read data and nothing is measured twice.
+Each run of the benchmarks writes a file, ``benchmarks/results/<machine>/<taken>.json``. Reports and
+comparisons read these files, so nothing is measured twice.
 """
 
 import json
@@ -19,7 +19,7 @@ import pyspark
 
 import transom
 
-# A run that is only to be tried keeps its record elsewhere.
+# Trial runs write their record to another folder.
 RESULTS = Path(os.environ.get("BENCH_RESULTS", Path(__file__).parent / "results"))
 
 
@@ -32,12 +32,12 @@ class Run:
     seconds : float
         From the start of the query to its end. Flink starts its cluster in this time.
     job_seconds : float or None
-        The time of Flink's job alone, without its cluster's start; None for peers on Spark, whose
-        session is started before the query.
+        The time of Flink's job alone, without the start of its cluster. None for peers on Spark,
+        because their session starts before the query.
     peak_memory_bytes : int or None
-        The highest sum of the resident memory of all its processes.
+        The highest sum of the resident memory of all processes of the run.
     state_bytes, checkpoint_bytes : int or None
-        The most that its state and all of its checkpoint took on disk; none where it has none.
+        The largest size of the state and of the whole checkpoint on disk. None if there is none.
     """
 
     seconds: float
@@ -54,27 +54,27 @@ class Measurement:
     Attributes
     ----------
     query, peer : str
-        Their names, as on the command line; a record has both together once. Peers are
-        ``transom``, ``native``, ``python``, ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and
-        the limits ``pass-through`` and ``batch``.
+        Their names, as on the command line. A record has each pair once. Peers are ``transom``,
+        ``native``, ``python``, ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and the limits
+        ``pass-through`` and ``batch``.
     rows : int
         Rows of input.
     parameters : dict
-        What the query varies: ``keys``, ``overlap``, ``cores``, whatever plots need. Queries that
-        are points of one line share their ``shape``, such as ``tumbling``, and differ in one
-        other parameter.
+        Parameters of the query, such as ``keys``, ``overlap`` and ``cores``. Queries that are
+        points of one line share their ``shape``, such as ``tumbling``, and differ in one other
+        parameter.
     result_rows : int or None
         Rows of result.
     digest : str or None
-        Hash of the sorted result; measurements of one query and input must agree.
+        Hash of the sorted result. All measurements of one query and input must have the same hash.
     runs : tuple of Run
-        All that were timed, in their order.
+        All timed runs, in their order.
     figures : dict
-        What is not a time of a run: percentiles of a latency in milliseconds, a score of JMH's.
+        Figures other than the times of runs: percentiles of a latency in milliseconds, JMH scores.
     failed : str or None
-        Why there is no time, such as the limit that it ran into.
+        The reason why there is no time, such as the limit that was exceeded.
     given_up_after : float or None
-        That limit, in seconds; starting the processes is in it.
+        The exceeded limit, in seconds. The limit includes the start of the processes.
     """
 
     query: str
@@ -90,7 +90,7 @@ class Measurement:
 
     @property
     def seconds(self) -> float:
-        """The median of its runs, of which there must be some."""
+        """The median time of the runs. There must be at least one run."""
         return statistics.median(run.seconds for run in self.runs)
 
     @property
@@ -106,30 +106,30 @@ class Measurement:
 
     @property
     def noise(self) -> float:
-        """Half of the way from its fastest to its slowest run, as a share of the median."""
+        """Half of the difference of the slowest and the fastest run, as a share of the median."""
         taken = [run.seconds for run in self.runs]
         return (max(taken) - min(taken)) / 2 / self.seconds
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
-        """Read one back from JSON's values."""
+        """Return the measurement of the values that JSON holds."""
         return cls(**given | {"runs": tuple(Run(**run) for run in given["runs"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """All measurements of one time that benchmarks were run.
+    """All measurements of one run of the benchmarks.
 
     Attributes
     ----------
     taken : str
-        When it began, in ISO 8601, UTC.
+        The time of the start, in ISO 8601, UTC.
     commit : str
-        What was measured, with ``-dirty`` behind it where files had been changed.
+        The measured commit, with the suffix ``-dirty`` if files had been changed.
     machine, versions : dict
-        The conditions.
+        The machine, and the versions of the software.
     measurements : list of Measurement
-        Filled as they come.
+        Grows during the run.
     """
 
     taken: str
@@ -140,7 +140,7 @@ class Record:
 
     @classmethod
     def begin(cls, **versions: str) -> Self:
-        """Start a record of this machine and commit; more versions may be named."""
+        """Start a record of this machine and commit, with additional versions."""
         return cls(
             taken=datetime.now(UTC).isoformat(timespec="seconds"),
             commit=_printed("git", "describe", "--always", "--dirty", "--abbrev=12"),
@@ -155,37 +155,37 @@ class Record:
         )
 
     def find(self, query: str, peer: str) -> Measurement | None:
-        """What was measured last of a query and peer, if anything was."""
+        """Return the last measurement of a query and peer, or None."""
         found = [one for one in self.measurements if (one.query, one.peer) == (query, peer)]
         return found[-1] if found else None
 
     @property
     def path(self) -> Path:
-        """Where it is kept."""
+        """The path of the file of the record."""
         machine: str = self.machine["name"]
         return RESULTS / machine / f"{re.sub('[^0-9T]', '', self.taken[:19])}.json"
 
     def put(self, measurement: Measurement) -> None:
-        """Keep a measurement in place of what there was of it, and save."""
+        """Add a measurement, or replace the measurement of the same query and peer, and save."""
         about = (measurement.query, measurement.peer)
         others = [one for one in self.measurements if (one.query, one.peer) != about]
         self.measurements[:] = [*others, measurement]
         self.save()
 
     def save(self) -> Path:
-        """Write what there is so far, so that a run that is broken off keeps what it has."""
+        """Write all measurements so far, so that an aborted run keeps them."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(self.text)
         return self.path
 
     @property
     def text(self) -> str:
-        """What its file holds."""
+        """The text of the file of the record."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read a record back."""
+        """Read a record from its file."""
         given = json.loads(path.read_text())
         return cls(
             **given | {"measurements": [Measurement.of(one) for one in given["measurements"]]}
@@ -193,13 +193,13 @@ class Record:
 
 
 def records(machine: str, results: Path = RESULTS) -> list[Record]:
-    """All records of a machine, the oldest first."""
+    """Return all records of a machine, the oldest first."""
     found = [Record.load(path) for path in (results / machine).glob("*.json")]
     return sorted(found, key=lambda record: record.taken)
 
 
 def machine() -> dict[str, Any]:
-    """What this machine is, and the name of the folder of its records."""
+    """Describe this machine, with the name of the folder of its records."""
     cores = os.cpu_count() or 1
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     model = _cpu()

@@ -1,7 +1,7 @@
 """Writes ``docs/performance.md`` and its pictures from all records: ``make bench-report``.
 
-Nothing is measured. What is shown of a query and a peer is the newest that there is; times of two
-records are never divided by each other.
+The report measures nothing. It shows the newest measurement of each query and peer, and never
+divides times of two records.
 """
 
 import shutil
@@ -23,14 +23,15 @@ DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = Path("pictures/benchmarks")
 HEAD = """# Performance
 
-Written by `make bench-report` from the records in `benchmarks/results`. How they are taken is said
-in `benchmarks/README.md`; what each part of the design brought, in
-[What made the difference](what-made-the-difference.md).
+After reading this page you know how fast transom is compared with Spark's own windows, with Flink
+and with other peers, and where it loses. `make bench-report` writes the page from the records in
+`benchmarks/results`. `benchmarks/README.md` describes how the records are taken.
+[What made the difference](what-made-the-difference.md) names the parts of the design that matter.
 
 Each row shows the newest measurement of a query and peer, with its commit. *Ratio* is the peer's
-time for a row divided by transom's, medians of whole runs in one record: above 1 transom is faster,
-below 1 the peer is. Times of different records are not divided by each other; beside the ratio is
-what transom took there. A peer's time counts only if it returned the same rows as transom, and at
+time for a row divided by transom's, both medians of whole runs. Above 1 transom is faster, and
+below 1 the peer is faster. Both times come from one record, and the next column shows transom's
+time in this record. A peer's time counts only if the peer returned the same rows as transom, and at
 least one. `pass-through` (read, exchange, discard) and `batch` (a Spark batch query over the same
 files) are limits, not alternatives.
 
@@ -40,19 +41,19 @@ figures of Flink: the whole run, and the job only. transom's time is the same in
 is empty where the record does not have the job's time. Early records have the job's time of their
 last run only.
 
-*Peak memory* is the highest resident memory of a JVM with a heap of 4 GB. A JVM with that heap uses
-it before it collects garbage, so this figure does not tell how little memory a peer needs.
+*Peak memory* is the highest resident memory of a JVM with a heap of 4 GB. Such a JVM uses its heap
+before it collects garbage. So a peer may need less memory than this figure.
 """
 FEWER_ROWS = """
-Where a peer in Python has fewer rows than transom, its runs would take longer than the limit with
-all of them. Fixed costs, such as planning, then weigh more in its time for a row, so its ratio is
-higher than for the same rows.
+Some peers in Python have fewer rows than transom, because all rows would take longer than the
+limit. Fixed costs, such as planning, then weigh more in the time for a row. So the ratio is higher
+than for the same rows.
 """
-NONE = "\nNo results are kept yet: `make bench-peers`, then `make bench-report`.\n"
+NONE = "\nThere are no records yet: run `make bench-peers`, then `make bench-report`.\n"
 
 
 def page(folder: Path, results: Path = RESULTS) -> str:
-    """The page, whose pictures it draws into the folder of the documentation."""
+    """Return the text of the page, and draw its pictures into the folder of the documentation."""
     machines = sorted(found.name for found in results.glob("*") if any(found.glob("*.json")))
     if not machines:
         return HEAD + NONE
@@ -68,11 +69,11 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
         if any(is_timed(taken.measurement) for taken in peers.values())
     }
 
-    def drawn(name: str, figure: Figure, said: str) -> str:
-        """A picture, and the text that shows it."""
+    def drawn(name: str, figure: Figure, label: str) -> str:
+        """Save a picture, and return the text that shows it."""
         file = PICTURES / taken[-1].machine["name"] / f"{name}.svg"
         plots.save(figure, folder / file)
-        return f"\n![{said}]({file})\n"
+        return f"\n![{label}]({file})\n"
 
     parts = [_conditions(taken, found)]
     if timed:
@@ -103,7 +104,7 @@ def _conditions(taken: Sequence[Record], found: Found) -> str:
     ]
     return (
         f"\n## {machine['cpu']}, {machine['cores']} cores\n\n"
-        f"{memory:.1f} GiB of memory, {machine['system']}. The records that figures are from:\n\n"
+        f"{memory:.1f} GiB of memory, {machine['system']}. The figures come from these records:\n\n"
         + table(["taken (UTC)", "commit", "versions", "measurements"], rows)
     )
 
@@ -114,14 +115,14 @@ def _inputs(timed: Found) -> str:
         one = (peers.get("transom") or next(iter(peers.values()))).measurement
         given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
         rows += [[name, f"{one.rows:,}", given]]
-    return "\nWhat was asked of what:\n\n" + table(["query", "rows of input", "parameters"], rows)
+    return "\nThe input of each query:\n\n" + table(["query", "rows of input", "parameters"], rows)
 
 
 def _targets(taken: Sequence[Record]) -> str:
     cells = targets.table(taken)
     rows = [
-        [query, *(_cell(asked.get(peer)) for peer in targets.COLUMNS)]
-        for query, asked in cells.items()
+        [query, *(_cell(by_peer.get(peer)) for peer in targets.COLUMNS)]
+        for query, by_peer in cells.items()
     ]
     heads = [
         f"transom's time / {c}'s" if c in LIMITS else f"{c} / transom" for c in targets.COLUMNS
@@ -132,7 +133,7 @@ def _targets(taken: Sequence[Record]) -> str:
         "the\nexchange:\n\n"
     )
     return (
-        "\n### What is to be reached\n\n"
+        "\n### Targets\n\n"
         + table(["query", *heads], rows)
         + (grows + table(["", "last / first"], grown) if grown else "")
     )
@@ -142,12 +143,12 @@ def _cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
     if cell.figure is None:
-        return f"{cell.asked}: {cell.why}"
+        return f"{cell.target}: {cell.why}"
     whole = f"{cell.figure:.2f}{cell.fewer_rows}, {_reached(cell.reached)}"
     if cell.job_figure is None:
-        return f"{cell.asked}: {whole}"
+        return f"{cell.target}: {whole}"
     job = f"{cell.job_figure:.2f}, {_reached(cell.job_reached)}"
-    return f"{cell.asked}: whole run {whole}; job only {job}"
+    return f"{cell.target}: whole run {whole}; job only {job}"
 
 
 def _reached(reached: bool | None) -> str:  # noqa: FBT001
@@ -165,15 +166,15 @@ def _queries(timed: Found, drawn: Drawn) -> str:
         "commit",
     ]
     rows = [_measured(name, taken) for name, peers in timed.items() for taken in peers.values()]
-    picture = drawn("queries", plots.ratios(timed), "how many times as long each peer took")
+    picture = drawn("queries", plots.ratios(timed), "times of all peers, divided by transom's")
     return f"\n### Queries\n{picture}{FEWER_ROWS}\n" + table(heads, rows)
 
 
 def _measured(name: str, taken: Taken) -> list[str]:
     one, commit = taken.measurement, f"`{taken.record.commit}`"
     if not one.runs:
-        said = one.failed or "no runs"
-        return [name, one.peer, f"{one.rows:,}", said, *[""] * (7 + len(SIZES)), commit]
+        label = one.failed or "no runs"
+        return [name, one.peer, f"{one.rows:,}", label, *[""] * (7 + len(SIZES)), commit]
     seconds = [run.seconds for run in one.runs]
     return [
         name,
@@ -191,7 +192,7 @@ def _measured(name: str, taken: Taken) -> list[str]:
 
 
 def _divided(taken: Taken) -> list[str]:
-    """A peer's ratio, and what transom took in the same record, with its rows where they differ."""
+    """Return a peer's ratio and transom's time in the same record, with transom's other rows."""
     theirs, ours, ratio = taken.measurement, taken.ours, taken.ratio
     if ours is None or ratio is None or theirs.peer == "transom":
         return ["", ""]
@@ -200,7 +201,7 @@ def _divided(taken: Taken) -> list[str]:
 
 
 def _job(taken: Taken) -> list[str]:
-    """The time of Flink's job alone, and its ratio; empty where the record does not have it."""
+    """Return the time of Flink's job alone and its ratio, or empty cells without this time."""
     one = taken.measurement
     if one.job_seconds is None:
         return ["", ""]
@@ -211,7 +212,7 @@ def _job(taken: Taken) -> list[str]:
 
 def main() -> None:
     """Write the page and draw its pictures."""
-    # Of queries that are no more.
+    # Pictures of removed queries must not stay.
     shutil.rmtree(DOCS / PICTURES, ignore_errors=True)
     file = DOCS / "performance.md"
     file.write_text(page(DOCS))

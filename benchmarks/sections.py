@@ -1,4 +1,4 @@
-"""What the page on performance says of growth, small batches, latency and inner loops."""
+"""Sections of the page on performance: growth, memory, small batches, latency, inner loops."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from benchmarks.peers.compare import HEAP_GB
 from benchmarks.reading import Found, Lines, is_empty, lines, natural, place
 from benchmarks.record import Measurement, Record
 
-# Writes a picture, by its name, and gives the text that shows it and says what it is.
+# Saves a picture under a name, and returns the text that shows the picture with a description.
 Drawn = Callable[[str, Figure, str], str]
 MEMORY = """Throughput of each peer with the same heap, and the peak of its resident memory.
 Outside of the heap, Flink has 400 MB of managed memory for each GB of heap, which its RocksDB uses.
@@ -26,14 +26,14 @@ GROWING = ("keys", "overlap", "gap_ms")
 
 
 def growth(taken: Sequence[Record], drawn: Drawn) -> str:
-    """Queries that differ in one parameter."""
+    """Return the section on queries that differ in one parameter."""
     parts = [_grown(line, drawn) for name in GROWING for line in lines(taken, name)]
     parts += [_cores(lines(taken, "cores"), drawn)]
-    return "\n### How it grows\n" + "".join(parts) if any(parts) else ""
+    return "\n### Growth\n" + "".join(parts) if any(parts) else ""
 
 
 def _cores(found: Sequence[Lines], drawn: Drawn) -> str:
-    """How many times as fast each query is on the most cores as on one."""
+    """Return the section on the speedup of each query from one core to the most cores."""
     if not found:
         return ""
     most = max(value for line in found for value in line.points["transom"])
@@ -52,8 +52,8 @@ def _cores(found: Sequence[Lines], drawn: Drawn) -> str:
         for query, each in sorted(speedups.items(), key=lambda of: natural(of[0]))
     ]
     commits = ", ".join(dict.fromkeys(f"`{line.record.commit}`" for line in found))
-    title = f"\n#### By cores\n\nTime on 1 core divided by that on {most}. From {commits}.\n"
-    picture = drawn("cores", plots.cores(speedups, most), "how much faster it is on more cores")
+    title = f"\n#### By cores\n\nTime on 1 core, divided by the time on {most}. From {commits}.\n"
+    picture = drawn("cores", plots.cores(speedups, most), "speedup of each query on more cores")
     return f"{title}{picture}\n" + table(["query", *peers], rows)
 
 
@@ -87,7 +87,10 @@ def _seconds(measurement: Measurement | None) -> str:
 
 
 def memory(taken: Sequence[Record]) -> str:
-    """Rows a second of each peer with the same heap, of each query from the newest record."""
+    """Return the section on heaps: the rows a second of each peer with the same heap.
+
+    The figures of a query come from the newest record that has the query.
+    """
     newest = {
         _with_usual_heap(one): record
         for record in taken
@@ -113,7 +116,7 @@ def memory(taken: Sequence[Record]) -> str:
 
 
 def _with_usual_heap(measurement: Measurement) -> str:
-    """The name of the query without its heap."""
+    """Return the name of the query without the suffix of its heap."""
     return measurement.query.removesuffix(f"-{measurement.parameters.get('heap_gb')}-gb-heap")
 
 
@@ -128,7 +131,7 @@ def _at_heap(measurement: Measurement | None) -> str:
 
 
 def batches(found: Found, drawn: Drawn) -> str:
-    """What small batches cost as more keys are open, and as their state ages."""
+    """Return the sections on small batches, by open keys and by age of the state."""
     return _batches(
         _starting(found, "open-keys/"), "Cost of a batch, by open keys", "open_keys", drawn
     ) + _batches(
@@ -143,7 +146,7 @@ def _starting(found: Found, prefix: str) -> Found:
 def _batches(found: Found, title: str, variable: str, drawn: Drawn) -> str:
     if not found:
         return ""
-    # One record alone, so that all compare.
+    # Only figures of one record can be compared.
     taken = [one for peers in found.values() for one in peers.values()]
     last = max((one.record for one in taken), key=lambda record: record.taken)
     points: dict[str, dict[int, float]] = {}
@@ -162,7 +165,7 @@ def _batches(found: Found, title: str, variable: str, drawn: Drawn) -> str:
 
 
 def latency(found: Found, drawn: Drawn) -> str:
-    """From a window's end to its result."""
+    """Return the section on the time from a window's end to its result."""
     found = _starting(found, "latency/")
     if not found:
         return ""
@@ -170,11 +173,11 @@ def latency(found: Found, drawn: Drawn) -> str:
     for name, peers in found.items():
         for peer, taken in peers.items():
             one = taken.measurement
-            said = [f"{one.figures[name]:,.0f}" for name in ("p50_ms", "p99_ms") if one.figures]
-            said = said or [one.failed or "", ""]
+            cells = [f"{one.figures[name]:,.0f}" for name in ("p50_ms", "p99_ms") if one.figures]
+            cells = cells or [one.failed or "", ""]
             given = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
             rows += [
-                [name.removeprefix("latency/"), peer, *said, given, f"`{taken.record.commit}`"]
+                [name.removeprefix("latency/"), peer, *cells, given, f"`{taken.record.commit}`"]
             ]
     heads = ["windows", "peer", "p50, ms", "p99, ms", "conditions", "commit"]
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
@@ -183,7 +186,7 @@ def latency(found: Found, drawn: Drawn) -> str:
 
 
 def loops(found: Found) -> str:
-    """What JMH says of the engine."""
+    """Return the section on the JMH scores of the engine."""
     taken = [one for peers in _starting(found, "jmh/").values() for one in peers.values()]
     if not taken:
         return ""

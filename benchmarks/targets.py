@@ -1,4 +1,4 @@
-"""What transom is to reach, and whether it does."""
+"""The targets of transom's speed, and the figures that reach or miss them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 from benchmarks.reading import Lines, Taken, lines, newest
 from benchmarks.record import Record
 
-# How many times as long as transom each peer is to take at least.
+# The least ratio of each peer's time to transom's.
 PYTHON = {"python": 20.0}
 AT_LEAST: dict[str, dict[str, float]] = {
     "tumbling-10k": {"native": 1.6, "flink-heap": 1.5, "flink-rocksdb": 1.5, **PYTHON},
@@ -17,12 +17,13 @@ AT_LEAST: dict[str, dict[str, float]] = {
     "session-10k": {"native": 2.0, "flink-heap": 3.0, "flink-rocksdb": 10.0, **PYTHON},
     "session-1m": {"native": 4.0, "flink-heap": 2.0, "flink-rocksdb": 4.0, **PYTHON},
 }
-# How many times as long as Spark's batch query transom is to take at most.
+# The largest ratio of transom's time to the time of Spark's batch query.
 BATCH_AT_MOST = {"tumbling-10k": 2.0, "tumbling-1m": 1.5}
 COLUMNS = ("native", "flink-heap", "flink-rocksdb", "batch", "python")
 Per = Literal["input", "input or result"]
-# By how much a row may cost more at the last value than at the first. Results grow with the number
-# of keys, one for each row at the end, so their rows count in what a row costs there.
+# The first and the last value, and the largest ratio of the cost of a row at the last value to the
+# cost at the first. Results grow with the number of keys, up to one for each row. So result rows
+# count there too.
 GROWTH_AT_MOST: dict[str, tuple[int, int, float, Per]] = {
     "keys": (10_000, 10_000_000, 1.5, "input or result"),
     "overlap": (6, 600, 1.2, "input"),
@@ -31,25 +32,25 @@ GROWTH_AT_MOST: dict[str, tuple[int, int, float, Per]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One figure to reach.
+    """One target and its figure.
 
     Attributes
     ----------
-    asked : str
-        Such as ``≥ 1.6``.
+    target : str
+        The target, such as ``≥ 1.6``.
     figure : float or None
-        What was measured.
+        The measured ratio.
     reached : bool or None
-        None where nothing was measured that tells.
+        Whether the figure reaches the target. None without a figure.
     why : str
-        What there is instead of a figure.
+        The reason why there is no figure.
     fewer_rows : str
-        The rows of both, where the peer had fewer.
+        The rows of both peers, if the peer had fewer rows than transom.
     job_figure, job_reached : float or None, bool or None
-        The same with the time of Flink's job alone, which does not contain its cluster's start.
+        The same with the time of Flink's job alone, without the start of its cluster.
     """
 
-    asked: str
+    target: str
     figure: float | None
     reached: bool | None
     why: str = "not measured"
@@ -59,12 +60,12 @@ class Cell:
 
 
 def table(records: Sequence[Record]) -> dict[str, dict[str, Cell]]:
-    """By query and peer, what is to be reached."""
+    """Return the targets and their figures, by query and peer."""
     found = newest(records)
     cells: dict[str, dict[str, Cell]] = {}
-    for query, asked in AT_LEAST.items():
+    for query, ratios in AT_LEAST.items():
         taken = found.get(query, {})
-        cells[query] = {peer: _at_least(taken.get(peer), ratio) for peer, ratio in asked.items()}
+        cells[query] = {peer: _at_least(taken.get(peer), ratio) for peer, ratio in ratios.items()}
         if query in BATCH_AT_MOST:
             cells[query]["batch"] = _at_most(taken.get("batch"), BATCH_AT_MOST[query])
     return cells
@@ -74,7 +75,7 @@ def _at_least(taken: Taken | None, ratio: float) -> Cell:
     figure = taken.ratio if taken else None
     job = taken.job_ratio if taken else None
     return Cell(
-        asked=f"≥ {ratio:g}",
+        target=f"≥ {ratio:g}",
         figure=figure,
         reached=None if figure is None else figure >= ratio,
         why=_why(taken),
@@ -95,7 +96,7 @@ def _at_most(taken: Taken | None, times: float) -> Cell:
     ratio = taken.ratio if taken else None
     figure = None if ratio is None else 1 / ratio
     reached = None if figure is None else figure <= times
-    return Cell(asked=f"≤ {times:g} times", figure=figure, reached=reached, why=_why(taken))
+    return Cell(target=f"≤ {times:g} times", figure=figure, reached=reached, why=_why(taken))
 
 
 def _why(taken: Taken | None) -> str:
@@ -115,25 +116,25 @@ def _failed(taken: Taken) -> str:
 
 
 def growth(records: Sequence[Record]) -> dict[str, Cell]:
-    """By parameter and shape, how the cost of a row grows, of lines that go far enough."""
+    """Return the growth of the cost of a row, for lines that have the first and the last value."""
     cells = {}
     for variable, (first, last, times, per) in GROWTH_AT_MOST.items():
         for line in lines(records, variable):
             if {first, last} <= line.points["transom"].keys():
                 before, after = (micros_above(line, value, per) for value in (first, last))
-                # A difference that is not above 0 is noise, of which there is no ratio.
+                # A difference that is not above 0 is noise, and has no ratio.
                 figure = after / before if after is not None and before and before > 0 else None
                 cells[f"{line.name}, from {first:,} to {last:,}, a row of {per}"] = Cell(
-                    asked=f"≤ {times:g} times",
+                    target=f"≤ {times:g} times",
                     figure=figure,
                     reached=None if figure is None else figure <= times,
-                    why="no pass-through that is faster in the same record",
+                    why="the same record has no faster pass-through",
                 )
     return cells
 
 
 def micros_above(line: Lines, value: int, per: Per) -> float | None:
-    """Microseconds a row costs in transom above the pass-through, at one value of the parameter.
+    """Return the cost of a row above the pass-through, in microseconds, at one parameter value.
 
     The pass-through contains start-up, reading and the exchange by key, so the difference is the
     cost of windows. None where the record has no pass-through for the same input.

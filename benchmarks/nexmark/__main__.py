@@ -1,8 +1,8 @@
 """Measures Nexmark's queries with transom and its peers, in turn.
 
 ``python -m benchmarks.nexmark [--query q5,q7] [--source parquet|kafka] [--peer x,y]``. Each peer
-first writes its results, which must be those of transom, then all run in turn, in fresh processes.
-What came of it is kept after each run, see `benchmarks.record`.
+first writes its results, which must equal transom's. Then the peers run in turn, in fresh
+processes. The record is written after each run, see `benchmarks.record`.
 
 Environment
 -----------
@@ -11,7 +11,7 @@ BENCH_ROWS
 BENCH_REPEATS
     Timed runs of each peer, 3 unless set.
 BENCH_LIMIT
-    Seconds after which a run is given up, 900 unless set.
+    Seconds after which a run is aborted, 900 unless set.
 """
 
 import argparse
@@ -37,7 +37,7 @@ WORK = BUILD / "work"
 
 
 def main() -> None:
-    """Measure what the command line names, or all."""
+    """Measure the queries and peers on the command line, or all."""
     parser = argparse.ArgumentParser(prog="benchmarks.nexmark", description=__doc__)
     parser.add_argument("--query", default="", help=", ".join(QUERIES))
     parser.add_argument("--source", default="parquet", choices=["parquet", "kafka"])
@@ -45,12 +45,12 @@ def main() -> None:
     given = parser.parse_args()
     queries, peers = chosen(given.query, QUERIES), chosen(given.peer, PEERS)
     end_on_signal()
-    # What a run that was killed left behind.
+    # A killed run leaves its files behind.
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     folder = Input(events=int(os.environ.get("BENCH_ROWS", "10_000_000"))).make(BUILD).absolute()
     record = Record.begin(**flink_version(peers))
-    refused = []
+    errors = []
     with contextlib.ExitStack() as stack:
         brokers = None
         if given.source == "kafka":
@@ -68,14 +68,14 @@ def main() -> None:
             try:
                 measured = compare(name, peers, settings, record.put)
             except EmptyResultsError as error:
-                refused.append(str(error))
+                errors.append(str(error))
                 continue
             for measurement in measured.values():
                 print(line(measurement), flush=True)
     shutil.rmtree(WORK)
     print(record.save())
-    if refused:
-        raise SystemExit("\n".join(refused))
+    if errors:
+        raise SystemExit("\n".join(errors))
 
 
 if __name__ == "__main__":

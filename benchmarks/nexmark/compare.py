@@ -16,18 +16,19 @@ from benchmarks.record import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to measure.
+    """The settings of a measurement.
 
     Attributes
     ----------
     input, work : Path
-        Where the events are, and where runs may leave what they like.
+        The folder of the events, and the folder for the files of runs.
     brokers : str or None
-        Where topics with the same events are, which are then read instead of the files.
+        Addresses of Kafka brokers whose topics have the same events. If set, the peers read the
+        topics instead of the files.
     repeats : int
         Timed runs of each peer.
     limit : float
-        Seconds after which a run is given up.
+        Seconds after which a run is aborted.
     """
 
     input: Path
@@ -40,7 +41,7 @@ class Settings:
 def compare(
     name: str, peers: Sequence[str], settings: Settings, keep: Callable[[Measurement], None]
 ) -> dict[str, Measurement]:
-    """Measure a query with the peers; `keep` gets each state of things."""
+    """Measure a query with the peers, and pass each state of a measurement to `keep`."""
     reference = _entrant(name, REFERENCE, settings)
     turns = Turns(repeats=settings.repeats, limit=settings.limit, work=settings.work, keep=keep)
     return turns.take(

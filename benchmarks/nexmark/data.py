@@ -1,9 +1,10 @@
 """Nexmark's events as files, in the order in which they arrive.
 
-The files of a batch hold its rows in turn, as partitions do, so that readers work side by side.
+The files of a batch hold its rows in turn, as partitions do, so that several readers can work at
+once.
 
-The last of each kind is no event of Nexmark's: it comes a minute after the others, so that all of
-their windows close, and all of its ids are 0. Its own results are left out.
+The last row of each kind is no event of Nexmark. Its time is a minute after the other rows, so that
+all of their windows close. All of its ids are 0, and its own results are removed.
 """
 
 import os
@@ -28,21 +29,21 @@ CLOSING_AFTER = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One input: so many events, always the same ones.
+    """One input with a number of events. The events are always the same.
 
     Attributes
     ----------
     events : int
         Events of all kinds together.
     stream : Events
-        What they are like.
+        The generator of the events.
     """
 
     events: int
     stream: Events = field(default_factory=Events)
 
     def make(self, parent: Path) -> Path:
-        """Write a folder of files for each kind, unless they are there, and return their parent.
+        """Write a folder of files for each kind, unless it exists, and return the parent folder.
 
         The files ``part-<batch>-<number>`` of all kinds hold the same part of the stream.
         """
@@ -67,12 +68,12 @@ def _write(table: pa.Table, folder: Path, batch: int) -> None:
     for number in range(FILES_PER_BATCH):
         file = folder / f"part-{batch}-{number}.parquet"
         pq.write_table(table.take(np.arange(number, len(table), FILES_PER_BATCH)), file)
-        # The file source takes files in the order of their times.
+        # The file source reads files in the order of their modification times.
         os.utime(file, (1_700_000_000 + batch * FILES_PER_BATCH + number,) * 2)
 
 
 def rows(folder: Path, kind: str) -> int:
-    """How many rows a kind of events has, with the closing one."""
+    """Return the number of rows of a kind of events, the closing row included."""
     return sum(pq.read_metadata(file).num_rows for file in (folder / kind).iterdir())
 
 

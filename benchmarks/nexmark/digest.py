@@ -1,4 +1,4 @@
-"""The hash of a query's results, which must be the same whoever computed them."""
+"""The hash of a query's results, which must be the same for all peers."""
 
 from pathlib import Path
 
@@ -11,10 +11,11 @@ from benchmarks.peers.digest import hashed, written
 
 
 def digest(folder: Path, query: Query) -> tuple[int, str]:
-    """Rows of the Parquet files of a folder, without the closing event's, and their hash.
+    """Return the number of rows in the Parquet files of a folder, and their hash.
 
-    Rows and columns are taken in order. Times are instants, to the microsecond, whatever type they
-    were written in. Of windows by the clock only the totals of each key count.
+    Results of the closing event are left out. Rows and columns are sorted. Times of all types
+    become instants, to the microsecond. For windows in processing time, only the totals of each key
+    are compared.
     """
     tables = [_instants(table) for table in written(folder)]
     if not tables:

@@ -1,7 +1,7 @@
 """The events of Nexmark, by its specification: people who join, auctions that open, bids.
 
-Which event an event is, its time and what it may refer to follow from its number; all else is
-random. Ids are referred to before they exist, by a few places, as the specification wants it.
+The kind of an event, its time and the ids that it may refer to follow from its number. All other
+values are random. As in the specification, events may refer to a few ids that do not exist yet.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ PERSONS, AUCTIONS, BIDS = 1, 3, 46
 ROUND = PERSONS + AUCTIONS + BIDS
 FIRST_PERSON = FIRST_AUCTION = 1_000
 FIRST_CATEGORY, CATEGORIES = 10, 5
-# One in so many is not hot.
+# One choice in this many is not a hot id.
 HOT_SELLER_RATIO, HOT_BIDDER_RATIO, HOT_AUCTION_RATIO = 4, 4, 2
-# Of so many that follow each other one is hot.
+# One id in this many consecutive ids is hot.
 HOT_SHARE = 100
 ACTIVE_PEOPLE, AUCTIONS_IN_FLIGHT = 1_000, 100
-# Ids that are referred to before they exist.
+# Number of ids that events may refer to before they exist.
 LEAD = 10
 PERSON_BYTES, AUCTION_BYTES, BID_BYTES = 200, 500, 100
 SCATTER = 953
@@ -39,11 +39,11 @@ class Events:
     Attributes
     ----------
     a_second : int
-        Events a second of event time.
+        Events for each second of event time.
     out_of_order : int
-        In groups of so many, events come in another order than they happened; 1 is none.
+        Size of the groups in which events arrive out of order. With 1, all events are in order.
     seed : int
-        Of all that is random.
+        Seed of the random values.
     """
 
     a_second: int = 10_000
@@ -51,7 +51,7 @@ class Events:
     seed: int = 20_150_715
 
     def tables(self, first: int, end: int) -> dict[str, pa.Table]:
-        """Make the events from number ``first``, before ``end``, by kind, as they arrive."""
+        """Return the events from number ``first`` until before ``end``, by kind, as they arrive."""
         arrived = np.arange(first, end, dtype=np.int64)
         group = arrived // self.out_of_order * self.out_of_order
         number = group + arrived * SCATTER % self.out_of_order
@@ -94,7 +94,7 @@ class Events:
         count = len(number)
         name, description = texts.words(count, 20, random), texts.words(count, 100, random)
         initial, millis = _prices(count, random), self._millis(number)
-        # Auctions last as long as it takes others to come in their place, on average.
+        # On average, an auction lasts until new auctions have replaced all that are in flight.
         horizon = self._millis(number + AUCTIONS_IN_FLIGHT * ROUND // AUCTIONS) - millis
         lasting = 1 + random.integers(0, np.maximum(2 * horizon, 1))
         last = _last_person(number)
@@ -124,7 +124,7 @@ class Events:
         auction = np.where(hot, last // HOT_SHARE * HOT_SHARE, in_flight)
         last = _last_person(number)
         hot = random.integers(0, HOT_BIDDER_RATIO, count) > 0
-        # The second of them: the first is the hot seller.
+        # The hot bidder is the id after the hot seller.
         bidder = np.where(hot, last // HOT_SHARE * HOT_SHARE + 1, _active_person(last, random))
         return pa.table(
             {
@@ -141,12 +141,12 @@ class Events:
 
 
 def _last_person(number: Longs) -> Longs:
-    """The newest person by an event of this number, from 0: itself if it is one."""
+    """Return the number of the newest person at an event, which may be the event itself."""
     return number // ROUND * PERSONS + np.minimum(number % ROUND, PERSONS - 1)
 
 
 def _last_auction(number: Longs) -> Longs:
-    """The newest auction by an auction or bid of this number, from 0: itself if it is one."""
+    """Return the number of the newest auction at an auction or bid, which may be the auction."""
     return number // ROUND * AUCTIONS + np.minimum(number % ROUND - PERSONS, AUCTIONS - 1)
 
 
@@ -157,7 +157,7 @@ def _active_person(last: Longs, random: np.random.Generator) -> Longs:
 
 
 def _prices(count: int, random: np.random.Generator) -> Longs:
-    """In cents: up to a million, each power of ten equally frequent."""
+    """Return prices in cents, up to 100,000,000. Each power of ten is equally frequent."""
     return np.rint(10 ** (6 * random.random(count)) * 100).astype(np.int64)
 
 

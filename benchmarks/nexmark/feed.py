@@ -1,7 +1,7 @@
 """Writes Nexmark's events into Kafka's topics, through Spark.
 
-``python -m benchmarks.nexmark.feed BROKERS INPUT``. A partition of a topic holds what one of
-each batch's files holds, in its order.
+``python -m benchmarks.nexmark.feed BROKERS INPUT``. A partition of a topic holds the rows of one
+file of each batch, in their order.
 """
 
 import sys
@@ -18,7 +18,7 @@ from benchmarks.peers.spark_once import session
 
 
 def make_topics(spark: SparkSession, brokers: str) -> None:
-    """Make a topic for each kind of events, once the broker answers."""
+    """Make a topic for each kind of events, as soon as the broker answers."""
     jvm: Any = spark._jvm
     properties = jvm.java.util.Properties()
     properties.put("bootstrap.servers", brokers)

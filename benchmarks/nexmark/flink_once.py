@@ -1,7 +1,7 @@
-"""Runs one query of Nexmark in Flink SQL once, in a process of its own; prints its time as JSON.
+"""Runs one query of Nexmark in Flink SQL once, in its own process, and prints its time as JSON.
 
-``.venv-flink/bin/python -m benchmarks.nexmark.flink_once JOB``, where the job is JSON, made by
-`benchmarks.nexmark.peers`. It runs where PyFlink is and PySpark is not.
+``.venv-flink/bin/python -m benchmarks.nexmark.flink_once JOB``. The job is JSON that
+`benchmarks.nexmark.peers` makes. The environment has PyFlink and lacks PySpark.
 """
 
 import json
@@ -14,7 +14,7 @@ from pyflink.table import Schema, StreamTableEnvironment
 
 from benchmarks.peers.flink_source import answer, environment, events
 
-# Flink's watermark W says that nothing at or before W is to come, Spark's that nothing before it.
+# With watermark W, Flink expects no row at or before W. Spark expects no row before W.
 WATERMARK = "`at` - INTERVAL '4.001' SECOND(1, 3)"
 
 
@@ -25,7 +25,7 @@ def from_files(
     kind: str,
     columns: dict[str, str],
 ) -> None:
-    """Make a table of a kind of events, whose times are microseconds."""
+    """Make a table of the files of a kind of events. Their times are microseconds."""
     schema = Schema.new_builder()
     for name, type_ in columns.items():
         schema = schema.column(name, type_)
@@ -41,7 +41,7 @@ def from_files(
 def from_kafka(
     tables: StreamTableEnvironment, job: dict[str, Any], kind: str, columns: dict[str, str]
 ) -> None:
-    """Make a table of a topic, whose times are milliseconds; it ends where the topic ends now."""
+    """Make a table of a topic, up to its present end. Its times are milliseconds."""
     named = ", ".join(f"{name} {type_}" for name, type_ in columns.items())
     options = {
         "connector": "kafka",
@@ -51,15 +51,15 @@ def from_kafka(
         "scan.bounded.mode": "latest-offset",
         "format": "json",
     }
-    told = ", ".join(f"'{name}' = '{value}'" for name, value in options.items())
+    settings = ", ".join(f"'{name}' = '{value}'" for name, value in options.items())
     tables.execute_sql(
         f"CREATE TABLE {kind} ({named}, `at` AS TO_TIMESTAMP_LTZ(date_time, 3), "
-        f"clock AS PROCTIME(), WATERMARK FOR `at` AS {WATERMARK}) WITH ({told})"
+        f"clock AS PROCTIME(), WATERMARK FOR `at` AS {WATERMARK}) WITH ({settings})"
     )
 
 
 def main() -> None:
-    """Run the job that the command line holds."""
+    """Run the job on the command line."""
     job: dict[str, Any] = json.loads(sys.argv[1])
     env = environment(job)
     env.add_jars(*(Path(jar).as_uri() for jar in job["jars"]))

@@ -1,6 +1,6 @@
 """The queries as Flink SQL, over tables ``persons``, ``auctions`` and ``bids``.
 
-Beside its own columns a table has ``at``, the event's time, and ``clock``, the wall's.
+Each table also has the columns ``at``, the event time, and ``clock``, the processing time.
 """
 
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A query, what it reads and what comes of it.
+    """A query, the columns that it reads, and the columns of its results.
 
     Attributes
     ----------
     reads : dict
-        The columns that it needs of each table, with their types; times are numbers.
+        The columns of each table that the query reads, with their types. Times are numbers.
     columns : str
-        Names and types of the results' columns, for CREATE TABLE.
+        Names and types of the result columns, for CREATE TABLE.
     select : str
         The query.
     """
@@ -27,7 +27,7 @@ class Statement:
 
 _BOUNDS = "`start` TIMESTAMP(3), `end` TIMESTAMP(3)"
 
-# Counts and their maximum are joined by window.
+# Joins the counts of each window with their maximum.
 _COUNTS = """
     SELECT auction, window_start, window_end, COUNT(*) AS n
     FROM TABLE(HOP(TABLE bids, DESCRIPTOR(`at`), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
@@ -44,7 +44,7 @@ _HOT_ITEMS = f"""
     ON counts.window_start = hottest.window_start AND counts.window_end = hottest.window_end
     AND counts.n = hottest.most
 """
-# Of equal bids that with the highest ids, as the others have it.
+# Among equal bids, the bid with the highest ids wins, as in the other peers.
 _HIGHEST_BID = """
     SELECT window_start, window_end, price, auction, bidder,
         CAST(`at` AS TIMESTAMP(3)), extra

@@ -1,4 +1,4 @@
-"""Kafka's own broker, on this machine alone, for as long as it is needed."""
+"""A Kafka broker on this machine, for the duration of a benchmark."""
 
 import base64
 import contextlib
@@ -27,17 +27,17 @@ auto.create.topics.enable=false
 
 
 def broker_jars() -> list[Path]:
-    """What the broker needs."""
+    """Return the jars of the broker."""
     return _jars("broker")
 
 
 def connector_jars() -> list[Path]:
-    """What Spark needs to read and write its topics."""
+    """Return the jars with which Spark reads and writes topics."""
     return _jars("connector")
 
 
 def flink_jars() -> list[Path]:
-    """What Flink needs to read its topics."""
+    """Return the jars with which Flink reads topics."""
     return _jars("flink")
 
 
@@ -59,9 +59,9 @@ def _jars(name: str) -> list[Path]:
 
 @contextlib.contextmanager
 def broker(folder: Path) -> Iterator[str]:
-    """Run a broker that keeps its data in a folder; its address.
+    """Run a broker that keeps its data in a folder, and yield its address.
 
-    It may not answer yet: whoever makes topics waits for it, as Kafka's clients do.
+    The broker may not answer yet. Kafka's clients wait until it does.
     """
     classpath = os.pathsep.join(map(str, broker_jars()))
     java = ["java", "-Xmx1g", "-cp", classpath]
@@ -92,7 +92,7 @@ def feed(brokers: str, folder: Path) -> None:
 
 def _free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
-        # All at once, so that they differ.
+        # All sockets are open at the same time, so that their ports differ.
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind(("127.0.0.1", 0))

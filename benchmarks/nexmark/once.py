@@ -1,7 +1,7 @@
-"""Runs one query of Nexmark on Spark once, in a process of its own, and prints its time as JSON.
+"""Runs one query of Nexmark on Spark once, in its own process, and prints its time as JSON.
 
-``python -m benchmarks.nexmark.once q5 transom INPUT WORK``; with ``--brokers`` it reads Kafka's
-topics that hold the same events, with ``--write`` it writes the results into ``WORK/rows``.
+``python -m benchmarks.nexmark.once q5 transom INPUT WORK``. With ``--brokers`` the query reads the
+same events from Kafka's topics. With ``--write`` it writes the results into ``WORK/rows``.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from benchmarks.peers.spark_once import run, session
 
 
 def main() -> None:
-    """Run the query that the command line names."""
+    """Run the query on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=QUERIES)
     parser.add_argument("peer", choices=["transom", "native"])

@@ -1,4 +1,4 @@
-"""The peers that answer Nexmark's queries, and how each is started."""
+"""The peers that run Nexmark's queries, with their commands."""
 
 import json
 import sys
@@ -21,13 +21,14 @@ class Job:
     Attributes
     ----------
     name : str
-        Of the query.
+        Name of the query.
     input, work : Path
-        Where the events are, and where it may leave what it likes.
+        The folder of the events, and the folder for the files of the job.
     brokers : str or None
-        Where topics with the same events are, which are then read instead of the files.
+        Addresses of Kafka brokers whose topics have the same events. If set, the job reads the
+        topics instead of the files.
     write : bool
-        Results go to ``work/rows``, as Parquet, instead of nowhere.
+        Whether to write results to ``work/rows`` as Parquet. Otherwise they are discarded.
     """
 
     name: str
@@ -39,16 +40,17 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """One way to answer.
+    """One way to run queries.
 
     Attributes
     ----------
     command : callable
-        What runs a job and prints JSON: ``seconds``, and ``figures`` by name.
+        Returns the command that runs a job and prints JSON: ``seconds``, and ``figures`` by name.
     state : str
-        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+        Path of the state on disk, within the folder of the job. The checkpoint is in
+        ``checkpoint``.
     cannot : dict
-        Why it does not answer a query, by the query's name.
+        Names of queries that the peer cannot run, with the reason.
     """
 
     command: Callable[[Job], list[str]]
@@ -69,7 +71,7 @@ def _spark(peer: str, cannot: dict[str, str] | None = None) -> Peer:
 def _flink(backend: str) -> Peer:
     def command(job: Job) -> list[str]:
         statement = STATEMENTS[job.name]
-        told = {
+        arguments = {
             "input": str(job.input),
             "work": str(job.work),
             "brokers": job.brokers,
@@ -84,7 +86,7 @@ def _flink(backend: str) -> Peer:
             "select": statement.select,
         }
         module = [str(FLINK_PYTHON), "-m", "benchmarks.nexmark.flink_once"]
-        return ["env", "JVM_ARGS=-Xmx4g", *module, json.dumps(told)]
+        return ["env", "JVM_ARGS=-Xmx4g", *module, json.dumps(arguments)]
 
     return Peer(command=command, state="state", cannot={"q12": NO_END})
 

@@ -1,6 +1,6 @@
-"""Nexmark's queries about windows, with transom and with what Spark has itself.
+"""Nexmark's queries about windows, with transom and with Spark's own operators.
 
-What they ask is the specification's; windows are as short as its own SQL has them.
+The queries follow the specification. Their windows are as short as in Nexmark's own SQL.
 """
 
 from collections.abc import Callable
@@ -17,18 +17,19 @@ SIZE, SLIDE, GAP = "10 seconds", "2 seconds", "10 seconds"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One question.
+    """One query, for both sides.
 
     Attributes
     ----------
     kinds : tuple of str
-        The events that it reads.
+        The kinds of events that the query reads.
     transom, native : callable
-        From the streams of these kinds to its results. Spark has no windows in processing time.
+        Build the results from the streams of these kinds. ``native`` is None for windows in
+        processing time, which Spark lacks.
     key : str
-        The column of the results by which the closing event's are known.
+        The result column that identifies the results of the closing event.
     by_clock : bool
-        Its windows depend on when it runs: only totals by key can be compared.
+        Whether the windows are in processing time. Then only totals by key can be compared.
     """
 
     kinds: tuple[str, ...]
@@ -58,7 +59,7 @@ def hot_items(bids: DataFrame) -> DataFrame:
     """q5: the auctions with the most bids of the last ten seconds, every two seconds."""
     hopping = transom.Hopping(size=SIZE, slide=SLIDE)
     counts = _stream(bids).key_by("auction").window(hopping).agg(_count())
-    # Windows end two seconds apart: each of these holds the counts of one.
+    # Windows end two seconds apart, so each tumbling window holds the counts of one window.
     together = transom.stream(counts, time="window").window_all(transom.Tumbling(size=SLIDE))
     return _most(together.agg(*_counts_of_a_window()))
 

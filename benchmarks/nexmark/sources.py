@@ -1,4 +1,4 @@
-"""Nexmark's events as Spark's streams, a fifth of them in each batch."""
+"""Nexmark's events as streams in Spark. Each batch has a fifth of the events."""
 
 import math
 from pathlib import Path
@@ -27,13 +27,13 @@ def topic(kind: str) -> str:
 
 
 def from_files(spark: SparkSession, folder: Path, kind: str) -> DataFrame:
-    """Read the files, those of a batch together."""
+    """Read the files of a kind of events, batch by batch."""
     stream = spark.readStream.schema(SCHEMAS[kind]).option("maxFilesPerTrigger", FILES_PER_BATCH)
     return stream.parquet(str(folder / kind))
 
 
 def from_kafka(spark: SparkSession, brokers: str, kind: str, rows: int) -> DataFrame:
-    """Read a topic of so many rows, JSON with times in milliseconds, from its beginning."""
+    """Read a topic from its beginning. Its rows are JSON with times in milliseconds."""
     options = {
         "kafka.bootstrap.servers": brokers,
         "subscribe": topic(kind),
@@ -54,7 +54,7 @@ def from_kafka(spark: SparkSession, brokers: str, kind: str, rows: int) -> DataF
 
 
 def as_json(events: DataFrame) -> DataFrame:
-    """Write events as `from_kafka` reads them."""
+    """Convert events to the JSON that `from_kafka` reads."""
     columns = [
         F.unix_millis(name).alias(name) if type_ == "timestamp" else F.col(name)
         for name, type_ in events.dtypes

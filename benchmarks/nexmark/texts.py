@@ -1,4 +1,4 @@
-"""Texts of Nexmark's events, many at a time."""
+"""Generators of the texts of Nexmark's events, for many events at once."""
 
 from typing import TypeAlias
 
@@ -23,16 +23,16 @@ CITIES = [
     *("Bend", "Redmond", "Seattle", "Kent", "Cheyenne"),
 ]
 SHORTEST_WORD = 3
-SPACES = 13  # one letter in so many is none
+SPACES = 13  # one character in this many is a space
 
 
 def one_of(values: list[str], count: int, random: np.random.Generator) -> pa.Array:
-    """Choose among values, all equally frequent."""
+    """Choose among values with equal probability."""
     return pa.array(values).take(pa.array(random.integers(0, len(values), count)))
 
 
 def words(count: int, below: int, random: np.random.Generator) -> pa.Array:
-    """Letters, and spaces between them, shorter than ``below``."""
+    """Return texts of letters and spaces, shorter than ``below``."""
     lengths = random.integers(SHORTEST_WORD, below, count)
     letters = _letters(lengths.sum(), random)
     letters[random.integers(0, SPACES, len(letters)) == 0] = ord(" ")
@@ -40,14 +40,14 @@ def words(count: int, below: int, random: np.random.Generator) -> pa.Array:
 
 
 def credit_cards(count: int, random: np.random.Generator) -> pa.Array:
-    """Four times four digits."""
+    """Return texts of four times four digits."""
     digits = random.integers(ord("0"), ord("9") + 1, (count, 19), dtype=np.uint8)
     digits[:, 4::5] = ord(" ")
     return _strings(digits.ravel(), np.full(count, 19))
 
 
 def padding(used: Lengths, average: int, random: np.random.Generator) -> pa.Array:
-    """Letters that bring events of ``used`` bytes to an average, up to a fifth more or less."""
+    """Return letters that bring events of ``used`` bytes to an average, give or take a fifth."""
     missing = np.maximum(average - used, 0)
     fifth = np.rint(missing * 0.2).astype(np.int64)
     lengths = missing - fifth + random.integers(0, np.maximum(2 * fifth, 1))

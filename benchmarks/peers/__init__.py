@@ -1,1 +1,1 @@
-"""What a user may pick: transom, Spark's own means, Flink; measured in turn, on the same files."""
+"""Benchmarks of transom, Spark's own operators and Flink, in turn, on the same files."""

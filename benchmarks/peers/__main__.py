@@ -1,7 +1,7 @@
-"""Measures queries with transom and with what users would pick instead, in turn.
+"""Measures queries with transom and its alternatives, in turn.
 
-``python -m benchmarks.peers [--query a,b] [--peer x,y] [--cores 1,2] [--heap 1,4]``. What
-came of it is kept after each run, see `benchmarks.record`.
+``python -m benchmarks.peers [--query a,b] [--peer x,y] [--cores 1,2] [--heap 1,4]``. The record is
+written after each run, see `benchmarks.record`.
 
 Environment
 -----------
@@ -10,7 +10,7 @@ BENCH_ROWS
 BENCH_REPEATS
     Timed runs of each peer, 3 unless set.
 BENCH_LIMIT
-    Seconds after which a run is given up, 900 unless set.
+    Seconds after which a run is aborted, 900 unless set.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from benchmarks.record import Measurement, Record
 def settings(
     cores: int = CORES, files_per_batch: int = 2, heap_gb: int = HEAP_GB, repeats: int = 3
 ) -> Settings:
-    """What the environment says, with `repeats` timed runs unless it names a number."""
+    """Return the settings of the environment. `repeats` is the default of ``BENCH_REPEATS``."""
     return Settings(
         rows=int(os.environ.get("BENCH_ROWS", "10_000_000")),
         repeats=int(os.environ.get("BENCH_REPEATS", repeats)),
@@ -42,7 +42,7 @@ def settings(
 
 
 def line(measurement: Measurement) -> str:
-    """A measurement in words."""
+    """Return a measurement as one line of text."""
     name = f"{measurement.query}: {measurement.peer}"
     if measurement.failed is not None:
         return f"{name} failed, {measurement.failed}"
@@ -57,7 +57,7 @@ def line(measurement: Measurement) -> str:
 
 
 def chosen(given: str, known: Iterable[str]) -> list[str]:
-    """What the command line names, or all."""
+    """Return the names on the command line, or all known names."""
     names = [name for name in given.split(",") if name]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"there is no {', '.join(unknown)}, but {', '.join(known)}")
@@ -65,7 +65,7 @@ def chosen(given: str, known: Iterable[str]) -> list[str]:
 
 
 def main() -> None:
-    """Measure what the command line names, or all."""
+    """Measure the queries and peers on the command line, or all."""
     parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
     parser.add_argument("--query", default="", help=", ".join(QUERIES))
     parser.add_argument("--peer", default="", help=", ".join(PEERS))
@@ -78,7 +78,7 @@ def main() -> None:
     record = Record.begin(**flink_version(peers))
     end_on_signal()
     clear()
-    refused = []
+    errors = []
     cores_and_heaps = product(given.cores.split(","), given.heap.split(","))
     for (cores, heap_gb), name in product(cores_and_heaps, queries):
         confine(int(cores))
@@ -86,13 +86,13 @@ def main() -> None:
         try:
             measured = compare(name, peers, conditions, record.put)
         except EmptyResultsError as error:
-            refused.append(str(error))
+            errors.append(str(error))
             continue
         for measurement in measured.values():
             print(line(measurement), flush=True)
     print(record.save())
-    if refused:
-        raise SystemExit("\n".join(refused))
+    if errors:
+        raise SystemExit("\n".join(errors))
 
 
 if __name__ == "__main__":

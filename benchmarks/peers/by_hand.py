@@ -1,7 +1,7 @@
-"""What users write today where Spark has no window.
+"""Hand-written versions of the queries, for windows that Spark lacks.
 
-Processors of PySpark's transformWithState, and functions for applyInPandas. They do what the
-queries of transom beside them do, to the row.
+They are processors for PySpark's transformWithState, and functions for applyInPandas. Each returns
+exactly the rows of the same query in transom.
 """
 
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ NEVER = 2**62
 
 
 class Windows(StatefulProcessor):
-    """Windows of one size that start one slide after another, each reported when it ends."""
+    """Hopping windows. Each window is emitted at its end."""
 
     def __init__(self, size: int, slide: int) -> None:
         self.size = size
         self.slide = slide
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Keep the open windows of a key in one value, and the timer that stands for them."""
+        """Declare the state: the open windows of a key, and their timer, in one value."""
         self.handle = handle
         window = "struct<start:long,n:long,s:double>"
         self.state = handle.getValueState("windows", f"windows array<{window}>, timer long")
@@ -40,7 +40,7 @@ class Windows(StatefulProcessor):
     def handleInputRows(
         self, key: Any, rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
-        """Take the rows in, and stand a timer where the first window ends."""
+        """Add the rows, and set a timer at the end of the first window."""
         windows, timer = self.load()
         for row in rows:
             at = row["at"]
@@ -53,7 +53,7 @@ class Windows(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Report what has ended."""
+        """Emit the windows that have ended."""
         windows, _ = self.load()
         watermark = timerValues.getCurrentWatermarkInMs() * 1000
         for start in sorted(start for start in windows if start + self.size <= watermark):
@@ -69,7 +69,7 @@ class Windows(StatefulProcessor):
         return {start: (n, s) for start, n, s in value[0]}, value[1]
 
     def keep(self, windows: dict[int, tuple[int, float]], timer: int | None) -> None:
-        """Write a key's windows back, and have its timer where the first one ends."""
+        """Write a key's windows, and move its timer to the end of the first window."""
         if not windows:
             self.state.clear()
             return
@@ -82,22 +82,22 @@ class Windows(StatefulProcessor):
 
 
 class Sessions(StatefulProcessor):
-    """Sessions, reported when they close, and on request every so often while they are open."""
+    """Sessions. Each is emitted when it closes, and also at regular times if `every` is set."""
 
     def __init__(self, gap: int, every: int | None) -> None:
         self.gap = gap
         self.every = every
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Keep the open sessions of a key in one value, and the timer that stands for them."""
+        """Declare the state: the open sessions of a key, and their timer, in one value."""
         self.handle = handle
-        session = "struct<first:long,last:long,n:long,s:double,due:long>"
+        session = "struct<first:long,last:long,n:long,s:double,next_firing:long>"
         self.state = handle.getValueState("sessions", f"sessions array<{session}>, timer long")
 
     def handleInputRows(
         self, key: Any, rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
-        """Take the rows in, then move time."""
+        """Add the rows, then advance time."""
         sessions, timer = self.load()
         for row in rows:
             self.add(sessions, row["at"], row["v"])
@@ -106,7 +106,7 @@ class Sessions(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Move time."""
+        """Advance time."""
         sessions, _ = self.load()
         yield from self.advance(key[0], sessions, None, timerValues)
 
@@ -120,19 +120,19 @@ class Sessions(StatefulProcessor):
     def advance(
         self, key: int, sessions: list[list[Any]], timer: int | None, time: TimerValues
     ) -> Iterator[Row]:
-        """Report what is due, keep what is open, and stand a timer where the next is due."""
+        """Emit results up to the watermark, keep open sessions, and set the next timer."""
         watermark = time.getCurrentWatermarkInMs() * 1000
         still_open = []
         for session in sorted(sessions):
-            first, last, n, s, due = session
+            first, last, n, s, next_firing = session
             end = last + self.gap
-            while due < end and due <= watermark:
+            while next_firing < end and next_firing <= watermark:
                 yield Row(k=key, first=first, end=end, n=n, s=s)
-                due = min(due + (self.every or NEVER), end)
+                next_firing = min(next_firing + (self.every or NEVER), end)
             if end <= watermark:
                 yield Row(k=key, first=first, end=end, n=n, s=s)
             else:
-                still_open.append((first, last, n, s, due))
+                still_open.append((first, last, n, s, next_firing))
         next_timer = min((-(-min(s[4], s[1] + self.gap) // 1000) for s in still_open), default=None)
         if timer != next_timer:
             if timer is not None:
@@ -145,37 +145,37 @@ class Sessions(StatefulProcessor):
             self.state.clear()
 
     def add(self, sessions: list[list[Any]], at: int, v: float) -> None:
-        """Add a row to the sessions that it touches, which become one."""
+        """Add a row, and merge it with the sessions that it touches."""
         touched = [s for s in sessions if s[0] <= at + self.gap and at <= s[1] + self.gap]
         for session in touched:
             sessions.remove(session)
-        # A microsecond past the second: the watermark has then passed it.
-        due = at - at % self.every + self.every + 1 if self.every else NEVER
+        # A session fires when the watermark has passed the time, a microsecond after it.
+        next_firing = at - at % self.every + self.every + 1 if self.every else NEVER
         sessions.append(
             [
                 min([at, *(s[0] for s in touched)]),
                 max([at, *(s[1] for s in touched)]),
                 1 + sum(s[2] for s in touched),
                 v + sum(s[3] for s in touched),
-                min((s[4] for s in touched), default=due),
+                min((s[4] for s in touched), default=next_firing),
             ]
         )
 
 
 class Counted(StatefulProcessor):
-    """A report after every so many rows of a key, of all its rows so far."""
+    """Totals of all rows of a key so far, emitted after each `rows` rows."""
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Keep the totals of a key, and its rows since the last report."""
+        """Declare the state: the totals of a key, and its rows since the last result."""
         self.state = handle.getValueState("totals", "n long, s double, since int")
 
     def handleInputRows(
         self, key: Any, rows: Iterator[Row], timerValues: TimerValues
     ) -> Iterator[Row]:
-        """Take the rows in, reporting in between."""
+        """Add the rows, and emit a result after each `rows` rows."""
         n, s, since = self.state.get() or (0, 0.0, 0)
         for row in rows:
             n, s, since = n + 1, s + row["v"], since + 1
@@ -186,7 +186,7 @@ class Counted(StatefulProcessor):
 
 
 def with_state(rows: DataFrame, query: Query) -> DataFrame:
-    """A query of the catalogue, by PySpark's transformWithState."""
+    """Return a query of the catalogue, by PySpark's transformWithState."""
     window: Any = query.window  # of several kinds, with lengths of their own
     trigger: Any = query.trigger
     if isinstance(query.window, transom.Global):
@@ -200,9 +200,10 @@ def with_state(rows: DataFrame, query: Query) -> DataFrame:
 
 
 def in_pandas(rows: DataFrame, query: Query) -> DataFrame:
-    """The rows of each session, once it is closed, handed to a function.
+    """Call a function with the rows of each closed session.
 
-    Spark gives rows of a session to no function: they are collected, and laid out again.
+    Spark passes the rows of a session to no function. So the query collects the rows of a session,
+    and expands them again.
     """
 
     def totals(key: Any, rows: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from benchmarks.peers.turns import REFERENCE, Entrant, Turns
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement
 
-# Where no number is asked for; others are named with the query.
+# The defaults. The name of a query contains other numbers.
 CORES = 2
 HEAP_GB = 4
 BUILD = Path("build/bench")
@@ -20,7 +20,7 @@ WORK = BUILD / "work"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to measure.
+    """The settings of a measurement.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class Settings:
     repeats : int
         Timed runs of each peer.
     limit : float
-        Seconds after which a run is given up.
+        Seconds after which a run is aborted.
     cores : int
         Cores that each peer may use.
     files_per_batch : int
-        In how many files a batch of rows is.
+        Number of files with the rows of a batch.
     heap_gb : int
         Heap of each peer's JVM.
     """
@@ -47,7 +47,7 @@ class Settings:
 
 
 def clear() -> None:
-    """Remove what a run that was killed left behind."""
+    """Remove the files of killed runs."""
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
 
@@ -55,7 +55,7 @@ def clear() -> None:
 def compare(
     name: str, peers: Sequence[str], settings: Settings, keep: Callable[[Measurement], None]
 ) -> dict[str, Measurement]:
-    """Measure a query with all of the peers that take it; `keep` gets each state of things."""
+    """Measure a query with all peers that support it, and pass each state to `keep`."""
     entrants = [
         entrant_of(name, peer, settings)
         for peer in peers
@@ -72,13 +72,13 @@ def compare(
 
 
 def rows_of(name: str, peer: str, rows: int) -> int:
-    """Rows of input for a peer, where so many are wanted: all peers alike if the query says so."""
+    """Return the number of input rows of a peer: its share, or the limit of the query for all."""
     limit = QUERIES[name].row_limit
     return rows // PEERS[peer].share if limit is None else min(rows, limit)
 
 
 def entrant_of(name: str, peer: str, settings: Settings) -> Entrant:
-    """A peer with a query, and with its share of the rows."""
+    """Return a peer with a query and its number of rows."""
     return _entrant(name, peer, rows_of(name, peer, settings.rows), settings)
 
 
@@ -98,7 +98,7 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
         )
         return PEERS[peer].command(job)
 
-    # Names and parameters say what is not as usual.
+    # Names and parameters contain the settings that differ from the defaults.
     cores = "" if settings.cores == CORES else f"-{settings.cores}-core"
     heap = "" if settings.heap_gb == HEAP_GB else f"-{settings.heap_gb}-gb-heap"
     return Entrant(

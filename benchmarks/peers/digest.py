@@ -1,4 +1,4 @@
-"""The hash of a result, which must be the same whoever computed it."""
+"""The hash of a result, which must be the same for all peers."""
 
 import hashlib
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ ORDER = ("k", "start", "end", "n")
 
 
 def digest(folder: Path) -> tuple[int, str]:
-    """Rows of the Parquet files of a folder, without the closing row's, and their hash.
+    """Return the number of rows in the Parquet files of a folder, and their hash.
 
-    The rows are taken in order of key, window and count. Bounds of windows are instants, to the
-    microsecond, whatever type they were written in.
+    Results of the closing row are left out. The rows are sorted by key, window and count. Bounds of
+    windows of all types become instants, to the microsecond.
     """
     tables = [_instants(table) for table in written(folder)]
     if not tables:
@@ -30,14 +30,14 @@ def digest(folder: Path) -> tuple[int, str]:
 
 
 def written(folder: Path) -> Iterator[pa.Table]:
-    """The Parquet files of a folder."""
+    """Yield the Parquet files of a folder as tables."""
     for file in folder.glob("*"):
         if file.is_file() and not file.name.startswith((".", "_")):
             yield pq.ParquetFile(file).read()
 
 
 def hashed(rows: pa.Table) -> str:
-    """A hash of all columns, in the order of the rows."""
+    """Return a hash of all columns, in the order of the rows."""
     digest = hashlib.sha256()
     for name in rows.column_names:
         column = rows[name].combine_chunks()

@@ -1,7 +1,7 @@
-"""Runs one query in Flink SQL once, in a process of its own, and prints its time as JSON.
+"""Runs one query in Flink SQL once, in its own process, and prints its time as JSON.
 
-``.venv-flink/bin/python -m benchmarks.peers.flink_once JOB``, where the job is JSON, made by
-`benchmarks.peers.table`. It runs where PyFlink is and PySpark is not.
+``.venv-flink/bin/python -m benchmarks.peers.flink_once JOB``. The job is JSON that
+`benchmarks.peers.table` makes. The environment has PyFlink and lacks PySpark.
 """
 
 import json
@@ -12,12 +12,12 @@ from pyflink.table import Schema, StreamTableEnvironment
 
 from benchmarks.peers.flink_source import answer, environment, events
 
-# Flink's watermark W says that nothing at or before W is to come, Spark's that nothing before it.
+# With watermark W, Flink expects no row at or before W. Spark expects no row before W.
 WATERMARK = "`at` - INTERVAL '5.001' SECOND(1, 3)"
 
 
 def main() -> None:
-    """Run the job that the command line holds."""
+    """Run the job on the command line."""
     job: dict[str, Any] = json.loads(sys.argv[1])
     env = environment(job)
     tables = StreamTableEnvironment.create(env)

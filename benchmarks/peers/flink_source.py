@@ -1,4 +1,4 @@
-"""Flink as the benchmarks set it up, its input, and how a query is timed; runs where PyFlink is."""
+"""The setup of Flink in the benchmarks: its environment, its input, and the timing of a query."""
 
 import time
 from collections.abc import Callable
@@ -13,15 +13,15 @@ from pyflink.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from pyflink.table import DataTypes, StreamTableEnvironment, TableResult
 
 CHECKPOINT_SECONDS = 10
-# Off the heap, for RocksDB and for sorting: Flink's default share of its memory.
+# Memory outside of the heap, for RocksDB and for sorting. The share is Flink's default.
 MANAGED_MB_PER_HEAP_GB = 400
 TYPES = {"BIGINT": DataTypes.BIGINT, "DOUBLE": DataTypes.DOUBLE, "STRING": DataTypes.STRING}
 
 
 def environment(job: dict[str, Any]) -> StreamExecutionEnvironment:
-    """Flink in one JVM, with a slot for each core, and checkpoints.
+    """Set up Flink in one JVM, with a slot for each core, and checkpoints.
 
-    Managed memory grows with the heap, of 4 GB unless the job says more.
+    Managed memory grows with the heap, which is 4 GB by default.
     """
     work = Path(job["work"])
     managed = MANAGED_MB_PER_HEAP_GB * job.get("heap_gb", 4)
@@ -42,12 +42,12 @@ def environment(job: dict[str, Any]) -> StreamExecutionEnvironment:
 
 
 def events(env: StreamExecutionEnvironment, job: dict[str, Any]) -> DataStream:
-    """The rows of all files, in the order of the files.
+    """Read the rows of all files, batch by batch.
 
-    Flink takes files in any order, and with two readers two at once, which would make rows late.
-    The files of a batch hold its rows in turn, so they are read side by side, each by a reader of
-    its own; the next ones come when both have ended. With fewer readers than files a batch, rows
-    would be late: one log would be read before the other.
+    Flink's file source reads files in any order, which would make rows late. The files of a batch
+    hold its rows in turn. So one reader for each file reads them at the same time, and the next
+    batch follows when all have ended. With fewer readers than files of a batch, rows would be late,
+    because one file would be read before the other.
     """
     files = sorted(str(file) for file in Path(job["input"]).glob("*.parquet"))
     each = job["files_per_batch"]
@@ -56,13 +56,13 @@ def events(env: StreamExecutionEnvironment, job: dict[str, Any]) -> DataStream:
 
 
 def answer(tables: StreamTableEnvironment, job: dict[str, Any]) -> dict[str, Any]:
-    """Run the job's query to its end; seconds with its cluster and of the job alone."""
+    """Run the query of a job, and return the seconds with the cluster and of the job alone."""
     tables.execute_sql(f"CREATE TABLE results ({job['columns']}) {sink(job)}")
     return timed(lambda: tables.execute_sql(f"INSERT INTO results {job['select']}"))
 
 
 def timed(start: Callable[[], TableResult]) -> dict[str, Any]:
-    """Start a job and wait for its end; seconds with its cluster and of the job alone."""
+    """Run a job to its end, and return the seconds with the cluster and of the job alone."""
     started = time.perf_counter()
     running = start()
     running.wait()
@@ -74,7 +74,7 @@ def timed(start: Callable[[], TableResult]) -> dict[str, Any]:
 
 
 def sink(job: dict[str, Any]) -> str:
-    """Where results go, for CREATE TABLE: into files, or nowhere."""
+    """Return the sink for CREATE TABLE: files, or a sink that discards all rows."""
     if not job["write"]:
         return "WITH ('connector' = 'blackhole')"
     rows = (Path(job["work"]) / "rows").as_uri()
@@ -86,7 +86,7 @@ def _one_after_another(
 ) -> DataStream:
     row = DataTypes.ROW([DataTypes.FIELD(name, TYPES[type_]()) for name, type_ in reads.items()])
     parquet = ParquetColumnarRowInputFormat(row, is_utc_timestamp=True)
-    # The default cuts files every 32 MiB.
+    # The default splits files every 32 MiB.
     whole = FileEnumeratorProvider.default_non_splittable_file_enumerator()
     first, *rest = (
         FileSource.for_bulk_file_format(parquet, *batch).set_file_enumerator(whole).build()
@@ -95,7 +95,7 @@ def _one_after_another(
     builder = HybridSource.builder(first)
     for source in rest:
         builder = builder.add_source(source)
-    # Not by from_source, which takes no type of Flink's own; and a hybrid source knows none.
+    # Python's from_source accepts no type of the JVM, and a hybrid source has no type of its own.
     rows = env._j_stream_execution_environment.fromSource(
         builder.build().get_java_function(),
         WatermarkStrategy.no_watermarks()._j_watermark_strategy,

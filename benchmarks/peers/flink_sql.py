@@ -7,16 +7,16 @@ from benchmarks.queries.catalogue import Query, micros
 
 
 def select(query: Query) -> str:
-    """The query; its columns are those that all peers write."""
-    asked = ", ".join(f"{sql} AS {name}" for name, sql in query.aggregates.items())
+    """Return the query, with the columns that all peers write."""
+    aggregates = ", ".join(f"{sql} AS {name}" for name, sql in query.aggregates.items())
     return (
-        f"SELECT k, window_start, window_end, {asked} FROM TABLE({_window(query)}) "
+        f"SELECT k, window_start, window_end, {aggregates} FROM TABLE({_window(query)}) "
         "GROUP BY k, window_start, window_end"
     )
 
 
 def columns(query: Query) -> str:
-    """Names and types of the results' columns, for CREATE TABLE."""
+    """Return the names and types of the result columns, for CREATE TABLE."""
     types = {
         name: "BIGINT" if sql.startswith("count") else "DOUBLE"
         for name, sql in query.aggregates.items()
@@ -26,7 +26,7 @@ def columns(query: Query) -> str:
 
 
 def key_type(query: Query) -> str:
-    """The type of the column ``k``."""
+    """Return the type of the column ``k``."""
     return "STRING" if query.long_keys else "BIGINT"
 
 

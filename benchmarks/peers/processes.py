@@ -1,4 +1,4 @@
-"""Runs a command in fresh processes, under a limit, and watches what they take."""
+"""Runs a command in fresh processes with a time limit, and measures their memory and disk."""
 
 import contextlib
 import os
@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EVERY_SECONDS = 0.1
-# Folders are looked at less often, since they hold many files.
+# One look in this many includes the folders, because they hold many files.
 FOLDERS_EVERY = 10
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Cores that this process may use, as far as the system tells.
+# Cores that this process may use. Empty if the system does not report them.
 USABLE_CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
 class FailedError(Exception):
-    """A command that did not end well, or not in time; says why.
+    """A command failed, or exceeded the time limit. The message has the reason.
 
     Attributes
     ----------
     limit : float or None
-        The seconds after which it was given up, if that is why.
+        The time limit in seconds, if the command exceeded it.
     """
 
     def __init__(self, why: str, limit: float | None = None) -> None:
@@ -33,16 +33,16 @@ class FailedError(Exception):
 
 @dataclass(slots=True)
 class Watched:
-    """What the processes of one session have taken at most, and folders on disk.
+    """The largest memory of the processes of one session, and the largest size of folders.
 
     Attributes
     ----------
     folders : dict
-        Where to look, by name.
+        The folders to measure, by name.
     memory_bytes : int or None
-        Resident memory, summed over the processes; none where there is no ``/proc``.
+        Resident memory, summed over the processes. None on systems without ``/proc``.
     disk_bytes : dict
-        What is in each folder that there is.
+        Size of each folder that exists, by name.
     """
 
     folders: dict[str, Path]
@@ -50,7 +50,7 @@ class Watched:
     disk_bytes: dict[str, int] = field(default_factory=dict)
 
     def look(self, session: int, *, folders: bool) -> None:
-        """Look once."""
+        """Measure once."""
         memory = resident_bytes(session)
         if memory is not None:
             self.memory_bytes = max(self.memory_bytes or 0, memory)
@@ -60,29 +60,29 @@ class Watched:
 
 
 def end_on_signal() -> None:
-    """Let whoever stops this process with SIGTERM stop what it runs too."""
+    """Make SIGTERM end this process and the commands that it runs."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def confine(cores: int) -> None:
-    """Let what is run from now on use so many cores alone, where the system can see to that.
+    """Confine this process and its later commands to a number of cores, if the system can.
 
-    Besides its tasks a JVM compiles code and collects garbage, for which it takes what it finds.
+    A JVM compiles code and collects garbage on all cores that it finds, besides its tasks.
     """
     if USABLE_CORES:
         os.sched_setaffinity(0, USABLE_CORES[:cores])
 
 
 def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:
-    """Run a command to its end, and end with it whatever it started; what it printed.
+    """Run a command to its end, kill all processes that it started, and return its output.
 
-    A JVM may hang as it exits, when a thread of RocksDB's wants to log through it just then. So its
-    output goes to files: a pipe would stay open.
+    A JVM may hang when it exits, if a thread of RocksDB logs through the JVM at this time. A pipe
+    would then stay open, so the output goes to files.
 
     Raises
     ------
     FailedError
-        It took longer than `limit` seconds, or ended with an error.
+        The command took longer than `limit` seconds, or ended with an error.
     """
     printed, errors = work / "printed", work / "errors"
     with printed.open("w") as out, errors.open("w") as err:
@@ -108,7 +108,7 @@ def run(command: list[str], limit: float, work: Path, watched: Watched) -> str:
 
 
 def resident_bytes(session: int) -> int | None:
-    """The resident memory of all processes of a session, which what they start belongs to."""
+    """Return the resident memory of all processes of a session, child processes included."""
     pids = _processes(session)
     if pids is None:
         return None
@@ -120,7 +120,7 @@ def resident_bytes(session: int) -> int | None:
 
 
 def bytes_in(folder: Path) -> int:
-    """What all files below a folder take; some may vanish while we look."""
+    """Return the size of all files below a folder. Files may vanish meanwhile."""
     total = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -143,7 +143,7 @@ def _processes(session: int) -> list[int] | None:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            # Behind the name, which may hold anything: state, parent, group, session.
+            # The name may contain any character. After it come state, parent, group and session.
             fields = (process / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == session:
                 found.append(int(process.name))

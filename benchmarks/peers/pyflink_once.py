@@ -1,4 +1,4 @@
-"""As `flink_once`, but by PyFlink's DataStream API, with an aggregate in Python."""
+"""Runs one query like `flink_once`, by PyFlink's DataStream API with an aggregate in Python."""
 
 import json
 import sys
@@ -23,10 +23,10 @@ WATERMARK_DELAY = Duration.of_seconds(5)
 
 
 class EventTime(TimestampAssigner):  # type: ignore[misc]
-    """Milliseconds, of the column that has microseconds."""
+    """Reads the time of a row, in milliseconds, from its column in microseconds."""
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:  # noqa: ARG002
-        """The time of a row."""
+        """Return the time of a row."""
         milliseconds: int = value[1] // 1000
         return milliseconds
 
@@ -35,34 +35,34 @@ class Totals(AggregateFunction):  # type: ignore[misc]
     """Rows and the sum of their values."""
 
     def create_accumulator(self) -> tuple[int, float]:
-        """Nothing yet."""
+        """Return the accumulator of no rows."""
         return 0, 0.0
 
     def add(self, value: Any, accumulator: tuple[int, float]) -> tuple[int, float]:
-        """One row more."""
+        """Add a row."""
         return accumulator[0] + 1, accumulator[1] + value[2]
 
     def get_result(self, accumulator: tuple[int, float]) -> tuple[int, float]:
-        """What is handed on."""
+        """Return the result of an accumulator."""
         return accumulator
 
     def merge(self, a: tuple[int, float], b: tuple[int, float]) -> tuple[int, float]:
-        """Two sessions become one."""
+        """Merge the accumulators of two sessions."""
         return a[0] + b[0], a[1] + b[1]
 
 
 class WithWindow(ProcessWindowFunction):  # type: ignore[misc]
-    """Puts key and window before the totals."""
+    """Puts key and window in front of the totals."""
 
     def process(self, key: Any, context: Any, elements: Any) -> Any:
-        """One result; bounds are microseconds."""
+        """Yield one result. The bounds of the window are in microseconds."""
         window: TimeWindow = context.window()
         for n, s in elements:
             yield Row(key, window.start * 1000, window.end * 1000, n, s)
 
 
 def assigner(window: dict[str, int | str]) -> WindowAssigner:
-    """The window, by its parameters in the catalogue."""
+    """Return the window for its parameters in the catalogue."""
     lengths = {
         name: Time.milliseconds(length) for name, length in window.items() if name.endswith("_ms")
     }
@@ -74,13 +74,13 @@ def assigner(window: dict[str, int | str]) -> WindowAssigner:
 
 
 def main() -> None:
-    """Run the job that the command line holds."""
+    """Run the job on the command line."""
     job: dict[str, Any] = json.loads(sys.argv[1])
     env = environment(job)
     tables = StreamTableEnvironment.create(env)
     key = Types.STRING() if job["reads"]["k"] == "STRING" else Types.LONG()
     watermarks = WatermarkStrategy.for_bounded_out_of_orderness(WATERMARK_DELAY)
-    # Python gets its rows from a table: it cannot read Flink's own.
+    # Python cannot read the rows of a JVM source, so the rows pass through a table.
     rows = tables.to_data_stream(tables.from_data_stream(events(env, job)))
     results = (
         rows.assign_timestamps_and_watermarks(watermarks.with_timestamp_assigner(EventTime()))

@@ -1,7 +1,7 @@
-"""Runs one query of a peer on Spark once, in a process of its own, and prints its time as JSON.
+"""Runs one query of a peer on Spark once, in its own process, and prints its time as JSON.
 
-``python -m benchmarks.peers.spark_once tumbling-10k native INPUT WORK``, with ``--write`` to write
-the results into ``WORK/rows`` instead of nowhere.
+``python -m benchmarks.peers.spark_once tumbling-10k native INPUT WORK``. With ``--write`` the query
+writes the results into ``WORK/rows``. Otherwise they are discarded.
 """
 
 import argparse
@@ -39,7 +39,7 @@ PEERS = {
 
 
 def session(cores: int = 2, jars: Sequence[Path] = (), heap_gb: int = 4) -> SparkSession:
-    """Start Spark, with the same settings for all, and more jars."""
+    """Start Spark with the settings that all peers share, and with additional jars."""
     builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
@@ -51,7 +51,7 @@ def session(cores: int = 2, jars: Sequence[Path] = (), heap_gb: int = 4) -> Spar
 
 
 def source(spark: SparkSession, folder: Path, files: int, key: str = "long") -> DataFrame:
-    """Read the files as a stream, so many a batch."""
+    """Read the files as a stream with a number of files in each batch."""
     rows = (
         spark.readStream.schema(f"k {key}, ts timestamp, v double")
         .option("maxFilesPerTrigger", files)
@@ -61,7 +61,7 @@ def source(spark: SparkSession, folder: Path, files: int, key: str = "long") -> 
 
 
 def run(writer: DataStreamWriter, work: Path) -> StreamingQuery:
-    """Run a query over all files there are, to its end."""
+    """Run a query over all existing files, to its end."""
     checkpointed = writer.option("checkpointLocation", str(work / "checkpoint"))
     query = checkpointed.trigger(availableNow=True).start()
     query.awaitTermination()
@@ -69,14 +69,14 @@ def run(writer: DataStreamWriter, work: Path) -> StreamingQuery:
 
 
 def flat(result: DataFrame, query: Query, peer: str) -> DataFrame:
-    """The columns that all peers write."""
+    """Return a result with the columns that all peers write."""
     if query.late_rows and peer == "transom":
         result = transom.untag(result, "results")
     return result.selectExpr("k", "window.start", "window.end", *query.aggregates)
 
 
 def streamed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
-    """Run a query as a stream; what small batches took, if there are any."""
+    """Run a query as a stream, and return percentiles of its small batches, if there are any."""
     writer = result.writeStream.outputMode("append")
     to = writer.format("noop") if write is None else writer.format("parquet")
     query = run(to if write is None else to.option("path", str(write)), work)
@@ -91,7 +91,7 @@ def streamed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, 
 def planned(
     spark: SparkSession, query: Query, peer: str, folder: Path, files: int, *, written: bool
 ) -> DataFrame:
-    """The plan of a peer's query over the files; with the columns that all peers write."""
+    """Return the plan of a peer's query. If `written`, it has the columns that all peers write."""
     key = "string" if query.long_keys else "long"
     if peer == "batch":
         rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(folder))
@@ -102,7 +102,7 @@ def planned(
 
 
 def executed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
-    """Run a plan to its end, as a stream if it reads one; the figures that `streamed` gives."""
+    """Run a streaming or static plan to its end, and return the figures of `streamed`."""
     if result.isStreaming:
         return streamed(result, work, write=write)
     if write is None:
@@ -113,7 +113,7 @@ def executed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, 
 
 
 def main() -> None:
-    """Run the query that the command line names."""
+    """Run the query on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=QUERIES)
     parser.add_argument("peer", choices=PEERS)

@@ -1,4 +1,4 @@
-"""The queries as they are written in PySpark: with transom, and with what users have instead."""
+"""The queries in PySpark: with transom, and with Spark's own windows."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from benchmarks.queries.catalogue import Query, micros
 
 
 def with_transom(rows: DataFrame, query: Query) -> DataFrame:
-    """A window of ours."""
+    """Return a query with a window of transom."""
     windowed = transom.stream(rows, time="ts").key_by("k").window(query.window)
     windowed = windowed.options(layout=query.layout)
     if query.trigger is not None:
@@ -27,12 +27,12 @@ def with_transom(rows: DataFrame, query: Query) -> DataFrame:
 
 
 def native(rows: DataFrame, query: Query) -> DataFrame:
-    """A window of Spark's."""
+    """Return a query with a window of Spark."""
     return rows.groupBy("k", _window(query).alias("window")).agg(*_aggregates(query))
 
 
 def pass_through(rows: DataFrame, _: Query) -> DataFrame:
-    """Rows that only go where their keys' windows would be."""
+    """Return the rows after an exchange by key, without windows."""
     return rows.repartition("k")
 
 

@@ -1,4 +1,4 @@
-"""The peers, by name: what they are asked, and how each is started."""
+"""The peers by name, with the queries that they support and their commands."""
 
 import json
 import subprocess
@@ -11,9 +11,9 @@ import transom
 from benchmarks.peers import flink_sql
 from benchmarks.queries.catalogue import QUERIES, TOTALS, Query
 
-# PyFlink needs libraries in versions that PySpark does not take.
+# PyFlink needs libraries in versions that PySpark does not support.
 FLINK_PYTHON = Path(".venv-flink/bin/python")
-# Flink's Python workers are processes of their own, not all in the one that waits.
+# Flink's Python workers run in their own processes, not in the process that waits.
 WORKERS = "_python_worker_execution_mode=process"
 
 
@@ -24,17 +24,17 @@ class Job:
     Attributes
     ----------
     name : str
-        Of the query.
+        Name of the query.
     input, work : Path
-        Where its rows are, and where it may leave what it likes.
+        The folder of the rows, and the folder for the files of the job.
     files_per_batch : int
-        In how many of the files each batch of rows is.
+        Number of files with the rows of a batch.
     cores : int
-        Cores it may use.
+        Number of cores that the job may use.
     heap_gb : int
-        Heap of its JVM.
+        Heap of the JVM.
     write : bool
-        Results go to ``work/rows``, as Parquet, instead of nowhere.
+        Whether to write results to ``work/rows`` as Parquet. Otherwise they are discarded.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Job:
 
     @property
     def query(self) -> Query:
-        """What is asked."""
+        """The query of this name."""
         return QUERIES[self.name]
 
 
@@ -58,17 +58,18 @@ class Peer:
     Attributes
     ----------
     takes : callable
-        Whether a query can be asked of it.
+        Returns whether the peer supports a query.
     command : callable
-        What runs a job and prints JSON: ``seconds``, and ``figures`` by name.
+        Returns the command that runs a job and prints JSON: ``seconds``, and ``figures`` by name.
     share : int
-        It gets one row in so many, and rows a second are compared.
+        The peer gets one row in this many, and rows a second are compared.
     state : str or None
-        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+        Path of the state on disk, within the folder of the job. The checkpoint is in
+        ``checkpoint``.
     least_cores : int
-        With fewer it cannot run.
+        Least number of cores with which the peer can run.
     has_results : bool
-        Whether it computes what was asked.
+        Whether the peer computes the results of the query.
     """
 
     takes: Callable[[Query], bool]
@@ -80,11 +81,11 @@ class Peer:
 
 
 def flink_version(peers: Iterable[str]) -> dict[str, str]:
-    """The version of Flink, for a record, if any of the peers needs it."""
+    """Return the version of Flink for a record, if one of the peers is Flink."""
     if not any("flink" in peer for peer in peers):
         return {}
-    asked = "from importlib.metadata import version; print(version('apache-flink'))"
-    command = [str(FLINK_PYTHON), "-c", asked]
+    program = "from importlib.metadata import version; print(version('apache-flink'))"
+    command = [str(FLINK_PYTHON), "-c", program]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return {"flink": printed.strip()}
 
@@ -104,7 +105,7 @@ def _spark(
 
 def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
     def command(job: Job) -> list[str]:
-        told = {
+        arguments = {
             "input": str(job.input),
             "work": str(job.work),
             "cores": job.cores,
@@ -118,10 +119,10 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
             "window": job.query.parameters,
         }
         python = [str(FLINK_PYTHON), "-m", f"benchmarks.peers.{module}"]
-        return ["env", f"JVM_ARGS=-Xmx{job.heap_gb}g", WORKERS, *python, json.dumps(told)]
+        return ["env", f"JVM_ARGS=-Xmx{job.heap_gb}g", WORKERS, *python, json.dumps(arguments)]
 
     takes = _in_flink if module == "flink_once" else _in_pyflink
-    # One for each file of a batch: its readers keep the order of rows, see flink_source.
+    # Flink needs a core for each file of a batch to keep the order of rows, see flink_source.
     return Peer(takes=takes, command=command, share=share, state="state", least_cores=2)
 
 

@@ -1,4 +1,4 @@
-"""Runs several peers: first what each computes, then, in turn, how fast."""
+"""Runs several peers: first checks the results of each, then times them in turn."""
 
 import json
 import shutil
@@ -12,12 +12,12 @@ from typing import Any
 from benchmarks.peers.processes import FailedError, Watched, run
 from benchmarks.record import Measurement, Run
 
-# Whose results the others' must equal, unless another peer is named.
+# The default peer whose results all others must equal.
 REFERENCE = "transom"
 
 
 class EmptyResultsError(Exception):
-    """A comparison of results without rows, which proves nothing: the harness is set up wrongly."""
+    """The results to compare have no rows, so a comparison proves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,15 +27,16 @@ class Entrant:
     Attributes
     ----------
     blank : Measurement
-        What is to be measured; with a reason in it where that cannot be.
+        The measurement without results. ``failed`` is set if the peer cannot run the query.
     command : callable
-        From a folder of its own to what runs the query and prints JSON: ``seconds``, and
-        ``figures`` by name where it has any. With ``write=True`` results go to ``rows`` there.
+        Returns, for a folder of the run, the command that runs the query and prints JSON:
+        ``seconds``, and ``figures`` by name. With ``write=True`` it writes results to ``rows``.
     digest : callable or None
-        From the folder of its results to how many there are and their hash; none where it
-        computes nothing.
+        Returns, for the folder of the results, their number and their hash. None if the peer
+        computes no results.
     state : str or None
-        Where below its folder its state lies on disk; its checkpoint is in ``checkpoint``.
+        Path of the state on disk, within the folder of the run. The checkpoint is in
+        ``checkpoint``.
     """
 
     blank: Measurement
@@ -46,23 +47,23 @@ class Entrant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """How to run them.
+    """The runs of several entrants, in turn.
 
     Attributes
     ----------
     repeats : int
-        Timed runs of each.
+        Timed runs of each entrant.
     limit : float
-        Seconds after which a run is given up.
+        Seconds after which a run is aborted.
     work : Path
-        Where runs may leave what they like; all of it is removed.
+        The folder for the files of runs, which are removed after each run.
     keep : callable
-        Gets each state of a measurement.
+        Called with each state of a measurement.
     reference : str
-        The peer whose results the others' must equal.
+        The peer whose results all others must equal.
     mirrored : bool
-        Every second turn has the opposite order. If the machine becomes slower or faster from run
-        to run, that then favours neither of two entrants.
+        Whether every second turn has the opposite order. A machine that becomes slower or faster
+        then favours neither of two entrants.
     """
 
     repeats: int
@@ -77,8 +78,8 @@ class Turns:
     ) -> dict[str, Measurement]:
         """Measure one query with all entrants, by the names of their peers.
 
-        One that fails, or whose results are not those of the reference for as many rows of input,
-        gets no times; the others go on.
+        An entrant gets no times if it fails, or if its results differ from the reference with the
+        same number of rows. The other entrants continue.
 
         Raises
         ------
@@ -104,7 +105,7 @@ class Turns:
         references: Mapping[int, Entrant],
         expected: dict[int, tuple[int, str]],
     ) -> Measurement:
-        """A measurement without times yet: whether the results are right."""
+        """Compare the results with the reference, and return a measurement without times."""
         blank, rows = entrant.blank, entrant.blank.rows
         if blank.failed is not None or entrant.digest is None:
             return blank
@@ -123,7 +124,7 @@ class Turns:
         )
 
     def _expected(self, reference: Entrant) -> tuple[int, str]:
-        """Result rows of the reference, of which there must be some, and their hash."""
+        """Return the number of result rows of the reference, which is not 0, and their hash."""
         found = self._results(reference)
         if found[0] == 0:
             blank = reference.blank
@@ -156,7 +157,7 @@ class Turns:
             state_bytes=watched.disk_bytes.get("state"),
             checkpoint_bytes=watched.disk_bytes.get("checkpoint"),
         )
-        # Figures are those of the last run.
+        # The measurement has the figures of the last run.
         return replace(so_far, runs=(*so_far.runs, timed), figures=figures)
 
     def _run(

@@ -1,1 +1,1 @@
-"""Whole queries and their input, described once, whoever runs them."""
+"""Queries and their input, described once for all peers."""

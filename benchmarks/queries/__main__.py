@@ -1,8 +1,8 @@
-"""Times what users pick today and transom, in turn.
+"""Measures transom against the present choice of PySpark users, in turn.
 
 ``python -m benchmarks.queries [NAME ...]``. For each query both sides first write their rows once,
-which must be the same; then each runs in fresh processes, in turn, and the medians are printed.
-The environment is that of `benchmarks.peers`.
+and the rows must be the same. Then both run in turn, in fresh processes, and the command prints the
+medians. The environment variables of `benchmarks.peers` apply.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from benchmarks.record import Measurement
 
 
 def line(theirs: Measurement, ours: Measurement) -> str:
-    """Both times, or rows a second where not all rows went to both, and the median ratio."""
+    """Return both times and the median ratio. With different rows it has rows a second."""
     pairs = zip(theirs.runs, ours.runs, strict=True)
     ratio = statistics.median(their.seconds / our.seconds for their, our in pairs)
     ratio *= ours.rows / theirs.rows
@@ -32,7 +32,7 @@ def line(theirs: Measurement, ours: Measurement) -> str:
 
 
 def main() -> None:
-    """Compare the queries that the command line names, or all."""
+    """Compare the queries on the command line, or all."""
     compared = {name: query.bench for name, query in QUERIES.items() if query.bench}
     parser = argparse.ArgumentParser(prog="benchmarks.queries", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(compared))

@@ -1,4 +1,4 @@
-"""The queries, described once, as data; each peer renders them in its own words."""
+"""The queries, described once as data. Each peer translates them into its own API."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,31 +12,31 @@ TOTALS = {"n": "count(*)", "s": "sum(v)"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One question to one input, by key and window.
+    """One query over one input, by key and window.
 
     Attributes
     ----------
     window : transom.Window
-        What rows are grouped by, besides their key ``k``.
+        The window. Rows are grouped by the window and by their key ``k``.
     keys : int
-        Keys of the input.
+        Number of keys of the input.
     aggregates : dict
         SQL that every peer understands, by the name of its column.
     trigger : transom.Trigger or None
-        When there are results, if not once, when the watermark passes the end of the window.
+        The trigger. None fires a window once, when the watermark passes its end.
     function : bool
-        The aggregates are computed by a function in Python that gets all rows of a window.
+        Whether a function in Python computes the aggregates from all rows of a window.
     layout : {"auto", "keyed"}
         The layout of transom's state.
     long_keys, skewed, late_rows, even_values, small_batches : bool
-        What is special about the input, see `Input`. Late rows are asked for too.
+        Properties of the input, see `Input`. With ``late_rows`` transom emits the late rows.
     row_limit : int or None
-        The most rows that any peer gets. Peers in Python then get all of them, and a tenth
-        otherwise.
+        The largest number of rows of a peer. If set, peers in Python get as many rows as the
+        others. Otherwise they get a tenth.
     shape : str or None
-        What it shares with the queries that it makes a line with, in plots.
+        Name that is common to the queries of one line in a plot.
     bench : str or None
-        The peer that ``make bench`` compares transom with; none where it leaves the query out.
+        The peer that ``make bench`` compares transom with. None leaves the query out.
     """
 
     window: transom.Window
@@ -55,7 +55,7 @@ class Query:
     bench: str | None = None
 
     def input(self, rows: int, files_per_batch: int) -> Input:
-        """The input that it is put to, of so many rows."""
+        """Return the input of the query with a number of rows."""
         return Input(
             rows=rows,
             keys=self.keys,
@@ -69,13 +69,13 @@ class Query:
 
     @property
     def plain(self) -> bool:
-        """Whether Spark and Flink have this window, and results when it ends."""
+        """Whether Spark and Flink have this window, with one result at its end."""
         has_window = isinstance(self.window, transom.Tumbling | transom.Hopping | transom.Session)
         return has_window and self.trigger is None and not self.function
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What plots and reports may want to know; lengths in milliseconds."""
+        """The parameters of a measurement, for plots and reports. Lengths are in milliseconds."""
         lengths = {
             f"{name}_ms": micros(length) // 1000
             for name in ("size", "slide", "gap")
@@ -89,7 +89,7 @@ class Query:
 
 
 def micros(length: Any) -> int:
-    """The length of a window of the catalogue, which is held as a timedelta."""
+    """Return the microseconds of a length, which windows hold as a timedelta."""
     whole: int = length // timedelta(microseconds=1)
     return whole
 
@@ -115,7 +115,7 @@ QUERIES = {
     "session-1m": _session(keys=1_000_000, bench="native", shape="session"),
     "tumbling-keyed": _tumbling(layout="keyed", bench="native"),
     "session-early": _session(trigger=transom.Every("1 second"), bench="python"),
-    # A thousand rows for each key, so that each reports about ten times.
+    # Each key has about a thousand rows, so each emits about ten results.
     "count-100": Query(
         window=transom.Global(),
         trigger=transom.AfterCount(100),
@@ -128,7 +128,7 @@ QUERIES = {
     "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
     "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),
     "tumbling-10m": _tumbling(keys=10_000_000, shape="tumbling"),
-    # With fewer keys, as there are ten results a second for each.
+    # With fewer keys, because each key has up to ten results a second.
     "overlap-1": _hopping("60 seconds", keys=1_000, shape="overlap"),
     "overlap-6": _hopping("10 seconds", keys=1_000, shape="overlap"),
     "overlap-60": _hopping("1 second", keys=1_000, shape="overlap"),

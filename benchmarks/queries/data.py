@@ -1,4 +1,4 @@
-"""Makes the input: events that reach us in another order than they happened."""
+"""Makes the input: events that arrive out of order."""
 
 import os
 import shutil
@@ -14,14 +14,15 @@ import pyarrow.parquet as pq
 SEED = 20_240_229
 BATCHES = 5
 MICROS_PER_EVENT = 50  # 20,000 events a second
-# Flink's event time has milliseconds, so the events have no more.
+# Flink's event time has a resolution of a millisecond, so the events have it too.
 RESOLUTION_MICROS = 1_000
 MEAN_LATENESS_MICROS = 500_000
 MAX_LATENESS_MICROS = 5_000_000
 FIRST_EVENT_MICROS = 1_700_000_000_000_000
 HOUR_MICROS = 3_600_000_000
 
-# The last row of all, so late that it closes every window; its own windows are no result.
+# The last row has a time after all others, so that it closes every window. Its own windows are
+# removed from the results.
 CLOSING_KEY = -1
 CLOSES_AFTER_MICROS = 24 * HOUR_MICROS
 
@@ -35,27 +36,28 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One input: so many rows with so many keys, always the same ones.
+    """One input with a number of rows and keys. The rows are always the same.
 
     Attributes
     ----------
     rows : int
-        Rows in all files together, without the one that closes all windows.
+        Rows in all files together, without the row that closes all windows.
     keys : int
-        Keys, all equally frequent.
+        Number of keys. All are equally frequent.
     long_keys : bool
-        Keys are texts of 64 characters instead of numbers.
+        Whether keys are texts of 64 characters instead of numbers.
     skewed : bool
-        Every other row has the same key.
+        Whether every other row has the same key.
     late : bool
-        One row in a hundred is an hour late, from the third batch on.
+        Whether one row in a hundred is an hour late, from the third batch on.
     even_values : bool
-        All rows of a key have the same value, so a sum tells only how many rows it has. A result
-        then does not depend on the order in which the rows of a batch reach their key.
+        Whether all rows of a key have the same value. A result then does not depend on the order in
+        which the rows of a batch reach their key.
     small_batches : bool
-        The first batch has a row for each key, the others have 1,000 rows each; `rows` is not used.
+        Whether the first batch has a row for each key, and each other batch has 1,000 rows. `rows`
+        is not used.
     files_per_batch : int
-        The files of a batch have its rows in turn, as a log of so many partitions would.
+        Number of files of a batch. They hold its rows in turn, like the partitions of a log.
     """
 
     rows: int
@@ -75,7 +77,7 @@ class Input:
         return self.rows
 
     def make(self, parent: Path) -> Path:
-        """Write the files, unless they are there, and return their folder."""
+        """Write the files unless they exist, and return their folder."""
         kinds = [kind for kind in KINDS if getattr(self, kind)]
         sizes = [f"{self.size}-rows", f"{self.files_per_batch}-files-a-batch", f"{self.keys}-keys"]
         name = "-".join([*sizes, *kinds, f"seed-{SEED}"])
@@ -90,7 +92,7 @@ class Input:
             for first in range(self.files_per_batch):
                 file = unfinished / f"part-{number:03}.parquet"
                 pq.write_table(batch.take(np.arange(first, len(batch), self.files_per_batch)), file)
-                # The file source takes files in the order of their times.
+                # The file source reads files in the order of their modification times.
                 os.utime(file, (1_700_000_000 + number,) * 2)
                 number += 1
         return unfinished.rename(folder)
@@ -105,7 +107,7 @@ class Input:
             late = random.random(self.size) < 0.01
             late[: batches[2][0]] = False
             times[late] -= HOUR_MICROS
-        # Whole numbers: their sums do not depend on the order of addition.
+        # The sums of whole numbers do not depend on the order of addition.
         values = random.integers(0, 1_000, self.size).astype(np.float64)
         if self.even_values:
             values = (keys % 1_000).astype(np.float64)
@@ -125,7 +127,7 @@ class Input:
         return keys, happened[np.argsort(arrived, kind="stable")]
 
     def _small(self, random: np.random.Generator) -> tuple[Numbers, Numbers]:
-        """A second between batches."""
+        """Return keys and times of small batches, which are a second apart."""
         touched = [
             random.choice(self.keys, SMALL_BATCH_ROWS, replace=False) for _ in range(SMALL_BATCHES)
         ]

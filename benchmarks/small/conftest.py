@@ -1,4 +1,4 @@
-"""The Spark session of the short benchmarks, set up as the benchmarks of peers set it up."""
+"""The Spark session of the short benchmarks, with the setup of the benchmarks of peers."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """One session for all of them: starting it is not measured."""
+    """Return the one session of all benchmarks. Its start is not measured."""
     session = spark_once.session(heap_gb=2)
     session.sparkContext.setLogLevel("ERROR")
     yield session

@@ -1,4 +1,4 @@
-"""What it costs to describe a window in Python, and to make Spark's plan of it."""
+"""The time to build a spec in Python, and the time to build Spark's plan."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from transom.spec.message import encode
 
 @pytest.fixture
 def rows(spark: SparkSession, tmp_path: Path) -> DataFrame:
-    """A stream whose rows nobody reads."""
+    """A stream that no query reads."""
     return spark_once.source(spark, tmp_path, files=1)
 
 

@@ -1,4 +1,4 @@
-"""Each query of the catalogue at a small size, with its rows checked against another peer's."""
+"""Each query of the catalogue at a small size. Its rows are compared with another peer's."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from benchmarks.peers.spark_once import executed, planned
 from benchmarks.queries.catalogue import QUERIES, Query
 
 ROWS = 50_000
-# Fewer keys, so that each has its hundredth row, and for peers in Python, which take long.
+# Fewer keys, so that each key has a hundred rows, and because peers in Python are slow.
 KEYS = {
     "count-100": 250,
     "session-early": 250,

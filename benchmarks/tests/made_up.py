@@ -1,4 +1,4 @@
-"""Records that are made up, for tests of what reports and comparisons make of them."""
+"""Made-up records, for the tests of reports and comparisons."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What compares two commits: the arithmetic of its verdict, and the order of its runs."""
+"""The comparison of two commits: the verdict, and the order of the runs."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What tells whether transom became slower, by records that are made up."""
+"""The check whether transom became slower, with made-up records."""
 
 import pytest
 

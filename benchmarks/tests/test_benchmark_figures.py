@@ -1,4 +1,4 @@
-"""Figures that are no times of runs: what a latency is, and what is kept of JMH's."""
+"""Figures other than the times of runs: latencies, and JMH scores."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What reports make of records, by records that are made up."""
+"""Reports of made-up records."""
 
 import re
 from dataclasses import replace
@@ -170,7 +170,7 @@ def test_who_was_given_up_is_said_to_have_taken_so_much_longer() -> None:
 
 
 def limited(shape: str, seconds: float, limit: float, **parameters: int) -> list[Measurement]:
-    """Ours, and the pass-through of the same input."""
+    """Return transom's measurement, and the pass-through of the same input."""
     passing = at(shape, limit, "pass-through", **parameters)
     return [at(shape, seconds, "transom", **parameters), passing]
 

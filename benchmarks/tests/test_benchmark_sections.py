@@ -1,4 +1,4 @@
-"""Parts of the page on performance, by records that are made up."""
+"""Sections of the page on performance, with made-up records."""
 
 import math
 from dataclasses import replace

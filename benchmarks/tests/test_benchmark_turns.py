@@ -1,4 +1,4 @@
-"""How peers are run: who gets a time, in which order, against what."""
+"""The runs of peers: their order, their times, and the checks of their results."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def entrant(
     computes: bool = True,
     result_rows: int = 1,
 ) -> Entrant:
-    """One that notes in `turns` beside its folder that it ran, and writes one result."""
+    """Return an entrant that writes one result, and adds each run to the file `turns`."""
 
     def command(work: Path, *, write: bool) -> list[str]:
         noted = f"open({str(work.parent / 'turns')!r}, 'a').write('{peer} {rows} {write},')"
@@ -44,12 +44,12 @@ def entrant(
 def take(
     folder: Path, *entrants: Entrant, repeats: int = 2, limit: float = 60
 ) -> tuple[dict[str, Measurement], list[str]]:
-    """What was measured, and who ran when."""
+    """Return the measurements, and the order of the runs."""
     kept: list[Measurement] = []
     turns = Turns(repeats=repeats, limit=limit, work=folder, keep=kept.append)
     references = {one.blank.rows: entrant("transom", rows=one.blank.rows) for one in entrants}
     measured = turns.take(entrants, references)
-    # What is kept last of each peer is what was measured.
+    # The last kept state of each peer is its measurement.
     assert {one.peer: one for one in kept} == measured
     return measured, (folder / "turns").read_text().split(",")[:-1]
 

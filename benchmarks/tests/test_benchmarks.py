@@ -1,4 +1,4 @@
-"""The benchmarks' descriptions: what they say of a query, and how peers render it."""
+"""The descriptions of queries, and the translations of the peers."""
 
 from pathlib import Path
 

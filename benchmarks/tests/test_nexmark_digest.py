@@ -1,4 +1,4 @@
-"""What counts when the results of Nexmark's peers are compared."""
+"""The comparison of results of Nexmark's peers."""
 
 from datetime import datetime
 from pathlib import Path
