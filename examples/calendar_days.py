@@ -1,4 +1,4 @@
-"""Days of New York's calendar; that of 10 March, when clocks go forward, lasts 23 hours.
+"""Counts flights by day of New York's calendar. On 10 March clocks go forward: 23 hours.
 
 ``python -m examples.calendar_days``
 """
@@ -14,7 +14,7 @@ flights = departures(spark)
 days = (
     transom.stream(flights, time=transom.EventTime("departed", delay="10 minutes"))
     .window(transom.Calendar(unit="day", time_zone="America/New_York"))
-    .drain()  # the day that is not over when the run ends comes too
+    .drain()  # the last day is not over when the run ends, and fires too
     .agg(F.count("*").alias("flights"), F.avg("delay").alias("delay"))
 )
 query = days.writeStream.format("memory").queryName("days").trigger(availableNow=True).start()

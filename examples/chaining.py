@@ -1,4 +1,4 @@
-"""Windows over the results of windows: the busiest airport of each hour, then of each day.
+"""Windows over the results of windows: the busiest airport of each hour, then a summary of days.
 
 ``python -m examples.chaining``
 """
@@ -18,7 +18,8 @@ hours = (
     .drain()
     .agg(F.count("*").alias("flights"), F.sum("delay").alias("delay"))
 )
-# A window stands for its last instant, so that it falls into the hour, or day, that it is.
+# The time of a result is the last instant of its window, so a result falls into its own hour and
+# day.
 busiest = (
     transom.stream(hours, time="window")
     .window(transom.Tumbling(size="1 hour"))

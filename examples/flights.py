@@ -1,7 +1,7 @@
-"""What all examples start from: a session, and a small stream of flights.
+"""The session and the small stream of flights that all examples use.
 
-In a program of your own, put ``transom.configure`` around the builder that you have, and your
-stream in place of `departures`.
+In your own program, wrap your session builder in ``transom.configure``, and use your own stream
+instead of `departures`.
 """
 
 import os
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import transom
 
-# A file for each time at which something became known: origin, tail number, departure, delay.
+# The rows of each file: origin, tail number, departure, delay.
 # In the night of 10 March 2013 New York's clocks went from 02:00 to 03:00.
 _FILES = (
     """
@@ -44,7 +44,7 @@ _FIRST_MODIFIED = 1_700_000_000
 
 
 def session(name: str) -> SparkSession:
-    """A small session whose times are New York's."""
+    """Return a small session in New York's time zone."""
     builder = SparkSession.builder.master("local[2]").appName(name)
     settings = {
         "spark.sql.session.timeZone": "America/New_York",
@@ -59,12 +59,12 @@ def session(name: str) -> SparkSession:
 
 
 def departures(spark: SparkSession) -> DataFrame:
-    """A stream of five files, which Spark reads one by one: a micro-batch each."""
+    """Return a stream of five files. Each file is a micro-batch."""
     folder = Path(tempfile.mkdtemp(prefix="flights-"))
     for number, lines in enumerate(_FILES):
         path = folder / f"{number}.csv"
         path.write_text("\n".join(line.strip() for line in lines.strip().splitlines()) + "\n")
-        # The file source takes files in the order of their times.
+        # The file source reads files in the order of their modification times.
         os.utime(path, (_FIRST_MODIFIED + number,) * 2)
     return (
         spark.readStream.schema("origin string, tail string, departed timestamp, delay int")

@@ -1,4 +1,4 @@
-"""Where each aircraft goes until it stays on the ground for six hours: a function of your own.
+"""Calls a Python function for each session: the route of an aircraft until a pause of six hours.
 
 ``python -m examples.functions``
 """
@@ -14,7 +14,7 @@ flights = departures(spark)
 
 
 def route(rows: pa.Table) -> pa.Table:
-    """The airports of a session in order; nothing for a single flight."""
+    """Return the airports of a session in order, or no rows for a single flight."""
     if rows.num_rows == 1:
         return pa.table({"route": pa.array([], pa.string()), "hours": pa.array([], pa.int64())})
     airports = rows.sort_by("departed")["origin"].to_pylist()
@@ -26,7 +26,7 @@ routes = (
     transom.stream(flights, time=transom.EventTime("departed", delay="10 minutes"))
     .key_by("tail")
     .window(transom.Session(gap="6 hours"))
-    .drain()  # sessions that are open when the run ends close then
+    .drain()  # open sessions close when the run ends
     .apply(route, "route string, hours long")
 )
 query = routes.writeStream.format("memory").queryName("routes").trigger(availableNow=True).start()

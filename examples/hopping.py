@@ -1,4 +1,4 @@
-"""Flights of each airport in hours that start every half hour, so that each flight is in two.
+"""Counts flights by airport and hour. An hour starts every 30 minutes, so each flight is in two.
 
 ``python -m examples.hopping``
 """

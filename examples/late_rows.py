@@ -1,4 +1,4 @@
-"""Rows that find all their windows closed, each kind of row to a writer of its own.
+"""Saves late rows: results and late rows go to a writer each.
 
 ``python -m examples.late_rows``
 """
@@ -18,12 +18,12 @@ folder = Path(tempfile.mkdtemp(prefix="late-rows-"))
 
 
 def save_hours(rows: DataFrame, batch_id: int) -> None:
-    """Save windows; a batch that is repeated after a failure overwrites its own folder."""
+    """Save results. A batch that repeats after a failure overwrites its folder."""
     rows.write.mode("overwrite").parquet(f"{folder}/hours/batch={batch_id}")
 
 
 def save_late(rows: DataFrame, batch_id: int) -> None:
-    """Save late rows, likewise."""
+    """Save late rows in the same way."""
     rows.write.mode("overwrite").parquet(f"{folder}/late/batch={batch_id}")
 
 

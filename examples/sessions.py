@@ -1,4 +1,4 @@
-"""What each aircraft does until it stays on the ground for six hours.
+"""Counts the flights of each aircraft in sessions, which end with six hours on the ground.
 
 ``python -m examples.sessions``
 """
@@ -15,7 +15,7 @@ busy = (
     transom.stream(flights, time=transom.EventTime("departed", delay="10 minutes"))
     .key_by("tail")
     .window(transom.Session(gap="6 hours"))
-    .drain()  # sessions that are open when the run ends close then
+    .drain()  # open sessions close when the run ends
     .agg(F.count("*").alias("flights"), F.count_distinct("origin").alias("airports"))
 )
 query = busy.writeStream.format("memory").queryName("busy").trigger(availableNow=True).start()

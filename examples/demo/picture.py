@@ -1,4 +1,4 @@
-"""The results as a picture."""
+"""Draws the results as a picture."""
 
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,16 @@ _QUARTER_HOUR = 1 / 96  # of a day
 
 
 def draw(spark: SparkSession, build: Path, path: Path) -> None:
-    """Draw flights per window, with those that came too late for theirs.
+    """Draw the flights and the late flights of each window.
 
     Parameters
     ----------
     spark : SparkSession
-        Its session time zone is New York's.
+        A session in New York's time zone.
     build : Path
         The folder with the results and the late rows.
     path : Path
-        Where the picture goes.
+        The file of the picture.
     """
     days = _frame(spark.read.parquet(str(build / "days")).select("window.start", "flights"))
     hours = _live_hours(spark, build)
@@ -32,7 +32,7 @@ def draw(spark: SparkSession, build: Path, path: Path) -> None:
 
     year.bar(days["start"], days["flights"], width=1, align="edge", color=_GREY)
     year.axvspan(_plain(LIVE), days["start"].max(), color=_RED, alpha=0.3, linewidth=0)
-    year.set_title("Flights per day of New York's calendar; the days marked red came as if live")
+    year.set_title("Flights per day of New York's calendar; red: days that arrived as if live")
     for plot, origin in zip(airports, ("EWR", "JFK", "LGA"), strict=True):
         own = hours[hours["origin"] == origin]
         bar = {"width": _QUARTER_HOUR, "align": "edge", "linewidth": 0}
@@ -50,7 +50,7 @@ def draw(spark: SparkSession, build: Path, path: Path) -> None:
 
 
 def _live_hours(spark: SparkSession, build: Path) -> Any:
-    """The overlapping hours of the live days: their flights, and those that they missed."""
+    """Return the overlapping hours of the live days: their flights, and their late flights."""
     results = spark.read.parquet(str(build / "hours"))
     late = spark.read.parquet(str(build / "late" / "hours"))
     missed = late.select("row.origin", F.explode("missed_windows.start").alias("start"))

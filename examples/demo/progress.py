@@ -1,4 +1,4 @@
-"""Shows how far the queries are while they run."""
+"""Shows the progress of the running queries."""
 
 import time
 from collections import Counter
@@ -17,7 +17,7 @@ _SECONDS_BETWEEN_LINES = 15
 
 
 def counted(query: StreamingQuery) -> Counter[str]:
-    """What the stage of a query has counted in all its batches: rows read, late and so on."""
+    """Return the counts of a query's window operator over all batches, such as late rows."""
     totals: Counter[str] = Counter()
     for batch in query.recentProgress:
         for counts in batch.observedMetrics.values():
@@ -33,9 +33,9 @@ def watch(queries: Sequence[StreamingQuery], files: int, console: Console) -> No
     queries : sequence of StreamingQuery
         The queries that run.
     files : int
-        How many files each of them has to read.
+        The number of files that each query reads.
     console : Console
-        Where it is shown: bars that move on a terminal, else a line from time to time.
+        The output: progress bars on a terminal, otherwise a line from time to time.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def _state(query: StreamingQuery, files: int) -> tuple[int, str]:
     counts = counted(query)
     text = f"{counts['transom_rows_in']:>7,} flights, {counts['transom_rows_late']:>4,} late"
     watermark = last.eventTime.get("watermark", "")
-    # Before the first rows it is at the beginning of time, once drained at the end.
+    # The watermark is at 1970 before the first rows, and at the end of time after the drain.
     if watermark.startswith("201"):
         at = datetime.fromisoformat(watermark).astimezone(ZoneInfo(NEW_YORK))
         text += f", watermark {at:%d %b %H:%M}"

@@ -1,4 +1,4 @@
-"""The windows of the demo: what one would write for a stream of one's own."""
+"""The windows of the demo, as you would write them for your own stream."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from examples.demo.flights import NEW_YORK
 from examples.demo.replay import SCHEMA
 from transom.tagged import Writer
 
-# Most flights have landed three hours after they left; those to the west coast have not.
+# Most flights have landed three hours after their departure. Flights to the west coast have not.
 DELAY = "3 hours"
 
 
 def hours(flights: DataFrame) -> DataFrame:
-    """Flights of each airport in hours that start every quarter of an hour."""
+    """Count flights by airport, in hours that start every 15 minutes."""
     return (
         transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
         .key_by("origin")
@@ -28,7 +28,7 @@ def hours(flights: DataFrame) -> DataFrame:
 
 
 def sessions(flights: DataFrame) -> DataFrame:
-    """What each aircraft does until it leaves no more for eight hours."""
+    """Summarize the flights of each aircraft until eight hours without a departure."""
     return (
         transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
         .key_by("tailnum")
@@ -44,7 +44,7 @@ def sessions(flights: DataFrame) -> DataFrame:
 
 
 def days(flights: DataFrame) -> DataFrame:
-    """A summary of each day as New York's calendar has it, 23 or 25 hours long twice a year."""
+    """Summarize each day of New York's calendar. Two days a year have 23 or 25 hours."""
     return (
         transom.stream(flights, time=transom.EventTime("departed", delay=DELAY))
         .window(transom.Calendar(unit="day", time_zone=NEW_YORK))
@@ -65,7 +65,7 @@ QUERIES = {"hours": hours, "sessions": sessions, "days": days}
 def start(spark: SparkSession, name: str, build: Path) -> StreamingQuery:
     """Start one of the queries over the files in ``input``.
 
-    Its results go to the folder of its name, its late rows to one of that name in ``late``.
+    Its results go to the folder with its name, and its late rows to a folder in ``late``.
     """
     flights = (
         spark.readStream.schema(SCHEMA)
@@ -85,9 +85,9 @@ def start(spark: SparkSession, name: str, build: Path) -> StreamingQuery:
 
 def _save(folder: Path) -> Writer:
     def write(rows: DataFrame, batch_id: int) -> None:
-        # The first is written even if it is empty, so that there are files to read.
+        # The first batch is written even if it is empty, so that there are files to read.
         if batch_id == 0 or not rows.isEmpty():
-            # A folder for each batch, overwritten: a batch that is repeated changes nothing.
+            # A repeated batch overwrites its own folder, so it changes nothing.
             path = folder / f"batch={batch_id}"
             rows.coalesce(1).write.mode("overwrite").parquet(str(path))
 

@@ -1,4 +1,4 @@
-"""The flights as files, each of which will be one micro-batch."""
+"""Writes the flights as files. Each file is one micro-batch."""
 
 import os
 from pathlib import Path
@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 
 from examples.demo.flights import NEW_YORK
 
-# Until then the stream is a backlog, as for any query that starts behind its source; from then on
-# it comes as if live. Spark moves its watermark once a batch, so rows are late where batches are
-# short.
+# Before this time the stream is a backlog, as for a query that starts late. After this time,
+# flights arrive as if live. Spark moves its watermark once a batch, so only short batches make rows
+# late.
 LIVE = pd.Timestamp("2013-12-29", tz=NEW_YORK)
 
 SCHEMA = (
@@ -22,14 +22,14 @@ _FIRST_MODIFIED = 1_700_000_000
 
 
 def write_files(flights: pd.DataFrame, folder: Path) -> int:
-    """Write a file for each fortnight of the backlog, and one for each hour of the live days.
+    """Write a file for each two weeks of the backlog, and one for each hour of the live days.
 
     Parameters
     ----------
     flights : DataFrame
-        In order of ``known``.
+        The flights, in the order of ``known``.
     folder : Path
-        Where the files go.
+        The folder of the files.
 
     Returns
     -------
@@ -39,12 +39,12 @@ def write_files(flights: pd.DataFrame, folder: Path) -> int:
     folder.mkdir(parents=True)
     fortnights = flights["known"].dt.floor("14D")
     spans = fortnights.where(flights["known"] < LIVE, flights["known"].dt.floor("h"))
-    # An hour may have the same start as a fortnight.
+    # An hour may have the same start as two weeks of the backlog.
     parts = [part for _, part in flights.groupby([flights["known"] >= LIVE, spans])]
     for number, part in enumerate(parts):
         path = folder / f"{number:04}.parquet"
         pq.write_table(_table(part), path)
-        # The file source takes files in the order of their times.
+        # The file source reads files in the order of their modification times.
         os.utime(path, (_FIRST_MODIFIED + number,) * 2)
     return len(parts)
 

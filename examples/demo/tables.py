@@ -1,4 +1,4 @@
-"""The results as tables to read."""
+"""Prints the results as tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ _NUMBERS = {"bigint", "int", "double"}
 
 
 def print_results(spark: SparkSession, build: Path, console: Console) -> None:
-    """Print a few rows of each result; times are New York's."""
+    """Print a few rows of each result, with times of New York."""
     hours, sessions, days = (
         spark.read.parquet(str(build / query)) for query in ("hours", "sessions", "days")
     )
@@ -75,7 +75,7 @@ def print_results(spark: SparkSession, build: Path, console: Console) -> None:
 
 
 def print_balance(balances: Sequence[Balance], console: Console) -> None:
-    """Print where all flights went, and whether batch queries say the same."""
+    """Print the counts of all flights, and whether batch queries have the same counts."""
     table = Table(title="All flights, checked against plain batch queries", title_justify="left")
     for column in ("query", "flights", "never left", "late", "in windows", "rows", "the same"):
         table.add_column(column, justify="left" if column == "query" else "right")
