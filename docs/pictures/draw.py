@@ -1,7 +1,7 @@
 """Draws the pictures of the documentation: ``make pictures``.
 
-Which row is in which window, what is late and what has fired is not drawn by hand: it comes from
-the model of the rules that the tests hold real queries against.
+The model of the rules computes the windows, the late rows and the fired windows. Tests compare real
+queries with the same model.
 """
 
 from math import gcd
@@ -26,7 +26,7 @@ DELAY, SIZE = 4, 10
 
 
 def rows_at(times: list[int], batch: int = 0) -> list[model.Row]:
-    """Rows of one key, whose value tells their batch."""
+    """Rows of one key. The value of a row is the number of its batch."""
     return [("a", time, batch) for time in times]
 
 
@@ -37,7 +37,7 @@ def on_a_grid(assign: model.Assign) -> list[model.Window]:
 
 
 def as_sessions(gap: int) -> list[model.Window]:
-    """The sessions of the rows; one of another key, long after, lets them fire."""
+    """The sessions of the rows. A much later row of another key lets them fire."""
     batches: list[list[model.Row]] = [rows_at(TIMES), [("later", 1_000, 1)]]
     fired, _ = model.sessions(batches, 0, gap, inclusive=True)
     return sorted((start, end) for key, start, end, *_ in fired if key == "a")
@@ -73,7 +73,7 @@ def windows() -> Figure:
 
 
 def watermark() -> Figure:
-    """Batches, the watermark by which each judges and the one by which it fires."""
+    """Batches of rows, with the late watermark and the event watermark of each batch."""
     batches = [rows_at(times, number) for number, times in enumerate(BATCHES)]
     _, late = model.grid(batches, DELAY, model.tumbling(SIZE))
     figure = Figure(figsize=(8.5, 5.4), layout="constrained")
@@ -81,20 +81,21 @@ def watermark() -> Figure:
     for end in range(SIZE, 31, SIZE):
         plot.axhline(end, color=GREY, linewidth=0.7, zorder=1)
     steps = list(model.judged(batches, DELAY))[: len(batches)]
-    for number, (judges, batch, fires) in enumerate(steps):
+    for number, (late_watermark, batch, event_watermark) in enumerate(steps):
         left = number * 5
         if number % 2:
             plot.axvspan(left - 0.7, left + 3.7, color=SAND, linewidth=0, zorder=0)
         colors = [RED if row in late else BLUE for row in batch]
         places = range(left, left + len(batch))
         plot.scatter(places, BATCHES[number], color=colors, s=34, zorder=3)
-        for level, line in ((judges, ":"), (fires, "-")):
+        for level, line in ((late_watermark, ":"), (event_watermark, "-")):
             if level is not None:
                 plot.plot([left - 0.7, left + 3.7], [level] * 2, line, color="black", linewidth=1.6)
-        due = [end for end in range(SIZE, 31, SIZE) if (judges or 0) < end <= (fires or 0)]
+        reached = range((late_watermark or 0) + 1, (event_watermark or 0) + 1)
+        fired = [end for end in range(SIZE, 31, SIZE) if end in reached]
         plot.text(left + 1.5, 40.5, f"batch {number}", ha="center", fontsize=10)
-        said = "\n".join(f"fires [{end - SIZE}, {end})" for end in due)
-        plot.text(left + 1.5, 37.8, said, ha="center", color=BLUE)
+        text = "\n".join(f"fires [{end - SIZE}, {end})" for end in fired)
+        plot.text(left + 1.5, 37.8, text, ha="center", color=BLUE)
     plot.plot([], [], "-", color="black", label="watermark by which the batch fires")
     plot.plot([], [], ":", color="black", label="watermark by which its rows are late")
     plot.scatter([], [], color=RED, label="late: its window had fired")
@@ -119,8 +120,8 @@ def partly_late() -> Figure:
         holds, fired = (start, end) in held, end <= reached
         _bar(plot, lane, (start, end), (RED if fired else BLUE) if holds else None)
         if holds:
-            at, said = (start, "missed: it has fired") if fired else (row, "counts here")
-            plot.text(at + 0.3, lane, said, va="center", fontsize=8)
+            at, text = (start, "missed: it has fired") if fired else (row, "counts here")
+            plot.text(at + 0.3, lane, text, va="center", fontsize=8)
     plot.axvline(reached, color="black", linewidth=1.4)
     plot.text(reached + 0.3, 4.75, f"watermark by which rows are late: {reached}", fontsize=9)
     plot.axvline(row, color="black", linewidth=0.7, linestyle=":", zorder=0)
@@ -132,8 +133,8 @@ def partly_late() -> Figure:
     return figure
 
 
-def panes() -> Figure:
-    """How overlapping windows share slices."""
+def slices() -> Figure:
+    """The slices that overlapping windows share."""
     size, slide = 30, 20
     width = gcd(size, slide)
     spans = sorted({w for time in range(20, 50) for w in model.hopping(size, slide)(time)})
@@ -146,8 +147,8 @@ def panes() -> Figure:
     for lane, (start, end) in enumerate(spans):
         held = [str(number) for number, cut in enumerate(bounds) if start <= cut < end]
         _bar(plot, lane + 1.2, (start, end), BLUE)
-        said = f"window of slices {', '.join(held)}"
-        plot.text((start + end) / 2, lane + 1.2, said, ha="center", va="center", fontsize=8)
+        text = f"window of slices {', '.join(held)}"
+        plot.text((start + end) / 2, lane + 1.2, text, ha="center", va="center", fontsize=8)
     plot.set_xlabel(f"minutes; windows of {size} minutes, one every {slide}: slices of {width}")
     plot.set_xlim(bounds.start - 1, bounds.stop + 1)
     _bare(plot)
@@ -155,7 +156,7 @@ def panes() -> Figure:
 
 
 def sessions() -> Figure:
-    """Sessions of one key, and the slices in which their rows lie."""
+    """Sessions of one key, and the slices of their rows."""
     gap = 6
     last = max(TIMES) // gap
     figure = Figure(figsize=(8.5, 2.4), layout="constrained")
@@ -175,7 +176,7 @@ def sessions() -> Figure:
 
 
 def _lanes(spans: list[model.Window]) -> list[int]:
-    """Levels of the picture, so that windows that overlap lie above each other."""
+    """The level of each window in the picture. Windows that overlap have different levels."""
     ends: list[int] = []
     lanes = []
     for start, end in spans:
@@ -197,9 +198,9 @@ def _bare(plot: Any) -> None:
 
 
 def main(folder: Path = HERE) -> None:
-    """Write one SVG for each picture, the same bytes each time."""
+    """Write one SVG for each picture. The bytes are the same each time."""
     with mpl.rc_context(STYLE):
-        for draw in (windows, watermark, partly_late, panes, sessions):
+        for draw in (windows, watermark, partly_late, slices, sessions):
             path = folder / f"{draw.__name__}.svg"
             draw().savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
 
