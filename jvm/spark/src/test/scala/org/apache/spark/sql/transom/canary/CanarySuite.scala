@@ -11,9 +11,9 @@ import munit.FunSuite
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
-import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryProgress, Trigger}
+import org.apache.spark.sql.transom.TestSession
 
 /** Canary tests: each states one behaviour of Spark's internals that transom relies on.
   *
@@ -102,17 +102,8 @@ abstract class CanarySuite extends FunSuite {
 private object CanarySuite {
   final val LongestRunMs = 120000L
 
-  /** One session for all suites. It ends with the JVM of the tests. */
   lazy val spark: SparkSession = {
-    val session = SparkSession
-      .builder()
-      .master("local[2]")
-      .appName("transom canaries")
-      .config("spark.ui.enabled", "false")
-      .config(SQLConf.SESSION_LOCAL_TIMEZONE.key, "UTC")
-      .config(SQLConf.SHUFFLE_PARTITIONS.key, "1")
-      .config(SQLConf.STATE_STORE_PROVIDER_CLASS.key, classOf[RocksDBStateStoreProvider].getName)
-      .getOrCreate()
+    val session = TestSession.spark
     session.experimental.extraStrategies = Seq(ProbeStrategy)
     session
   }

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.ObjectNode
 import munit.ScalaCheckSuite
 import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.transom.TestSpecs
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
@@ -19,24 +20,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val mapper = new ObjectMapper
 
-  private val spec = WindowSpec(
-    name = None,
-    keyColumns = Seq(0),
-    time = Some(EventTime(1)),
-    orderColumns = Nil,
-    window = Tumbling(3600000000L),
-    trigger = AfterWatermark(),
-    evictor = None,
-    function = AggFunction(Seq(2, 3)),
-    allowedLatenessUs = 0,
-    drain = false,
-    pane = false,
-    retract = false,
-    lateRows = LateRows.No,
-    deadLetters = false,
-    keyGroups = 128,
-    layout = Layout.Auto,
-    tickUs = 1000000)
+  private val spec = TestSpecs.hours
 
   private val columns = Gen.listOf(Gen.choose(0, 50))
 
