@@ -5,17 +5,21 @@ import munit.FunSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
+import org.apache.spark.sql.transom.operator.KeyedLayout
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.operator.DeadLetterReason
-import transom.engine.spec.Constants
+import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.spec.{Constants, Custom}
+import transom.engine.window.TimeWindow
 
 class RowWindowReaderSuite extends FunSuite {
   import RowWindowReader._
 
+  private val span = new StructType().add("start", LongType).add("end", LongType)
+
   private def listing(spans: Any*): UnsafeRow = {
-    val span = new StructType().add("start", LongType).add("end", LongType)
     val listed = if (spans == Seq(null)) null else ArrayData.toArrayData(spans.toArray[Any])
     val columns =
       Seq(BoundReference(0, LongType, false), BoundReference(1, ArrayType(span), true))
@@ -62,5 +66,24 @@ class RowWindowReaderSuite extends FunSuite {
     val array = row.getBaseOffset + (row.getLong(Column) >>> 32)
     Platform.putLong(row.getBaseObject, array, 10000001L)
     assertEquals(problemOfWindows(row), Some(DeadLetterReason.TooManyWindows))
+  }
+
+  test("a window that a row lists twice is one window of the row") {
+    val windows = AttributeReference("windows", ArrayType(span))()
+    val settings = TestSpecs.hours.copy(window = Custom(2))
+    val plan =
+      TestPlans.of(Nil, Nil, Nil, settings, KeyedLayout).copy(windowColumn = Some(windows))
+    val reader = new RowWindowReader(plan)
+    val row = new Event.Row
+    Seq(
+      listing(InternalRow(5L, 9L), InternalRow(1L, 2L), InternalRow(5L, 9L)) ->
+        Seq(TimeWindow(5L, 9L), TimeWindow(1L, 2L)),
+      listing() -> Nil).foreach { case (record, expected) =>
+      assertEquals(reader.problem(record), None)
+      // The record lies inside the payload of an exchange row.
+      row.value.set(new Array[Byte](8) ++ record.getBytes, 8, record.getSizeInBytes)
+      reader.read(row)
+      assertEquals(row.arrival.windows, expected)
+    }
   }
 }

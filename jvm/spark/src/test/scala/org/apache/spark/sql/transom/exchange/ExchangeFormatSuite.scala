@@ -1,0 +1,141 @@
+package org.apache.spark.sql.transom.exchange
+
+import munit.ScalaCheckSuite
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.TestPlans
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.state.KeyGroups
+import transom.engine.window.Grid
+
+class ExchangeFormatSuite extends ScalaCheckSuite {
+  import RowChunkSuite._
+
+  private val lateWatermark = 1700000000000000L
+  private val plan = TestPlans.of(Nil, Nil, Nil)
+  private val group = Gen.choose(0, 6)
+
+  /** The row in bytes of its own, as an exchange delivers it. */
+  private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
+
+  private def newEncoder() = new ExchangeEncoder(plan, lateWatermark)
+  private def events(row: InternalRow): Iterator[Event] = new ExchangeDecoder(plan).events(row)
+
+  private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
+
+  property("segments of several key groups come back with their slices and the watermark") {
+    val segments = Gen.listOf(Gen.zip(Gen.long, Gen.containerOf[Array, Byte](Gen.choose(0, 9))))
+    forAll(Gen.listOf(Gen.zip(group, segments))) { batches =>
+      val encoder = newEncoder()
+      val rows = batches.map { case (group, segments) =>
+        val batch = new SegmentBatch(1 << 20)
+        segments.foreach { case (slice, bytes) => batch.add(slice, bytes) }
+        delivered(encoder.segments(group, batch))
+      }
+      val read = rows.map { row =>
+        events(row).map {
+          case event: Event.Segment => (event.slice, event.bytes.toSeq, event.lateWatermark)
+          case other => fail(s"$other is not a segment")
+        }.toList
+      }
+      assertEquals(rows.map(groupOf), batches.map(batch => KeyGroups.idOf(batch._1)))
+      assertEquals(
+        read,
+        batches.map(_._2.map { case (slice, bytes) => (slice, bytes.toSeq, lateWatermark) }))
+    }
+  }
+
+  property("rows of several key groups come back with their times and the watermark") {
+    forAll(Gen.listOf(Gen.zip(group, rows))) { chunks =>
+      val encoder = newEncoder()
+      val sent = chunks.map { case (group, rows) =>
+        val chunk = new RowChunk(1 << 20)
+        rows.foreach(addTo(chunk, _))
+        delivered(encoder.rows(group, chunk))
+      }
+      val read = sent.map { row =>
+        events(row).map {
+          case event: Event.Row =>
+            assertEquals(event.arrival.watermark, lateWatermark)
+            assertEquals(event.arrival.slice, Grid.NoSlice)
+            rowOf(event)
+          case other => fail(s"$other is not a row")
+        }.toList
+      }
+      assertEquals(sent.map(groupOf), chunks.map(chunk => KeyGroups.idOf(chunk._1)))
+      assertEquals(read, chunks.map(_._2))
+    }
+  }
+
+  property("a dead letter comes back with its reason, its time and its input") {
+    val reasons = Gen.oneOf(
+      DeadLetterReason.NoTime,
+      DeadLetterReason.TimeOutOfRange,
+      DeadLetterReason.BadGap,
+      DeadLetterReason.BadWindows,
+      DeadLetterReason.TooManyWindows)
+    val inputs = Gen.listOf(Gen.choose[Byte](-128, 127))
+    forAll(group, reasons, Gen.option(Gen.long), inputs) { (group, reason, time, input) =>
+      val row = delivered(newEncoder().deadLetter(group, reason, time, input.toArray))
+      assertEquals(groupOf(row), KeyGroups.idOf(group))
+      events(row).toList match {
+        case List(letter: Event.DeadLetter) =>
+          assertEquals(
+            (letter.reason, letter.time, list(letter.input), letter.lateWatermark),
+            (reason, time, input, lateWatermark))
+        case other => fail(s"$other is not a single dead letter")
+      }
+    }
+  }
+
+  property("the counts of a task go to the first key group") {
+    forAll(Gen.listOfN(RowCounts.names.length, Gen.choose(0L, Long.MaxValue))) { numbers =>
+      val counts = new RowCounts
+      numbers.zipWithIndex.foreach { case (number, count) => counts.add(count, number) }
+      val row = delivered(newEncoder().counts(counts))
+      assertEquals(groupOf(row), KeyGroups.idOf(0))
+      events(row).toList match {
+        case List(read: Event.Counts) =>
+          val sum = new RowCounts
+          sum.add(read.bytes)
+          assertEquals(sum.toSeq, numbers)
+        case other => fail(s"$other is not a single message of counts")
+      }
+    }
+  }
+
+  test("positions grow from row to row, and a tick comes after all of them") {
+    val encoder = newEncoder()
+    def position(row: InternalRow): Long = row.getLong(ExchangeFormat.Position)
+    val positions = Seq.fill(3)(position(encoder.rows(1, new RowChunk(1)))) ++
+      Seq.fill(3)(position(encoder.segments(2, new SegmentBatch(1))))
+    assertEquals(positions, positions.distinct.sorted)
+    val tick = delivered(encoder.tick(3))
+    assert(position(tick) > positions.last)
+    assertEquals(groupOf(tick), KeyGroups.idOf(3))
+    assertEquals(events(tick).toList, List[Event](Event.Tick))
+  }
+
+  test("the user's order columns come before the position, and may be null") {
+    val order = Seq(
+      AttributeReference("name", StringType, nullable = false)(),
+      AttributeReference("number", LongType, nullable = false)())
+    val encoder = new ExchangeEncoder(plan.copy(order = order), lateWatermark)
+    val values = InternalRow(UTF8String.fromString("a long name of a row"), 7L)
+    val row = delivered(encoder.rows(1, new RowChunk(1), values))
+    val unordered = delivered(encoder.tick(1))
+    val attributes = ExchangeFormat.attributes(order)
+    val sortedBy = ExchangeFormat.inOrder(attributes).map(_.child)
+    assertEquals(
+      sortedBy.collect { case column: Attribute => column.name },
+      Seq("group", "name", "number", "position"))
+    val columns = BindReferences.bindReferences(sortedBy.slice(1, 3), attributes)
+    assertEquals(columns.map(_.eval(row)), Seq[Any](values.getUTF8String(0), 7L))
+    assertEquals(columns.map(_.eval(unordered)), Seq[Any](null, null))
+  }
+}

@@ -1,0 +1,106 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.operator.{KeyedLayout, WindowOperatorPlan}
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.spec.{DynamicSession, LateRows}
+import transom.engine.state.ByteRange
+
+class RowMapSideSuite extends MapSideTest {
+  import MapSideTest._
+
+  private val limits: Gen[Option[Int]] = Gen.option(Gen.oneOf(1, 500))
+
+  // The column `value` doubles as the gap of a session. Sessions do not combine rows.
+  private val plan = TestPlans
+    .of(
+      Seq(key),
+      Nil,
+      Nil,
+      TestSpecs.hours
+        .copy(window = DynamicSession(2), keyGroups = 5, deadLetters = true),
+      KeyedLayout)
+    .copy(windowColumn = Some(value), row = input)
+
+  private def hasGap(row: InputRow): Boolean = row.value.exists(_ > 0)
+
+  /** The rows of each key group, in order. */
+  private def rowsByGroup(
+      plan: WindowOperatorPlan,
+      rows: Seq[InputRow],
+      limit: Option[Int]): Map[Int, Seq[InputRow]] =
+    received(plan, rows.map(_.internal), limit = limit) {
+      case (group, event: Event.Row) =>
+        assertEquals(recordOf(event.value), (event.arrival.time, event.arrival.gap))
+        assertEquals(event.input.length, 0)
+        val gap = event.arrival.gap
+        Seq(group -> InputRow(keyOf(event.key), Some(event.arrival.time), Some(gap)))
+      case _ => Nil
+    }.groupMap(_._1)(_._2)
+
+  property("rows of a key group keep their order, and a key has one key group") {
+    forAll(rows, limits) { (rows, limit) =>
+      val found = rowsByGroup(plan, rows, limit)
+      val groupOf = found.toSeq.flatMap { case (group, rows) => rows.map(_.key -> group) }.toMap
+      val expected = rows.filter(row => row.isInRange && hasGap(row))
+      assertEquals(found, expected.groupBy(row => groupOf(row.key)))
+    }
+  }
+
+  property("a row without a gap becomes a dead letter with its time") {
+    forAll(rows, limits) { (rows, limit) =>
+      val letters = received(plan, rows.map(_.internal), limit = limit) {
+        case (_, event: Event.DeadLetter) if event.reason == DeadLetterReason.BadGap =>
+          Seq(event.time)
+        case _ => Nil
+      }
+      assertEquals(letters, rows.filter(row => row.isInRange && !hasGap(row)).map(_.time))
+    }
+  }
+
+  property("a row that may be late carries its input, if late rows are wanted") {
+    val reporting = plan.copy(settings = plan.settings.copy(lateRows = LateRows.Late))
+    forAll(rows, limits) { (rows, limit) =>
+      val whole = received(reporting, rows.map(_.internal), watermark = 0L, limit) {
+        case (_, event: Event.Row) => Seq((event.arrival.time, event.input.length > 0))
+        case _ => Nil
+      }
+      val expected = rows.collect {
+        case row if row.isInRange && hasGap(row) => (row.time.get, row.time.get < 0)
+      }
+      assertEquals(whole.sorted, expected.sorted)
+    }
+  }
+
+  property("with order columns each row crosses alone, with its own order values") {
+    val ordered = plan.copy(order = Seq(value))
+    forAll(rows) { rows =>
+      val sent = MapSidePlan(ordered, input, 0L)
+        .encode(rows.map(_.internal).iterator)
+        .filter(_.getInt(ExchangeFormat.Kind) == ExchangeFormat.Rows)
+        .map { row =>
+          val order = row.getLong(ExchangeFormat.Payload + 1)
+          val events = new ExchangeDecoder(ordered).events(row).map {
+            case event: Event.Row => event.arrival.gap
+            case other => fail(s"$other is not a row")
+          }
+          (order, events.toList)
+        }
+        .toList
+      val expected = rows.filter(row => row.isInRange && hasGap(row)).map(_.value.get)
+      assertEquals(sent, expected.map(gap => (gap, List(gap))))
+    }
+  }
+
+  /** Time and gap of a record. */
+  private def recordOf(bytes: ByteRange): (Long, Long) = {
+    val row = new UnsafeRow(plan.record.length)
+    row.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
+    (row.getLong(0), row.getLong(1))
+  }
+}
