@@ -94,7 +94,9 @@ object UserExpressionResolver {
     val both = Dataset.ofRows(df.sparkSession, LocalRelation(Seq(older, newer)))
     val resolved = naming(Delta, fields)(both.select(column).queryExecution.analyzed)
     ReplaceExpressions(resolved) match {
-      case Project(Seq(named), _) =>
+      // Spark computes several values of a row, such as those of `explode`, in a node below.
+      case Project(Seq(named), _)
+          if named.references.subsetOf(both.queryExecution.analyzed.outputSet) =>
         val number = inlined(valueOf(named))
         if (!number.dataType.isInstanceOf[NumericType])
           throw wrongType("TRANSOM_NOT_A_NUMBER", Delta, number)
