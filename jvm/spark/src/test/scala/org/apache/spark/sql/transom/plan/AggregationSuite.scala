@@ -3,10 +3,10 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
-import org.apache.spark.sql.transom.function.DistinctAggregate
+import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{WindowSpec, _}
@@ -128,6 +128,33 @@ class AggregationSuite extends PlanTest {
     val (condition, parameters) = errorOf(withCondition("shuffle(collect_list(n))[0] > 3"))
     assertEquals(condition, "TRANSOM_EXPRESSION_UNSUPPORTED")
     assertEquals(parameters("argument"), "condition")
+  }
+
+  test("Python computes accumulators per key and slice if the slice of a time is known") {
+    val state = Concat(Seq(Place(Nil), Cast(Literal("state"), BinaryType)))
+    val parts = Parts(state, Literal(1)).toAggregateExpression()
+    val columns = AnalyzedColumns.of(
+      static,
+      TestSpecs.hours,
+      usual.updated(3, ExpressionUtils.column(parts).as("parts")))
+    def places(sliceOf: Option[Expression => Expression]): Seq[Expression] = {
+      val aggregate = columns.aggregate(identity)
+      val found = Aggregation.of(columns, aggregate, columns.order, sliceOf)
+      assertReadsPlan(found)
+      assertEquals(found.aggregates.map(_.aggregateFunction.prettyName).last, "collect_list")
+      found.plan
+        .collect { case node =>
+          node.expressions.flatMap(_.collect { case place: Place => place.children })
+        }
+        .flatten
+        .flatten
+    }
+    assertEquals(places(None), Nil)
+    val Seq(region, slice) =
+      places(Some(time => Subtract(time, Literal(10L)))).distinct: @unchecked
+    assertEquals(region.references.map(_.name).toSeq, Seq("region"))
+    assert(
+      slice.isInstanceOf[Subtract] && slice.references.map(_.name).toSeq == Seq("__transom_time"))
   }
 
   test("windows without aggregates have no functions") {
