@@ -24,7 +24,7 @@ from transom.spec.window_spec import WindowSpec
 # A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
-# What PySpark raises if Spark or the connection to the JVM fails.
+# Exceptions that PySpark raises if Spark or the connection to the JVM fails.
 SPARK_ERRORS = (PySparkException, Py4JError)
 
 

@@ -56,8 +56,8 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
     PySparkTypeError
         ``TRANSOM_BAD_TYPE`` if ``merge`` is no function of two arguments, or returns no Column.
     IllegalArgumentException
-        `Windowed.agg` raises ``TRANSOM_AGGREGATE_UNSUPPORTED`` if ``merge`` returns another type
-        than that of ``col``, or uses other columns.
+        `Windowed.agg` raises ``TRANSOM_AGGREGATE_UNSUPPORTED`` if ``merge`` returns a type
+        other than the type of ``col``, or uses other columns.
 
     Examples
     --------
@@ -81,7 +81,8 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
             raise type_error("merge", both, "a function of two values that returns a Column")
         return both
 
-    # Spark derives the type of a lambda variable from an array: zip_with gives both that of `col`.
+    # Spark derives the types of lambda variables from arrays. Both variables of zip_with get the
+    # type of `col`.
     values = F.array(column(col))
     return internal(REDUCE_FUNCTION, F.zip_with(values, values, merged))
 
@@ -117,6 +118,29 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
     PySparkRuntimeError
         In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if the accumulator raises,
         and ``TRANSOM_FUNCTION_SCHEMA`` if it returns other types than ``state`` and ``returns``.
+
+    Examples
+    --------
+    >>> import pyarrow.compute as pc
+    >>> class Product(transom.Accumulator[tuple[float]]):
+    ...     state = "product double"
+    ...     def init(self):
+    ...         return (1.0,)
+    ...     def add(self, acc, rows):
+    ...         return (acc[0] * pc.product(rows["factor"], min_count=0).as_py(),)
+    ...     def merge(self, left, right):
+    ...         return (left[0] * right[0],)
+    ...     def result(self, acc):
+    ...         return acc[0]
+    >>> rows = spark.createDataFrame([("a", 2.0), ("a", 3.0)], "k string, factor double")
+    >>> by_k = transom.stream(rows).key_by("k").window(transom.Global())
+    >>> product = transom.udaf(Product(), "factor", returns="double").alias("product")
+    >>> by_k.trigger(transom.EndOfStream()).agg(product).show()
+    +---+------+-------+
+    |  k|window|product|
+    +---+------+-------+
+    |  a|  NULL|    6.0|
+    +---+------+-------+
     """
     candidate: object = accumulator
     if not isinstance(candidate, Accumulator):

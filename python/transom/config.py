@@ -34,6 +34,11 @@ def jar_path() -> str:
     ------
     PySparkRuntimeError
         ``TRANSOM_JAR_MISSING``.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> builder = SparkSession.builder.config("spark.jars", transom.jar_path())
     """
     path = Path(__file__).parent / "jars" / "transom.jar"
     if not path.is_file():

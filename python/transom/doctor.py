@@ -1,4 +1,4 @@
-"""Checks of the machine and the installation. A check that fails says what to do."""
+"""Checks of the machine and the installation. A failed check prints what to fix."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def _todo(text: str) -> Finding:
 
 
 def doctor() -> int:
-    """Run all checks and print a line for each: ok, or what to do.
+    """Run all checks and print a line for each: ok, or what to fix.
 
     Returns
     -------

@@ -68,5 +68,25 @@ class Context:
         PySparkRuntimeError
             ``TRANSOM_FUNCTION_SCHEMA`` for an unknown output or other columns. The worker raises it
             after the function has returned.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import pyarrow.compute as pc
+        >>> def split(rows, context):
+        ...     is_long = pc.field("delay") > 30
+        ...     context.output("long", rows.select(["delay"]).filter(is_long))
+        ...     return rows.select(["delay"]).filter(~is_long)
+        >>> rows = spark.createDataFrame([("JFK", 12), ("JFK", 40)], "origin string, delay int")
+        >>> by_origin = transom.stream(rows).key_by("origin").window(transom.Global())
+        >>> tagged = by_origin.trigger(transom.EndOfStream()).apply(
+        ...     split, "delay int", outputs={"long": "delay int"}
+        ... )
+        >>> transom.untag(tagged, "long").show()
+        +------+------+-----+
+        |origin|window|delay|
+        +------+------+-----+
+        |   JFK|  NULL|   40|
+        +------+------+-----+
         """
         self._outputs.append((name, rows))

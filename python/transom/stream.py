@@ -151,6 +151,20 @@ class Stream:
             ``TRANSOM_SET_TWICE``, ``TRANSOM_UNKNOWN_COLUMN``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        >>> rows = [("JFK", "2013-01-01 05:40:00"), ("LGA", "2013-01-01 05:55:00")]
+        >>> flights = spark.createDataFrame(rows, "origin string, at string")
+        >>> by_origin = transom.stream(flights, time=F.to_timestamp("at")).key_by("origin")
+        >>> hours = by_origin.window(transom.Tumbling(size="1 hour")).agg(F.count("*").alias("n"))
+        >>> hours.orderBy("origin").show()
+        +------+--------------------+---+
+        |origin|              window|  n|
+        +------+--------------------+---+
+        |   JFK|{2013-01-01 05:00...|  1|
+        |   LGA|{2013-01-01 05:00...|  1|
+        +------+--------------------+---+
         """
         if self._keys is not None:
             raise value_error("SET_TWICE", argument="key_by")
@@ -180,6 +194,19 @@ class Stream:
             names.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
+
+        Examples
+        --------
+        >>> rows = spark.createDataFrame([["2013-01-01 05:40"], ["2013-01-01 06:10"]], "at string")
+        >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+        >>> hours.agg(F.count("*").alias("n")).select("window.start", "n").orderBy("start").show()
+        +-------------------+---+
+        |              start|  n|
+        +-------------------+---+
+        |2013-01-01 05:00:00|  1|
+        |2013-01-01 06:00:00|  1|
+        +-------------------+---+
         """
         if not isinstance(window, Window):
             raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
@@ -211,6 +238,17 @@ class Stream:
             ``TRANSOM_KEYED`` if `key_by` has set keys, and the conditions of `window`.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        >>> rows = spark.createDataFrame([("JFK", 12), ("LGA", 40)], "origin string, delay int")
+        >>> everything = transom.stream(rows).window_all(transom.Global())
+        >>> everything.trigger(transom.EndOfStream()).agg(F.sum("delay").alias("delay")).show()
+        +------+-----+
+        |window|delay|
+        +------+-----+
+        |  NULL|   52|
+        +------+-----+
         """
         if self._keys:
             keys = quoted_list([text_of(key) for key in self._keys])

@@ -110,9 +110,24 @@ def route(
 
     Examples
     --------
+    A query calls the function with each batch, by ``writeStream.foreachBatch(to_writers)``. The
+    example calls the function itself, with a static DataFrame as batch 0.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
     >>> def save(rows, batch_id):
-    ...     rows.write.mode("overwrite").parquet(f"hours/batch={batch_id}")
-    >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: rows.show())
+    ...     rows.write.mode("overwrite").parquet(f"{folder}/batch={batch_id}")
+    >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: print(rows.count()))
+    >>> rows = spark.createDataFrame([("a", 1.0)], "k string, v double")
+    >>> total = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> to_writers(total.with_late_rows().agg(F.sum("v").alias("total")), 0)
+    0
+    >>> spark.read.parquet(folder).show()
+    +------+-----+-----+
+    |window|total|batch|
+    +------+-----+-----+
+    |  NULL|  1.0|    0|
+    +------+-----+-----+
     """
     writers = {"results": results, "late": late, "dead_letters": dead_letters, **outputs}
     for tag, writer in writers.items():

@@ -76,6 +76,19 @@ class Windowed(FiringSteps, OutputSteps, ExecutionSteps):
 
             When the query starts: ``TRANSOM_SPEC_CHANGED``, ``TRANSOM_STATE_STORE``, and
             ``TRANSOM_CANNOT_DRAIN`` and ``TRANSOM_DRAINED`` after `drain`.
+
+        Examples
+        --------
+        >>> rows = [("2013-01-01 05:40:00", 12), ("2013-01-01 05:55:00", 40)]
+        >>> flights = spark.createDataFrame(rows, "at string, delay int")
+        >>> by_time = transom.stream(flights, time=F.to_timestamp("at"))
+        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+        >>> hours.agg(F.count("*").alias("n"), F.max("delay").alias("worst")).show()
+        +--------------------+---+-----+
+        |              window|  n|worst|
+        +--------------------+---+-----+
+        |{2013-01-01 05:00...|  2|   40|
+        +--------------------+---+-----+
         """
         if not aggregates:
             raise value_error("NO_AGGREGATE", argument="aggregates")

@@ -1,1 +1,1 @@
-"""What all other modules build on: errors, constants, and checks of arguments."""
+"""Errors, constants, and checks of arguments, which all other modules use."""

@@ -231,8 +231,8 @@ def split_calls(
     calls : pa.RecordBatch
         The batch. ``is_last`` marks the last row of a call, and ``row`` has the row of the window.
     open_rows : list of pa.RecordBatch
-        The rows of the call that goes on from the batch before. Afterwards it has the rows of the
-        call that goes on in the next batch.
+        The rows of the call that the previous batch has begun. On return, the rows of the call that
+        the next batch continues.
     """
     rows = pa.RecordBatch.from_struct_array(calls.column("row"))
     start = 0

@@ -26,7 +26,7 @@ def table_of(result: Any, target: pa.Schema, *, in_pandas: bool) -> pa.Table:
     Raises
     ------
     ValueError
-        The result does not match the schema. The message says how.
+        The result does not match the schema. The message names the difference.
     """
     table = _from_pandas(result) if in_pandas else result
     if not isinstance(table, pa.Table):

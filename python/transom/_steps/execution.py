@@ -19,8 +19,8 @@ class ExecutionSteps(Steps):
         once. A later run with new rows, or with another trigger, fails with ``TRANSOM_DRAINED``.
         Before that, runs with other triggers, ``once=True`` included, ignore this step.
 
-        Call this step from the first run on. It adds a source to the query, and Spark requires the
-        same number of sources for each run of a checkpoint.
+        Call this step from the first run on. The step adds a source to the query, and Spark
+        requires the same number of sources for each run of a checkpoint.
 
         Returns
         -------
@@ -31,6 +31,25 @@ class ExecutionSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_SET_TWICE``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> row = spark.createDataFrame([("2013-01-01 05:40",)], "at string")
+        >>> row.write.mode("append").csv(folder)
+        >>> flights = spark.readStream.schema("at timestamp").csv(folder)
+        >>> clock = transom.EventTime("at", delay="10 minutes")
+        >>> hours = transom.stream(flights, time=clock).window(transom.Tumbling(size="1 hour"))
+        >>> counts = hours.drain().agg(F.count("*").alias("n"))
+        >>> writer = counts.writeStream.format("memory").queryName("drained_hours")
+        >>> writer.trigger(availableNow=True).start().awaitTermination()
+        >>> spark.table("drained_hours").show()
+        +--------------------+---+
+        |              window|  n|
+        +--------------------+---+
+        |{2013-01-01 05:00...|  1|
+        +--------------------+---+
         """
         return self._with("drain", drain=True)
 
@@ -49,8 +68,7 @@ class ExecutionSteps(Steps):
         - ``key_groups`` moves the windows of a `Tumbling` with a ``stagger``.
         - ``tick`` sets how often the wall clock can fire windows of keys without new rows.
         - ``layout`` affects aggregates that depend on the order of rows, if `stream` has no
-          ``order``. It also affects sessions that several rows behind the watermark join in one
-          micro-batch.
+          ``order``.
 
         Parameters
         ----------
@@ -78,5 +96,22 @@ class ExecutionSteps(Steps):
             ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        >>> rows = spark.createDataFrame([("JFK", 12)], "origin string, delay int")
+        >>> total = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+        >>> totals = total.options(name="totals", key_groups=16).agg(F.sum("delay").alias("delay"))
+        >>> print(transom.explain(totals))
+        totals
+          ...
+          key groups  16
+          ...
+        >>> totals.show()
+        +------+-----+
+        |window|delay|
+        +------+-----+
+        |  NULL|   12|
+        +------+-----+
         """
         return self._with("options", name=name, key_groups=key_groups, layout=layout, tick=tick)

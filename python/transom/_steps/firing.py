@@ -41,6 +41,19 @@ class FiringSteps(Steps):
             and for `Purging` with `retract`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        The window fires when it has two rows. The third row waits for a fourth row.
+
+        >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+        >>> pairs = transom.stream(rows).window(transom.Global()).trigger(transom.AfterCount(2))
+        >>> pairs.agg(F.count("*").alias("n"), F.sum("delay").alias("delay")).show()
+        +------+---+-----+
+        |window|  n|delay|
+        +------+---+-----+
+        |  NULL|  2|   30|
+        +------+---+-----+
         """
         check_trigger("trigger", trigger)
         return self._with("trigger", trigger=trigger)
@@ -68,6 +81,19 @@ class FiringSteps(Steps):
             ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        The sum covers the last two rows.
+
+        >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+        >>> total = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+        >>> total.evictor(transom.KeepLast(2)).agg(F.sum("delay").alias("delay")).show()
+        +------+-----+
+        |window|delay|
+        +------+-----+
+        |  NULL|   60|
+        +------+-----+
         """
         if not isinstance(evictor, Evictor):
             raise type_error("evictor", evictor, "an evictor such as transom.KeepLast(100)")
@@ -95,6 +121,31 @@ class FiringSteps(Steps):
             ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        Each row comes in a batch of its own. The watermark is at 06:30 when the row of 05:50
+        arrives. The window has fired by then, and fires again with both of its rows.
+
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> for minutes in ["05:40", "06:30", "06:40", "05:50"]:
+        ...     row = spark.createDataFrame([(f"2013-01-01 {minutes}",)], "at string")
+        ...     row.coalesce(1).write.mode("append").csv(folder)
+        >>> read = spark.readStream.schema("at timestamp").option("maxFilesPerTrigger", 1)
+        >>> clock = transom.EventTime("at", delay="0 seconds")
+        >>> by_time = transom.stream(read.csv(folder), time=clock)
+        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+        >>> counts = hours.allowed_lateness("1 hour").agg(F.count("*").alias("n"))
+        >>> writer = counts.writeStream.format("memory").queryName("kept_hours")
+        >>> writer.trigger(availableNow=True).start().awaitTermination()
+        >>> spark.table("kept_hours").select("window.start", "n").orderBy("n").show()
+        +-------------------+---+
+        |              start|  n|
+        +-------------------+---+
+        |2013-01-01 05:00:00|  1|
+        |2013-01-01 05:00:00|  2|
+        +-------------------+---+
         """
         length = not_negative("lateness", lateness)
         if not isinstance(self._spec.time, EventTime):

@@ -29,6 +29,19 @@ class OutputSteps(Steps):
         PySparkValueError
             ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``.
             ``TRANSOM_SET_TWICE``.
+
+        Examples
+        --------
+        >>> rows = spark.createDataFrame([(10,), (20,)], "delay int")
+        >>> each_row = transom.stream(rows).window(transom.Global()).trigger(transom.AfterCount(1))
+        >>> each_row.retract().agg(F.sum("delay").alias("delay")).show()
+        +------+------+-----+
+        |window|change|delay|
+        +------+------+-----+
+        |  NULL|    +I|   10|
+        |  NULL|    -U|   10|
+        |  NULL|    +U|   30|
+        +------+------+-----+
         """
         return self._with("retract", retract=True)
 
@@ -54,6 +67,19 @@ class OutputSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_SET_TWICE``.
+
+        Examples
+        --------
+        >>> rows = spark.createDataFrame([(10,), (20,)], "delay int")
+        >>> each_row = transom.stream(rows).window(transom.Global()).trigger(transom.AfterCount(1))
+        >>> totals = each_row.with_pane().agg(F.sum("delay").alias("delay"))
+        >>> totals.select("pane.index", "pane.timing", "pane.cause", "delay").show()
+        +-----+------+-----+-----+
+        |index|timing|cause|delay|
+        +-----+------+-----+-----+
+        |    0| early| rows|   10|
+        |    1| early| rows|   30|
+        +-----+------+-----+-----+
         """
         return self._with("with_pane", pane=True)
 
@@ -91,6 +117,31 @@ class OutputSteps(Steps):
             ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
+
+        Examples
+        --------
+        Each row comes in a batch of its own. The watermark is at 06:30 when the row of 05:50
+        arrives, so the row is late.
+
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> for minutes in ["05:40", "06:30", "06:40", "05:50"]:
+        ...     row = spark.createDataFrame([(f"2013-01-01 {minutes}",)], "at string")
+        ...     row.coalesce(1).write.mode("append").csv(folder)
+        >>> read = spark.readStream.schema("at timestamp").option("maxFilesPerTrigger", 1)
+        >>> clock = transom.EventTime("at", delay="0 seconds")
+        >>> by_time = transom.stream(read.csv(folder), time=clock)
+        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+        >>> tagged = hours.with_late_rows().agg(F.count("*").alias("n"))
+        >>> writer = tagged.writeStream.format("memory").queryName("tagged_hours")
+        >>> writer.trigger(availableNow=True).start().awaitTermination()
+        >>> late = transom.untag(spark.table("tagged_hours"), "late")
+        >>> late.select("row.at", "reason", "watermark").show()
+        +-------------------+------+-------------------+
+        |                 at|reason|          watermark|
+        +-------------------+------+-------------------+
+        |2013-01-01 05:50:00|  late|2013-01-01 06:30:00|
+        +-------------------+------+-------------------+
         """
         checks.flag("partly", partly)
         return self._with("with_late_rows", late_rows="partly" if partly else "late")
@@ -121,5 +172,19 @@ class OutputSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_SET_TWICE``.
+
+        Examples
+        --------
+        >>> rows = [("2013-01-01 05:40:00", 12), (None, 40)]
+        >>> flights = spark.createDataFrame(rows, "at string, delay int")
+        >>> by_time = transom.stream(flights, time=F.to_timestamp("at"))
+        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+        >>> tagged = hours.with_dead_letters().agg(F.count("*").alias("n"))
+        >>> transom.untag(tagged, "dead_letters").select("row.delay", "reason").show()
+        +-----+-------+
+        |delay| reason|
+        +-----+-------+
+        |   40|no_time|
+        +-----+-------+
         """
         return self._with("with_dead_letters", dead_letters=True)

@@ -1,7 +1,7 @@
 """Windows: frozen values that assign rows to sessions, counts of rows, or windows of their own.
 
 A window value needs no Spark session. Two values are equal if they mean the same: 60 seconds equal
-1 minute. `transom.grids` has the windows on a fixed grid.
+1 minute. `transom.spec.grids` has the windows on a fixed grid.
 """
 
 from dataclasses import dataclass
@@ -58,6 +58,20 @@ class Session(Window):
     >>> import transom
     >>> transom.Session(gap="90 seconds") == transom.Session(gap="1 minute 30 seconds")
     True
+
+    The pause before 06:10 is longer than the gap.
+
+    >>> times = ["2013-01-01 05:40", "2013-01-01 05:45", "2013-01-01 06:10"]
+    >>> rows = spark.createDataFrame([(time,) for time in times], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(transom.Session(gap="10 minutes")).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:40:00|2013-01-01 05:55:00|  2|
+    |2013-01-01 06:10:00|2013-01-01 06:20:00|  1|
+    +-------------------+-------------------+---+
     """
 
     gap: Gap
@@ -82,6 +96,17 @@ class Global(Window):
     >>> import transom
     >>> transom.Global() == transom.Global()
     True
+
+    The trigger fires the window when all rows have been read.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   70|
+    +------+-----+
     """
 
 
@@ -118,6 +143,17 @@ class Count(Window):
     >>> import transom
     >>> transom.Count(size=100, slide=10)
     Count(size=100, slide=10, partial=False)
+
+    The third row waits for a fourth row.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Count(size=2))
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   30|
+    +------+-----+
     """
 
     size: int
@@ -159,6 +195,19 @@ class Custom(Window):
     >>> import transom
     >>> transom.Custom(windows="shifts")
     Custom(windows='shifts', merging=False)
+
+    Each row lists the shift that it belongs to.
+
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 06:10",)], "at string")
+    >>> shift = "struct(timestamp'2013-01-01 05:00' AS start, timestamp'2013-01-01 13:00' AS end)"
+    >>> shifts = transom.Custom(windows=F.expr(f"array({shift})"))
+    >>> counts = transom.stream(rows, time=F.to_timestamp("at")).window(shifts)
+    >>> counts.agg(F.count("*").alias("n")).select("window.start", "window.end", "n").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:00:00|2013-01-01 13:00:00|  2|
+    +-------------------+-------------------+---+
     """
 
     windows: Col

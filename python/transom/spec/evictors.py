@@ -1,7 +1,7 @@
 """Evictors: frozen values that set which rows a window keeps when it fires.
 
-The kept rows are the contents with which the window goes on. Rows are in the order of their
-arrival. A window with an evictor stores its rows in the state, not only partial aggregates.
+The next firing starts with the kept rows. Rows are in the order of their arrival. A window with an
+evictor stores its rows in the state, not only partial aggregates.
 """
 
 from dataclasses import dataclass, field
@@ -44,6 +44,17 @@ class KeepLast(Evictor):
     >>> import transom
     >>> transom.KeepLast(10)
     KeepLast(rows=10, when='before')
+
+    The sum covers the last two rows.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> windows.evictor(transom.KeepLast(2)).agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   60|
+    +------+-----+
     """
 
     rows: int
@@ -81,6 +92,19 @@ class KeepRecent(Evictor):
     >>> import transom
     >>> transom.KeepRecent("60 seconds") == transom.KeepRecent("1 minute")
     True
+
+    The row of 05:20 is older than 10 minutes, measured back from 05:45.
+
+    >>> times = ["2013-01-01 05:20", "2013-01-01 05:40", "2013-01-01 05:45"]
+    >>> rows = spark.createDataFrame([(time,) for time in times], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
+    >>> hours.evictor(transom.KeepRecent("10 minutes")).agg(F.count("*").alias("n")).show()
+    +--------------------+---+
+    |              window|  n|
+    +--------------------+---+
+    |{2013-01-01 05:00...|  2|
+    +--------------------+---+
     """
 
     within: Duration
@@ -115,8 +139,20 @@ class KeepNear(Evictor):
     Examples
     --------
     >>> import transom
-    >>> transom.KeepNear(lambda old, last: last["delay"] - old["delay"], threshold=30).threshold
+    >>> near = transom.KeepNear(lambda old, last: last["delay"] - old["delay"], threshold=30)
+    >>> near.threshold
     30.0
+
+    The first row is 30 away from the last row, so the window drops it.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> windows.evictor(near).agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   60|
+    +------+-----+
     """
 
     delta: Delta
@@ -154,6 +190,18 @@ class KeepWhere(Evictor):
     >>> import transom
     >>> transom.KeepWhere("delay >= avg(delay)", when="after")
     KeepWhere(condition='delay >= avg(delay)', when='after')
+
+    The average of all rows is 25.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (45,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> long_delays = windows.evictor(transom.KeepWhere("delay >= avg(delay)"))
+    >>> long_delays.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   45|
+    +------+-----+
     """
 
     condition: Condition

@@ -68,6 +68,19 @@ class Tumbling(Window):
     >>> import transom
     >>> transom.Tumbling(size="60 seconds") == transom.Tumbling(size="1 minute")
     True
+
+    Each row is in one window.
+
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 06:10",)], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(transom.Tumbling(size="1 hour")).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:00:00|2013-01-01 06:00:00|  1|
+    |2013-01-01 06:00:00|2013-01-01 07:00:00|  1|
+    +-------------------+-------------------+---+
     """
 
     size: Duration
@@ -113,9 +126,21 @@ class Hopping(Window):
 
     Examples
     --------
+    Each row is in two windows, because the slide is half of the size.
+
     >>> import transom
-    >>> transom.Hopping(size="1 hour", slide="5 minutes").closed
-    'left'
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 06:10",)], "at string")
+    >>> window = transom.Hopping(size="1 hour", slide="30 minutes")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(window).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:00:00|2013-01-01 06:00:00|  1|
+    |2013-01-01 05:30:00|2013-01-01 06:30:00|  2|
+    |2013-01-01 06:00:00|2013-01-01 07:00:00|  1|
+    +-------------------+-------------------+---+
     """
 
     size: Duration
@@ -158,8 +183,20 @@ class Cumulate(Window):
 
     Examples
     --------
+    The second window contains the rows of the first.
+
     >>> import transom
-    >>> so_far_today = transom.Cumulate(size="1 day", step="1 hour", time_zone="Europe/Rome")
+    >>> rows = spark.createDataFrame([("2013-01-01 05:10",), ("2013-01-01 05:40",)], "at string")
+    >>> window = transom.Cumulate(size="1 hour", step="30 minutes")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(window).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:00:00|2013-01-01 05:30:00|  1|
+    |2013-01-01 05:00:00|2013-01-01 06:00:00|  2|
+    +-------------------+-------------------+---+
     """
 
     size: Duration
@@ -210,8 +247,20 @@ class Calendar(Window):
 
     Examples
     --------
+    The session shows times in UTC. A day of Rome starts at 23:00 UTC in winter.
+
     >>> import transom
-    >>> weeks = transom.Calendar(unit="week", time_zone="America/New_York", first_day="sunday")
+    >>> rows = spark.createDataFrame([("2013-01-01 22:30",), ("2013-01-01 23:30",)], "at string")
+    >>> window = transom.Calendar(unit="day", time_zone="Europe/Rome")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(window).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2012-12-31 23:00:00|2013-01-01 23:00:00|  1|
+    |2013-01-01 23:00:00|2013-01-02 23:00:00|  1|
+    +-------------------+-------------------+---+
     """
 
     unit: Unit

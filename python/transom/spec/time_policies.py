@@ -19,7 +19,7 @@ class EventTime(Value):
         When the row happened: a timestamp, or the ``window`` column of an earlier window operator.
     delay : str or timedelta, optional
         How far the watermark stays behind the latest time seen. None if the DataFrame already has a
-        watermark. A static DataFrame has no watermark and ignores it.
+        watermark. A static DataFrame has no watermark and ignores the delay.
 
     Raises
     ------

@@ -46,6 +46,17 @@ class AfterCount(Trigger):
     >>> import transom
     >>> transom.AfterCount(100)
     AfterCount(rows=100)
+
+    The third row waits for a fourth row.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.AfterCount(2))
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   30|
+    +------+-----+
     """
 
     rows: int
@@ -97,6 +108,17 @@ class AfterDelta(Trigger):
     >>> far = transom.AfterDelta(lambda old, new: new["distance"] - old["distance"], threshold=500)
     >>> far.threshold
     500.0
+
+    The third row is 600 away from the first row.
+
+    >>> rows = spark.createDataFrame([(100,), (300,), (700,)], "distance int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(far)
+    >>> windows.agg(F.count("*").alias("n")).show()
+    +------+---+
+    |window|  n|
+    +------+---+
+    |  NULL|  3|
+    +------+---+
     """
 
     delta: Delta
@@ -169,6 +191,17 @@ class When(Trigger):
     >>> import transom
     >>> transom.When("delay > 60 AND count(*) >= 3")
     When(condition='delay > 60 AND count(*) >= 3')
+
+    The second row fires the window.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.When("delay = 20"))
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   30|
+    +------+-----+
     """
 
     condition: Condition
@@ -188,6 +221,17 @@ class EveryBatch(Trigger):
     >>> import transom
     >>> transom.EveryBatch()
     EveryBatch()
+
+    A static DataFrame is one batch.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EveryBatch())
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   70|
+    +------+-----+
     """
 
 
@@ -200,6 +244,17 @@ class EndOfStream(Trigger):
     >>> import transom
     >>> transom.EndOfStream()
     EndOfStream()
+
+    A static DataFrame ends when all rows have been read.
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   70|
+    +------+-----+
     """
 
 
@@ -212,6 +267,11 @@ class Never(Trigger):
     >>> import transom
     >>> transom.Never()
     Never()
+
+    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.Never())
+    >>> windows.agg(F.count("*").alias("n")).count()
+    0
     """
 
 

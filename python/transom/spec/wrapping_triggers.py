@@ -37,6 +37,21 @@ class AfterWatermark(Trigger):
     >>> each_minute = transom.Every("1 minute", clock="processing", aligned=False)
     >>> transom.AfterWatermark(early=each_minute).late
     AfterCount(rows=1)
+
+    Each row fires the window early. The window fires once more at its end.
+
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 05:45",)], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> hours = by_time.window(transom.Tumbling(size="1 hour")).with_pane()
+    >>> early = hours.trigger(transom.AfterWatermark(early=transom.AfterCount(1)))
+    >>> early.agg(F.count("*").alias("n")).select("pane.timing", "n").show()
+    +-------+---+
+    | timing|  n|
+    +-------+---+
+    |  early|  1|
+    |  early|  2|
+    |on_time|  2|
+    +-------+---+
     """
 
     early: Trigger | None = None
@@ -69,6 +84,19 @@ class Purging(Trigger):
     >>> import transom
     >>> transom.Purging(transom.AfterCount(100))
     Purging(trigger=AfterCount(rows=100))
+
+    The second result does not contain the first row.
+
+    >>> rows = spark.createDataFrame([(10,), (20,)], "delay int")
+    >>> each_row = transom.Purging(transom.AfterCount(1))
+    >>> windows = transom.stream(rows).window(transom.Global()).trigger(each_row)
+    >>> windows.agg(F.sum("delay").alias("delay")).show()
+    +------+-----+
+    |window|delay|
+    +------+-----+
+    |  NULL|   10|
+    |  NULL|   20|
+    +------+-----+
     """
 
     trigger: Trigger
@@ -106,7 +134,7 @@ class ProcessingTimeout(Trigger):
 
     Notes
     -----
-    The rules are those of Flink's ``ProcessingTimeoutTrigger``, where ``clear`` is called
+    The rules follow Flink's ``ProcessingTimeoutTrigger``, where ``clear`` is called
     ``clearOnTimeout``. One rule differs: if a timeout has removed the timer at the end of a window,
     Flink keeps the window for good. Here the window is dropped at its end.
 
