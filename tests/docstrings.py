@@ -14,7 +14,7 @@ _IN_A_SESSION = re.compile(r"\bspark\b|SparkSession")
 
 
 def examples(*, in_session: bool) -> list[doctest.DocTest]:
-    """Those that need a session or the jar, or those that need neither."""
+    """Return the examples that need a session or the jar, or the examples that need neither."""
     finder = doctest.DocTestFinder(exclude_empty=True)
     names = [info.name for info in pkgutil.walk_packages(transom.__path__, "transom.")]
     modules = [importlib.import_module(name) for name in names if name != "transom.__main__"]
@@ -27,9 +27,9 @@ def examples(*, in_session: bool) -> list[doctest.DocTest]:
 
 
 def check(test: doctest.DocTest, **names: Any) -> None:
-    """Run an example, which may use these names beside those of its module."""
+    """Run an example with these names, in addition to the names of its module."""
     test.globs.update(transom=transom, F=F, **names)
-    said: list[str] = []
+    output: list[str] = []
     options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    failed, _ = doctest.DocTestRunner(optionflags=options).run(test, out=said.append)
-    assert not failed, "".join(said)
+    failed, _ = doctest.DocTestRunner(optionflags=options).run(test, out=output.append)
+    assert not failed, "".join(output)

@@ -1,7 +1,7 @@
 """Runs the vectors of a folder through the engine, through real queries, or both.
 
 ``python -m tests.conformance.run FOLDER engine|query|all`` prints a line for each failure and each
-vector that was skipped, then the counts, which come last. It ends with 1 if a vector failed.
+skipped vector, then the counts. The exit code is 1 if a vector failed.
 """
 
 import argparse
@@ -13,7 +13,7 @@ LEVELS = ("engine", "query")
 
 
 def command(level: str, vectors: Path) -> list[str]:
-    """How one level is run."""
+    """The command of one level."""
     if level == "engine":
         main = "transom.engine.conformance.Main"
         return ["./sbt", "--error", f'engine/Test/runMain {main} --vectors "{vectors}"']
@@ -21,7 +21,7 @@ def command(level: str, vectors: Path) -> list[str]:
 
 
 def run(level: str, vectors: Path) -> tuple[bool, str]:
-    """Run one level: whether all went well, and its counts."""
+    """Run one level, and return whether all vectors passed, and the counts."""
     counts = f"{level}: did not come to an end"
     with subprocess.Popen(command(level, vectors), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -34,7 +34,7 @@ def run(level: str, vectors: Path) -> tuple[bool, str]:
 
 
 def main() -> int:
-    """Run the levels that the command line names."""
+    """Run the levels on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vectors", type=Path)
     parser.add_argument("level", choices=[*LEVELS, "all"])

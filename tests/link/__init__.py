@@ -1,1 +1,1 @@
-"""The link check: whether the jar fits the Spark it will run in."""
+"""The link check: compares the jar with the Spark that it runs in."""

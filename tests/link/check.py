@@ -1,7 +1,7 @@
 """Proves that everything the jar names in Spark and Scala exists in an installed PySpark.
 
 ``python -m tests.link.check python/transom/jars/transom.jar`` checks against the PySpark of the
-Python that runs it. It ends with 1 if something is missing, and says what.
+Python that runs it. It prints missing members, and its exit code is 1 if there are any.
 """
 
 import argparse
@@ -63,7 +63,7 @@ class LinkCheck:
         self._universe.close()
 
     def problems(self) -> list[str]:
-        """List what would fail to link, one line each."""
+        """List the names that would fail to link, one line each."""
         return sorted({problem for name in self.names for problem in self._problems_of(name)})
 
     def _problems_of(self, name: str) -> Iterator[str]:
@@ -83,7 +83,7 @@ class LinkCheck:
         kind, owner, member = reference
         target = self._universe.find(owner)
         if target is None:
-            # A missing class has its own line; arrays and JDK classes are not read.
+            # A missing class has its own line. Arrays and JDK classes are not read.
             return
         place = f"{_dotted(owner)}.{_readable(member)}, used by {_dotted(ours.name)}"
         if kind != "field" and target.is_interface != (kind == "interface method"):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 PUBLIC, PRIVATE, PROTECTED, STATIC, FINAL = 0x1, 0x2, 0x4, 0x8, 0x10
 INTERFACE, ABSTRACT = 0x200, 0x400
 
-# Sizes of the constants that carry no name; the others are read one by one.
+# Sizes of the constants that carry no name. The other constants are read one by one.
 _PLAIN_SIZES = {3: 4, 4: 4, 5: 8, 6: 8, 8: 2, 15: 3, 17: 4, 18: 4, 19: 2, 20: 2}
 _REFERENCES = {9: "field", 10: "method", 11: "interface method"}
 
@@ -89,7 +89,7 @@ class _Constants:
 
     def _read(self, index: int, tag: int, reader: _Reader) -> None:
         if tag == 1:
-            # Names that matter here are plain; Java's own encoding of odd characters may fail.
+            # Java's encoding of rare characters may fail. The names of Spark and Scala are plain.
             self.texts[index] = reader.take(reader.u2()).decode(errors="replace")
         elif tag == 7:
             self.class_names[index] = reader.u2()

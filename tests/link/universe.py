@@ -1,4 +1,4 @@
-"""All classes that a JVM would see, found by name, read when first asked for."""
+"""All classes that a JVM would see, found by name and read on first use."""
 
 import re
 import zipfile
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.link.classfile import ClassFile, Member, parse
 
-# The JDK's classes cannot be read here, and need not be: the compiler was told their release.
+# The JDK's classes cannot be read here. The compiler checks them by its option for the release.
 _JDK = re.compile(r"(java|javax|jdk|sun|com/sun|org/w3c|org/xml)/")
 
 

@@ -1,1 +1,1 @@
-"""What is in the jar and the wheel, and whether they work on a clean machine."""
+"""The contents of the jar and the wheel, and their installation on a clean machine."""

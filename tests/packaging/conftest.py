@@ -1,4 +1,4 @@
-"""The files that ``make build`` made."""
+"""The files of ``make build``."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def jar() -> Path:
-    """The jar, where the Python package has it."""
+    """The jar in the Python package."""
     return ROOT / "python/transom/jars/transom.jar"
 
 

@@ -1,4 +1,4 @@
-"""A user's first query, streaming and static: prints the windows as JSON."""
+"""A user's first query, streaming and static. It prints the windows as JSON."""
 
 import json
 import sys

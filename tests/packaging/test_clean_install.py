@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module", params=["4.2.0", "4.2.1", "4.3.0"])
 def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with nothing but PySpark and the wheel."""
+    """The Python of an environment with only PySpark and the wheel."""
     wheel = request.getfixturevalue("wheel")
     folder = tmp_path_factory.mktemp(f"spark-{request.param}")
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
@@ -26,7 +26,7 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def run(python: Path, folder: Path, *arguments: str | Path) -> str:
-    """Run the environment's Python where none of this project can be seen."""
+    """Run the environment's Python in a folder outside of the project."""
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ
     }

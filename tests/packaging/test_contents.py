@@ -1,4 +1,4 @@
-"""The jar is thin and ours only; the wheel carries it."""
+"""The jar contains only our classes, and the wheel contains the jar."""
 
 import email
 import zipfile

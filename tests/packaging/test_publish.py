@@ -1,4 +1,4 @@
-"""The jar as a Maven artifact: the same jar, and a pom that asks for nothing but Spark."""
+"""The jar as a Maven artifact: the same jar, and a pom with Spark as the only dependency."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ MAVEN = {"pom": "http://maven.apache.org/POM/4.0.0"}
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The artifact's folder in a Maven repository of its own."""
+    """The artifact's folder in a separate Maven repository."""
     repository = tmp_path_factory.mktemp("repository")
     command = ["./sbt", f"-Dmaven.repo.local={repository}", "spark/publishM2"]
     subprocess.run(command, cwd=ROOT, check=True)

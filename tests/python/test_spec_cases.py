@@ -1,4 +1,4 @@
-"""The message of a spec, which Python and Scala read alike."""
+"""The message of a spec, which Python and Scala read in the same way."""
 
 import json
 from datetime import timedelta
@@ -21,7 +21,7 @@ BAD = {name: case for name, case in CASES.items() if "error" in case}
 
 
 class Named(Column):
-    """A column without a session, which equals its name. It also stands for a distance function."""
+    """A column without a session, which equals its name. Also used as a distance function."""
 
     def __new__(cls, _: str) -> "Named":
         return object.__new__(cls)

@@ -14,6 +14,7 @@ from transom.spec import WindowSpec
 
 ROOT = Path(__file__).parents[2]
 SHOWN = [getattr(transom, name) for name in transom.__all__ if name != "__version__"]
+FUNCTIONS = [shown for shown in SHOWN if inspect.isfunction(shown)]
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: shown.__name__)
@@ -26,6 +27,18 @@ def test_each_step_says_what_it_raises(builder: type) -> None:
     for name, step in inspect.getmembers(builder, inspect.isfunction):
         if not name.startswith("_"):
             assert "Raises\n" in (inspect.getdoc(step) or ""), name
+
+
+@pytest.mark.parametrize("builder", [transom.Stream, transom.Windowed])
+def test_each_step_has_an_example(builder: type) -> None:
+    for name, step in inspect.getmembers(builder, inspect.isfunction):
+        if not name.startswith("_"):
+            assert ">>> " in (inspect.getdoc(step) or ""), name
+
+
+@pytest.mark.parametrize("shown", FUNCTIONS, ids=lambda shown: shown.__name__)
+def test_each_public_function_has_an_example(shown: object) -> None:
+    assert ">>> " in (inspect.getdoc(shown) or "")
 
 
 def test_every_condition_that_is_raised_has_a_text_and_every_text_is_used() -> None:

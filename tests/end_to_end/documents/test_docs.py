@@ -17,8 +17,8 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_t
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_on_a_page_prints_what_the_page_says(page: Path, spark: SparkSession) -> None:
     names: dict[str, object] = {"spark": spark}
-    for code, said in BLOCK.findall(page.read_text("utf-8")):
+    for code, expected in BLOCK.findall(page.read_text("utf-8")):
         printed = io.StringIO()
         with redirect_stdout(printed):
             exec(compile(code, page.name, "exec"), names)
-        assert printed.getvalue().strip() == said.strip(), code
+        assert printed.getvalue().strip() == expected.strip(), code

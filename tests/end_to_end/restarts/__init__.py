@@ -1,1 +1,1 @@
-"""Queries that stop, are killed or retry a task: results are those of one run."""
+"""Queries that stop, are killed or retry a task: results equal the results of one run."""

@@ -1,4 +1,4 @@
-"""Spark is killed in the middle of batches: the results are those of a whole run."""
+"""Spark is killed in the middle of batches: results equal the results of a whole run."""
 
 from __future__ import annotations
 

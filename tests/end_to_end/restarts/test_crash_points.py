@@ -1,4 +1,4 @@
-"""A query that crashes at a durable write and starts again writes the same as an undisturbed one.
+"""A query that crashes at a durable write and restarts has the output of an undisturbed run.
 
 `make crash-sweep` tries all points of all queries.
 """

@@ -16,7 +16,7 @@ SCHEMA = "key string, second long"
 BATCHES: list[Batch] = [
     [("a", 1), ("a", 2), ("b", 3), (None, 4)],
     [("a", 12), ("b", 30)],
-    # This batch fires windows up to 30. The watermark before decides which of its rows are late.
+    # This batch fires windows up to 30. Its rows are late by the watermark of the batch before.
     [("b", 31)],
     [("a", 5), ("b", 6), ("b", 45), ("a", 7)],
 ]

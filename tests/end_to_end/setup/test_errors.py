@@ -290,7 +290,7 @@ def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPat
 
 def test_a_connect_session_is_refused() -> None:
     class RemoteDataFrame(DataFrame):
-        """A DataFrame that is not of the classic class, like those of Spark Connect."""
+        """A DataFrame of another class than the classic class, as in Spark Connect."""
 
         def __new__(cls) -> "RemoteDataFrame":
             return object.__new__(cls)

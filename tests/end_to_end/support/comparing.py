@@ -37,7 +37,7 @@ def by_key(rows: Iterable[Row], *keys: str) -> dict[str, Row]:
 
 
 def assert_same(ours: Iterable[Row], expected: Iterable[Row], *keys: str) -> None:
-    """Fail, naming what differs, unless both have the same keys and near values for each."""
+    """Fail with the differences unless both have the same keys with nearly equal values."""
     left, right = by_key(ours, *keys), by_key(expected, *keys)
     assert left.keys() - right.keys() == set(), "rows too many"
     assert right.keys() - left.keys() == set(), "rows too few"

@@ -1,4 +1,4 @@
-"""Streams that are drained, and what they should give."""
+"""Drained streams, and their expected results."""
 
 import json
 import random

@@ -45,14 +45,14 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True)
 class Aggregate:
-    """How a query computes what a vector's window function reports.
+    """The aggregate of a query that computes the values of a vector's window function.
 
     Attributes
     ----------
     column : callable
         Returns the aggregate, which the query calls ``value``.
     outputs : callable
-        The outputs of the vector that a value of the aggregate stands for.
+        Returns the outputs of the vector for a value of the aggregate.
     by_order : bool
         Whether the aggregate depends on the order of rows.
     """
@@ -246,7 +246,7 @@ def evictor_of(vector: Vector) -> transom.Evictor | None:
 
 
 def columns_of(value: Any) -> tuple[str | None, int | None, tuple[Any, ...] | None]:
-    """The name, value and car of a record. It has one or two of them."""
+    """The name, value and car of a record. A record has one or two of them."""
     if isinstance(value, dict):
         return None, None, (value["speed"], value["distance"], value["time"])
     name, number = value if isinstance(value, list) else (None, value)

@@ -86,7 +86,7 @@ def test_regular_results_come_at_multiples_of_the_interval(spark: SparkSession) 
         [("a", 12, 3)],
         20,
     ]
-    # When the watermark jumps to 20, two timers are due. Both results contain all rows.
+    # When the watermark jumps to 20, two timers expire. Both results contain all rows.
     assert fired(spark, window, transom.Every("5 seconds"), steps) == [
         ("a", 20, [1]),
         ("a", 20, [1, 2]),

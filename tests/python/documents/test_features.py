@@ -22,7 +22,7 @@ class Feature:
     state : str
         "supported", "planned" or "left out: " with a reason.
     in_python : str
-        How a user asks for the feature, or the part of it that exists.
+        The Python code for the feature, or the part of the feature that exists.
     tests : list
         Names of tests or vectors, each with its path relative to the page.
     """

@@ -1,1 +1,1 @@
-"""Queries that crash at their durable writes, and what they give after they are started again."""
+"""Queries that crash at their durable writes, and their output after they are started again."""

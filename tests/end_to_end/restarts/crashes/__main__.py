@@ -21,7 +21,7 @@ _AT_ONCE = 2
 
 
 def report_of(kind: str, sink: str, options: list[str]) -> Report:
-    """Sweep one query in a process of its own."""
+    """Sweep one query in its own process."""
     module = [sys.executable, "-m", "tests.end_to_end.restarts.crashes.sweep"]
     done = subprocess.run(
         [*module, kind, sink, *options], cwd=ROOT, capture_output=True, text=True, check=False
@@ -36,7 +36,7 @@ def report_of(kind: str, sink: str, options: list[str]) -> Report:
 
 
 def table(reports: list[Report]) -> str:
-    """A row for each query, in Markdown."""
+    """Return the table in Markdown, with a row for each query."""
     names = {"files": "file sink", "batches": "`foreachBatch`"}
     lines = [
         "| query | state | sink | disturbed runs | identical | " + " | ".join(REASONS) + " |",
@@ -51,7 +51,7 @@ def table(reports: list[Report]) -> str:
 
 
 def main() -> None:
-    """Sweep the queries that the command line names, or all."""
+    """Sweep the queries on the command line, or all."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", default="", help=f"some of {', '.join(KINDS)}")
     parser.add_argument("--sink", default="", help=f"some of {', '.join(SINKS)}")

@@ -65,9 +65,9 @@ class Kind:
     Attributes
     ----------
     query : callable
-        From the streaming DataFrame of the input to the results.
+        Builds the results from the streaming DataFrame of the input.
     compared : callable
-        From the rows that the query wrote to what two runs are compared by.
+        Returns the part of the written rows in which two runs must agree.
     layout : str
         The state layout, or "Spark" for Spark's own windows.
     drains : bool

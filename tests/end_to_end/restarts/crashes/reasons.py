@@ -1,4 +1,4 @@
-"""Why a query that crashed may write something else than an undisturbed one because of Spark."""
+"""The reasons in Spark why the output of a crashed query may differ from an undisturbed run."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FIRST_OFFSETS = "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY"
 
 
 def loss_after(folder: Path) -> str | None:
-    """What Spark does not do in the next run over a checkpoint, if anything.
+    """Return the work that Spark drops in the next run over a checkpoint, if any.
 
     Parameters
     ----------
     folder : Path
-        Has the checkpoint, and the output with the log of the file sink if there is one.
+        Folder with the checkpoint, and with the output and log of the file sink if there is one.
 
     Returns
     -------
@@ -59,14 +59,14 @@ def _newest(log: Path) -> int:
 
 
 def reason_of(error: str, losses: Collection[str], *, is_pending: bool) -> str | None:
-    """The reason, if a difference is Spark's own.
+    """Return the reason if a difference is Spark's own.
 
     Parameters
     ----------
     error : str
-        What every restart ends with, or nothing.
+        The error of every restart, or an empty string.
     losses : collection of str
-        What `loss_after` gave after each crash.
+        The results of `loss_after` after each crash.
     is_pending : bool
         Whether results are missing and none are extra.
     """

@@ -184,7 +184,7 @@ def run(spark: SparkSession, kind: str, sink: str, folder: Path) -> None:
 
 
 def output(spark: SparkSession, kind: str, sink: str, folder: Path) -> Counter[str]:
-    """What a query has written, as far as two runs can be compared."""
+    """Return the part of a query's output in which two runs must agree."""
 
     def rows_of(tag: str) -> list[Row]:
         written = folder / "out" / f"tag={tag}" if sink == "batches" else folder / "out"
@@ -203,7 +203,7 @@ def output(spark: SparkSession, kind: str, sink: str, folder: Path) -> Counter[s
 
 
 def main(folder: Path, kind: str, sink: str, number: int, when: str) -> None:
-    """Run once, in a process of its own. Prints when the query starts and when it has ended."""
+    """Run once in this process, and print when the query starts and when it has ended."""
     spark = session(folder / "local")
     assert spark._jvm is not None
     Crashes(spark).arm(number, is_after=when == "after", halts=True)

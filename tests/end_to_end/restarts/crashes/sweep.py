@@ -1,7 +1,7 @@
 """Crash one query at its durable writes, start it again, and compare what it wrote.
 
-``python -m tests.end_to_end.restarts.crashes.sweep KIND SINK --points 5`` prints a `Report` as JSON
-and prints on standard error what differs.
+``python -m tests.end_to_end.restarts.crashes.sweep KIND SINK --points 5`` prints a `Report` as
+JSON, and prints differences on standard error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Point:
 
 @dataclass
 class Report:
-    """How often a query was disturbed, and what came of it.
+    """The disturbed runs of a query, and their outcomes.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class Report:
     tried : int
         The number of disturbed runs.
     identical : int
-        The number of those that wrote the same.
+        The number of disturbed runs with the same output.
     reasons : dict
-        How often a run differed because of Spark, by reason.
+        The number of runs that differ because of Spark, by reason.
     different : list of str
-        The runs that differed for any other reason.
+        The runs that differ for another reason.
     """
 
     kind: str
@@ -141,7 +141,7 @@ class Sweep:
         self._finish(f"killed {seconds:.2f} s after its start")
 
     def _killed_after(self, seconds: float) -> bool:
-        """Whether a process that runs the query could be killed before it ended."""
+        """Return whether a process that runs the query was killed before its end."""
         process = self._start(None)
         assert process.stdout is not None
         started = process.stdout.readline()
@@ -161,7 +161,7 @@ class Sweep:
         )
 
     def _output_with_later_rows(self) -> Counter[str]:
-        """The whole output, after one more run whose row is a day later."""
+        """Return the whole output after one more run with a row that is a day later."""
         if KINDS[self._kind].drains:
             return Counter()
         file = write_next_file(self._target / "input")
@@ -181,7 +181,7 @@ class Sweep:
             self._losses.append(loss)
 
     def _start(self, point: Point | None) -> subprocess.Popen[str]:
-        """A process that runs the query from its checkpoint, to a point if there is one."""
+        """Start a process that runs the query from its checkpoint, to a point if there is one."""
         number = 0 if point is None else point.number
         when = "after" if point is not None and point.is_after else "before"
         module = [sys.executable, "-m", "tests.end_to_end.restarts.crashes.runs"]
@@ -194,7 +194,7 @@ class Sweep:
         )
 
     def _run(self) -> str:
-        """Run the query once; the text of the error that ended it, or nothing."""
+        """Run the query once, and return the text of its error, or an empty string."""
         try:
             run(self._spark, self._kind, self._sink, self._target)
         except (PySparkException, Py4JJavaError) as failure:
@@ -217,7 +217,7 @@ class Sweep:
             self.report.identical += 1
             return
         reason = reason_of(error, self._losses, is_pending=bool(missing) and not extra)
-        # What Spark has not computed for lack of a watermark must come with the next rows.
+        # Results that wait for a watermark must come with the next rows.
         is_final = reason in (None, BLOCKED)
         if reason is not None and (is_final or self._later_rows_complete()):
             self.report.reasons[reason] = self.report.reasons.get(reason, 0) + 1
@@ -237,7 +237,7 @@ def pairs(points: Sequence[Point], count: int, chosen: random.Random) -> Iterato
 
 
 def main() -> None:
-    """Disturb a query as the command line says."""
+    """Disturb the query on the command line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("kind", choices=list(KINDS))
     parser.add_argument("sink", choices=["files", "batches"])

@@ -1,1 +1,1 @@
-"""Programs that tests start in a JVM of their own."""
+"""Programs that tests start in separate JVMs."""

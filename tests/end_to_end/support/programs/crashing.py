@@ -24,7 +24,7 @@ PARTITIONS = 2
 
 
 def kill_if_due(folder: Path, place: str, batch: int, jvm: int) -> None:
-    """Kill the JVM and this process, if the plan says so for this place and batch."""
+    """Kill the JVM and this process if the plan has this place and batch."""
     kills = json.loads((folder / "kills.json").read_text())
     for number, kill in enumerate(kills):
         done = folder / f"killed-{number}"
@@ -50,7 +50,7 @@ def passing(column: str, folder: Path, place: str, jvm: int) -> Column:
 
 
 def session(folder: Path) -> SparkSession:
-    """A session that leaves nothing outside of the folder."""
+    """A session that writes only to the folder."""
     builder = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
