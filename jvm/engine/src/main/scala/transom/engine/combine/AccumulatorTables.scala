@@ -31,7 +31,7 @@ abstract class AccumulatorTables {
   /** Whether no row has been added since the last `drain`. */
   def isEmpty: Boolean
 
-  /** Removes all records, and returns them as segments with their slice and key group.
+  /** Removes all records, and returns them as segments, each with its slice and key group.
     *
     * The iterator builds segments lazily. Rows that are added meanwhile go to new tables.
     *
@@ -108,8 +108,8 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
   override def array: Array[Byte] = table.array
   override def isEmpty: Boolean = full.isEmpty && table.keys == 0
 
-  // Session records are assigned to slices after the exchange, so the slice is a placeholder
-  // here.
+  // Session records are assigned to slices only after the exchange, so the slice is a
+  // placeholder.
   override def drain(keyGroups: Int)(
       encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
     val tables = full.toSeq :+ table
@@ -126,7 +126,7 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
 /** Constants of [[SessionTables]]. */
 private[combine] object SessionTables {
 
-  /** Number of keys at which a table is full. The records of so many keys occupy about 2 MB. */
+  /** Number of keys at which a table is full. The records of that many keys occupy about 2 MB. */
   final val MaxKeys = 1 << 15
   private final val UnassignedSlice = 0L
 }

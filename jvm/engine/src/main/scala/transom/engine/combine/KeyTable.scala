@@ -21,14 +21,14 @@ import transom.engine.state.{ByteRange, KeyGroups, Segment, SegmentWriter}
 abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
   import KeyTable.NoRecord
 
-  // An entry has the lower half of the hash in its upper 32 bits and the record's position plus
-  // one in its lower 32 bits. 0 is an empty slot.
+  // The upper 32 bits of an entry are the lower half of the hash. The lower 32 bits are the
+  // position of the record plus one. An empty slot holds 0.
   private var bits = 4
   private var slots = newSlots()
   private var held = 0
 
-  private var slotAtHand = 0
-  private var pageAtHand = lastPage
+  private var currentSlot = 0
+  private var currentPage = lastPage
 
   protected val writer = new SegmentWriter
 
@@ -38,10 +38,10 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
   /** The array of the current page. Offsets that `locate` returns point into this array. The
     * array is valid until the next `locate`.
     */
-  final def array: Array[Byte] = pageAtHand.array
+  final def array: Array[Byte] = currentPage.array
 
   /** The current page as a little-endian buffer. */
-  protected final def numbers: ByteBuffer = pageAtHand
+  protected final def numbers: ByteBuffer = currentPage
 
   /** Looks up a key and makes its record the current one. A new key gets a record whose
     * accumulator is a copy of `fresh`.
@@ -64,14 +64,14 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
       entry = slots(slot)
     }
     if (entry != 0L) {
-      slotAtHand = slot
+      currentSlot = slot
       pointAt(position(entry))
     } else {
       slots(slot) = tag | (append(hash, key.length, fresh) + 1)
       held += 1
       // The last slot stays empty, so every search ends there at the latest.
       if (held > (1 << (bits - 1)) || slot >= slots.length - 2) growSlots()
-      pageAtHand = lastPage
+      currentPage = lastPage
       keyAt + key.length
     }
   }
@@ -79,10 +79,10 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
   /** Position of the record that the current slot refers to. Valid only after `find` of a key
     * that the table already had.
     */
-  protected final def found: Int = position(slots(slotAtHand))
+  protected final def found: Int = position(slots(currentSlot))
 
   /** Adds another record for the key of the current slot, with a copy of `fresh` as accumulator.
-    * The slot does not refer to the new record until `findBy` is called.
+    * The slot does not refer to the new record until `pointSlotAt` is called.
     *
     * @return
     *   position of the record
@@ -102,8 +102,8 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
   }
 
   /** Makes the current slot refer to another record of the same key. */
-  protected final def findBy(at: Int): Unit =
-    slots(slotAtHand) = slots(slotAtHand) >>> 32 << 32 | (at + 1)
+  protected final def pointSlotAt(at: Int): Unit =
+    slots(currentSlot) = slots(currentSlot) >>> 32 << 32 | (at + 1)
 
   /** Makes the page of a record the current one.
     *
@@ -111,9 +111,9 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
     *   offset of the record's accumulator in `array`
     */
   protected final def pointAt(at: Int): Int = {
-    pageAtHand = pageOf(at)
+    currentPage = pageOf(at)
     val offset = offsetOf(at)
-    offset + Segment.RecordHeaderSize + pageAtHand.getInt(offset + 8)
+    offset + Segment.RecordHeaderSize + currentPage.getInt(offset + 8)
   }
 
   /** Returns the records as segments, each with its key group, in order of (hash, key). The
@@ -128,7 +128,7 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
       encode: ByteRange => ByteRange): Iterator[(Int, Array[Byte])] = {
     val order = sorted()
     new AbstractIterator[(Int, Array[Byte])] {
-      private var ahead = 0
+      private var nextIndex = 0
       private var record = NoRecord
       advance()
 
@@ -137,15 +137,15 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
         val group = groupOf(record)
         while (record != NoRecord && !writer.isFull && groupOf(record) == group) {
           write(record, encode)
-          record = behind(record)
+          record = nextRecord(record)
           if (record == NoRecord) advance()
         }
         (group, writer.take())
       }
 
-      private def advance(): Unit = if (ahead < order.length) {
-        record = order(ahead)
-        ahead += 1
+      private def advance(): Unit = if (nextIndex < order.length) {
+        record = order(nextIndex)
+        nextIndex += 1
       }
       private def groupOf(at: Int): Int = KeyGroups.groupOf(hashAt(at), keyGroups)
     }
@@ -155,7 +155,7 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
   protected def write(at: Int, encode: ByteRange => ByteRange): Unit
 
   /** Position of the next record of the same key, or `NoRecord`. */
-  protected def behind(at: Int): Int
+  protected def nextRecord(at: Int): Int
 
   /** Positions of the keys' records in order of (hash, key). Slots are almost in this order, so
     * insertion sort moves only close neighbours.
@@ -194,7 +194,7 @@ abstract class KeyTable(usage: MemoryUsage) extends RecordPages(usage) {
     Arrays.equals(in.array, from, from + length, lastPage.array, keyAt, keyAt + length)
   }
 
-  /** Allocates slots. Searches only go upwards, so the topmost home slots need spare slots behind
+  /** Allocates slots. Searches only go upwards, so the topmost home slots need spare slots after
     * them.
     */
   private def newSlots(): Array[Long] = {

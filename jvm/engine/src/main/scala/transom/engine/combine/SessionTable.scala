@@ -38,48 +38,50 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
     *   offset of the accumulator in `array`
     */
   def locate(key: ByteRange, time: Long): Int = {
-    start(time, NoRecord)
+    setFresh(time, NoRecord)
     val latest = find(key, fresh)
-    val at = if (touches(latest, time)) latest else further(latest, time)
+    val at = if (touches(latest, time)) latest else searchList(latest, time)
     if (time < numbers.getLong(at + First)) numbers.putLong(at + First, time)
     if (time > numbers.getLong(at + Last)) numbers.putLong(at + Last, time)
     at + HeaderSize
   }
 
-  private def start(time: Long, behind: Int): Unit =
-    freshNumbers.putInt(Behind, behind).putLong(First, time).putLong(Last, time)
+  private def setFresh(time: Long, next: Int): Unit =
+    freshNumbers.putInt(Next, next).putLong(First, time).putLong(Last, time)
 
   private def touches(at: Int, time: Long): Boolean =
     Sessions.reaches(numbers.getLong(at + Last) + gap, time, inclusive) &&
       Sessions.reaches(time + gap, numbers.getLong(at + First), inclusive)
 
-  /** Returns the offset of the record for a row that does not touch the latest record. */
-  private def further(latest: Int, time: Long): Int = {
+  /** Finds or adds the record for a row that does not touch the latest record. Returns its
+    * offset.
+    */
+  private def searchList(latest: Int, time: Long): Int = {
     val isLater = time > numbers.getLong(latest + Last)
-    val second = numbers.getInt(latest + Behind)
+    val second = numbers.getInt(latest + Next)
     var record = second
-    var looks = 1
-    while (record != NoRecord && looks < Looks && !touches(pointAt(record), time)) {
-      record = numbers.getInt(pointAt(record) + Behind)
-      looks += 1
+    var compared = 1
+    while (record != NoRecord && compared < MostCompared && !touches(pointAt(record), time)) {
+      record = numbers.getInt(pointAt(record) + Next)
+      compared += 1
     }
-    if (record == NoRecord || looks == Looks) record = begin(time, isLater, second)
+    if (record == NoRecord || compared == MostCompared) record = addRecord(time, isLater, second)
     pointAt(record)
   }
 
-  /** Adds a record for the current key: in front of the list if the row is later, else behind the
-    * latest record. Returns the position of the new record.
+  /** Adds a record for the current key: before the latest record if the row is later, else after
+    * the latest record. Returns the position of the new record.
     */
-  private def begin(time: Long, isLater: Boolean, second: Int): Int = {
+  private def addRecord(time: Long, isLater: Boolean, second: Int): Int = {
     val latest = found
-    start(time, if (isLater) latest else second)
-    val begun = add(fresh)
-    if (isLater) findBy(begun)
+    setFresh(time, if (isLater) latest else second)
+    val added = add(fresh)
+    if (isLater) pointSlotAt(added)
     else {
       val at = pointAt(latest)
-      numbers.putInt(at + Behind, begun)
+      numbers.putInt(at + Next, added)
     }
-    begun
+    added
   }
 
   override protected def write(at: Int, encode: ByteRange => ByteRange): Unit = {
@@ -90,9 +92,9 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
     writer.append(hash, key, bounds, encode(accumulator))
   }
 
-  override protected def behind(at: Int): Int = {
+  override protected def nextRecord(at: Int): Int = {
     val header = pointAt(at)
-    numbers.getInt(header + Behind)
+    numbers.getInt(header + Next)
   }
 }
 
@@ -100,11 +102,11 @@ final class SessionTable(gap: Long, inclusive: Boolean, initial: Array[Byte], us
 private object SessionTable {
   // Offsets in the header: position of the next record of the key, time of the first row, time of
   // the last row.
-  private final val Behind = 0
+  private final val Next = 0
   private final val First = 8
   private final val Last = 16
   private final val HeaderSize = 24
 
   /** Largest number of a key's records that a row is compared with. */
-  private final val Looks = 4
+  private final val MostCompared = 4
 }

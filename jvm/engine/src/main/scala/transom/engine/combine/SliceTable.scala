@@ -21,5 +21,5 @@ final class SliceTable(usage: MemoryUsage) extends KeyTable(usage) {
     writer.append(hash, key, encode(accumulator))
   }
 
-  override protected def behind(at: Int): Int = KeyTable.NoRecord
+  override protected def nextRecord(at: Int): Int = KeyTable.NoRecord
 }

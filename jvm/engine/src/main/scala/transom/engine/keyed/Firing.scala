@@ -21,14 +21,14 @@ private[keyed] final class Firing[R, A <: AnyRef](
     if (plan.evicts) evict(window, pane, watermark)
     else if (plan.emitsRows) {
       results.emitRows(firingOf(window, pane, watermark, boundsOf(window)), contents.rows(window))
-    } else if (plan.retracts) change(window, pane, watermark)
+    } else if (plan.retracts) emitIfChanged(window, pane, watermark)
     else {
       val accumulator = window.accumulatorBy(aggregation)
       results.emit(firingOf(window, pane, watermark, boundsOf(window)), accumulator)
     }
   }
 
-  /** Emits that the window is being removed, if the plan asks for it. */
+  /** Signals that the window is removed, if `emitsEnds` is set. */
   def end(window: WindowState[A], firingContext: FiringContext): Unit =
     if (plan.emitsEnds)
       results.emitEnd(
@@ -47,9 +47,9 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
     val bounds = assigner.boundsOf(window.bounds, spanOf(kept))
-    val handedOut = firingOf(window, pane, watermark, bounds)
-    if (plan.emitsRows) results.emitRows(handedOut, kept.iterator)
-    else results.emit(handedOut, contents.accumulatorOf(kept))
+    val fired = firingOf(window, pane, watermark, bounds)
+    if (plan.emitsRows) results.emitRows(fired, kept.iterator)
+    else results.emit(fired, contents.accumulatorOf(kept))
     val after = plan.after.fold(EveryRow)(keep(_, kept))
     val left = positions.indices.filter(after).map(positions).toSet
     if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
@@ -66,7 +66,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     * result that equals the previous one is not emitted (flink.md 9.1). After a merge the results
     * of all source windows are retracted.
     */
-  private def change(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
+  private def emitIfChanged(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
     val bounds = boundsOf(window)
     val result = aggregation.result(window.accumulatorBy(aggregation))
     val isRepeated = window.lastEmitted match {

@@ -35,5 +35,7 @@ private[keyed] final class FiringContext {
 }
 
 private[keyed] object FiringContext {
+
+  /** Value of `timer` if no timer causes the firing. */
   final val NoTimer = Long.MinValue
 }

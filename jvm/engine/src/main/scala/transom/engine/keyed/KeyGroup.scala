@@ -6,12 +6,10 @@ import transom.engine.keyed.state.{KeyBytes, KeyState, KeyStore, StateCodec, Tim
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, GlobalGrid}
 
-/** Learns which key the following calls concern. */
+/** Receives the key to which the following rows and results belong. */
 trait KeyListener {
 
-  /** Called before the operator works on another key. Raw rows and results belong to `key` from
-    * then on.
-    */
+  /** Sets the key. Called before the operator works on another key. */
   def pointAt(key: Array[Byte]): Unit
 }
 
@@ -25,7 +23,7 @@ trait KeyListener {
   * `save`. Not thread-safe.
   *
   * @param listener
-  *   learns the current key before the operator works on the key
+  *   receives each key before the operator works on the key
   * @param forgetsAtEnd
   *   whether the end of the input must also reach keys without timers
   * @param maxHeld
@@ -46,7 +44,7 @@ final class KeyGroup[R, A <: AnyRef](
   private val clockTimers = new TimerIndex(store.clockTimers)
   private val lookupKey = new KeyBytes
   private var latest: HeldKey[A] = _
-  private var takesRows = true
+  private var acceptsRows = true
   private var bytes = 0L
 
   /** Earliest watermark at which a timer of the key group may be due; `Long.MaxValue` if there is
@@ -62,10 +60,10 @@ final class KeyGroup[R, A <: AnyRef](
   def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
     if (bytes > maxHeld) flush()
     lookupKey.set(key.bytes, key.offset, key.length)
-    val one = touch()
-    val windows = one.state.size
-    val disposition = operator.process(one.state, row, arrival)
-    bytes += weight + KeyGroup.WindowWeight * (one.state.size - windows)
+    val entry = touch()
+    val windows = entry.state.size
+    val disposition = operator.process(entry.state, row, arrival)
+    bytes += weight + KeyGroup.WindowWeight * (entry.state.size - windows)
     disposition
   }
 
@@ -82,15 +80,15 @@ final class KeyGroup[R, A <: AnyRef](
     * @param clock
     *   the wall-clock time in microseconds
     * @param hasTicked
-    *   whether due wall-clock timers of all keys run. If not, they run only for keys that are
-    *   reached for another reason.
+    *   whether the due wall-clock timers of all keys run; if false, only the timers of keys that
+    *   the batch reaches for another reason run
     */
   def advance(
       lateWatermark: Long,
       watermark: Long,
       clock: Long,
       hasTicked: Boolean): Iterator[Unit] = {
-    takesRows = false
+    acceptsRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
     def expired = watermarkTimers.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
     // At the end of the input no later tick comes, so all wall-clock timers are due.
@@ -98,7 +96,8 @@ final class KeyGroup[R, A <: AnyRef](
       if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
-    (withRows ++ expired ++ expiredByClock ++ all).map(move(_, lateWatermark, watermark, clock))
+    (withRows ++ expired ++ expiredByClock ++ all)
+      .map(advanceKey(_, lateWatermark, watermark, clock))
   }
 
   /** Writes the changed keys and the timer indexes to the store. */
@@ -111,30 +110,34 @@ final class KeyGroup[R, A <: AnyRef](
   private def isEnd(watermark: Long): Boolean =
     forgetsAtEnd && watermark >= GlobalGrid.EndOfTime
 
-  private def move(one: HeldKey[A], lateWatermark: Long, watermark: Long, clock: Long): Unit = {
+  private def advanceKey(
+      entry: HeldKey[A],
+      lateWatermark: Long,
+      watermark: Long,
+      clock: Long): Unit = {
     latest = null
-    listener.pointAt(one.key)
+    listener.pointAt(entry.key)
     if (operator.seesBatches) {
-      one.isChanged = true
-      operator.endBatch(one.state, lateWatermark, clock)
+      entry.isChanged = true
+      operator.endBatch(entry.state, lateWatermark, clock)
     }
-    val hasExpired = one.state.nextTimer <= watermark || one.state.nextClockTimer <= clock
+    val hasExpired = entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
     if (hasExpired || isEnd(watermark)) {
-      one.isChanged = true
-      operator.advance(one.state, watermark, clock)
+      entry.isChanged = true
+      operator.advance(entry.state, watermark, clock)
     }
   }
 
   /** Loads the key in `lookupKey` to process a row, and makes the key current. */
   private def touch(): HeldKey[A] = {
     val found = held.get(lookupKey)
-    val one = if (found != null) found else open(lookupKey.bytes)
-    if (one ne latest) {
-      latest = one
-      one.isChanged = true
-      listener.pointAt(one.key)
+    val entry = if (found != null) found else open(lookupKey.bytes)
+    if (entry ne latest) {
+      latest = entry
+      entry.isChanged = true
+      listener.pointAt(entry.key)
     }
-    one
+    entry
   }
 
   private def open(key: Array[Byte]): HeldKey[A] = hold(key, store.get(key))
@@ -149,39 +152,41 @@ final class KeyGroup[R, A <: AnyRef](
   private def hold(key: Array[Byte], stateBytes: Array[Byte]): HeldKey[A] = {
     val isStored = stateBytes != null
     val state = if (isStored) codec.decode(stateBytes) else new KeyState[A]
-    val one = new HeldKey(key, state, isStored)
-    held.put(KeyBytes.of(key), one)
+    val entry = new HeldKey(key, state, isStored)
+    held.put(KeyBytes.of(key), entry)
     bytes += key.length + KeyGroup.KeyWeight + KeyGroup.WindowWeight * state.size
     if (isStored) bytes += stateBytes.length
-    one
+    entry
   }
 
   private def flush(): Unit = {
-    held.values.forEach(one => write(one))
+    held.values.forEach(entry => write(entry))
     held.clear()
     latest = null
     bytes = 0L
   }
 
-  private def write(one: HeldKey[A]): Unit =
-    if (one.state.isEmpty) { if (one.isStored) store.remove(one.key) }
+  private def write(entry: HeldKey[A]): Unit =
+    if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
     else {
-      if (one.isChanged) store.put(one.key, codec.encode(one.state))
-      // The batch end must still reach a key that is written early, so the index lists the key at
-      // once.
-      val timer = if (takesRows && operator.seesBatches) Long.MinValue else one.state.nextTimer
-      if (timer < one.watermarkListed) watermarkTimers.add(timer, one.key)
-      if (one.state.nextClockTimer < one.clockListed)
-        clockTimers.add(one.state.nextClockTimer, one.key)
+      if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
+      // A key that is written early must be loaded again when the batch ends. Its timer is
+      // therefore due at any watermark.
+      val timer =
+        if (acceptsRows && operator.seesBatches) Long.MinValue else entry.state.nextTimer
+      if (timer < entry.watermarkListed) watermarkTimers.add(timer, entry.key)
+      if (entry.state.nextClockTimer < entry.clockListed)
+        clockTimers.add(entry.state.nextClockTimer, entry.key)
       if (forgetsAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
     }
 }
 
-/** Weights of `KeyGroup`, in bytes. */
+/** Constants of [[KeyGroup]]. */
 private object KeyGroup {
   private final val Never = Long.MaxValue
 
-  // Estimated heap size of the objects of a key and of a window, besides the bytes of the state.
+  // Estimated heap size in bytes of the objects of a key and of a window, without the state's
+  // bytes.
   private final val KeyWeight = 200L
   private final val WindowWeight = 200L
 }
@@ -196,7 +201,7 @@ private final class HeldKey[A <: AnyRef](
     val state: KeyState[A],
     val isStored: Boolean) {
 
-  /** Times at which the two timer indexes list the key. An index may also hold an earlier entry.
+  /** Times at which the two timer indexes list the key. An index may also hold an earlier time.
     */
   var watermarkListed: Long = state.nextTimer
   var clockListed: Long = state.nextClockTimer

@@ -18,7 +18,7 @@ import transom.engine.window._
   * that is not below their own time. Holds mutable caches: not thread-safe.
   *
   * @param rows
-  *   where the raw rows of the current key are stored
+  *   stores the raw rows of the current key
   * @param results
   *   receives the results of the current key
   */
@@ -51,10 +51,10 @@ final class KeyedOperator[R, A <: AnyRef](
     while (i < assigned.length) {
       val bounds = assigned(i)
       val window = if (assigner.isMerging) join(state, bounds) else find(state, bounds)
-      if (window == null) missed += bounds else take(state, window, row, arrival)
+      if (window == null) missed += bounds else addRow(state, window, row, arrival)
       i += 1
     }
-    // The `pane` column shows numbers of windows, which need the whole count.
+    // The `pane` column numbers the windows of a key, so the count must never restart.
     val isIdle = !plan.countsPanes && state.windows.isEmpty
     state.rowCount = assigner.countRow(state.rowCount, isIdle)
     if (assigned.isEmpty) Disposition.NoWindow
@@ -63,8 +63,8 @@ final class KeyedOperator[R, A <: AnyRef](
     else Disposition.Late
   }
 
-  /** The windows that were closed when the last processed row arrived. Bounds are instants. The
-    * next call of `process` changes the answer.
+  /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
+    * until the next call of `process`.
     */
   def missedWindows: Seq[TimeWindow] =
     missed.iterator
@@ -115,8 +115,8 @@ final class KeyedOperator[R, A <: AnyRef](
     }
   }
 
-  /** The window that the row's own window `own` becomes a part of, or null if `own` is late. A
-    * window that meets a live window is never late, however old it is (flink.md 6.5).
+  /** Finds, merges or opens the window that contains `own`, the window of a single row. Returns
+    * null if `own` is late. A window that meets an open window is never late (flink.md 6.5).
     */
   private def join(state: KeyState[A], own: TimeWindow): WindowState[A] = {
     val latest = state.latest
@@ -151,7 +151,11 @@ final class KeyedOperator[R, A <: AnyRef](
   private def isLate(bounds: TimeWindow): Boolean =
     assigner.timeline == Timeline.Event && plan.cleanupOf(bounds) <= context.watermark
 
-  private def take(state: KeyState[A], window: WindowState[A], row: R, arrival: Arrival): Unit = {
+  private def addRow(
+      state: KeyState[A],
+      window: WindowState[A],
+      row: R,
+      arrival: Arrival): Unit = {
     contents.add(state, window, row, arrival.time)
     val result = trigger.onRow(context.pointAt(window))
     if (result ne TriggerResult.Continue) {
@@ -219,7 +223,7 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   /** Removes windows when the input ends. Windows of `Timeline.Endless` live until then. A
-    * watermark of `Long.MaxValue` also removes all other windows that are left.
+    * watermark of `Long.MaxValue` also removes all other windows.
     */
   private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
     if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {

@@ -7,7 +7,7 @@ import transom.engine.spec._
 import transom.engine.time.Ticks
 import transom.engine.window.{Assigner, TimeWindow, Timeline}
 
-/** Everything that one keyed window operator executes.
+/** What a keyed window operator executes: how rows are assigned, aggregated, fired and evicted.
   *
   * @param before
   *   evictor that runs before the result is emitted
@@ -60,7 +60,7 @@ final case class KeyedPlan[R, A <: AnyRef](
 /** Creates plans from specs. */
 object KeyedPlan {
 
-  /** Creates the plan of a whole spec. Throws `InvalidSpec` if its parts do not go together. */
+  /** Creates the plan of a whole spec. Throws `InvalidSpec` if settings exclude each other. */
   def of[R, A <: AnyRef](
       spec: WindowSpec,
       aggregation: WindowAggregation[R, A],
@@ -81,8 +81,8 @@ object KeyedPlan {
         countsPanes = spec.pane,
         emitsEnds = spec.function.keepsByWindow)
 
-  /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if the parts do
-    * not go together.
+  /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if settings
+    * exclude each other.
     */
   def of[R, A <: AnyRef](
       window: Window,

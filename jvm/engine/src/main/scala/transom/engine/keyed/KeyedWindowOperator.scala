@@ -14,9 +14,9 @@ import transom.engine.window._
   * All key groups share `rows`, `results` and `emissions`.
   *
   * @param plan
-  *   what the operator executes; its offset is replaced if windows are staggered
+  *   what the operator executes; staggered windows replace the offset of its assigner
   * @param rows
-  *   where the raw rows of windows are stored
+  *   stores the raw rows of windows
   * @param results
   *   builds the results of the current key and adds them to `emissions`
   */
@@ -59,7 +59,7 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
     * group needs its own operator.
     *
     * @param firstRow
-    *   wall clock at the first row of the key group, microseconds since 1970
+    *   wall-clock time at the first row of the key group, microseconds since 1970
     */
   private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[R, A] =
     spec.window match {
@@ -73,9 +73,9 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
 
 /** The window operator of one key group in the keyed layout.
   *
-  * Late rows of sessions: a row that touches no open session when it comes waits until all other
-  * rows of the batch have been added. Then the rows that wait are tried from the newest to the
-  * oldest. So a row counts if it touches a session that is open then, as in the session log.
+  * A late row that touches no open session waits until all other rows of the batch have been
+  * added. The waiting rows are then tried from the newest to the oldest. A row counts if it
+  * touches a session that is open at that time, as in the session log.
   */
 private final class KeyedGroupOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
@@ -92,7 +92,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
 
   private val isOnClock = spec.time.contains(ProcessingTime)
   private val reason = LateReason.of(spec.window)
-  // A window in processing time ends at a wall clock, which is converted like a watermark.
+  // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
   private val combined = new Arrival
   private val waiting = ArrayBuffer.empty[(Long, Event.Row)]
@@ -122,7 +122,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     add(row.key, row.value, row.arrival)
   }
 
-  /** Adds the accumulators of a segment. None of them is late. */
+  /** Adds the accumulators of a segment, which contains no late rows. */
   private def add(segment: Event.Segment): Unit = {
     lateWatermark = segment.lateWatermark
     combined.watermark = segment.lateWatermark

@@ -3,15 +3,15 @@ package transom.engine.keyed
 /** Describes one firing of a window among all firings of that window, as Beam's `PaneInfo` does.
   *
   * @param index
-  *   number of earlier firings of the window, including those of sessions merged into it. Always
-  *   0 if `KeyedPlan.countsPanes` is false, and for count windows.
+  *   number of earlier firings of the window, including the firings of sessions merged into the
+  *   window. Always 0 if `KeyedPlan.countsPanes` is false, and for count windows.
   * @param isLast
   *   whether the window is cleaned up with this firing
   * @param number
   *   index of a count window among the count windows of its key, from 0. Exact only if
   *   `KeyedPlan.countsPanes`. None for other windows.
   * @param cause
-  *   what made the window fire
+  *   what caused the firing
   */
 final case class PaneInfo(
     index: Int,
@@ -29,15 +29,15 @@ object Timing {
   case object Late extends Timing
 }
 
-/** What made a window fire. */
+/** What caused a firing. */
 sealed trait Cause
 
 object Cause {
 
-  /** A watermark timer was due. */
+  /** The watermark reached a timer. */
   case object Watermark extends Cause
 
-  /** A wall-clock timer was due. */
+  /** The wall clock reached a timer. */
   case object Clock extends Cause
 
   /** A row arrived. */

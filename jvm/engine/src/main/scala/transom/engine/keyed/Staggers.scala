@@ -22,7 +22,7 @@ object Staggers {
   def offset(stagger: Stagger, window: Tumbling, group: Int, firstRow: Long): Long = {
     val moved = stagger match {
       case Stagger.Aligned => 0L
-      case Stagger.Random => drawn(group, window.sizeUs)
+      case Stagger.Random => randomOffset(group, window.sizeUs)
       case Stagger.Natural =>
         val offset = Math.floorMod(window.offsetUs, window.sizeUs)
         Ticks.sinceBoundary(firstRow, window.sizeUs, offset)
@@ -30,9 +30,9 @@ object Staggers {
     (window.offsetUs + moved) % window.sizeUs
   }
 
-  /** Derives a pseudo-random offset from the number of the key group, so that a restart gives the
-    * same offset.
+  /** Derives a pseudo-random offset from the number of the key group, so the offset stays the
+    * same after a restart.
     */
-  private def drawn(group: Int, size: Long): Long =
+  private def randomOffset(group: Int, size: Long): Long =
     Math.floorMod(KeyGroups.hash(ByteBuffer.allocate(8).putLong(group).array), size)
 }

@@ -4,13 +4,13 @@ import transom.engine.keyed.state.{Contents, KeyStore}
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, TimeConvention}
 
-/** Reads and writes the host's rows, of which the engine knows only the bytes. */
+/** Converts the host's rows to bytes and back. The engine sees only the bytes. */
 trait RowCodec[R] {
 
-  /** A row over bytes, valid until the next call. */
+  /** Returns a row that shares `bytes`. The row is valid until the next call. */
   def view(bytes: ByteRange): R
 
-  /** A row of its own over a whole array. */
+  /** Returns a new row that shares the whole array. */
   def decode(bytes: Array[Byte]): R
 
   def encode(row: R): Array[Byte]

@@ -13,11 +13,14 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def isEmpty(window: WindowState[A]): Boolean =
     if (keepsRows) window.rows == null || window.rows.isEmpty else !window.hasAccumulator
 
-  /** @param time
+  /** Adds a row to the contents of a window.
+    *
+    * @param time
     *   event time of the row, or `Arrival.NoTime`
     */
   def add(state: KeyState[A], window: WindowState[A], row: R, time: Long): Unit = {
-    // Without its rows, a window must remember their times.
+    // The bounds of such windows are the times of their rows. A window that does not keep its
+    // rows must keep their first and last time.
     if (plan.assigner.boundsFromRows && !keepsRows) window.noteRow(time)
     if (keepsAccumulators) {
       val accumulator = window.accumulatorBy(aggregation)
@@ -51,13 +54,13 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def clear(window: WindowState[A]): Unit = {
     window.setAccumulator(null.asInstanceOf[A])
     if (window.rows != null) {
-      window.rows.places.foreach { case (list, place) => contents.remove(list, place) }
+      window.rows.positions.foreach { case (list, position) => contents.remove(list, position) }
       window.rows.runs.clear()
     }
   }
 
   def rows(window: WindowState[A]): Iterator[R] =
-    window.rows.places.map { case (list, place) => contents.get(list, place) }
+    window.rows.positions.map { case (list, position) => contents.get(list, position) }
 
   /** Aggregates rows into a new accumulator. */
   def accumulatorOf(rows: IterableOnce[R]): A =
@@ -65,8 +68,8 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
 
   /** Removes the rows whose position does not satisfy `keep`, and recomputes the accumulator. */
   def retain(window: WindowState[A], rows: IndexedSeq[R], keep: Int => Boolean): Unit = {
-    window.rows.places.zipWithIndex.foreach { case ((list, place), i) =>
-      if (!keep(i)) contents.remove(list, place)
+    window.rows.positions.zipWithIndex.foreach { case ((list, position), i) =>
+      if (!keep(i)) contents.remove(list, position)
     }
     window.rows.retain(keep)
     if (keepsAccumulators && window.rows.size < rows.length) {

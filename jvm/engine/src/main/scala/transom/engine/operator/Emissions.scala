@@ -2,12 +2,12 @@ package transom.engine.operator
 
 import scala.collection.{mutable, AbstractIterator}
 
-/** The queue of what the key groups of a task emit. One key group at a time may use it, and with
-  * it the other buffers that the key groups of a task share.
+/** The queue of rows that the key groups of a task emit. One key group at a time may use the
+  * queue and the other buffers that the key groups share.
   */
 final class Emissions[T] {
   private val queue = mutable.Queue.empty[T]
-  private var isTaken = false
+  private var isAcquired = false
 
   /** Emits a row that stays valid. */
   def emit(row: T): Unit = queue += row
@@ -17,7 +17,8 @@ final class Emissions[T] {
   /** Removes the oldest row. Requires that `isEmpty` is false. */
   def next(): T = queue.dequeue()
 
-  /** The rows that some steps emit. A step runs only when all earlier rows have been read. */
+  /** Returns the rows that `steps` emit. A step runs only after all earlier rows have been read.
+    */
   def of(steps: Iterator[Unit]): Iterator[T] = new AbstractIterator[T] {
     override def hasNext: Boolean = {
       while (queue.isEmpty && steps.hasNext) steps.next()
@@ -26,12 +27,12 @@ final class Emissions[T] {
     override def next(): T = queue.dequeue()
   }
 
-  private[operator] def take(): Unit = {
-    if (isTaken)
+  private[operator] def acquire(): Unit = {
+    if (isAcquired)
       throw new IllegalStateException(
-        "the results of a key group must be read to their end before the next one is opened")
-    isTaken = true
+        "a key group still has unread results: read all of them before opening the next key group")
+    isAcquired = true
   }
 
-  private[operator] def release(): Unit = isTaken = false
+  private[operator] def release(): Unit = isAcquired = false
 }

@@ -3,11 +3,12 @@ package transom.engine.operator
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival
 
-/** Something that happens to a key group.
+/** An input of a key group: rows, counts, a tick or a watermark.
   *
-  * The host reads events from its exchange, in order of arrival. It may reuse an instance, so an
-  * event is valid until the next one is read. The arrays behind its ranges are never changed.
-  * Times and watermarks are the engine's, see [[transom.engine.window.TimeConvention]].
+  * The host reads events from its exchange, in order of arrival. The host may reuse instances, so
+  * an event is valid until the next event is read. The arrays behind its ranges are never
+  * changed. Times and watermarks follow the engine's convention, see
+  * [[transom.engine.window.TimeConvention]].
   */
 sealed abstract class Event
 
@@ -19,7 +20,7 @@ object Event {
     */
   final class Segment extends Event {
 
-    /** Start of the slice. The session log ignores it. */
+    /** Start of the slice. The session log ignores the slice. */
     var slice: Long = 0L
 
     /** The accumulators, sorted by key, in the format of a segment. */
@@ -41,15 +42,15 @@ object Event {
     /** The whole input row for the side output of late rows; empty if there is none. */
     val input = new ByteRange
 
-    /** The times and windows of the row. Its `watermark` is the one by which the row is late. */
+    /** The times and windows of the row. Its `watermark` is the late watermark. */
     val arrival = new Arrival
 
-    /** Whether the row has been combined already, and comes only because some of its windows had
-      * fired.
+    /** Whether the map side has already combined the row. It then sends the row only because some
+      * windows of the row had fired.
       */
     var isPartlyLate: Boolean = false
 
-    /** A copy that stays valid. It shares the arrays of the ranges. */
+    /** Returns a copy that stays valid. The copy shares the arrays of the ranges. */
     def copy(): Row = {
       val row = new Row
       row.key.set(key)
@@ -71,12 +72,12 @@ object Event {
     var lateWatermark: Long = 0L
   }
 
-  /** What the map side of one task has counted, as bytes of [[RowCounts]]. */
+  /** The counts of one map-side task, as bytes of [[RowCounts]]. */
   final class Counts(val bytes: Array[Byte]) extends Event
 
-  /** A tick of the wall clock: timers by the wall clock are due. */
+  /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 
-  /** The watermark by which windows fire. It is the last event of a batch. */
+  /** The event watermark, by which windows fire. The last event of a batch. */
   final class Watermark(val time: Long) extends Event
 }

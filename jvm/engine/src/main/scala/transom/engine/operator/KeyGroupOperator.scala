@@ -12,35 +12,39 @@ import scala.collection.AbstractIterator
   */
 abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   private var isUsed = false
-  emissions.take()
+  emissions.acquire()
 
-  /** What became of the input rows. Complete once the iterator of `process` is exhausted. */
+  /** Counts the input rows by outcome. Complete once the iterator of `process` is exhausted. */
   final val counts: RowCounts = new RowCounts
 
-  /** The watermark at which the key group has work to do even without events, in the host's
-    * convention; `Long.MaxValue` if there is none.
+  /** The watermark, in the host's convention, at which the key group has work to do even without
+    * events. `Long.MaxValue` if there is none.
     */
   def nextTimer: Long
 
-  /** Handles a batch: the events in their order, then all work that is due.
+  /** Processes a batch: the events in their order, then all work that is due.
     *
-    * Everything happens as the iterator advances. At its end the state is written. Call `process`
-    * once, and exhaust the iterator before another key group of the task is opened; otherwise
-    * `IllegalStateException` is thrown. A result may be overwritten by the next one.
+    * The iterator works lazily, and writes the state at its end. A result is valid until the next
+    * call of `next`.
+    *
+    * Call `process` once, and exhaust the iterator before opening another key group of the task.
+    * Otherwise `IllegalStateException` is thrown.
     *
     * @param events
     *   the events of the batch; the last one is a watermark
     */
   final def process(events: Iterator[Event]): Iterator[T] = {
-    if (isUsed) throw new IllegalStateException("an operator processes one batch only")
+    if (isUsed)
+      throw new IllegalStateException(
+        "process was called twice: open the key group again for each batch")
     isUsed = true
     new Batch(events)
   }
 
-  /** Handles an event. */
+  /** Processes an event. May add results to the queue of emissions. */
   protected def handle(event: Event): Unit
 
-  /** Does all work that is due after the last event, as the iterator advances. */
+  /** Returns an iterator that does the work that is due after the last event. */
   protected def advance(): Iterator[T]
 
   /** Writes the state. */
@@ -72,7 +76,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   }
 }
 
-/** Opens the window operator of a task on one key group after the other.
+/** The window operator of a task. It opens the key groups of the task one after another.
   *
   * @tparam S
   *   the state of a key group
@@ -86,7 +90,7 @@ trait WindowOperator[S, T] {
     * @param group
     *   number of the key group
     * @param clock
-    *   wall clock of the batch, microseconds since 1970
+    *   wall-clock time of the batch, microseconds since 1970
     */
   def open(group: Int, store: S, clock: Long): KeyGroupOperator[T]
 }

@@ -9,8 +9,8 @@ import transom.engine.window.{TimeConvention, TimeWindow}
 
 /** The window operator of a key group whose state is a log.
   *
-  * Late rows of sessions: after all other rows of the batch, late rows are tried from the newest
-  * to the oldest. A row counts if it touches a session that is open then.
+  * Late rows of sessions are tried after all other rows of the batch, from the newest to the
+  * oldest. A row counts if it touches a session that is open at that time.
   *
   * @param log
   *   the log of the key group

@@ -2,15 +2,19 @@ package transom.engine.operator
 
 import java.nio.ByteBuffer
 
-/** Counts input rows by what became of them. Each map-side task sends its counts through the
-  * exchange. Not thread-safe.
+/** Counts input rows by outcome, such as late or in a gap. Each map-side task sends its counts
+  * through the exchange. Not thread-safe.
   */
 final class RowCounts {
   private val values = new Array[Long](RowCounts.names.length)
 
   def apply(count: Int): Long = values(count)
 
-  /** Adds `rows` to a count, which is one of the constants of the companion. */
+  /** Adds `rows` to a count.
+    *
+    * @param count
+    *   one of the constants of the companion
+    */
   def add(count: Int, rows: Long = 1L): Unit = values(count) += rows
 
   def isEmpty: Boolean = values.forall(_ == 0L)
@@ -21,7 +25,7 @@ final class RowCounts {
     out.array
   }
 
-  /** Adds the counts that another instance has written as `bytes`. */
+  /** Adds the counts of another instance, as `bytes` returned them. */
   def add(bytes: Array[Byte]): Unit = {
     val in = ByteBuffer.wrap(bytes)
     values.indices.foreach(values(_) += in.getLong())
@@ -30,7 +34,7 @@ final class RowCounts {
   def toSeq: Seq[Long] = values.toIndexedSeq
 }
 
-/** The counts. */
+/** The index of each count, and the names of the counts. */
 object RowCounts {
   final val In = 0
   final val Late = 1

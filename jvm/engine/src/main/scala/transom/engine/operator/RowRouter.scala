@@ -9,21 +9,21 @@ sealed trait Route
 /** The values of [[Route]]. */
 object Route {
 
-  /** The row is in a gap between windows: count it. */
+  /** The row is in a gap between windows: count the row. */
   case object InGap extends Route
 
   /** Add the row to the accumulator of its key and slice. */
   case object Combine extends Route
 
-  /** Some windows of the row have fired. Combine it for the others, and send it alone too, for
-    * the side output.
+  /** Some windows of the row have fired. Combine the row for its other windows, and also send the
+    * row alone for the side output.
     */
   case object CombineAndReport extends Route
 
-  /** Send the row alone. Only the state of its key group tells what becomes of it. */
+  /** Send the row alone. Only the operator can decide which windows accept the row. */
   case object Alone extends Route
 
-  /** The row is late for certain, and no side output wants it: count it. */
+  /** The row is late, and no side output receives late rows: count the row. */
   case object Late extends Route
 }
 
@@ -46,10 +46,12 @@ final class RowRouter(
   private val keepsLate = lateRows != LateRows.No || slices.isInstanceOf[SessionSlices]
   private val reportsPartly = lateRows == LateRows.Partly
 
-  /** The slice of the row that was routed last. */
+  /** The slice of the last routed row. Only `route` sets it. */
   var slice: Long = Grid.NoSlice
 
-  /** @param time
+  /** Returns the route of a row, and sets `slice`.
+    *
+    * @param time
     *   the time of the row in the engine's convention
     */
   def route(time: Long): Route = {

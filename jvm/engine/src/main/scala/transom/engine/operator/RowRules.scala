@@ -2,7 +2,7 @@ package transom.engine.operator
 
 import transom.engine.spec.{Constants, Durations}
 
-/** Which values a row may have to be assigned to a window. */
+/** Rules for the values of a row. A row that breaks a rule is a dead letter. */
 object RowRules {
 
   // The documented range of Spark's timestamps: the years 1 to 9999.
@@ -12,13 +12,13 @@ object RowRules {
   /** Whether a time, in microseconds since 1970, is in the range of Spark's timestamps. */
   def isInRange(time: Long): Boolean = time >= FirstTime && time <= LastTime
 
-  /** Whether a row may have a session gap of so many microseconds. */
+  /** Whether a row may have a session gap of `gap` microseconds. */
   def isGap(gap: Long): Boolean = gap > 0 && gap <= Durations.LongestUs
 
   /** Whether a row may list the window `[start, end)`: it is not empty and in range. */
   def isWindow(start: Long, end: Long): Boolean =
     start < end && isInRange(start) && isInRange(end - 1)
 
-  /** The most windows that a row may list. */
+  /** Largest number of windows that a row may list. */
   final val MostWindows = Constants.MostWindowsPerRow
 }

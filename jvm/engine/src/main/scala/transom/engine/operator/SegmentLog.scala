@@ -16,8 +16,8 @@ trait SegmentLog[T] {
     */
   def append(slice: Long, segment: Array[Byte], lateWatermark: Long): Unit
 
-  /** Adds late rows to windows that still take them; returns the others, in the given order. The
-    * windows of a grid take no late row.
+  /** Adds late rows to windows that still accept them. Returns the other rows in the given order.
+    * Grid windows accept no late rows.
     */
   def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = late
 
@@ -31,7 +31,7 @@ trait SegmentLog[T] {
   def save(): Unit
 }
 
-/** A late row, which counts only if a window still takes it.
+/** A late row. It counts only if an open window accepts it.
   *
   * @param hash
   *   the hash of the key
@@ -44,7 +44,7 @@ trait SegmentLog[T] {
   * @param input
   *   the whole input row, for the side output
   * @param isPartly
-  *   whether the row has been combined already, for those of its windows that had not fired
+  *   whether the map side has already combined the row for its windows that had not fired
   */
 final class LateRow(
     val hash: Long,

@@ -14,7 +14,7 @@ trait SideOutput[T] {
     * @param input
     *   bytes of the input row
     * @param reason
-    *   why the row is there, as users see it
+    *   why the row is in the side output, as users see it
     * @param missed
     *   the windows that had fired, with bounds in microseconds since 1970
     * @param time
@@ -22,7 +22,7 @@ trait SideOutput[T] {
     * @param watermark
     *   the watermark that the row met, microseconds since 1970; none if there was none yet
     * @param clock
-    *   wall clock of the batch, microseconds since 1970
+    *   wall-clock time of the batch, microseconds since 1970
     */
   def row(
       tag: SideTag,
@@ -52,7 +52,7 @@ object LateReason {
   /** The row touched no open session, and its own session had closed. */
   final val LateSession = "late_session"
 
-  /** Some windows of the row had fired. The row counted in the others. */
+  /** Some windows of the row had fired. The row counted in its other windows. */
   final val LatePartly = "late_partly"
 
   /** The reason of a row that counts in none of its windows. */
@@ -71,7 +71,7 @@ object LateReason {
   */
 sealed abstract class DeadLetterReason(val code: Int, val name: String)
 
-/** The reasons, and the rules behind them. */
+/** The values of [[DeadLetterReason]]. */
 object DeadLetterReason {
   case object NoTime extends DeadLetterReason(0, "no_time")
   case object TimeOutOfRange extends DeadLetterReason(1, "time_out_of_range")

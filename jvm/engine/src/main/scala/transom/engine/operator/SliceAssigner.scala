@@ -4,7 +4,7 @@ import transom.engine.spec
 import transom.engine.time.Ticks
 import transom.engine.window.{GlobalGrid, Grid, Sessions, TimeWindow}
 
-/** Assigns rows to the slices of a log, and tells which rows are late.
+/** Assigns rows to the slices of a log, and decides which rows are late.
   *
   * Times and watermarks are microseconds in the engine's convention.
   */
@@ -43,16 +43,20 @@ final case class SessionSlices(gap: Long, inclusive: Boolean) extends SliceAssig
 /** Creates assigners. */
 object SliceAssigner {
 
-  /** Fails for windows that only the keyed layout supports. */
+  /** Returns the assigner of a window spec. Throws `IllegalArgumentException` for windows that
+    * only the keyed layout supports.
+    */
   def of(window: spec.Window): SliceAssigner = window match {
     case grid: spec.GridWindow => GridSlices(Grid.of(grid))
     case spec.Global => GridSlices(GlobalGrid)
     case session: spec.Session => SessionSlices(session.gapUs, session.inclusive)
-    case other => throw new IllegalArgumentException(s"$other are no windows of a log")
+    case other =>
+      throw new IllegalArgumentException(
+        s"a log cannot store the window $other: use the keyed layout")
   }
 }
 
-/** Decides whether a row is late, as far as the row alone can tell. Not thread-safe. */
+/** Decides from a row's time and slice alone whether the row is late. Not thread-safe. */
 sealed abstract class Lateness {
 
   /** Whether all windows of a row have fired. For sessions: whether the row alone would be a
@@ -74,8 +78,8 @@ private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness 
   override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
 }
 
-/** Caches the answer for the last slice. Consecutive rows often share a slice. The end of a
-  * window may depend on the rules of a time zone, which are slow to evaluate.
+/** Caches whether a condition holds for the last slice. Consecutive rows often share a slice. The
+  * end of a window may depend on the rules of a time zone, which are slow to evaluate.
   */
 private final class LastSliceCache(holds: Long => Boolean) {
   private var last = Grid.NoSlice

@@ -131,7 +131,7 @@ private[session] final class Chains[T](
       hash = head.hash
       key.set(head.key)
       while (head != null && head.hash == hash && head.key.contentEquals(key)) {
-        if (SessionBounds.last(head) + gap > firedUpTo) take(head)
+        if (SessionBounds.last(head) + gap > firedUpTo) insert(head)
         merge.advance()
         head = merge.head
       }
@@ -139,7 +139,7 @@ private[session] final class Chains[T](
     isThere
   }
 
-  private def take(record: Cursor): Unit = {
+  private def insert(record: Cursor): Unit = {
     if (count == records.length) {
       records = Arrays.copyOf(records, 2 * count)
       (count until records.length).foreach(records(_) = new Record)
@@ -180,10 +180,10 @@ private object Chains {
     def read(record: Cursor): this.type = {
       first = SessionBounds.first(record)
       last = SessionBounds.last(record)
-      val behind = record.accumulator.offset + SessionBounds.Size
+      val from = record.accumulator.offset + SessionBounds.Size
       accumulator.set(
         record.accumulator.bytes,
-        behind,
+        from,
         record.accumulator.length - SessionBounds.Size)
       this
     }

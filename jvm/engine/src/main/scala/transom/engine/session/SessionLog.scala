@@ -16,10 +16,10 @@ import transom.engine.window.Sessions
   * that can touch a session closing at a watermark lie in slices that start by that watermark.
   *
   * A session that closes leaves the state. Records that end by the watermark move to the slice of
-  * the watermark if their session continues. Open sessions that cannot close cost nothing: the
-  * directory tells which segments may hold closing sessions, and only their keys are looked up.
-  * The log ignores a record whose end the watermark has passed: its session has closed, or the
-  * record has moved.
+  * the watermark if their session continues. Open sessions that cannot close cost nothing. The
+  * directory names the segments that may hold closing sessions, and only the keys of these
+  * sessions are looked up. The log ignores a record whose end the watermark has passed: its
+  * session has closed, or the record has moved.
   *
   * Not thread-safe. Exhaust the iterator that `fire` returns before calling another method.
   *
@@ -45,11 +45,11 @@ final class SessionLog[T](
   private val arrived = ArrayBuffer.empty[Array[Byte]]
   private var arrivedBytes = 0L
 
-  /** Adds a segment. Segments stay in memory until `settle`, which runs by itself once they
-    * exceed `inMemory`.
+  /** Adds a segment. Segments stay in memory until `settle`. This method calls `settle` once the
+    * segments exceed `inMemory`.
     *
     * @param slice
-    *   ignored: each session tells its slice
+    *   ignored: the first row of a session determines its slice
     * @param segment
     *   the sorted session records
     * @param lateWatermark
@@ -93,8 +93,8 @@ final class SessionLog[T](
 
   /** Adds each late row to the open session that it touches (flink.md 6.5).
     *
-    * Rows are tried from the newest to the oldest. A row may move the start of a session back to
-    * where an older row touches it.
+    * Rows are tried from the newest to the oldest. A row may move the start of a session back, so
+    * that an older row touches the session.
     *
     * @param late
     *   the late rows
@@ -212,11 +212,11 @@ final class SessionLog[T](
       .fold(Long.MaxValue)(_.start - 1)
   }
 
-  /** Closes the sessions that end by one watermark. At least one session may close at it. */
+  /** Closes the sessions that end by one watermark. At least one session may close there. */
   private final class Step(watermark: Long) {
     private val closesBy = watermark - gap
     private val read = begun(watermark)
-    private val rewrites = mostlyOver
+    private val rewrites = mostlyClosing
     private val old = read.map(slice => (slice, slice.runs.toVector))
     private val sessions = {
       val only = if (rewrites) None else Some(closingHashes)
@@ -264,7 +264,7 @@ final class SessionLog[T](
       * `closesBy`. Reading and rewriting all records is then cheaper than looking up the closing
       * keys.
       */
-    private def mostlyOver: Boolean = {
+    private def mostlyClosing: Boolean = {
       val over = read.iterator.filter(_.start + gap - 1 <= closesBy)
       2 * over.flatMap(_.parts).count(_.earliestLast <= closesBy) >= read.iterator
         .flatMap(_.parts)

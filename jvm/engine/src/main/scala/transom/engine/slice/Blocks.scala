@@ -6,12 +6,12 @@ import transom.engine.window.{Grid, TimeWindow}
 /** Partial aggregates of several adjacent slices, stored in the state for overlapping windows.
   *
   * A block of level n covers 4^n slices and starts at a slice whose number is a multiple of 4^n.
-  * A window of many slices is merged from a few blocks and slices. Windows that overlap it reuse
-  * the blocks.
+  * A window of many slices is merged from a few blocks and slices. Overlapping windows reuse the
+  * blocks.
   *
   * Only firing windows build blocks. A late segment can still belong to open windows, so it is
   * also added to the blocks that cover its slice. A fanout of four needs about as many merges as
-  * a fanout of two, and a third of the writes.
+  * a fanout of two, but only a third of the writes.
   *
   * Not thread-safe. Uses the merger that it shares with [[SliceLog]].
   */

@@ -79,7 +79,9 @@ final class SliceLog[T](
     private var sibling: TimeWindow = _
     private var keys: MergedRuns[T] = _
 
-    /** The writer of a merged total of cumulative slices, and the slices that it replaces. */
+    /** The writer of the merged total of cumulative slices, and the slices that the total
+      * replaces.
+      */
     private var total: Option[(RunWriter, Seq[Slice])] = None
     private var ready = false
     open()

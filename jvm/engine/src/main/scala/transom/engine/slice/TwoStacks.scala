@@ -75,8 +75,8 @@ private[slice] final class TwoStacks[T](slices: SliceDirectory, merger: Accumula
 
 /** Tracks the live slices of sliding windows and their total size.
   *
-  * Windows must come in order. Each slice is visited once when it enters and once when it leaves,
-  * not in each window between. Not thread-safe.
+  * Windows must come in order. Each slice is read once when it enters a window and once when it
+  * leaves, not in every window. Not thread-safe.
   *
   * @param slices
   *   the directory of the key group

@@ -6,7 +6,7 @@ sealed trait Trigger extends Product {
   /** Whether the trigger can be used with merging windows. */
   def canMerge: Boolean = nested.forall(_.canMerge)
 
-  /** Whether the trigger itself decides about firing at the end of the window. */
+  /** Whether the trigger itself controls the firing at the end of the window. */
   def isForEnds: Boolean = false
 
   /** Whether the trigger fires in processing time. */
@@ -109,7 +109,7 @@ object TriggerClock {
   case object Processing extends TriggerClock
 }
 
-/** Fires when a predicate on the new row and the window so far is true.
+/** Fires when a predicate on the new row and the contents of its window is true.
   *
   * @param conditionColumn
   *   index of the predicate's column

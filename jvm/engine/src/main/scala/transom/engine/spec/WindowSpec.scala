@@ -28,7 +28,7 @@ package transom.engine.spec
   * @param pane
   *   whether results have a `pane` column
   * @param retract
-  *   whether a changed result is preceded by a retraction of the previous one
+  *   whether a retraction of the previous result precedes a changed result
   * @param lateRows
   *   which late rows go to a side output
   * @param deadLetters

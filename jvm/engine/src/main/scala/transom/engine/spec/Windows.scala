@@ -11,7 +11,8 @@ sealed trait Window extends Product {
   /** How far windows are shifted beyond their offset, per key group. */
   def stagger: Stagger = Stagger.Aligned
 
-  /** The trigger of windows that define themselves when they fire. It replaces the user's. */
+  /** The trigger that belongs to the definition of the windows. It replaces the user's trigger.
+    */
   def ownTrigger: Option[Trigger] = None
 
   /** The evictor that belongs to the definition of the windows. */
@@ -226,8 +227,8 @@ case object Global extends Window
   * @param slide
   *   number of rows between window starts; `size` if absent
   * @param partial
-  *   if true, every `slide` rows produce a result of the last `size` rows, or fewer if not as
-  *   many have arrived; if false, only full windows produce results
+  *   if true, every `slide` rows produce a result of at most `size` rows; if false, only full
+  *   windows produce results
   */
 final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = false)
     extends Window {

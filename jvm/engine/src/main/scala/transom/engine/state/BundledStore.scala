@@ -31,21 +31,21 @@ final class BundledStore(underlying: Store, targetSize: Int) extends Store {
   import BundledStore._
 
   private val bundles = mutable.TreeMap.empty[Int, Bundle]
-  private val places = mutable.HashMap.empty[SegmentKey, Place]
+  private val positions = mutable.HashMap.empty[SegmentKey, Position]
   private val read = mutable.LinkedHashMap.empty[Int, Array[Byte]]
 
-  override val directory: Array[Byte] = Option(underlying.directory).map(readPlaces).orNull
+  override val directory: Array[Byte] = Option(underlying.directory).map(readPositions).orNull
 
   override def saveDirectory(bytes: Array[Byte]): Unit = {
-    val segments = bundles.valuesIterator.map(_.places.length).sum
-    val size = HeaderSize + BundleSize * bundles.size + PlaceSize * segments + bytes.length
+    val segments = bundles.valuesIterator.map(_.positions.length).sum
+    val size = HeaderSize + BundleSize * bundles.size + PositionSize * segments + bytes.length
     val out = ByteBuffer.allocate(size)
     out.put(Version).putInt(bundles.size)
     bundles.valuesIterator.foreach { bundle =>
-      out.putInt(bundle.id).putInt(bundle.places.length)
-      bundle.places.foreach { place =>
-        out.putLong(place.key.slice).putInt(place.key.sequence)
-        out.putInt(if (place.isLive) place.length else -place.length)
+      out.putInt(bundle.id).putInt(bundle.positions.length)
+      bundle.positions.foreach { position =>
+        out.putLong(position.key.slice).putInt(position.key.sequence)
+        out.putInt(if (position.isLive) position.length else -position.length)
       }
     }
     underlying.saveDirectory(out.put(bytes).array)
@@ -54,10 +54,10 @@ final class BundledStore(underlying: Store, targetSize: Int) extends Store {
   override def removeDirectory(): Unit = underlying.removeDirectory()
 
   override def get(slice: Long, sequence: Int): Array[Byte] =
-    places.get(SegmentKey(slice, sequence)) match {
+    positions.get(SegmentKey(slice, sequence)) match {
       case None => underlying.get(slice, sequence)
-      case Some(place) =>
-        Arrays.copyOfRange(bytesOf(place.bundle), place.at, place.at + place.length)
+      case Some(position) =>
+        Arrays.copyOfRange(bytesOf(position.bundle), position.at, position.at + position.length)
     }
 
   override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
@@ -83,15 +83,15 @@ final class BundledStore(underlying: Store, targetSize: Int) extends Store {
   }
 
   override def remove(slice: Long, sequence: Int): Unit =
-    places.remove(SegmentKey(slice, sequence)) match {
+    positions.remove(SegmentKey(slice, sequence)) match {
       case None => underlying.remove(slice, sequence)
-      case Some(place) =>
-        place.isLive = false
+      case Some(position) =>
+        position.isLive = false
         // Slices are removed in order, so the search from the end finds a live segment at once.
-        if (!place.bundle.places.reverseIterator.exists(_.isLive)) {
-          underlying.remove(BundlesSlice, place.bundle.id)
-          bundles.remove(place.bundle.id)
-          read.remove(place.bundle.id)
+        if (!position.bundle.positions.reverseIterator.exists(_.isLive)) {
+          underlying.remove(BundlesSlice, position.bundle.id)
+          bundles.remove(position.bundle.id)
+          read.remove(position.bundle.id)
         }
     }
 
@@ -115,10 +115,10 @@ final class BundledStore(underlying: Store, targetSize: Int) extends Store {
     *   size in bytes; negative if the segment has been removed
     */
   private def add(bundle: Bundle, key: SegmentKey, length: Int): Unit = {
-    val at = bundle.places.lastOption.fold(0)(last => last.at + last.length)
-    val place = new Place(bundle, key, at, math.abs(length), isLive = length > 0)
-    bundle.places += place
-    if (place.isLive) places(key) = place
+    val at = bundle.positions.lastOption.fold(0)(last => last.at + last.length)
+    val position = new Position(bundle, key, at, math.abs(length), isLive = length > 0)
+    bundle.positions += position
+    if (position.isLive) positions(key) = position
     bundles(bundle.id) = bundle
   }
 
@@ -129,7 +129,7 @@ final class BundledStore(underlying: Store, targetSize: Int) extends Store {
   }
 
   /** Reads the positions of the segments, and returns the rest of the directory. */
-  private def readPlaces(bytes: Array[Byte]): Array[Byte] = {
+  private def readPositions(bytes: Array[Byte]): Array[Byte] = {
     val in = ByteBuffer.wrap(bytes)
     val version = in.get()
     if (version != Version) throw new UnknownSegmentVersion(version.toInt, Version.toInt)
@@ -155,15 +155,15 @@ private object BundledStore {
   private val Version: Byte = 4
   private final val HeaderSize = 5
   private final val BundleSize = 8
-  private final val PlaceSize = 16
+  private final val PositionSize = 16
 
   /** A bundle and the positions of its segments, including removed ones. */
   private final class Bundle(val id: Int) {
-    val places: mutable.ArrayBuffer[Place] = mutable.ArrayBuffer.empty
+    val positions: mutable.ArrayBuffer[Position] = mutable.ArrayBuffer.empty
   }
 
   /** The position of a segment in its bundle, in bytes. */
-  private final class Place(
+  private final class Position(
       val bundle: Bundle,
       val key: SegmentKey,
       val at: Int,

@@ -17,7 +17,7 @@ import scala.collection.mutable.ArrayBuffer
   */
 final case class Run(first: Int, segments: Int, bytes: Long, parts: Vector[Part] = Vector.empty)
 
-/** What the directory stores about a segment of sessions, to avoid reading the segment.
+/** The directory's entry for a segment of sessions. It shows whether the segment must be read.
   *
   * @param from
   *   hash of the first record
@@ -37,7 +37,7 @@ final class Part(val from: Long, val to: Long, var earliestLast: Long) {
   }
 }
 
-/** What the directory stores about one live slice, or about one block of slices.
+/** The directory's entry for one live slice, or for one block of slices.
   *
   * @param start
   *   start in grid time, in microseconds

@@ -25,11 +25,13 @@ trait Store {
   def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit
   def remove(slice: Long, sequence: Int): Unit
 
-  /** Stores the segments that a batch leaves in the key group. Implementations may group them. */
+  /** Stores the segments that a batch leaves in the key group. Implementations may group the
+    * segments.
+    */
   def putAll(segments: Iterable[(SegmentKey, Array[Byte])]): Unit =
     segments.foreach { case (key, segment) => put(key.slice, key.sequence, segment) }
 
-  /** Writes what the store has buffered, if anything. */
+  /** Writes the segments that the store has buffered, if any. */
   def flush(): Unit = ()
 }
 

@@ -23,8 +23,8 @@ final class Zone private (val id: ZoneId) extends Serializable {
   def local(instant: Long): Long =
     if (isUtc) instant else Ticks.add(instant, spanOf(instant).offset)
 
-  /** The first instant at which the wall clock shows `local`. If clocks skip `local`, the instant
-    * of the skip.
+  /** The first instant at which the wall clock shows `local`. If clocks skip `local`, this is the
+    * instant of the skip.
     */
   def first(local: Long): Long = if (isUtc) local else atTransition(local, passed = false)
 

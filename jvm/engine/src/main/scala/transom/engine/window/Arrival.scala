@@ -6,8 +6,8 @@ package transom.engine.window
   */
 final class Arrival {
 
-  /** Time of the row by the operator's time attribute, or `Arrival.NoTime`. With processing-time
-    * windows this is the wall-clock time.
+  /** Time of the row by the operator's time attribute, or `Arrival.NoTime`. Processing-time
+    * windows use the wall-clock time here.
     */
   var time: Long = Arrival.NoTime
 
@@ -28,7 +28,7 @@ final class Arrival {
   /** Windows of the row, for custom windows that each row lists. */
   var windows: Seq[TimeWindow] = Nil
 
-  /** Takes over all properties of another row. */
+  /** Copies all properties of another row. */
   def set(other: Arrival): Unit = {
     time = other.time
     slice = other.slice

@@ -29,12 +29,12 @@ sealed abstract class Assigner {
   /** The instants that bound a window.
     *
     * @param rows
-    *   the times of its first and its last row; used only if `boundsFromRows`
+    *   the times of the window's first and last row; used only if `boundsFromRows`
     */
   def boundsOf(window: TimeWindow, rows: => TimeWindow): TimeWindow =
     if (boundsFromRows) rows else TimeWindow(startOf(window), endOf(window))
 
-  /** The number of a window among those of its key, if windows are numbered. */
+  /** The number of a window among the windows of its key, if windows are numbered. */
   def numberOf(window: TimeWindow): Option[Long] = None
 
   /** Whether a window is over once its contents are purged. */
@@ -132,10 +132,11 @@ sealed abstract class GlobalAssigner extends Assigner {
   override def timeline: Timeline = Timeline.Endless
 }
 
-/** Windows without end whose triggers and evictors are the user's. */
+/** Assigns all rows to one window without end that uses the user's triggers and evictors. */
 object GlobalAssigner extends GlobalAssigner
 
-/** Count windows that may be partial: an evictor keeps the last rows of a window without end. */
+/** Assigns rows to partial count windows: an evictor keeps the last rows of a window without end.
+  */
 object LastRowsAssigner extends GlobalAssigner {
   override def boundsFromRows: Boolean = true
 }

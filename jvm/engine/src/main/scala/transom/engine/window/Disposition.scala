@@ -8,7 +8,7 @@ object Disposition {
   /** The row was added to all of its windows. */
   case object Added extends Disposition
 
-  /** Some windows of the row were closed. The row was added to the others. */
+  /** Some windows of the row were closed. The row was added to its other windows. */
   case object PartlyLate extends Disposition
 
   /** All windows of the row were closed. */

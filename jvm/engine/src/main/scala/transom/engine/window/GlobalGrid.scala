@@ -2,7 +2,7 @@ package transom.engine.window
 
 /** A grid with one window for all time, which fires when the input ends.
   *
-  * The window ends far after the time of any row. The watermark reaches this end only when a
+  * The window ends long after the time of any row. The watermark reaches this end only when a
   * stream is drained or a static DataFrame ends.
   */
 object GlobalGrid extends Grid {

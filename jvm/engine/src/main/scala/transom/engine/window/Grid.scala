@@ -37,7 +37,7 @@ trait Grid extends Serializable {
     */
   def instantOf(gridTime: Long): Long
 
-  /** The instant at which `window` ends: from this watermark on, it receives no more rows.
+  /** The instant at which `window` ends: from this watermark on, the window receives no rows.
     *
     * The result is `instantOf(window.end)`, unless clocks go back and show the end of the window
     * twice. Rows then arrive until the second time. If clocks go back exactly to the end of the
@@ -48,7 +48,7 @@ trait Grid extends Serializable {
   /** Whether a slice may belong to several windows that do not contain each other. */
   def isOverlapping: Boolean = false
 
-  /** Whether windows share a start, each containing the previous one. */
+  /** Whether windows share a start, and each window contains the previous window. */
   def isCumulative: Boolean = false
 
   /** Whether `window` contains the whole slice. */

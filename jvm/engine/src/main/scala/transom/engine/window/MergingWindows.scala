@@ -7,10 +7,10 @@ import scala.collection.mutable.ArrayBuffer
 /** Finds the windows of a key that a new window must be merged with. */
 object MergingWindows {
 
-  /** The window that a new window becomes a part of.
+  /** The window that contains a new window after merging.
     *
     * @param bounds
-    *   bounds of that window
+    *   bounds of the merged window
     * @param sources
     *   existing windows that the new window meets, in order of time
     * @param isMerge

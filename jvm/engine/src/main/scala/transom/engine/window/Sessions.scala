@@ -2,7 +2,7 @@ package transom.engine.window
 
 import transom.engine.time.Ticks
 
-/** Computes session windows and tells which of them belong together. */
+/** Computes session windows and decides which windows belong to one session. */
 object Sessions {
 
   /** The window of a single row: from `time` to `time + gap`, in microseconds. */
@@ -11,8 +11,8 @@ object Sessions {
   /** The start of the slice that contains `time`, in microseconds. Slices are `gap` wide. */
   def sliceOf(time: Long, gap: Long): Long = time - Math.floorMod(time, gap)
 
-  /** Whether a session that ends at `end` continues in one that starts at `start`. Sessions that
-    * only touch are one session, unless `inclusive` is false (flink.md 6.1).
+  /** Whether a session that ends at `end` continues in a session that starts at `start`. Sessions
+    * that only touch are one session, unless `inclusive` is false (flink.md 6.1).
     */
   def reaches(end: Long, start: Long, inclusive: Boolean): Boolean =
     if (inclusive) start <= end else start < end

@@ -3,18 +3,18 @@ package transom.engine.window
 import transom.engine.spec
 import transom.engine.time.Watermark
 
-/** Converts the times and watermarks of the host to those of the engine, and back.
+/** Converts times and watermarks between the host's convention and the engine's.
   *
   * The windows of the engine include their start and exclude their end. Windows with
-  * `closed="right"` are the other way round. The engine computes them by moving time: a row at
-  * their end is 1 microsecond earlier for the engine, and so is the watermark that fires them.
+  * `closed="right"` are the other way round. For these windows, the engine sees rows and
+  * watermarks 1 microsecond earlier. A row at the end of a window then lies within the window.
   *
   * Bounds of windows are the same on both sides. `NotYet` and the end of time are never moved.
   *
   * @param timeShift
-  *   by how many microseconds the time of a row is earlier
+  *   by how many microseconds the engine's time of a row is earlier
   * @param watermarkShift
-  *   by how many microseconds a watermark is earlier
+  *   by how many microseconds the engine's watermark is earlier
   */
 final case class TimeConvention private (timeShift: Long, watermarkShift: Long) {
 

@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 /** Store of the keys of one key group: Spark's state store, or memory. */
 trait KeyStore {
 
-  /** Store of the timers that are due by the watermark. */
+  /** Store of the watermark timers. */
   def watermarkTimers: TimerStore
 
-  /** Store of the timers that are due by the wall clock. */
+  /** Store of the wall-clock timers. */
   def clockTimers: TimerStore
 
   /** Wall-clock time in microseconds when the key group's first row arrived. Stored only for

@@ -13,7 +13,7 @@ import transom.engine.window.{Arrival, TimeWindow, Timeline}
   *          first and last row
   * }}}
   *
-  * Accumulators that were not used since decoding are copied without decoding. A decoded state
+  * Accumulators that were not read since `decode` are copied without decoding. A decoded state
   * refers to the array that `decode` received, so that array must not change. Holds a mutable
   * buffer: create one codec per task.
   */
@@ -63,8 +63,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     state
   }
 
-  // Only timers in the past depend on how far time has moved. Without such timers the times are
-  // omitted.
+  // The times matter only for timers in the past. Without such timers they are omitted.
   private def writeTimes(state: KeyState[A]): Unit = {
     val isNeeded = state.watermarkBound <= state.watermark || state.clockBound <= state.clock
     out.byte(if (isNeeded) 1 else 0)

@@ -6,10 +6,9 @@ import java.util.{Arrays, TreeMap}
 
 import scala.collection.AbstractIterator
 
-/** Index of the times at which keys of a key group have due timers.
+/** Finds the keys of a key group whose timers are due, without reading the other keys.
   *
-  * The index finds keys with due timers without reading the other keys. Keys that are added
-  * together with the same time share an entry.
+  * Keys that are added together with the same time share an entry.
   *
   * Entries are removed only when they are due. A key whose timer was postponed or removed is
   * therefore processed once without effect.

@@ -23,7 +23,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   private[keyed] var encodedFrom = 0
   private[keyed] var encodedLength = 0
 
-  /** The raw rows that are left; null if the window never had any. */
+  /** The raw rows of the window; null if the window never had any. */
   private[keyed] var rows: RowRuns = _
 
   /** Memory slots of the triggers; null while all of them are unset. */
@@ -43,8 +43,8 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   /** Emitted results to retract at the next change; several after a merge of sessions. */
   private[keyed] var lastEmitted: List[EmittedResult] = Nil
 
-  /** The times of the first and the last row, in the order of time, or `Arrival.NoTime`. Noted
-    * only if they are the bounds of the window and its rows are not kept.
+  /** The earliest and the latest time of the rows, or `Arrival.NoTime`. Set only if these times
+    * are the bounds of the window and its raw rows are not kept.
     */
   private[keyed] var firstTime = Arrival.NoTime
   private[keyed] var lastTime = Arrival.NoTime
@@ -72,8 +72,8 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
     accumulator
   }
 
-  private[keyed] def setAccumulator(some: A): Unit = {
-    accumulator = some
+  private[keyed] def setAccumulator(value: A): Unit = {
+    accumulator = value
     encoded = null
   }
 
@@ -119,29 +119,31 @@ private[keyed] final class RowRuns(val list: Long) {
 
   /** Reserves and returns the position in `list` for a new row. */
   def grow(): Long = {
-    val place = next
+    val position = next
     next += 1
-    if (runs.nonEmpty && runs.last.list == list && runs.last.until == place) {
+    if (runs.nonEmpty && runs.last.list == list && runs.last.until == position) {
       runs.last.until = next
-    } else runs += new RowRuns.Run(list, place, next)
-    place
+    } else runs += new RowRuns.Run(list, position, next)
+    position
   }
 
   /** List and position of each row, in order. */
-  def places: Iterator[(Long, Long)] =
+  def positions: Iterator[(Long, Long)] =
     runs.iterator.flatMap(run => (run.from until run.until).iterator.map((run.list, _)))
 
   /** Appends the rows of a window that is merged into this one. */
   def join(other: RowRuns): Unit = runs ++= other.runs
 
-  /** Keeps the rows whose index in `places` satisfies `keep`. */
+  /** Keeps the rows whose index in `positions` satisfies `keep`. */
   def retain(keep: Int => Boolean): Unit = {
-    val kept = places.zipWithIndex.collect { case (place, i) if keep(i) => place }.toVector
+    val kept = positions.zipWithIndex.collect {
+      case (position, i) if keep(i) => position
+    }.toVector
     runs.clear()
-    kept.foreach { case (list, place) =>
-      if (runs.nonEmpty && runs.last.list == list && runs.last.until == place) {
-        runs.last.until = place + 1
-      } else runs += new RowRuns.Run(list, place, place + 1)
+    kept.foreach { case (list, position) =>
+      if (runs.nonEmpty && runs.last.list == list && runs.last.until == position) {
+        runs.last.until = position + 1
+      } else runs += new RowRuns.Run(list, position, position + 1)
     }
   }
 }

@@ -45,8 +45,8 @@ final class AfterWatermarkLogic[R, A](
     extends TriggerLogic[R, A] {
 
   private val nested = early.toSeq ++ late
-  // If each late row fires, early timers stay active until the cleanup, as in Flink (flink.md
-  // 9.3).
+  // If each late row makes the window fire, early timers stay active until the cleanup, as in
+  // Flink (flink.md 9.3).
   private val firesEachLateRow = late.exists {
     case count: AfterCountLogic[_, _] => count.rows == 1
     case _ => false
@@ -88,9 +88,9 @@ final class AfterWatermarkLogic[R, A](
   }
 }
 
-/** Fires when the wall clock passes the end of the window (flink.md 5.2). Any other wall-clock
-  * timer of the window makes it fire too. At the end of the input, the remaining event-time
-  * timers of open windows make it fire.
+/** Fires when the wall clock passes the end of the window (flink.md 5.2). The trigger also fires
+  * at any other wall-clock timer of the window. At the end of the input, it fires at the
+  * remaining event-time timers of open windows.
   */
 final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
 

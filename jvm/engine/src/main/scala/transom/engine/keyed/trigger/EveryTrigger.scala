@@ -45,7 +45,7 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
       TriggerResult.Fire
     } else if (timeline == this.timeline && timer == window(slot)) {
       window.unset(slot)
-      if (goesOn(timer, window)) set(next(timer - 1, window), window)
+      if (repeats(timer, window)) set(next(timer - 1, window), window)
       TriggerResult.Fire
     } else TriggerResult.Continue
 
@@ -66,9 +66,9 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
     if (hasEnd(window)) math.min(timer, window.end) else timer
   }
 
-  // Without this limit, a window without end would fire once per interval up to the end of time
-  // when the input ends.
-  private def goesOn(timer: Long, window: TriggerContext[R, A]): Boolean =
+  // When the input ends, the watermark jumps to the end of time. Without this limit, a window
+  // without end would fire for each interval until then.
+  private def repeats(timer: Long, window: TriggerContext[R, A]): Boolean =
     !hasEnd(window) ||
       timer < window.end &&
       (window.timeline != Timeline.Endless || window.watermark < window.end)

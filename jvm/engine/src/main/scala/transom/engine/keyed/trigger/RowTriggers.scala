@@ -45,8 +45,8 @@ final class AfterCountLogic[R, A](val rows: Int, slot: Int) extends RowTriggerLo
 }
 
 /** Fires when the distance between the new row and the row of the last firing exceeds
-  * `threshold`. Before the first firing, the first row of the window takes that place (flink.md
-  * 5.6).
+  * `threshold`. Before the first firing, the distance is measured from the first row of the
+  * window (flink.md 5.6).
   */
 final class AfterDeltaLogic[R, A](delta: Delta[R], threshold: Double, slot: Int)
     extends RowTriggerLogic[R, A] {

@@ -24,7 +24,7 @@ object TriggerResult {
 /** Decides when a window fires. Executes a `Trigger` spec.
   *
   * A trigger object has no mutable fields. The trigger stores its data in memory slots of the
-  * window, which the context gives access to. One object therefore serves all windows.
+  * window, which the context reads and writes. One object therefore serves all windows.
   */
 trait TriggerLogic[R, A] {
 
@@ -40,8 +40,8 @@ trait TriggerLogic[R, A] {
   /** Called after a row was added to the window. */
   def onRow(window: TriggerContext[R, A]): TriggerResult
 
-  /** Called when a timer of the window is due. Another trigger, or the cleanup, may have set the
-    * timer.
+  /** Called when a timer of the window is due. The timer may belong to another trigger or to the
+    * cleanup.
     */
   def onTimer(timeline: Timeline, timer: Long, window: TriggerContext[R, A]): TriggerResult
 
@@ -77,7 +77,7 @@ trait TriggerMemory {
 /** A trigger's view of its window.
   *
   * Times are microseconds. A timer is due at the first watermark, or wall-clock time, that is not
-  * below it. Flink's timers are one unit of time earlier.
+  * below the timer. Flink's timers are one unit of time earlier.
   */
 trait TriggerContext[R, A] extends TriggerMemory {
 
@@ -98,8 +98,10 @@ trait TriggerContext[R, A] extends TriggerMemory {
   /** The new row. Valid only in `onRow`. */
   def row: R
 
-  /** Time of the new row, and the wall-clock time at its arrival. Valid only in `onRow`. */
+  /** Time of the new row. Valid only in `onRow`. */
   def time: Long
+
+  /** Wall-clock time when the new row arrived. Valid only in `onRow`. */
   def rowClock: Long
 
   /** Accumulator of the rows in the window, including the new row. Valid only if

@@ -47,8 +47,8 @@ object PurgingLogic {
   * the cleanup timer.
   *
   * With `clear`, a timeout also removes the timer of `nested` at the end of the window. Without
-  * lateness that timer is also the cleanup timer. The window then fires at its end only if more
-  * rows come.
+  * lateness, the timer at the end is also the cleanup timer. The window then fires at its end
+  * only if more rows come.
   *
   * @param after
   *   length of the timeout in microseconds
