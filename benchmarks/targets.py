@@ -21,9 +21,9 @@ AT_LEAST: dict[str, dict[str, float]] = {
 BATCH_AT_MOST = {"tumbling-10k": 2.0, "tumbling-1m": 1.5}
 COLUMNS = ("native", "flink-heap", "flink-rocksdb", "batch", "python")
 Per = Literal["input", "input or result"]
-# The first and the last value, and the largest ratio of the cost of a row at the last value to the
-# cost at the first. Results grow with the number of keys, up to one for each row. So result rows
-# count there too.
+# The first value, the last value, and the limit of the growth between them. The growth is the cost
+# of a row at the last value, divided by the cost at the first. Results grow with the number of
+# keys, up to one for each row. So result rows count there too.
 GROWTH_AT_MOST: dict[str, tuple[int, int, float, Per]] = {
     "keys": (10_000, 10_000_000, 1.5, "input or result"),
     "overlap": (6, 600, 1.2, "input"),

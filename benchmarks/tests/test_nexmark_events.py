@@ -66,7 +66,7 @@ def test_what_is_referred_to_exists_or_comes_soon(events: dict[str, pa.Table]) -
     assert (sellers <= newest(persons, auctions) + 10).all()
     assert (bidders <= newest(persons, bids) + 10).all()
     assert (bid_on <= newest(auctions, bids) + 10).all()
-    # Who is active is among the last thousand people; auctions that are open, the last hundred.
+    # The last thousand people are active. The last hundred auctions are open.
     assert (sellers > newest(persons, auctions) - 1_001).all()
     assert (bid_on >= newest(auctions, bids) - 100 - 3).all()
 

@@ -62,7 +62,7 @@ def fixed(vector: Json) -> Json:
 
 
 def stamped_events(vector: Json, policy: TimePolicy) -> list[Stamp]:
-    """The events of a vector, stamped. Where the wall clock plays no part, it stands still."""
+    """Stamp the events of a vector. The wall clock is constant where no rule uses it."""
     return stamps(
         [
             Tick(event["processing_time"])

@@ -98,7 +98,7 @@ def described_event(policy: TimePolicy, seq: int, plain: Stamp, raised: Stamp) -
 
 
 def metrics(stamped: list[Stamp]) -> Json:
-    """How many rows tripped each rule, were adjusted, and were dropped."""
+    """Count the rows to which each rule applied, the adjusted rows, and the dropped rows."""
     rules = [rule for stamp in stamped for rule in stamp.rules]
     dispositions = [stamp.disposition for stamp in stamped]
     return {

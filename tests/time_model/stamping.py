@@ -1,7 +1,7 @@
 """A model of time policies: the time in force of each row, and the watermarks it meets.
 
 All times are whole microseconds. Events come in arrival order: rows, and ticks of the wall clock.
-Rule names such as Z-16 are those of the semantics document for Atlas, Azure Stream Analytics and
+Rule names such as Z-16 come from the semantics document for Atlas, Azure Stream Analytics and
 StreamInsight.
 """
 
@@ -17,7 +17,7 @@ Disposition = Literal["accepted", "adjusted", "dropped", "tick"]
 
 @dataclass(frozen=True)
 class Row:
-    """A row. ``failure`` says why an earlier step rejected the row, for example a failing key."""
+    """A row. ``failure`` is the reason why an earlier step rejected the row, if it did."""
 
     time: int | None
     arrival: int
@@ -39,7 +39,7 @@ Event = Row | Tick
 
 @dataclass(frozen=True)
 class Bound:
-    """What happens to rows whose time is further than ``beyond`` from a reference."""
+    """The treatment of rows whose time is further than ``beyond`` from a reference."""
 
     action: Literal["accept", "drop", "adjust"]
     beyond: int
@@ -51,8 +51,8 @@ class TimePolicy:
 
     ``uses_arrival`` puts the arrival time in force and switches the other rules off (Z-01).
     ``every`` replaces ``rows``: the watermark moves when it can move by at least that much.
-    ``floor`` says what raises a watermark to arrival - late (Z-18, Z-22): nothing, the arrival of
-    each row of the partition, or also the arrival that ticks of the wall clock estimate.
+    ``floor`` selects the arrivals that raise a watermark to arrival - late (Z-18, Z-22). It is no
+    arrival, each row of the partition, or also the arrival that ticks of the wall clock estimate.
     """
 
     out_of_order: Bound = Bound("accept", 0)

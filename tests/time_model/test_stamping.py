@@ -26,7 +26,7 @@ def overall(stamped: list[Stamp]) -> list[int | None]:
 
 def test_a_batch_is_merged_by_the_largest_arrival_so_far_then_by_partition() -> None:
     first = [Row(1, 20, "b"), Row(2, 10, "a"), Row(3, 5, "a"), Row(4, 20, "a"), Row(5, 8, "c")]
-    # Partition "a" has reached 20, so its row that arrived at 3 comes after that of "c" at 9.
+    # Partition "a" has reached 20, so its row that arrived at 3 comes after the row of "c" at 9.
     second = [Row(6, 3, "a"), Row(7, 9, "c")]
     order = merged_order([first, Tick(30), second])
     times = [event.time if isinstance(event, Row) else None for event in order]
@@ -117,7 +117,7 @@ def test_the_estimated_arrival_is_the_last_arrival_and_the_time_since() -> None:
     assert overall(stamped) == [95, 95, 115]
 
 
-# How long a case takes depends on what else the machine does.
+# The time of a case depends on other work of the machine.
 in_any_time = settings(deadline=None, derandomize=True, database=None)
 
 

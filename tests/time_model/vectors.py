@@ -24,7 +24,7 @@ def read(folder: Path) -> list[Json]:
 
 
 def concerns(vector: Json) -> bool:
-    """Whether the windows and events of a vector are those of the model."""
+    """Whether the model has the windows and the kinds of events of a vector."""
     kinds = vector["windows"] if isinstance(vector["windows"], list) else [vector["windows"]]
     return (
         all(kind is None or kind.get("type", "session") in _WINDOW_TYPES for kind in kinds)
@@ -65,5 +65,5 @@ def grid(settings: Json, *, aligned_ends: bool = False) -> Grid:
 
 
 def column(event: Json, name: str) -> Any:
-    """A value of an event, which is beside its time or in its payload."""
+    """A value of an event. It is a field of the event or of its payload."""
     return event[name] if name in event else event["payload"][name]

@@ -90,10 +90,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Placed:
-    """The windows that take the row of an event, and those that it missed.
+    """The windows that contain the row of an event, and the windows that it missed.
 
-    ``watermark`` is that of all sources after the event. A window that closes because no row comes
-    raises it to the window's end (A-32). ``idle_end`` is the latest such end.
+    ``watermark`` is the watermark of all sources after the event. A window that closes because no
+    row comes raises the watermark to the window's end (A-32). ``idle_end`` is the latest such end.
     """
 
     taken: tuple[Bounds, ...] = ()
@@ -230,7 +230,7 @@ class _Sessions:
             )
             cluster, rows = rows[:length], rows[length:]
             first = cluster[0][0]
-            # A session that a check cut goes on from the instant of the check.
+            # A session that a check cut continues from the instant of the check.
             cuts = (c for c, last in live.cuts if c < first and self.window.joins(first - last))
             start = next(cuts, first)
             while cluster:

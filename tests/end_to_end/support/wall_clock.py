@@ -61,10 +61,10 @@ class HandClock(StreamingQueryListener):
         field.set(query, self._clock)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """Nothing: tests ask the query."""
+        """Do nothing, because tests read the progress from the query."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """Nothing: tests ask the query."""
+        """Do nothing, because tests read the progress from the query."""
 
 
 def run_on_clock(

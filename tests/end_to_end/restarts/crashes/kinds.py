@@ -28,7 +28,7 @@ def exact(rows: Sequence[Row]) -> Counter[str]:
 
 
 def last(rows: Sequence[Row]) -> Counter[str]:
-    """The largest result of each key and window. How often a window fires depends on batches."""
+    """The largest result of each key and window. The number of firings depends on batches."""
     newest: dict[Any, Row] = {}
     for row in rows:
         known = newest.get((row["key"], row["at"]))
