@@ -3,7 +3,8 @@ package transom.engine
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 
-import transom.engine.conformance.{Fired, Json, Operator, Row}
+import transom.engine.conformance.driver.{Fired, Operator, Row}
+import transom.engine.conformance.vector.Json
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 

@@ -5,6 +5,8 @@ import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import transom.engine.conformance.check.Outcome
+
 /** Runs the vectors below a directory through the engine alone. */
 object Main {
 

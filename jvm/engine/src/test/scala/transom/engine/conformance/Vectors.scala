@@ -6,6 +6,9 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.control.NonFatal
 
+import transom.engine.conformance.check._
+import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
+
 /** Sends a vector to what runs its kind. */
 object Vectors {
 

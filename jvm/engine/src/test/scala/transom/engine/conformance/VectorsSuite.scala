@@ -2,6 +2,9 @@ package transom.engine.conformance
 
 import munit.FunSuite
 
+import transom.engine.conformance.check.Outcome
+import transom.engine.conformance.vector.{Json, Malformed}
+
 class VectorsSuite extends FunSuite {
 
   private def vector(

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable
 
-import transom.engine.conformance.Row
+import transom.engine.conformance.driver.Row
 import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}

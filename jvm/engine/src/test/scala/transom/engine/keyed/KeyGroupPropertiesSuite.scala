@@ -10,7 +10,8 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.{Json, Row}
+import transom.engine.conformance.driver.Row
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, OperatorSetup}
 import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.spec._

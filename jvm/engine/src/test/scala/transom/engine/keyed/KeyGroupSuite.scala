@@ -7,7 +7,8 @@ import scala.util.Random
 
 import munit.FunSuite
 
-import transom.engine.conformance.{Json, JsonAggregation, Row, RowsInMemory}
+import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed.state._
 import transom.engine.spec._
 import transom.engine.state.ByteRange

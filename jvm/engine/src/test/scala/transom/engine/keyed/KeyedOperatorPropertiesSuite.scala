@@ -6,7 +6,8 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
+import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed.state.Contents
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._

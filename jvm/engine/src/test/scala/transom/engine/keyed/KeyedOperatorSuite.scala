@@ -2,7 +2,8 @@ package transom.engine.keyed
 
 import munit.FunSuite
 
-import transom.engine.conformance.{Fired, Json, JsonAggregation, KeyedRunner, Row}
+import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}

@@ -2,7 +2,8 @@ package transom.engine.operator
 
 import munit.FunSuite
 
-import transom.engine.conformance._
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 import transom.engine.session.SessionLogOperator
 import transom.engine.slice.SliceLogOperator
 import transom.engine.spec._

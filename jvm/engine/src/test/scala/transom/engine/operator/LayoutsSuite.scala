@@ -6,7 +6,8 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance._
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 import transom.engine.spec._
 import transom.engine.window.TimeWindow
 

@@ -3,7 +3,7 @@ package transom.engine.session
 import scala.collection.mutable
 
 import transom.engine.{LogTest, Model}
-import transom.engine.conformance.{Fired, Row}
+import transom.engine.conformance.driver.{Fired, Row}
 import transom.engine.window.{Sessions, TimeWindow}
 
 /** A model of sessions. In a batch, rows on time come before rows behind the watermark. */

@@ -5,7 +5,8 @@ import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, LogTest}
-import transom.engine.conformance.{Json, Row, SessionOperator}
+import transom.engine.conformance.driver.{Row, SessionOperator}
+import transom.engine.conformance.vector.Json
 import transom.engine.state.Limits
 import transom.engine.window.TimeWindow
 

@@ -5,7 +5,7 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, LogTest}
-import transom.engine.conformance.{Fired, Row, RowList, SessionOperator}
+import transom.engine.conformance.driver.{Fired, Row, RowList, SessionOperator}
 import transom.engine.state._
 import transom.engine.window.{Sessions, TimeWindow}
 

@@ -7,7 +7,8 @@ import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.{Generators, LogTest, Model}
-import transom.engine.conformance.{Fired, GridOperator, Json, Operator, Row, RowList, Specs}
+import transom.engine.conformance.driver.{Fired, GridOperator, Operator, Row, RowList, Specs}
+import transom.engine.conformance.vector.Json
 import transom.engine.spec._
 import transom.engine.state.{CountingStore, Limits, MemoryStore, SliceDirectory}
 import transom.engine.window.{Grid, GridModel, TimeWindow}

@@ -4,7 +4,8 @@ import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.conformance.{Json, JsonAggregation}
+import transom.engine.conformance.driver.JsonAggregation
+import transom.engine.conformance.vector.Json
 import transom.engine.window.TimeWindow
 
 /** The contents of windows are tested by restarts, in KeyedOperatorPropertiesSuite. */

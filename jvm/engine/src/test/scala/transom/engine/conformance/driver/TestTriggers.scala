@@ -1,5 +1,6 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.window.Timeline
 

@@ -1,7 +1,9 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import java.time.Instant
 
+import transom.engine.conformance.driver.{Fired, GridOperator, Row}
+import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
@@ -49,7 +51,7 @@ object SeedVectors {
     Outcome.of(Outcome.compareInAnyOrder("outputs", expected, got).toSeq)
   }
 
-  private[conformance] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
+  private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
     if (windows.value.isInstanceOf[Vector[_]])
       Unsupported("several windows in one pass are not supported so far")
     val scale = Scale.of(windows)
@@ -84,13 +86,13 @@ object SeedVectors {
     query("as").string -> compute
   }
 
-  private[conformance] def micros(time: Json): Long =
+  private[check] def micros(time: Json): Long =
     GridModel.toMicros(Instant.parse(time.string))
 
-  private[conformance] def bounds(fired: Fired): Map[String, Any] = Map(
+  private[check] def bounds(fired: Fired): Map[String, Any] = Map(
     "window_start" -> GridModel.toInstant(fired.window.start).toString,
     "window_end" -> GridModel.toInstant(fired.window.end).toString)
 
-  private[conformance] def only(row: Json, columns: Seq[String]): Map[String, Any] =
+  private[check] def only(row: Json, columns: Seq[String]): Map[String, Any] =
     columns.map(name => name -> row(name).value).toMap
 }

@@ -1,5 +1,6 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
+import transom.engine.conformance.vector.{Json, Malformed, Scale, Settings, Unsupported}
 import transom.engine.keyed.KeyedPlan
 import transom.engine.keyed.state.{Contents, WindowAggregation}
 import transom.engine.keyed.trigger._

@@ -1,8 +1,9 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
+import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
 import transom.engine.keyed.state.{Contents, MemoryKeyStore}
 import transom.engine.operator.{Emissions, Event, KeyGroupOperator}

@@ -1,7 +1,8 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import java.time.LocalDateTime
 
+import transom.engine.conformance.vector.{Json, Scale, Settings, Unsupported}
 import transom.engine.time.Zone
 import transom.engine.window.{Grid, GridModel, Sessions, TimeWindow, TumblingGrid}
 

@@ -1,5 +1,7 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.{Json, Scale, Settings, Values}
 import transom.engine.keyed.KeyedPlan
 import transom.engine.spec.{AfterWatermark, Custom, Global}
 import transom.engine.window.Timeline

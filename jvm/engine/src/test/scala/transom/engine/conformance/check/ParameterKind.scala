@@ -1,7 +1,8 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import scala.util.Try
 
+import transom.engine.conformance.vector.{Json, Scale}
 import transom.engine.spec._
 
 /** Settings that must be refused. */

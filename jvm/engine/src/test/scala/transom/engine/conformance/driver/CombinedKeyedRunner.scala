@@ -1,7 +1,8 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
 import transom.engine.keyed.state.{MemoryKeyStore, WindowAggregation}
 import transom.engine.operator._

@@ -1,4 +1,4 @@
-package transom.engine.conformance
+package transom.engine.conformance.vector
 
 import upickle.core.{ArrVisitor, ObjVisitor, Visitor}
 

@@ -1,7 +1,9 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import scala.collection.mutable
 
+import transom.engine.conformance.driver.{FixedTrigger, KeyedSettings, Row}
+import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.keyed.state.WindowState
 import transom.engine.keyed.trigger._
 import transom.engine.time.Ticks

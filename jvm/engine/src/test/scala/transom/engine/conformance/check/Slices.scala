@@ -1,5 +1,6 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
+import transom.engine.conformance.vector.Scale
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
 import transom.engine.window.{Grid, TimeWindow}
 

@@ -1,4 +1,4 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
 import transom.engine.operator.{GridSlices, KeyGroupOperator, SessionSlices, SliceAssigner}
 import transom.engine.session.SessionLogOperator

@@ -1,4 +1,4 @@
-package transom.engine.conformance
+package transom.engine.conformance.vector
 
 /** The aggregates of the vectors, over the values of a window in order of arrival. */
 object Values {

@@ -1,9 +1,10 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import java.util.TreeMap
 
 import scala.jdk.CollectionConverters._
 
+import transom.engine.conformance.vector.{Json, Scale}
 import transom.engine.keyed.state.KeyState
 import transom.engine.window.{MergingWindows, Sessions, TimeWindow}
 

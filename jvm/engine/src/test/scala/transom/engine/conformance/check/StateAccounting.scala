@@ -1,7 +1,9 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import scala.util.Try
 
+import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
+import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
 import transom.engine.keyed.state.KeyState
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}

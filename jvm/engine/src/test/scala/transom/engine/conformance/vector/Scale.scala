@@ -1,6 +1,5 @@
-package transom.engine.conformance
+package transom.engine.conformance.vector
 
-import transom.engine.spec._
 import transom.engine.window.TimeWindow
 
 /** How the milliseconds of a vector become microseconds.
@@ -37,24 +36,5 @@ object Scale {
       number != Long.MaxValue && number != Long.MinValue && (number > Reach || number < -Reach)
     }
     new Scale(if (far) 1 else 1000)
-  }
-}
-
-/** Reads the windows of a vector. */
-object Settings {
-
-  /** A grid of fixed windows; `settings` are looked up in order. */
-  def grid(scale: Scale, zone: String, settings: Json*): GridWindow = {
-    def found(name: String) = settings.flatMap(_.get(name)).headOption
-    def micros(name: String) =
-      scale.in(found(name).getOrElse(throw new Malformed(s"windows have no field $name")).long)
-    val offset = found("offset_ms").fold(0L)(json => scale.in(json.long))
-    settings.last("type").string match {
-      case "tumbling" => Tumbling(micros("size_ms"), offset, timeZone = zone)
-      case "sliding" => Hopping(micros("size_ms"), micros("slide_ms"), offset, timeZone = zone)
-      case "cumulate" =>
-        Cumulate(micros("max_size_ms"), micros("step_ms"), offset, timeZone = zone)
-      case other => throw new Malformed(s"windows of type $other are not on a grid")
-    }
   }
 }

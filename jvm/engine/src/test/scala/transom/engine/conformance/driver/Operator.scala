@@ -1,46 +1,14 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
 import java.nio.ByteBuffer
 
-import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.{Change, PaneInfo}
 import transom.engine.operator._
 import transom.engine.spec.{Custom, GridWindow, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Ticks, Watermark}
 import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
-
-/** What an operator gives to a test. */
-sealed trait Output
-
-/** The result of a window: its values in order of arrival.
-  *
-  * @param reported
-  *   the results that are inserted, retracted or updated, if the operator emits changes
-  */
-final case class Fired(
-    key: Json,
-    window: TimeWindow,
-    values: Seq[Json],
-    pane: Option[PaneInfo] = None,
-    change: Option[Change] = None,
-    reported: Option[Seq[Any]] = None)
-    extends Output
-
-/** A window that has been removed. */
-final case class Ended(window: TimeWindow) extends Output
-
-/** A row in a side output. The row is named by its number. */
-final case class SideRow(
-    tag: SideTag,
-    row: Long,
-    reason: String,
-    missed: Seq[TimeWindow],
-    time: Option[Long],
-    watermark: Option[Long])
-    extends Output
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *
@@ -208,48 +176,5 @@ object Operator {
       val number = ByteBuffer.wrap(input.bytes, input.offset, input.length).getLong()
       SideRow(tag, number, reason, missed, time, watermark)
     }
-  }
-}
-
-/** Routes rows as the map side of a log does: rows that are not late become segments. */
-final class CombinedRows(
-    slices: SliceAssigner,
-    forKeyedLayout: Boolean,
-    spec: WindowSpec,
-    counts: RowCounts) {
-  private val convention = TimeConvention.of(spec.window)
-
-  /** @param append
-    *   writes a row to the segment of its slice
-    */
-  def events(rows: Seq[Row], lateWatermark: Long)(
-      append: (SegmentWriter, Row) => Unit): Seq[Event] = {
-    val router = new RowRouter(slices, forKeyedLayout, spec.lateRows, lateWatermark)
-    val combined = mutable.LinkedHashMap.empty[Long, ArrayBuffer[Row]]
-    val alone = ArrayBuffer.empty[Event]
-    def combine(row: Row): Unit =
-      combined.getOrElseUpdate(router.slice, ArrayBuffer.empty) += row
-    def send(row: Row, isPartlyLate: Boolean): Unit =
-      alone += Operator.event(row, row.accumulator, convention, lateWatermark, isPartlyLate)
-    rows.foreach { row =>
-      router.route(convention.timeIn(row.time.getOrElse(0L))) match {
-        case Route.InGap => counts.add(RowCounts.InGaps)
-        case Route.Late => counts.add(RowCounts.Late)
-        case Route.Combine => combine(row)
-        case Route.Alone => send(row, isPartlyLate = false)
-        case Route.CombineAndReport =>
-          combine(row)
-          counts.add(RowCounts.LatePartly)
-          send(row, isPartlyLate = true)
-      }
-    }
-    val segments = combined.iterator.map { case (slice, held) =>
-      val event = new Event.Segment
-      event.slice = slice
-      event.bytes = Operator.segment(held.toSeq)(append)
-      event.lateWatermark = lateWatermark
-      event
-    }
-    segments.toVector ++ alone
   }
 }

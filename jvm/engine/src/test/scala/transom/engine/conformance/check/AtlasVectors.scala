@@ -1,7 +1,9 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
 
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.conformance.driver.{GridOperator, JsonAggregation, KeyedRunner, KeyedSettings, Operator, Row}
+import transom.engine.conformance.vector.{Json, Scale, Unsupported}
 import transom.engine.keyed.KeyedPlan
 import transom.engine.spec._
 import transom.engine.window.Timeline

@@ -1,4 +1,6 @@
-package transom.engine.conformance
+package transom.engine.conformance.check
+
+import transom.engine.conformance.vector.Json
 
 /** What became of a vector. */
 sealed trait Outcome
@@ -18,11 +20,4 @@ object Outcome {
   /** The problem if the two differ in more than order; names only what differs. */
   def compareInAnyOrder(what: String, expected: Seq[Any], got: Seq[Any]): Option[String] =
     compare(what, expected.diff(got), got.diff(expected))
-}
-
-/** The engine cannot run this so far, or the vector is not about transom's windows. */
-final class Unsupported(val reason: String) extends RuntimeException(reason)
-
-object Unsupported {
-  def apply(reason: String): Nothing = throw new Unsupported(reason)
 }

@@ -1,4 +1,4 @@
-package transom.engine.conformance
+package transom.engine.conformance.driver
 
 import scala.collection.mutable
 

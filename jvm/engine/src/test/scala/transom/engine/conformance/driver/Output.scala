@@ -1,0 +1,36 @@
+package transom.engine.conformance.driver
+
+import transom.engine.conformance.vector.Json
+import transom.engine.keyed.{Change, PaneInfo}
+import transom.engine.operator.SideTag
+import transom.engine.window.TimeWindow
+
+/** What an operator gives to a test. */
+sealed trait Output
+
+/** The result of a window: its values in order of arrival.
+  *
+  * @param reported
+  *   the results that are inserted, retracted or updated, if the operator emits changes
+  */
+final case class Fired(
+    key: Json,
+    window: TimeWindow,
+    values: Seq[Json],
+    pane: Option[PaneInfo] = None,
+    change: Option[Change] = None,
+    reported: Option[Seq[Any]] = None)
+    extends Output
+
+/** A window that has been removed. */
+final case class Ended(window: TimeWindow) extends Output
+
+/** A row in a side output. The row is named by its number. */
+final case class SideRow(
+    tag: SideTag,
+    row: Long,
+    reason: String,
+    missed: Seq[TimeWindow],
+    time: Option[Long],
+    watermark: Option[Long])
+    extends Output

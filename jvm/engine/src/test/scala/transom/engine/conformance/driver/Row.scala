@@ -1,0 +1,37 @@
+package transom.engine.conformance.driver
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+
+import transom.engine.conformance.vector.Json
+import transom.engine.state.{ByteRange, KeyGroups}
+import transom.engine.window.TimeWindow
+
+/** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
+  *
+  * @param clock
+  *   what the wall clock showed
+  * @param gap
+  *   its own session gap, where rows bring one
+  * @param windows
+  *   its own windows, where rows bring them
+  */
+final case class Row(
+    key: Json,
+    value: Json,
+    time: Option[Long],
+    arrival: Long,
+    clock: Long = 0L,
+    gap: Long = 0L,
+    windows: Seq[TimeWindow] = Nil) {
+
+  val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
+  val hash: Long = KeyGroups.hash(keyBytes.bytes)
+
+  /** The row as an accumulator of one. */
+  def accumulator: ByteRange = {
+    val text = RowList.pad(value.toString.getBytes(UTF_8))
+    RowList.range(
+      ByteBuffer.allocate(16 + text.length).putLong(arrival).putLong(text.length).put(text).array)
+  }
+}
