@@ -20,11 +20,11 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val watermark = firingContext.watermark
     if (plan.evicts) evict(window, pane, watermark)
     else if (plan.emitsRows) {
-      results.emitRows(firingOf(window, pane, watermark, boundsOf(window)), contents.rows(window))
+      results.emitRows(firingOf(pane, watermark, boundsOf(window)), contents.rows(window))
     } else if (plan.retracts) emitIfChanged(window, pane, watermark)
     else {
       val accumulator = window.accumulatorBy(aggregation)
-      results.emit(firingOf(window, pane, watermark, boundsOf(window)), accumulator)
+      results.emit(firingOf(pane, watermark, boundsOf(window)), accumulator)
     }
   }
 
@@ -32,11 +32,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
   def end(window: WindowState[A], firingContext: FiringContext): Unit =
     if (plan.emitsEnds)
       results.emitEnd(
-        firingOf(
-          window,
-          paneOf(window, firingContext),
-          firingContext.watermark,
-          boundsOf(window)))
+        firingOf(paneOf(window, firingContext), firingContext.watermark, boundsOf(window)))
 
   /** Applies the first evictor, emits the result, and applies the second evictor. The remaining
     * rows become the contents of the window (flink.md 7.2).
@@ -47,7 +43,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
     val bounds = assigner.boundsOf(window.bounds, spanOf(kept))
-    val fired = firingOf(window, pane, watermark, bounds)
+    val fired = firingOf(pane, watermark, bounds)
     if (plan.emitsRows) results.emitRows(fired, kept.iterator)
     else results.emit(fired, contents.accumulatorOf(kept))
     val after = plan.after.fold(EveryRow)(keep(_, kept))
@@ -76,20 +72,16 @@ private[keyed] final class Firing[R, A <: AnyRef](
     if (!isRepeated) {
       val change = if (window.lastEmitted.isEmpty) Change.Insert else Change.UpdateAfter
       window.lastEmitted.foreach { before =>
-        val retracted = firingOf(window, pane, watermark, before.bounds)
+        val retracted = firingOf(pane, watermark, before.bounds)
         results.emitChange(retracted, Change.UpdateBefore, before.result)
       }
-      results.emitChange(firingOf(window, pane, watermark, bounds), change, result)
+      results.emitChange(firingOf(pane, watermark, bounds), change, result)
       window.lastEmitted = List(EmittedResult(bounds, result))
     }
   }
 
-  private def firingOf(
-      window: WindowState[A],
-      pane: PaneInfo,
-      watermark: Long,
-      bounds: TimeWindow): FiredWindow =
-    new FiredWindow(bounds.start, bounds.end, pane, watermark, window, assigner.isMerging)
+  private def firingOf(pane: PaneInfo, watermark: Long, bounds: TimeWindow): FiredWindow =
+    new FiredWindow(bounds.start, bounds.end, pane, watermark)
 
   private def boundsOf(window: WindowState[A]): TimeWindow =
     assigner.boundsOf(window.bounds, TimeWindow(window.firstTime, window.lastTime))

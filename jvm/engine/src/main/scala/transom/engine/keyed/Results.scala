@@ -1,7 +1,5 @@
 package transom.engine.keyed
 
-import transom.engine.keyed.state.WindowState
-
 /** Receives the results of windows. Arguments are valid only during the call: do not keep them.
   */
 trait Results[R, A] extends KeyListener {
@@ -45,24 +43,4 @@ object Change {
   * @param watermark
   *   the watermark at the firing
   */
-final class FiredWindow(
-    val start: Long,
-    val end: Long,
-    val pane: PaneInfo,
-    val watermark: Long,
-    state: WindowState[_],
-    isMerging: Boolean) {
-
-  /** State that the user's function keeps for the window until cleanup; null at first. */
-  def userState: Array[Byte] = state.userState
-
-  /** Sets the user's state of the window. Throws `UnsupportedOperationException` for merging
-    * windows, because the owner of the state would be undefined (flink.md 6.10).
-    */
-  def userState_=(bytes: Array[Byte]): Unit = {
-    if (isMerging)
-      throw new UnsupportedOperationException(
-        "Per-window state is not allowed when using merging windows.")
-    state.userState = bytes
-  }
-}
+final class FiredWindow(val start: Long, val end: Long, val pane: PaneInfo, val watermark: Long)

@@ -77,6 +77,11 @@ class WindowSpecSuite extends FunSuite {
     val partial = hours.copy(window = Count(4, partial = true), trigger = AfterCount(4))
     assertEquals(fieldAtFault(partial.copy(retract = true)), "retract")
     assertEquals(fieldAtFault(partial.copy(evictor = Some(KeepLast(1)))), "evictor")
+    val stateful = ApplyFunction("n int", RowsForm.Arrow, Nil, windowState = Some("n int"))
+    assertEquals(
+      fieldAtFault(hours.copy(window = Session(1), function = stateful)),
+      "window_state")
+    hours.copy(function = stateful)
     hours.copy(trigger = EveryBatch, retract = true)
   }
 }

@@ -4,7 +4,7 @@ import java.util.{Comparator, TreeMap}
 
 import transom.engine.window.{TimeWindow, Timeline}
 
-/** State of one key: its windows, timers and user state.
+/** State of one key: its windows and their timers.
   *
   * The operator changes the state in place. Times are microseconds. Not thread-safe.
   */
@@ -39,9 +39,6 @@ final class KeyState[A <: AnyRef] {
   private[keyed] var watermarkBound = Long.MaxValue
   private[keyed] var clockBound = Long.MaxValue
 
-  /** State that the user's function keeps for the key, without expiry; null at first. */
-  var userState: Array[Byte] = _
-
   /** Lowest watermark at which the key must be advanced; `Long.MaxValue` if there is none. */
   def nextTimer: Long = KeyState.nextTimer(watermarkBound, watermark)
 
@@ -50,7 +47,7 @@ final class KeyState[A <: AnyRef] {
   def nextClockTimer: Long = KeyState.nextTimer(clockBound, clock)
 
   /** Whether the key has no state to store. */
-  def isEmpty: Boolean = windows.isEmpty && rowCount == 0 && userState == null
+  def isEmpty: Boolean = windows.isEmpty && rowCount == 0
 
   /** Number of open windows. */
   def size: Int = windows.size

@@ -5,12 +5,12 @@ import transom.engine.window.{Arrival, TimeWindow, Timeline}
 /** Encodes and decodes the state of a key.
   *
   * {{{
-  * key      version, number of the next row list, row count, user state, times, windows sorted
-  *          by start and end
+  * key      version, number of the next row list, row count, times, windows sorted by start
+  *          and end
   * window   difference of its start to the start of the previous window, length, bit set of the
   *          parts that follow, then these parts: accumulator, trigger memory, watermark timers,
-  *          wall-clock timers, rows, firings, last emitted results, user state, times of the
-  *          first and last row
+  *          wall-clock timers, rows, firings, last emitted results, times of the first and
+  *          last row
   * }}}
   *
   * Accumulators that were not read since `decode` are copied without decoding. A decoded state
@@ -26,7 +26,6 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     out.byte(Version)
     out.unsigned(state.nextList)
     out.unsigned(state.rowCount)
-    writeOptional(state.userState)
     writeTimes(state)
     out.unsigned(state.windows.size)
     var start = 0L
@@ -45,7 +44,6 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     val state = new KeyState[A]
     state.nextList = in.unsigned()
     state.rowCount = in.unsigned()
-    state.userState = readOptional(in)
     if (in.byte() != 0) {
       state.watermark = in.signed()
       state.clock = in.signed()
@@ -83,7 +81,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
         flag(!window.watermarkTimers.isEmpty, WatermarkTimers) |
         flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
         flag(window.firings > 0, Firings) | flag(window.lastEmitted.nonEmpty, LastEmitted) |
-        flag(window.userState != null, UserState) | flag(window.endsSilently, EndsSilently) |
+        flag(window.endsSilently, EndsSilently) |
         flag(window.firstTime != Arrival.NoTime, RowTimes))
     if (window.hasAccumulator) writeAccumulator(window)
     if (hasMemory) {
@@ -105,7 +103,6 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
         out.array(result)
       }
     }
-    if (window.userState != null) out.array(window.userState)
     if (window.firstTime != Arrival.NoTime) {
       out.signed(window.firstTime)
       out.signed(window.lastTime)
@@ -137,7 +134,6 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
         EmittedResult(bounds, in.array())
       }
     }
-    if ((parts & UserState) != 0) window.userState = in.array()
     if ((parts & RowTimes) != 0) {
       window.firstTime = in.signed()
       window.lastTime = in.signed()
@@ -194,19 +190,11 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     }
     rows
   }
-
-  private def writeOptional(bytes: Array[Byte]): Unit = {
-    out.byte(if (bytes == null) 0 else 1)
-    if (bytes != null) out.array(bytes)
-  }
-
-  private def readOptional(in: StateReader): Array[Byte] =
-    if (in.byte() == 0) null else in.array()
 }
 
 /** Version of the state format, and the bits that mark the parts of a window. */
 object StateCodec {
-  final val Version = 3
+  final val Version = 4
 
   private final val Accumulator = 1
   private final val Memory = 2
@@ -215,9 +203,8 @@ object StateCodec {
   private final val Rows = 16
   private final val Firings = 32
   private final val LastEmitted = 64
-  private final val UserState = 128
-  private final val EndsSilently = 256
-  private final val RowTimes = 512
+  private final val EndsSilently = 128
+  private final val RowTimes = 256
 
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }

@@ -54,8 +54,6 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
     if (lastTime == Arrival.NoTime || time > lastTime) lastTime = time
   }
 
-  private[keyed] var userState: Array[Byte] = _
-
   private[keyed] def timers(timeline: Timeline): Timers =
     if (timeline == Timeline.Clock) clockTimers else watermarkTimers
 
@@ -80,8 +78,7 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   /** Whether the window holds no timers, contents or memory, so that it can be removed. */
   private[keyed] def isIdle: Boolean =
     watermarkTimers.isEmpty && clockTimers.isEmpty && !hasAccumulator &&
-      (rows == null || rows.isEmpty) && firings == 0 && lastEmitted.isEmpty && userState == null &&
-      remembersNothing
+      (rows == null || rows.isEmpty) && firings == 0 && lastEmitted.isEmpty && remembersNothing
 
   private[keyed] def remembersNothing: Boolean = {
     var i = 0

@@ -33,15 +33,13 @@ class StateCodecSuite extends ScalaCheckSuite {
     }
   }
 
-  property("windows anywhere in time come back with their timers, results and user state") {
+  property("windows anywhere in time come back with their timers and results") {
     forAll(Gen.nonEmptyListOf(Gen.zip(numbers, numbers, numbers))) { bounds =>
       val state = new KeyState[Vector[Json]]
-      state.userState = Array(7)
       bounds.foreach { case (start, end, timer) =>
         val window = new WindowState[Vector[Json]](TimeWindow(start, end))
         window.watermarkTimers.add(timer)
         window.clockTimers.add(end)
-        window.userState = Array(1, 2)
         window.endsSilently = timer % 2 == 0
         window.lastEmitted = List(EmittedResult(TimeWindow(timer, start), Array(3)))
         window.memory = Array(WindowState.Unset, timer & Long.MaxValue)
@@ -49,12 +47,10 @@ class StateCodecSuite extends ScalaCheckSuite {
       }
       val read = codec.decode(codec.encode(state))
       assertEquals(read.size, state.size)
-      assertEquals(read.userState.toSeq, Seq[Byte](7))
       state.windows.forEach { (bounds, window) =>
         val got = read.windows.get(bounds)
         assertEquals(got.watermarkTimers.first, window.watermarkTimers.first)
         assertEquals(got.clockTimers.first, window.clockTimers.first)
-        assertEquals(got.userState.toSeq, Seq[Byte](1, 2))
         assertEquals(got.lastEmitted.map(_.bounds), window.lastEmitted.map(_.bounds))
         assertEquals(got.memory.toSeq, window.memory.toSeq)
         assertEquals(got.endsSilently, window.endsSilently)
