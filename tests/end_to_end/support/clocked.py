@@ -80,6 +80,6 @@ def kept(spark: SparkSession, checkpoint: Path) -> dict[str, int]:
 
     Variables without entries are left out.
     """
-    variables = ("group", "keys", "dues", "rows")
+    variables = ("group", "keys", "timers", "rows")
     counts = {name: len(state_rows(spark, checkpoint, name)) for name in variables}
     return {name: count for name, count in counts.items() if count}

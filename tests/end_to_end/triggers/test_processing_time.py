@@ -29,7 +29,7 @@ def values(rows: DataFrame) -> DataFrame:
     return by_key(rows).agg(F.collect_list("value").alias("values"))
 
 
-def told(rows: list[Row]) -> list[tuple[str, float, list[int]]]:
+def shown(rows: list[Row]) -> list[tuple[str, float, list[int]]]:
     """Key, start and values of results."""
     return sorted((row["key"], seconds(row["window"]["start"]), row["values"]) for row in rows)
 
@@ -38,21 +38,21 @@ def test_windows_close_when_the_clock_passes_their_end(spark: SparkSession, tmp_
     def listed(rows: pa.Table, context: transom.Context) -> pa.Table:
         assert context.pane is not None
         pane = context.pane
-        said = f"{pane['timing']} {pane['cause']} {pane['is_last']}"
+        firing = f"{pane['timing']} {pane['cause']} {pane['is_last']}"
         return pa.table(
-            {"values": [rows["value"].to_pylist()], "clock": [context.clock], "told": [said]}
+            {"values": [rows["value"].to_pylist()], "clock": [context.clock], "firing": [firing]}
         )
 
     def pipeline(rows: DataFrame) -> DataFrame:
         # The event time of the rows has no effect.
         timed = rows.withColumn("time", F.lit(datetime(2000, 1, 1))).withWatermark("time", "1 day")
         called = by_key(timed).with_pane()
-        schema = "values array<int>, clock timestamp, told string"
+        schema = "values array<int>, clock timestamp, firing string"
         return called.apply(listed, schema)
 
     steps: list[Step] = [3, [("a", 1), ("b", 2), ("a", 3)], 9.999, 10, [("b", 4)], 25]
     given = run_on_clock(spark, pipeline, SCHEMA, steps, folder=tmp_path)
-    assert [told(rows) for rows in given] == [
+    assert [shown(rows) for rows in given] == [
         *[[]] * 3,
         [("a", 0, [1, 3]), ("b", 0, [2])],
         [],
@@ -60,8 +60,8 @@ def test_windows_close_when_the_clock_passes_their_end(spark: SparkSession, tmp_
     ]
     clocks = [row["clock"] for rows in given for row in rows]
     assert clocks == [instant(10), instant(10), instant(25)]
-    assert {row["told"] for rows in given for row in rows} == {"on_time clock True"}
-    for variable in ("group", "keys", "dues", "clock", "clock_dues", "rows"):
+    assert {row["firing"] for rows in given for row in rows} == {"on_time clock True"}
+    for variable in ("group", "keys", "timers", "clock", "clock_timers", "rows"):
         assert state_rows(spark, tmp_path, variable) == []
 
 
@@ -97,9 +97,9 @@ def test_a_window_that_timed_out_fires_at_its_end_only_if_more_rows_came(
 
     steps: list[Step] = [0.1, [("a", 1), ("b", 2)], 1, 1.5, [("b", 3)], 2, 5]
     given = run_on_clock(spark, pipeline, SCHEMA, steps, folder=tmp_path)
-    results = [told(rows) for rows in given if rows]
+    results = [shown(rows) for rows in given if rows]
     assert results == [[("a", 0, [1]), ("b", 0, [2])], [("b", 0, [2, 3])]]
-    for variable in ("group", "keys", "clock", "clock_dues"):
+    for variable in ("group", "keys", "clock", "clock_timers"):
         assert state_rows(spark, tmp_path, variable) == []
 
 
@@ -135,8 +135,8 @@ def test_a_batch_that_is_done_again_has_the_clock_that_it_had(
 
     # The machine's clock is years later. A batch moves the wall clock of the keys in it.
     again = run_stream(spark, values, SCHEMA, [], checkpoint=tmp_path)
-    assert told(again.by_batch[min(again.by_batch)]) == [("b", 0, [2])]
-    assert told(again.results) == [("a", 0, [1, 3]), ("b", 0, [2]), ("b", 10, [4])]
+    assert shown(again.by_batch[min(again.by_batch)]) == [("b", 0, [2])]
+    assert shown(again.results) == [("a", 0, [1, 3]), ("b", 0, [2]), ("b", 10, [4])]
 
 
 def test_available_now_keeps_its_batches_and_drains(spark: SparkSession, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_available_now_keeps_its_batches_and_drains(spark: SparkSession, tmp_pat
         ("b", [2]),
     ]
     assert {row["pane"]["cause"] for row in outcome.results} == {"drain"}
-    assert state_rows(spark, tmp_path, "keys") == state_rows(spark, tmp_path, "clock_dues") == []
+    assert state_rows(spark, tmp_path, "keys") == state_rows(spark, tmp_path, "clock_timers") == []
 
 
 def test_the_machines_clock_closes_windows_and_makes_no_batch_spin(

@@ -97,7 +97,7 @@ private[keyed] final class TimerIndex(store: TimerStore) {
 
 /** Format of the timer index. */
 private[keyed] object TimerIndex {
-  val Version: Byte = 1
+  val Version: Byte = 2
 
   /** Size in bytes above which an entry is written at once. */
   final val MaxEntry = 1 << 20

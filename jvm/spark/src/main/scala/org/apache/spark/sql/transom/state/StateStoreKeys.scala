@@ -17,9 +17,9 @@ final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec
   private val states = StateStoreKeys.mapState(handle, "keys")
   private val rows = StateStoreKeys.mapState(handle, "rows")
 
-  override val watermarkTimers: TimerStore = new StateStoreTimers(handle, "group", "dues")
+  override val watermarkTimers: TimerStore = new StateStoreTimers(handle, "group", "timers")
   override val clockTimers: TimerStore =
-    if (settings.needsClock) new StateStoreTimers(handle, "clock", "clock_dues")
+    if (settings.needsClock) new StateStoreTimers(handle, "clock", "clock_timers")
     else new MemoryTimerStore
 
   private val first =
