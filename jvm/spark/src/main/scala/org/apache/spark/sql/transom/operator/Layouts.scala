@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.RowOrder
 
-import transom.engine.spec._
+import transom.engine.operator.LayoutRules
+import transom.engine.spec.{Layout, WindowSpec}
 
 /** The layout of an operator's state in the state store. */
 sealed abstract class StateLayout(val name: String) extends Serializable
@@ -34,7 +35,7 @@ object Layouts {
     *   the functions of the user's aggregates
     */
   def choose(spec: WindowSpec, functions: Seq[AggregateFunction]): LayoutChoice = {
-    val part = unsupportedBySlices(spec).orElse(ordered(spec, functions))
+    val part = LayoutRules.unsupportedBySlices(spec).orElse(ordered(spec, functions))
     if (spec.layout == Layout.Slices)
       part.foreach { part =>
         throw new TransomException("TRANSOM_LAYOUT_UNSUPPORTED", Map("part" -> part))
@@ -52,50 +53,4 @@ object Layouts {
       functions
         .find(!RowOrder.isWaived(_))
         .map(function => s"${function.prettyName}() in the order of stream(order=)")
-
-  private def unsupportedBySlices(spec: WindowSpec): Option[String] = {
-    def reason(applies: Boolean, part: => String): Option[String] =
-      if (applies) Some(part) else None
-    unsupportedBySlices(spec.window)
-      .orElse(reason(spec.time.contains(ProcessingTime), "ProcessingTime()"))
-      .orElse(reason(!firesFromSlices(spec), s"the trigger ${nameOf(spec.trigger)}"))
-      .orElse(reason(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
-      .orElse(reason(spec.evictor.isDefined, "evictor()"))
-      .orElse(reason(spec.retract, "retract()"))
-      .orElse(reason(spec.pane, "with_pane()"))
-      .orElse(reason(spec.function.takesRows, "apply() without agg="))
-      .orElse(reason(spec.function.keepsByWindow, "window_state"))
-  }
-
-  private def unsupportedBySlices(window: Window): Option[String] = window match {
-    case staggered if staggered.stagger != Stagger.Aligned =>
-      Some("the stagger of Tumbling windows")
-    case _: GridWindow | _: Session | Global => None
-    case _: DynamicSession => Some("a gap for each row")
-    case other => Some(s"${nameOf(other)} windows")
-  }
-
-  /** Whether the slice log can fire windows as the trigger requires. A late trigger does not
-    * matter: without an allowed lateness it never fires, and the slice log supports no allowed
-    * lateness.
-    */
-  private def firesFromSlices(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
-    case (Global, trigger) => trigger == EndOfStream
-    case (_, AfterWatermark(None, _)) => true
-    case _ => false
-  }
-
-  /** Whether the keyed layout may process the on-time rows of a key and slice as one accumulator.
-    */
-  def canCombineSlices(spec: WindowSpec): Boolean = {
-    val isAligned =
-      spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned
-    val firesOnceInTime = spec.trigger match {
-      case AfterWatermark(None, None | Some(_: AfterCount)) => true
-      case _ => false
-    }
-    isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows
-  }
-
-  private def nameOf(part: AnyRef): String = part.getClass.getSimpleName.stripSuffix("$")
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.function.RowOrder
 
-import transom.engine.operator.SliceAssigner
+import transom.engine.operator.{LayoutRules, SliceAssigner}
 import transom.engine.spec.{LateRows, WindowSpec}
 import transom.engine.window.TimeConvention
 
@@ -80,12 +80,12 @@ final case class WindowOperatorPlan(
   val hasMapSideCombine: Boolean = layout match {
     case SliceLayout => true
     case KeyedLayout =>
-      Layouts.canCombineSlices(settings) && order.isEmpty &&
+      LayoutRules.canCombineSlices(settings) &&
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
 
   /** Short, because Spark prints it in each plan of a query. */
-  override def toString: String = s"stage $name"
+  override def toString: String = s"operator $name"
 
   /** The functions whose partial results an accumulator holds. */
   def accumulated: Seq[AggregateExpression] = aggregates ++ hidden

@@ -1,0 +1,57 @@
+package transom.engine.operator
+
+import transom.engine.spec._
+
+/** Decides what the state layouts can do with a spec. */
+object LayoutRules {
+
+  /** The first part of the spec that the slice log does not support, in the words of the Python
+    * API. None if the slice log supports the whole spec.
+    */
+  def unsupportedBySlices(spec: WindowSpec): Option[String] = {
+    def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
+    unsupportedBySlices(spec.window)
+      .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
+      .orElse(part(!firesFromSlices(spec), s"the trigger ${nameOf(spec.trigger)}"))
+      .orElse(part(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
+      .orElse(part(spec.evictor.isDefined, "evictor()"))
+      .orElse(part(spec.retract, "retract()"))
+      .orElse(part(spec.pane, "with_pane()"))
+      .orElse(part(spec.function.takesRows, "apply() without agg="))
+      .orElse(part(spec.function.keepsByWindow, "window_state"))
+  }
+
+  /** Whether the keyed layout may process the on-time rows of a key and slice as one accumulator.
+    * The host also checks that no aggregate depends on the order of rows.
+    */
+  def canCombineSlices(spec: WindowSpec): Boolean = {
+    val isAligned =
+      spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned
+    val firesOnceInTime = spec.trigger match {
+      case AfterWatermark(None, None | Some(_: AfterCount)) => true
+      case _ => false
+    }
+    isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows &&
+    spec.orderColumns.isEmpty
+  }
+
+  private def unsupportedBySlices(window: Window): Option[String] = window match {
+    case staggered if staggered.stagger != Stagger.Aligned =>
+      Some("the stagger of Tumbling windows")
+    case _: GridWindow | _: Session | Global => None
+    case _: DynamicSession => Some("a gap for each row")
+    case other => Some(s"${nameOf(other)} windows")
+  }
+
+  /** Whether the slice log can fire windows as the trigger requires. A late trigger does not
+    * matter: without an allowed lateness it never fires, and the slice log supports no allowed
+    * lateness.
+    */
+  private def firesFromSlices(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
+    case (Global, trigger) => trigger == EndOfStream
+    case (_, AfterWatermark(None, _)) => true
+    case _ => false
+  }
+
+  private def nameOf(part: AnyRef): String = part.getClass.getSimpleName.stripSuffix("$")
+}
