@@ -25,19 +25,19 @@ def test_a_window_that_counts_other_rows_has_no_latency(counted: int) -> None:
 
 @pytest.mark.parametrize("line", ["5000000 20", "+I[5000000, 20]", "2> +I[5000000, 20]"])
 def test_a_line_says_a_window_and_its_rows(line: str) -> None:
-    told = latency.LINE.fullmatch(line)
-    assert told is not None
-    assert told.groups() == ("5000000", "20")
+    match = latency.LINE.fullmatch(line)
+    assert match is not None
+    assert match.groups() == ("5000000", "20")
 
 
 def test_a_benchmark_of_jmhs_is_named_by_its_loop_and_parameters() -> None:
     given = {
-        "benchmark": "transom.benchmarks.PaneLogBenchmark.minute",
+        "benchmark": "transom.benchmarks.SliceLogBenchmark.minute",
         "params": {"shape": "hopping-60-1"},
         "primaryMetric": {"score": 2.5, "scoreError": "NaN", "scoreUnit": "ms/op"},
         "secondaryMetrics": {"gc.alloc.rate.norm": {"score": 4096.5}},
     }
     kept = engine.measurement(given)
-    assert kept.query == "jmh/PaneLog.minute(hopping-60-1)"
+    assert kept.query == "jmh/SliceLog.minute(hopping-60-1)"
     assert kept.parameters["unit"] == "ms/op"
     assert (kept.figures["score"], kept.figures["alloc_bytes_per_op"]) == (2.5, 4096.5)

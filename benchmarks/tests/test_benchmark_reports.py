@@ -157,7 +157,7 @@ def test_a_limit_is_a_time_not_to_be_exceeded(seconds: float, *, reached: bool) 
 def test_without_figures_no_target_is_reached_or_missed() -> None:
     taken = record(1, measured("tumbling-1m", "python", failed="over 600 s"))
     cells = targets.table([taken])
-    assert {cell.reached for asked in cells.values() for cell in asked.values()} == {None}
+    assert {cell.reached for row in cells.values() for cell in row.values()} == {None}
     assert cells["tumbling-1m"]["python"].why == "did not finish"
     assert cells["tumbling-1m"]["native"].why == "not measured"
 
@@ -227,7 +227,7 @@ ALL = record(
     measured("latency/tumbling", "native", figures={"p50_ms": 299.0, "p99_ms": 901.0}),
     measured("latency/tumbling", "flink-heap", failed="no rows"),
     measured(
-        "jmh/PaneLog.minute",
+        "jmh/SliceLog.minute",
         "transom",
         parameters={"unit": "ms/op"},
         figures={"score": 1.25, "error": 0.01, "alloc_bytes_per_op": 4096.0},
@@ -250,7 +250,7 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
         "| tumbling-10k | native | 1,000,000 | 3.0 | 2.0 to 4.0 of 3 | 1.00 | 3.0 |  |  | 333,333 |"
         in page
     )
-    assert "| PaneLog.minute | 1.25 ± 0.01 | 0.8% | ms/op | 4,096 | `commit1` |" in page
+    assert "| SliceLog.minute | 1.25 ± 0.01 | 0.8% | ms/op | 4,096 | `commit1` |" in page
     assert "| tumbling | transom | 300 | 900 |" in page
     assert "| latency/tumbling | native | p50 | 300 ms | 299 ms |" in page
     assert "| latency/tumbling | native | p99 |" not in page

@@ -39,8 +39,8 @@ def test_fewer_rows_of_a_peer_are_said_beside_its_ratio() -> None:
     few = measured("tumbling-10k", "python", 4, rows=100_000)
     cells = targets.table([record(1, ours, few, measured("tumbling-10k", "native", 4))])
     assert cells["tumbling-10k"]["native"].fewer_rows == ""
-    told = cells["tumbling-10k"]["python"].fewer_rows
-    assert told == " (100,000 rows against transom's 1,000,000)"
+    note = cells["tumbling-10k"]["python"].fewer_rows
+    assert note == " (100,000 rows against transom's 1,000,000)"
 
 
 def test_without_other_heaps_the_page_does_not_compare_them() -> None:

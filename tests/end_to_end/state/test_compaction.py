@@ -43,10 +43,10 @@ def most_runs(spark: SparkSession, checkpoint: Path) -> int:
 
     The first eight bytes of a segment's key are its slice.
     """
-    panes = Counter(
+    slices = Counter(
         (row["key"], bytes(row["user_map_key"][0])[:8]) for row in state_rows(spark, checkpoint)
     )
-    return max(panes.values())
+    return max(slices.values())
 
 
 @pytest.mark.parametrize(

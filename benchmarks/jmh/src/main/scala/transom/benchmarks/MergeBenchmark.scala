@@ -6,7 +6,7 @@ import org.openjdk.jmh.annotations._
 
 import transom.engine.state.{Cursor, MergedRuns}
 
-/** Sorted runs with the same keys walked as one and folded, which every firing does. */
+/** Sorted runs with the same keys merged into one, as each firing does. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -23,7 +23,7 @@ class MergeBenchmark {
 
   /** All records of all runs, 2,000 in each. */
   @Benchmark
-  def fold(): Long = {
+  def merge(): Long = {
     val keys = new MergedRuns(Seq.fill(runs)(new Cursor(Iterator.single(segment))), new SumMerger)
     var found = 0L
     while (keys.next()) found += 1

@@ -11,7 +11,7 @@ package transom.engine.state
 final class Merge(runs: Seq[Cursor]) {
   // A binary heap of cursors, with the index of each run in `ranks`. Arrays and loops are worth
   // their length here: every record of every firing passes through (benchmarks/jmh,
-  // PaneLogBenchmark).
+  // SliceLogBenchmark).
   private val heap = new Array[Cursor](runs.length)
   private val ranks = new Array[Int](runs.length)
   private var size = 0

@@ -115,7 +115,7 @@ class SessionTableSuite extends ScalaCheckSuite {
     assertEquals(chained(got, inclusive = true), sessions(rows, inclusive = true))
   }
 
-  test("a segment is due by the earliest end of its sessions") {
+  test("a segment stores the earliest last time of its sessions") {
     val segments = segmentsOf(Seq(Row(1L, 50L), Row(1L, 45L), Row(2L, 48L)), inclusive = true, 1)
     assertEquals(segments.map(s => Segment.earliestLast(s._2)), Vector(48L))
   }

@@ -37,7 +37,7 @@ object Vectors {
       vector("kind").string match {
         case "assigner" => GridKinds.assigner(vector)
         case "window_start" => GridKinds.windowStart(vector)
-        case "panes" => GridKinds.panes(vector)
+        case "panes" => GridKinds.sliceBounds(vector)
         case "slices" => GridKinds.slices(vector)
         case "slices_dst" => GridKinds.localWindows(vector)
         case "intersects" => SessionKinds.intersects(vector)

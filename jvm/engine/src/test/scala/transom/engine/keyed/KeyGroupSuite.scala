@@ -113,7 +113,7 @@ class KeyGroupSuite extends FunSuite {
     assertEquals((group.store.gets, group.store.puts), (2, 2))
   }
 
-  test("keys that are not due are not read") {
+  test("keys without an expired timer are not read") {
     val group = new Group(Tumbling(10), AfterWatermark())
     val timer = group.batch((0 until 100).map(key => key -> 10L * key), Long.MinValue, 0)
     assertEquals(timer, 10L)

@@ -134,7 +134,7 @@ class KeyedOperatorSuite extends FunSuite {
     assertEquals((1L to 6L).flatMap(i => take(operator, i, i)), Seq(3L, 9L, 15L))
   }
 
-  test("windows are told to be over once, when nothing more can come of them") {
+  test("the end of a window is emitted once, after its last result") {
     val late = runner(Tumbling(10), Purging(AfterWatermark()))(
       _.copy(allowedLateness = 5, emitsEnds = true))
     take(late, 0, 1)

@@ -115,7 +115,7 @@ class SliceLogSuite extends LogTest {
     assertEquals(memory.size, 0)
   }
 
-  property("windows fire in the order in which they fall due") {
+  property("windows fire in the order of their ends") {
     forAllNoShrink(fewWindows, Gen.listOfN(20, Gen.choose(-50L, 50L))) {
       case ((spec, time), shifts) =>
         val operator = new GridOperator(spec)

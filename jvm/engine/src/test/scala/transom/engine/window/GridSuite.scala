@@ -64,7 +64,7 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("the first window after a watermark is the first that is not due") {
+  property("the first window after a watermark is the first that has not ended") {
     forAll(Generators.gridAndInstant, Generators.gridAndInstant) {
       case ((spec, time), (_, other)) =>
         val grid = Grid.of(spec)
@@ -81,7 +81,7 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("rows are late from the moment the last of their windows is due") {
+  property("rows are late from the end of the last of their windows") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       grid.windowsOf(time).lastOption.foreach { last =>
@@ -90,7 +90,7 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("windows follow each other in order of falling due") {
+  property("windows follow each other in the order of their ends") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       grid.windowsOf(time).headOption.foreach { first =>

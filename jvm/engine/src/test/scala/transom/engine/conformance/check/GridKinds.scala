@@ -6,7 +6,7 @@ import transom.engine.conformance.vector.{Json, Scale, Settings, Unsupported}
 import transom.engine.time.Zone
 import transom.engine.window.{Grid, GridModel, Sessions, TimeWindow, TumblingGrid}
 
-/** Vectors about which windows, panes and slices a time lies in. */
+/** Vectors about which windows and slices a time lies in. */
 object GridKinds {
 
   def assigner(vector: Json): Outcome = {
@@ -31,7 +31,7 @@ object GridKinds {
     }
   }
 
-  /** Assigners on the clock ask the same question of another time. */
+  /** Assigners in processing time do the same with another time. */
   private def time(query: Json, scale: Scale): Long =
     scale.in((if (query.has("ts")) query("ts") else query("processing_time")).long)
 
@@ -45,22 +45,23 @@ object GridKinds {
     }
   }
 
-  def panes(vector: Json): Outcome = {
+  /** The vectors call slices panes, as Flink's tests do. */
+  def sliceBounds(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     val grid = Grid.of(Settings.grid(scale, "UTC", vector("windows")))
-    def paneAt(start: Long) = TimeWindow(start, grid.sliceEnd(start))
+    def sliceAt(start: Long) = TimeWindow(start, grid.sliceEnd(start))
     cases(vector) { query =>
       val expected = query("expected").value
       val got =
         if (query.has("pane_of")) {
-          scale.show(paneAt(grid.sliceOf(scale.in(query("pane_of").long))))
+          scale.show(sliceAt(grid.sliceOf(scale.in(query("pane_of").long))))
         } else if (query.has("panes_of_window")) {
           val window = scale.window(query("panes_of_window"))
           val starts = Iterator.iterate(window.start)(grid.sliceEnd).takeWhile(_ < window.end)
-          starts.map(start => scale.show(paneAt(start))).toVector
+          starts.map(start => scale.show(sliceAt(start))).toVector
         } else {
-          val pane = scale.window(query("last_window_of_pane"))
-          scale.show(grid.windowsOf(pane.start).last)
+          val slice = scale.window(query("last_window_of_pane"))
+          scale.show(grid.windowsOf(slice.start).last)
         }
       Outcome.compare(s"$query", expected, got)
     }

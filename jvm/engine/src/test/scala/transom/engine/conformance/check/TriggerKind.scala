@@ -111,7 +111,7 @@ private final class TriggerBench(vector: Json) {
     case other => throw new Malformed(s"op is $other")
   }
 
-  /** Each timer that is due now is called once; what they set waits for the next step. */
+  /** Calls each expired timer once. Timers that these calls set wait for the next step. */
   private def fire(step: Json, isClock: Boolean): Seq[String] = {
     val (now, timeline) =
       if (isClock) (clock, Timeline.Clock) else (watermark, Timeline.Event)

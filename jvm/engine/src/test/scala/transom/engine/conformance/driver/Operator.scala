@@ -79,7 +79,7 @@ abstract class Operator(spec: WindowSpec) {
     case _ => false
   }
 
-  /** Fires what is due at `watermark`. */
+  /** Fires the windows that end by `watermark`. */
   def fire(watermark: Long): Seq[Fired] = {
     advance(watermark)
     takeFired()

@@ -6,7 +6,7 @@ import upickle.core.{ArrVisitor, ObjVisitor, Visitor}
   *
   * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, a
   * `Vector` or a `Map` of these, so that two values are equal when they mean the same. What is
-  * asked for and not there is `Malformed`.
+  * missing is `Malformed`.
   */
 final class Json private (val value: Any, path: String) {
 

@@ -35,7 +35,7 @@ final class ClockSource extends TableProvider {
 object ClockSource {
   val schema: StructType = new StructType().add("tick", LongType, nullable = false)
 
-  private[transom] val Operator = "stage"
+  private[transom] val Operator = "operator"
   private[transom] val Record = "record"
   private[transom] val PeriodUs = "period_us"
 

@@ -139,7 +139,7 @@ object Aggregation {
     val hidden = reading(distinct.drop(functions.length))
     val ofColumns =
       userExpressions.copy(conditions = userExpressions.conditions.transform { (_, condition) =>
-        UserExpressionResolver.checked(overColumns(condition, distinct, column(_, "asked")))
+        UserExpressionResolver.checked(overColumns(condition, distinct, column(_, "predicate")))
       })
     val ofFunctions = AttributeSet((all ++ hidden).map(_.resultAttribute))
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>

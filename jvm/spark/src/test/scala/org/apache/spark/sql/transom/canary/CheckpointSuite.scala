@@ -72,8 +72,8 @@ class CheckpointSuite extends CanarySuite {
     val second = new Feed(batches: _*)
     run(Probe.operator(Probe.input(second.timed(spark)), new NotesTime), checkpoint)
     assertEquals(Journal.of(1), before)
-    // The offsets of the replayed batch come from the checkpoint, so the source is not asked.
-    assertEquals(second.calls.find(_.startsWith("asked")), Some("asked from 2"))
+    // The offsets of the replayed batch come from the checkpoint, so Spark does not call the source.
+    assertEquals(second.calls.find(_.startsWith("latest")), Some("latest from 2"))
   }
 
   private def pathOf(location: String): Path =

@@ -133,7 +133,7 @@ private final class AvailableNowProbeStream(feed: Feed)
   override def prepareForTriggerAvailableNow(): Unit = feed.record("prepared")
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
-    feed.record(s"asked from ${from.json}")
+    feed.record(s"latest from ${from.json}")
     feed.next(from.json.toLong).map(ProbeOffset).orNull
   }
 

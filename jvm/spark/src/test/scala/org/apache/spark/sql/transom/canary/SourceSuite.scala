@@ -23,7 +23,7 @@ class SourceSuite extends CanarySuite {
     val both = newCheckpoint()
     run(other.rows(spark).union(clock.rows(spark)), both)
     assertEquals(batchesIn(both, "commits"), Seq("0", "1"))
-    assertEquals(clock.calls.filter(_.startsWith("asked")).distinct, Seq("asked from 0"))
+    assertEquals(clock.calls.filter(_.startsWith("latest")).distinct, Seq("latest from 0"))
   }
 
   canary(
@@ -37,8 +37,8 @@ class SourceSuite extends CanarySuite {
     run(clock.rows(spark), checkpoint)
     assertEquals(batchesIn(checkpoint, "commits"), Seq("0", "1", "2"))
     assertEquals(
-      clock.calls.filter(_.startsWith("asked")),
-      (0 to 3).map(from => s"asked from $from"))
+      clock.calls.filter(_.startsWith("latest")),
+      (0 to 3).map(from => s"latest from $from"))
   }
 
   canary(
@@ -47,13 +47,13 @@ class SourceSuite extends CanarySuite {
     "ClockStream.scala") {
     val feed = new Feed(oneRow)
     run(feed.rows(spark))
-    assertEquals(feed.calls.slice(1, 3), Seq("prepared", "asked from 0"))
+    assertEquals(feed.calls.slice(1, 3), Seq("prepared", "latest from 0"))
 
     val endless = new Feed(oneRow)
     val query = start(endless.rows(spark), newCheckpoint(), Trigger.ProcessingTime(0L))
     try query.processAllAvailable()
     finally query.stop()
-    assertEquals(endless.calls.slice(1, 2), Seq("asked from 0"))
+    assertEquals(endless.calls.slice(1, 2), Seq("latest from 0"))
   }
 
   canary(
@@ -79,10 +79,10 @@ class SourceSuite extends CanarySuite {
     "ClockStream.scala") {
     def offsetsOf(progress: StreamExecution => StreamProgress): String =
       progress(runningQuery).map(_._2.json).mkString
-    var asked = Seq.empty[String]
+    var ends = Seq.empty[String]
     val feed = new Feed(oneRow, oneRow, oneRow) {
       override def next(from: Long): Option[Long] = {
-        asked :+= offsetsOf(_.getStartOffsetsOfLatestBatch)
+        ends :+= offsetsOf(_.getStartOffsetsOfLatestBatch)
         super.next(from)
       }
     }
@@ -95,7 +95,7 @@ class SourceSuite extends CanarySuite {
     }
     Probe.watch("input", Probe.Watcher(onExecute = note))
     run(Probe.input(feed.rows(spark)))
-    assertEquals(asked, Seq("", "1", "2", "3"))
+    assertEquals(ends, Seq("", "1", "2", "3"))
     assertEquals(
       Journal.all.distinct,
       Seq(0L -> "from  to 1 of 3", 1L -> "from 1 to 2 of 3", 2L -> "from 2 to 3 of 3"))

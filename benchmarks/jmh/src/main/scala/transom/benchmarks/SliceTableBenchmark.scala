@@ -7,14 +7,14 @@ import org.openjdk.jmh.annotations._
 import transom.engine.combine.{MemoryUsage, SliceTable}
 import transom.engine.state.ByteRange
 
-/** Rows folded into the table of a slice, map side, and read out as segments. */
+/** Rows merged into the table of a slice, on the map side, and written as segments. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 @Fork(1)
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 15, time = 2)
-class PaneTableBenchmark {
+class SliceTableBenchmark {
   private val rows = 1 << 18
 
   @Param(Array("1000", "100000"))
@@ -32,7 +32,7 @@ class PaneTableBenchmark {
   /** A row's time, its share of the reading out included. */
   @Benchmark
   @OperationsPerInvocation(1 << 18)
-  def foldAndPack(): Long = {
+  def updateAndPack(): Long = {
     val table = new SliceTable(new MemoryUsage)
     var i = 0
     while (i < rows) {

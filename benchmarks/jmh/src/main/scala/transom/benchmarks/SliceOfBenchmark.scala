@@ -14,7 +14,7 @@ import transom.engine.window.Grid
 @Fork(1)
 @Warmup(iterations = 3, time = 1)
 @Measurement(iterations = 15, time = 1)
-class PaneOfBenchmark {
+class SliceOfBenchmark {
   private val minute = 60000000L
 
   @Param(Array("tumbling", "hopping", "cumulate", "tumbling-zone", "day-zone", "month-zone"))
@@ -28,7 +28,7 @@ class PaneOfBenchmark {
 
   /** Rows 50 µs apart, each a little off its place. */
   @Benchmark
-  def paneOf(): Long = {
+  def sliceOf(): Long = {
     instant += 50
     grid.sliceOf(instant ^ (instant & 0xffff) << 4)
   }

@@ -16,7 +16,7 @@ import transom.engine.window.Grid
 @Fork(1)
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 15, time = 2)
-class PaneLogBenchmark {
+class SliceLogBenchmark {
   private val second = 1000000L
 
   @Param(Array("tumbling-10", "hopping-10-1", "hopping-60-1", "cumulate-60-1"))
@@ -50,7 +50,7 @@ class PaneLogBenchmark {
   @Benchmark
   def minute(): Long = append().fire(Long.MaxValue).sum
 
-  /** Two minutes of them, each window fired as soon as it is due. */
+  /** Two minutes of rows; each window fires at its end. */
   @Benchmark
   def oneByOne(): Long = {
     val log = emptyLog()
