@@ -144,11 +144,11 @@ def test_late_rows_come_out_beside_the_results() -> None:
 def test_instants_of_a_context_are_in_utc() -> None:
     seen: list[Context] = []
 
-    def told(rows: pa.Table, context: Context) -> pa.Table:
+    def noting(rows: pa.Table, context: Context) -> pa.Table:
         seen.append(context)
         return values(rows)
 
-    list(calls(told, takes_context=True).run(batches(of_call(1, [1]), [])))
+    list(calls(noting, takes_context=True).run(batches(of_call(1, [1]), [])))
     (context,) = seen
     hour = timedelta(hours=1)
     assert context == Context(

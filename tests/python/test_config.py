@@ -68,9 +68,9 @@ def test_what_stands_in_the_defaults_file_counts_as_chosen(jar: str, tmp_path: P
     assert made._options == {"spark.jars": f"one.jar,{jar}"}
 
 
-def test_what_submit_is_told_counts_as_chosen(jar: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = f"--jars 'one two.jar' --conf {COUNTING}=true pyspark-shell"
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", told)
+def test_arguments_of_submit_count_as_chosen(jar: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = f"--jars 'one two.jar' --conf {COUNTING}=true pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
     made = transom.configure(builder())
     assert made._options["spark.jars"] == f"one two.jar,{jar}"
     assert COUNTING not in made._options
@@ -78,7 +78,7 @@ def test_what_submit_is_told_counts_as_chosen(jar: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "told",
+    "arguments",
     [
         "--jars=one.jar",
         "--conf spark.jars=one.jar",
@@ -86,20 +86,20 @@ def test_what_submit_is_told_counts_as_chosen(jar: str, monkeypatch: pytest.Monk
         "-c spark.jars=one.jar",
     ],
 )
-def test_each_way_to_tell_submit_counts(
-    jar: str, monkeypatch: pytest.MonkeyPatch, told: str
+def test_each_form_of_an_argument_of_submit_counts(
+    jar: str, monkeypatch: pytest.MonkeyPatch, arguments: str
 ) -> None:
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{told} pyspark-shell")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
     assert transom.configure(builder())._options["spark.jars"] == f"one.jar,{jar}"
 
 
-def test_a_file_that_submit_is_told_stands_for_the_defaults(
+def test_a_file_given_to_submit_replaces_the_defaults(
     jar: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "spark-defaults.conf").write_text("spark.jars one.jar\n")
     (tmp_path / "mine.conf").write_text("spark.jars two.jar\n")
-    told = f"--properties-file '{tmp_path}/mine.conf' pyspark-shell"
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", told)
+    arguments = f"--properties-file '{tmp_path}/mine.conf' pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
     assert transom.configure(builder())._options["spark.jars"] == f"two.jar,{jar}"
 
 

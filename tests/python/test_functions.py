@@ -40,8 +40,8 @@ def test_a_function_takes_rows_and_maybe_a_context(function: Any) -> None:
 def test_a_context_goes_to_functions_that_cannot_do_without() -> None:
     for alone in (whole, with_default, lambda *rows: rows, partial(with_context, None)):
         assert not check_function("fn", alone)
-    for told in (with_context, partial(of_three, None)):
-        assert check_function("fn", told)
+    for function in (with_context, partial(of_three, None)):
+        assert check_function("fn", function)
 
 
 @pytest.mark.parametrize(

@@ -178,13 +178,13 @@ def test_it_may_return_no_rows_or_many(spark: SparkSession) -> None:
     assert [(row["key"], row["odd"]) for row in outcome.results] == [("b", 1), ("b", 3)]
 
 
-def test_a_context_tells_window_and_time(spark: SparkSession) -> None:
-    def told(_: pa.Table, context: transom.Context) -> pa.Table:
+def test_a_context_has_the_window_and_the_times(spark: SparkSession) -> None:
+    def described(_: pa.Table, context: transom.Context) -> pa.Table:
         window = context.window
         assert window is not None
         return pa.table(
             {
-                "told": [context.key["key"]],
+                "name": [context.key["key"]],
                 "start": [window["start"]],
                 "end": [window.end],
                 "watermark": pa.array([context.watermark], pa.timestamp("us", tz="UTC")),
@@ -194,7 +194,7 @@ def test_a_context_tells_window_and_time(spark: SparkSession) -> None:
         )
 
     schema = (
-        "told string, start timestamp, end timestamp, watermark timestamp, clock timestamp, "
+        "name string, start timestamp, end timestamp, watermark timestamp, clock timestamp, "
         "cause string"
     )
     early = transom.AfterWatermark(early=transom.AfterCount(1))
@@ -203,10 +203,10 @@ def test_a_context_tells_window_and_time(spark: SparkSession) -> None:
         options: dict[str, Any] = arguments
 
         def pipeline(stream: transom.Stream, options: dict[str, Any] = options) -> DataFrame:
-            return stream.window(TEN).with_pane().trigger(early).apply(told, schema, **options)
+            return stream.window(TEN).with_pane().trigger(early).apply(described, schema, **options)
 
         rows = run_clocked(spark, pipeline, steps).results
-        assert [(r["told"], r["start"], r["end"]) for r in rows] == [
+        assert [(r["name"], r["start"], r["end"]) for r in rows] == [
             ("a", instant(0), instant(10))
         ] * 3
         assert [row["watermark"] for row in rows] == [None, instant(4), instant(12)]
@@ -214,7 +214,7 @@ def test_a_context_tells_window_and_time(spark: SparkSession) -> None:
         assert rows[0]["clock"] <= rows[1]["clock"] <= rows[2]["clock"]
 
         def plain(stream: transom.Stream, options: dict[str, Any] = options) -> DataFrame:
-            return stream.window(TEN).apply(told, schema, **options)
+            return stream.window(TEN).apply(described, schema, **options)
 
         (row,) = run_clocked(spark, plain, steps).results
         assert (row["watermark"], row["cause"]) == (instant(12), None)

@@ -109,7 +109,7 @@ def test_by_the_wall_clock_it_goes_with_its_window_too(spark: SparkSession, tmp_
     assert state_rows(spark, tmp_path, "keys", operator=1) == []
 
 
-def test_a_stage_behind_it_closes_by_the_same_watermark(
+def test_an_operator_behind_it_closes_by_the_same_watermark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     def count(rows: pa.Table, context: transom.Context) -> pa.Table:

@@ -171,7 +171,7 @@ def test_a_store_other_than_rocksdb_is_refused_for_good(
     assert not (tmp_path / "checkpoint" / "commits" / "0").exists()
 
 
-def test_a_static_stage_inside_a_query_leaves_the_checkpoint_alone(
+def test_a_static_operator_inside_a_query_leaves_the_checkpoint_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     def windows(_: list[Row], batch_id: int) -> None:

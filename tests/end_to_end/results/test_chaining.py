@@ -104,14 +104,14 @@ PAIRS = [("tumbling", second) for second in SECOND] + [
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_a_stage_behind_a_stage_gives_what_spark_gives_in_batch(
+def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str
 ) -> None:
     (inner, native_inner), (outer, native_outer) = FIRST[first], SECOND[second]
 
     def pipeline(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(counts(rows, inner), time="window").window(outer)
-        return stage.agg(F.count("*").alias("windows"), F.sum("rows").alias("rows"))
+        windowed = transom.stream(counts(rows, inner), time="window").window(outer)
+        return windowed.agg(F.count("*").alias("windows"), F.sum("rows").alias("rows"))
 
     outcome = run_stream(spark, pipeline, SCHEMA, INPUT)
     grouped = native_counts(spark, native_inner()).groupBy(native_outer().alias("window"))
@@ -120,7 +120,7 @@ def test_a_stage_behind_a_stage_gives_what_spark_gives_in_batch(
     assert_same(outcome.results, expected, "window")
 
 
-def three_stages(rows: DataFrame) -> DataFrame:
+def three_operators(rows: DataFrame) -> DataFrame:
     """Three window operators in a row, with windows of ten seconds."""
     first = windowed(rows).options(name="first").agg(F.sum("value").alias("total"))
     second = transom.stream(first, time="window").key_by("key").window(TEN).options(name="second")
@@ -146,29 +146,29 @@ def shown(*outcomes: Outcome) -> Counter[tuple[int, int, int, int]]:
     )
 
 
-def test_of_stages_of_one_size_the_last_has_all_that_the_first_has_taken(
+def test_the_last_of_three_operators_of_one_size_has_all_rows_of_the_first(
     spark: SparkSession,
 ) -> None:
     batches = generated(2, behind=120_000)
     expected, late = model.grid(batches, DELAY, model.tumbling(10_000))
-    outcome = run_stream(spark, three_stages, SCHEMA, as_input(batches))
+    outcome = run_stream(spark, three_operators, SCHEMA, as_input(batches))
 
     assert shown(outcome) == of_all_keys(expected)
     assert late, "the stream should have late rows"
     assert outcome.observed("first")["transom_rows_late"] == len(late)
-    for stage in ("second", "third"):
-        observed = outcome.observed(stage)
+    for operator in ("second", "third"):
+        observed = outcome.observed(operator)
         assert observed["transom_rows_in"] == len(expected)
         assert observed["transom_rows_late"] == 0
 
 
-def test_a_restart_between_stages_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_restart_between_operators_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     batches = generated(3, behind=120_000)
     # After its last batch, a run has a batch without data.
     expected, _ = model.grid([*batches[:2], [], *batches[2:]], DELAY, model.tumbling(10_000))
     given = as_input(batches)
     parts = [
-        run_stream(spark, three_stages, SCHEMA, part, checkpoint=tmp_path)
+        run_stream(spark, three_operators, SCHEMA, part, checkpoint=tmp_path)
         for part in (given[:2], given[2:])
     ]
     assert shown(*parts) == of_all_keys(expected)
@@ -235,8 +235,8 @@ def test_rows_without_duplicates_from_spark_are_windowed(spark: SparkSession) ->
 
     def pipeline(rows: DataFrame) -> DataFrame:
         single = rows.withWatermark("time", "5 seconds").dropDuplicatesWithinWatermark()
-        stage = transom.stream(single, time="time").key_by("key").window(TEN)
-        return stage.agg(F.count("*").alias("rows"))
+        windowed = transom.stream(single, time="time").key_by("key").window(TEN)
+        return windowed.agg(F.count("*").alias("rows"))
 
     outcome = run_stream(spark, pipeline, SCHEMA, twice)
     rows = spark.createDataFrame([row for batch in INPUT for row in batch], SCHEMA).distinct()

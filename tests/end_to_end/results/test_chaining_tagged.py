@@ -63,7 +63,7 @@ def test_results_with_tags_give_what_results_without_give(spark: SparkSession) -
     ]
 
 
-def test_a_drain_reaches_the_stage_behind_tagged_results(spark: SparkSession) -> None:
+def test_a_drain_reaches_the_operator_behind_tagged_results(spark: SparkSession) -> None:
     def chained(rows: DataFrame) -> DataFrame:
         results = transom.untag(totals(rows, tagged=True), "results")
         return sums(of_minutes(results).drain())
@@ -76,7 +76,7 @@ def test_a_drain_reaches_the_stage_behind_tagged_results(spark: SparkSession) ->
     )
 
 
-def test_late_rows_are_delivered_by_both_stages(spark: SparkSession) -> None:
+def test_late_rows_are_delivered_by_both_operators(spark: SparkSession) -> None:
     """With a lateness, the first operator has late results. They are late rows of the second."""
 
     def first(rows: DataFrame, *, tagged: bool) -> DataFrame:
@@ -99,7 +99,7 @@ def test_late_rows_are_delivered_by_both_stages(spark: SparkSession) -> None:
         return transom.untag(first(rows, tagged=True), "late")
 
     tagged, untagged = (run_stream(spark, query, SCHEMA, INPUT) for query in (chained, plain))
-    assert tagged.late, "the second stage should have late rows"
+    assert tagged.late, "the second window operator should have late rows"
     assert Counter(row["row"] for row in tagged.late) == Counter(
         row["row"] for row in untagged.late
     )
@@ -139,9 +139,9 @@ def test_rows_of_a_function_are_windowed_again(spark: SparkSession, tag: str) ->
 
 def test_static_results_with_tags_are_windowed_again(spark: SparkSession) -> None:
     rows = spark.createDataFrame([row for batch in INPUT for row in batch], SCHEMA)
-    stage = transom.stream(rows, time="time").key_by("key").window(TEN)
+    windowed = transom.stream(rows, time="time").key_by("key").window(TEN)
     total = F.sum("value").alias("total")
-    tagged = transom.untag(stage.with_late_rows().agg(total), "results")
+    tagged = transom.untag(windowed.with_late_rows().agg(total), "results")
     assert sorted(sums(of_minutes(tagged)).collect()) == sorted(
-        sums(of_minutes(stage.agg(total))).collect()
+        sums(of_minutes(windowed.agg(total))).collect()
     )

@@ -27,7 +27,7 @@ def by_key(rows: DataFrame, window: transom.Window) -> transom.Windowed:
     return transom.stream(rows, time=clock).key_by("key").window(window)
 
 
-def told(dead: list[Row]) -> Counter[tuple[Any, ...]]:
+def shown(dead: list[Row]) -> Counter[tuple[Any, ...]]:
     return Counter((tuple(row["row"]), row["reason"], row["time"]) for row in dead)
 
 
@@ -52,7 +52,7 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
         ("a", at(30), 2),
     ]
     assert [tuple(row["row"]) for row in late.rows] == [("b", second(5), 6)]
-    assert told(dead.rows) == Counter(
+    assert shown(dead.rows) == Counter(
         [
             (("a", None, 2), "no_time", None),
             ((None, LONG_AGO, 3), "time_out_of_range", None),
@@ -81,7 +81,7 @@ def test_a_time_that_cannot_be_parsed_makes_a_dead_letter(spark: SparkSession) -
     assert [(row["window"]["start"], row["n"]) for row in outcome.results] == [(at(20), 2)]
     tagged = [row for batch in outcome.by_batch.values() for row in batch]
     dead = [row["dead_letters"] for row in tagged if row["tag"] == "dead_letters"]
-    assert told(dead) == Counter([(("at noon",), "no_time", None)])
+    assert shown(dead) == Counter([(("at noon",), "no_time", None)])
     assert outcome.observed()["transom_rows_without_time"] == 1
 
 
@@ -108,7 +108,7 @@ def test_they_pass_by_functions_over_windows_of_single_keys(spark: SparkSession)
     results = [row["results"] for row in rows if row["tag"] == "results"]
     assert [(tuple(row["window"]), row["longest"]) for row in results] == [((at(1), at(7)), 4)]
     assert [row["late"]["row"]["value"] for row in rows if row["tag"] == "late"] == [2]
-    assert told([row["dead_letters"] for row in rows if row["tag"] == "dead_letters"]) == Counter(
+    assert shown([row["dead_letters"] for row in rows if row["tag"] == "dead_letters"]) == Counter(
         [
             (("a", second(2), 0), "bad_gap", at(2)),
             (("a", second(2), -1), "bad_gap", at(2)),
@@ -138,5 +138,5 @@ def test_a_static_dataframe_has_them_too(spark: SparkSession) -> None:
         assert [row["n"] for row in transom.untag(tagged, "results").collect()] == [n]
         assert transom.untag(tagged, "late").collect() == []
         dead = transom.untag(tagged, "dead_letters").collect()
-        assert told(dead) == Counter([*without_time, *bad])
+        assert shown(dead) == Counter([*without_time, *bad])
         assert {(row["watermark"], row["query"]) for row in dead} == {(None, None)}

@@ -27,8 +27,8 @@ from tests.end_to_end.support.queries import run_stream
 
 def test_update_mode_writes_the_rows_of_append_mode(spark: SparkSession) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(counts(rows), time="window").key_by("key").window(TEN)
-        return stage.options(layout="keyed").agg(F.sum("rows").alias("rows"))
+        windowed = transom.stream(counts(rows), time="window").key_by("key").window(TEN)
+        return windowed.options(layout="keyed").agg(F.sum("rows").alias("rows"))
 
     outcome = run_stream(spark, pipeline, SCHEMA, INPUT, output_mode="update")
     grouped = native_counts(spark, F.window("time", "10 seconds")).select("key", "window", "rows")
@@ -48,8 +48,8 @@ def test_results_that_are_taken_back_are_taken_back_behind_them_too(spark: Spark
         early = transom.AfterWatermark(early=transom.AfterCount(2))
         totals = windowed(rows).trigger(early).retract().agg(F.sum("value").alias("total"))
         signed = F.expr("if(change = '-U', -total, total)")
-        stage = transom.stream(totals, time="window").window(TEN)
-        return stage.agg(F.sum(signed).alias("total"), F.count("*").alias("changes"))
+        changes = transom.stream(totals, time="window").window(TEN)
+        return changes.agg(F.sum(signed).alias("total"), F.count("*").alias("changes"))
 
     outcome = run_stream(spark, pipeline, SCHEMA, INPUT)
     grouped = native_counts(spark, F.window("time", "10 seconds")).groupBy("window")
@@ -59,12 +59,12 @@ def test_results_that_are_taken_back_are_taken_back_behind_them_too(spark: Spark
     assert sum(row["changes"] for row in outcome.results) > sum(row["keys"] for row in expected)
 
 
-def test_late_firings_rank_again_in_a_stage_that_waits_as_long(spark: SparkSession) -> None:
+def test_late_firings_rank_again_in_an_operator_that_waits_as_long(spark: SparkSession) -> None:
     def best(stream: transom.Stream, *, waits: bool) -> DataFrame:
         totals = stream.window(TEN).allowed_lateness("5 seconds").agg(F.sum("value").alias("total"))
         ranked = transom.stream(totals, time="window").window(TEN).options(name="ranked")
-        stage = ranked.allowed_lateness("5 seconds") if waits else ranked
-        return stage.agg(F.max_by("key", "total").alias("best"), F.max("total").alias("total"))
+        windowed = ranked.allowed_lateness("5 seconds") if waits else ranked
+        return windowed.agg(F.max_by("key", "total").alias("best"), F.max("total").alias("total"))
 
     late: Step = [("b", 3, 4), ("b", 4, 1)]
     steps: list[Step] = [[("a", 1, 5), ("b", 2, 3)], 12, late, 15, [("b", 5, 9)]]
@@ -86,11 +86,11 @@ def best_two(spark: SparkSession) -> list[Row]:
     return fired(ranked.where("rank <= 2").select("window", "rank", "key", "total"))
 
 
-def test_top_k_by_a_second_stage_over_the_same_windows(spark: SparkSession) -> None:
+def test_top_k_by_a_second_operator_over_the_same_windows(spark: SparkSession) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(counts(rows), time="window").window(TEN)
+        windowed = transom.stream(counts(rows), time="window").window(TEN)
         ordered = F.sort_array(F.collect_list(F.struct((-F.col("total")).alias("less"), "key")))
-        best = stage.agg(F.slice(ordered, 1, 2).alias("best"))
+        best = windowed.agg(F.slice(ordered, 1, 2).alias("best"))
         return best.select("window", F.posexplode("best")).select(
             "window",
             (F.col("pos") + 1).alias("rank"),

@@ -115,7 +115,7 @@ def test_columns_may_not_be_called_as_hidden_ones(
         assert repr(name) in str(caught.value)
 
 
-def test_of_stages_side_by_side_but_one_needs_a_name(streaming: DataFrame) -> None:
+def test_all_but_one_of_parallel_operators_need_a_name(streaming: DataFrame) -> None:
     windowed = transom.stream(streaming, time=transom.EventTime("timestamp", delay="1 second"))
     count = F.count("*").alias("rows")
     hours = windowed.window(HOUR).agg(count)
@@ -252,14 +252,14 @@ def test_a_step_is_taken_once_and_leaves_the_builder_as_it_was(rows: DataFrame) 
     assert tagged.agg(F.count("*")).columns == ["tag", "results", "late"]
 
 
-def test_a_stage_must_have_a_name_that_files_can_have(rows: DataFrame) -> None:
+def test_an_operator_must_have_a_name_that_files_can_have(rows: DataFrame) -> None:
     windowed = transom.stream(rows, time="t").window(HOUR)
     for name in ("", "a/b", ".a", "a" * 101):
         with raises("BAD_NAME", "name"):
             windowed.options(name=name)
 
 
-def test_only_our_stages_can_be_explained(rows: DataFrame) -> None:
+def test_only_our_operators_can_be_explained(rows: DataFrame) -> None:
     with raises("NOT_OURS", kind=IllegalArgumentException):
         transom.explain(rows)
     with raises("BAD_CHOICE", "mode"):

@@ -41,7 +41,7 @@ def test_the_text_tells_layout_and_settings(hourly: DataFrame) -> None:
     assert "in memory" in said["state"]
 
 
-def test_stages_come_in_the_order_of_the_rows(spark: SparkSession) -> None:
+def test_operators_come_in_the_order_of_the_rows(spark: SparkSession) -> None:
     source = spark.readStream.format("rate").load().withWatermark("timestamp", "10 seconds")
     minutes = transom.stream(source, time="timestamp").window(transom.Tumbling(size="1 minute"))
     counts = minutes.agg(F.count("*").alias("n"))
@@ -64,15 +64,15 @@ def test_the_wall_clock_is_told(spark: SparkSession) -> None:
 
 
 def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:
-    (stage,) = json.loads(transom.explain(hourly, mode="json"))
-    assert stage["operator"] == "window"
-    assert stage["layout"] == "slices"
-    assert stage["spec"]["key_columns"] == [0]
-    assert stage["spec"]["window"]["slide_us"] == 1_500_000_000
-    assert stage["columns"][0] == {"sql": "key", "type": "STRING", "reads": {"key": "STRING"}}
+    (operator,) = json.loads(transom.explain(hourly, mode="json"))
+    assert operator["operator"] == "window"
+    assert operator["layout"] == "slices"
+    assert operator["spec"]["key_columns"] == [0]
+    assert operator["spec"]["window"]["slide_us"] == 1_500_000_000
+    assert operator["columns"][0] == {"sql": "key", "type": "STRING", "reads": {"key": "STRING"}}
 
 
-def test_a_plan_without_stage_is_refused(rows: DataFrame) -> None:
+def test_a_plan_without_operator_is_refused(rows: DataFrame) -> None:
     with pytest.raises(IllegalArgumentException) as caught:
         transom.explain(rows)
     assert caught.value.getCondition() == "TRANSOM_NOT_OURS"
@@ -84,10 +84,10 @@ def named(df: DataFrame, time: str, name: str | None) -> DataFrame:
 
 
 def names(df: DataFrame) -> list[str]:
-    return [stage["operator"] for stage in json.loads(transom.explain(df, mode="json"))]
+    return [operator["operator"] for operator in json.loads(transom.explain(df, mode="json"))]
 
 
-def test_a_stage_without_name_gets_one_of_its_own(rows: DataFrame) -> None:
+def test_an_operator_without_name_gets_one_of_its_own(rows: DataFrame) -> None:
     first = named(rows, "time", None)
     assert names(named(named(first, "window", None), "window", None)) == [
         "window",

@@ -66,10 +66,10 @@ def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
     settings = [f"--conf={name}={value}" for name, value in setting_up.SETTINGS.items()]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     jar = run("-m", "transom", "jar").strip()
-    told = started(
+    printed = started(
         submit, "--master=local[2]", "--jars", jar, *settings, SETTING_UP, "submitted", tmp_path
     )
-    assert told == "ok spark-submit\n"
+    assert printed == "ok spark-submit\n"
 
 
 def test_the_doctor_finds_all_well() -> None:

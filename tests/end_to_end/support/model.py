@@ -155,7 +155,7 @@ def sessions(
             ]
             open_sessions[key] = [*rest, merged]
         for key, live in open_sessions.items():
-            due = [s for s in live if fire is not None and s[1] + gap <= fire]
-            fired += [(key, s[0], s[1] + gap, s[2], s[3]) for s in due]
-            open_sessions[key] = [s for s in live if s not in due]
+            closed = [s for s in live if fire is not None and s[1] + gap <= fire]
+            fired += [(key, s[0], s[1] + gap, s[2], s[3]) for s in closed]
+            open_sessions[key] = [s for s in live if s not in closed]
     return fired, late

@@ -46,16 +46,16 @@ class Outcome:
     progress: list[StreamingQueryProgress]
     by_batch: dict[int, list[Row]]
 
-    def observed(self, stage: str | None = None) -> dict[str, int]:
+    def observed(self, operator: str | None = None) -> dict[str, int]:
         """The counts of a window operator, summed over the batches.
 
-        ``stage`` is its name, which a query with one window operator may leave out.
+        ``operator`` is its name, which a query with one window operator may leave out.
         """
         totals: dict[str, int] = {}
         for progress in self.progress:
             metrics = progress.observedMetrics
-            names = [stage] if stage is not None else list(metrics)
-            assert len(names) <= 1, f"there are several stages: {names}"
+            names = [operator] if operator is not None else list(metrics)
+            assert len(names) <= 1, f"there are several window operators: {names}"
             for name in names:
                 for count, value in metrics[name].asDict().items():
                     totals[count] = totals.get(count, 0) + value

@@ -54,7 +54,7 @@ def is_distance(old: Row, new: Row, test: Callable[[int], bool]) -> bool:
     return None not in (old.value, new.value) and test(abs(new.value - old.value))
 
 
-Asks = Callable[[Row, Rows], bool]
+Predicate = Callable[[Row, Rows], bool]
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Case:
     """A trigger and an evictor, with the functions that model them."""
 
     trigger: transom.Trigger
-    fires: Callable[[], Asks]
+    fires: Callable[[], Predicate]
     evictor: transom.Evictor | None = None
-    keeps: Asks = lambda *_: True
+    keeps: Predicate = lambda *_: True
     evicts_after: bool = False
 
 

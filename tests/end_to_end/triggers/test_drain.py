@@ -123,8 +123,10 @@ def test_the_longest_windows_and_delays_are_drained(
     window: transom.Window, delay: str, spark: SparkSession
 ) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(rows, time=transom.EventTime("time", delay=delay)).key_by("key")
-        counts = stage.window(window).allowed_lateness(LONGEST).drain().agg(F.count("*").alias("n"))
+        stream = transom.stream(rows, time=transom.EventTime("time", delay=delay)).key_by("key")
+        counts = (
+            stream.window(window).allowed_lateness(LONGEST).drain().agg(F.count("*").alias("n"))
+        )
         # Python has no instants after the year 9999.
         return counts.select("key", "n", F.unix_micros("window.end").alias("end"))
 
@@ -143,7 +145,7 @@ def test_a_watermark_too_far_behind_to_be_drained_is_refused(spark: SparkSession
 
 
 @pytest.mark.parametrize("draining", [{1}, {2}, {1, 2}], ids=["first", "second", "both"])
-def test_one_control_row_drains_stages_behind_each_other(
+def test_one_control_row_drains_operators_behind_each_other(
     draining: set[int], spark: SparkSession, tmp_path: Path
 ) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
@@ -217,8 +219,8 @@ def test_a_source_that_does_not_know_available_now_is_refused(
 
 def test_late_rows_are_told_apart_while_draining(spark: SparkSession, tmp_path: Path) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(rows, time=transom.EventTime("time", delay="5 seconds"))
-        windowed = stage.key_by("key").window(WINDOWS["tumbling"])
+        stream = transom.stream(rows, time=transom.EventTime("time", delay="5 seconds"))
+        windowed = stream.key_by("key").window(WINDOWS["tumbling"])
         return windowed.with_late_rows().drain().agg(F.count("*").alias("rows"))
 
     given: list[Input] = [[("a", at(second), second)] for second in (1, 100, 101, 2)]

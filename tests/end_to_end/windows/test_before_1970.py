@@ -39,8 +39,8 @@ class Counts:
         self._drain = drain
 
     def __call__(self, rows: DataFrame) -> DataFrame:
-        stage = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
-        windowed = stage.key_by("key").window(self._window).options(layout=self._layout)
+        stream = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
+        windowed = stream.key_by("key").window(self._window).options(layout=self._layout)
         if self._lateness is not None:
             windowed = windowed.allowed_lateness(self._lateness)
         if self._drain:
@@ -101,9 +101,9 @@ def test_a_restart_does_not_fire_windows_before_1970(
 
 def test_results_before_1970_are_early_while_there_is_no_watermark(spark: SparkSession) -> None:
     def query(rows: DataFrame) -> DataFrame:
-        stage = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
+        stream = transom.stream(rows, time=transom.EventTime("time", delay="0 seconds"))
         early = transom.AfterWatermark(early=transom.AfterCount(1))
-        windowed = stage.key_by("key").window(WINDOWS["tumbling"]).trigger(early)
+        windowed = stream.key_by("key").window(WINDOWS["tumbling"]).trigger(early)
         return windowed.with_pane().agg(F.count("*").alias("rows"))
 
     outcome = run_stream(spark, query, SCHEMA, [[("a", at(0))], [("a", at(5))]])

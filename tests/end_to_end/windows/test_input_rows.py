@@ -120,15 +120,15 @@ def event_times(spark: SparkSession, aggregate: Column | None) -> list[dict[str,
 
 
 @pytest.mark.usefixtures("read_as_columns")
-def test_the_progress_tells_of_times_what_spark_tells(spark: SparkSession) -> None:
+def test_the_progress_has_the_event_times_that_spark_has(spark: SparkSession) -> None:
     plain = event_times(spark, None)
     ours = event_times(spark, F.count("*").alias("n"))
     # A query without windows has no batch for the watermark alone. The next batch reports it.
-    assert [without_watermark(told) for told in ours if "max" in told] == [
-        without_watermark(told) for told in plain if "max" in told
+    assert [without_watermark(times) for times in ours if "max" in times] == [
+        without_watermark(times) for times in plain if "max" in times
     ]
     assert ours[1]["min"].startswith("1970-01-01")
 
 
-def without_watermark(told: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in told.items() if name != "watermark"}
+def without_watermark(times: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in times.items() if name != "watermark"}

@@ -22,13 +22,13 @@ def test_natural_windows_go_by_the_first_row_of_their_group_for_good(
         )
         return windowed.agg(F.sum("value").alias("total"))
 
-    def told(given: list[list[Row]]) -> list[tuple[float, float, int]]:
+    def shown(given: list[list[Row]]) -> list[tuple[float, float, int]]:
         return [(*bounds(row), row["total"]) for rows in given for row in rows]
 
     first = run_on_clock(spark, pipeline, "value int", [3, [(1,)], 12], folder=tmp_path)
-    assert told(first) == []
+    assert shown(first) == []
     again = run_on_clock(spark, pipeline, "value int", [13, 19, [(2,)], 23], folder=tmp_path)
-    assert told(again) == [(3, 13, 1), (13, 23, 2)]
+    assert shown(again) == [(3, 13, 1), (13, 23, 2)]
 
 
 def test_random_windows_are_drawn_for_each_group_and_the_same_again(spark: SparkSession) -> None:
