@@ -2,33 +2,48 @@ package transom.engine.keyed.trigger
 
 import transom.engine.window.{GlobalGrid, Timeline}
 
-/** Fires once at the end of the window, then for each late row (flink.md 5.1). This is the
-  * default form of `AfterWatermark`.
+/** A trigger that has no memory and sets one timer in each window.
+  *
+  * @param timeline
+  *   the timeline of the timer
   */
-final class EndOfWindowLogic[R, A] extends TriggerLogic[R, A] {
+sealed abstract class OneTimerLogic[R, A](timeline: Timeline) extends TriggerLogic[R, A] {
+
+  /** The time of the timer. */
+  protected def timerOf(window: TriggerContext[R, A]): Long = window.end
+
+  protected def setTimer(window: TriggerContext[R, A]): Unit =
+    window.addTimer(timeline, timerOf(window))
 
   override def slots: Int = 0
 
-  override def onRow(window: TriggerContext[R, A]): TriggerResult =
-    if (window.end <= window.watermark) TriggerResult.Fire
-    else {
-      window.addTimer(Timeline.Event, window.end)
-      TriggerResult.Continue
-    }
+  override def onRow(window: TriggerContext[R, A]): TriggerResult = {
+    setTimer(window)
+    TriggerResult.Continue
+  }
 
   override def onTimer(
       timeline: Timeline,
       timer: Long,
       window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && timer == window.end) TriggerResult.Fire
+    if (timeline == this.timeline && timer == timerOf(window)) TriggerResult.Fire
     else TriggerResult.Continue
+
+  override def clear(window: TriggerContext[R, A]): Unit =
+    window.removeTimer(timeline, timerOf(window))
+}
+
+/** Fires once at the end of the window, then for each late row (flink.md 5.1). This is the
+  * default form of `AfterWatermark`.
+  */
+final class EndOfWindowLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
+
+  override def onRow(window: TriggerContext[R, A]): TriggerResult =
+    if (window.end <= window.watermark) TriggerResult.Fire else super.onRow(window)
 
   // If the end has passed, the merging row fires in `onRow`. A timer would fire a second time.
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
-    if (window.end > window.watermark) window.addTimer(Timeline.Event, window.end)
-
-  override def clear(window: TriggerContext[R, A]): Unit =
-    window.removeTimer(Timeline.Event, window.end)
+    if (window.end > window.watermark) setTimer(window)
 }
 
 /** Fires by `early` before the end of the window, once at the end, and then by `late`.
@@ -92,14 +107,7 @@ final class AfterWatermarkLogic[R, A](
   * at any other wall-clock timer of the window. At the end of the input, it fires at the
   * remaining event-time timers of open windows.
   */
-final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
-
-  override def slots: Int = 0
-
-  override def onRow(window: TriggerContext[R, A]): TriggerResult = {
-    window.addTimer(Timeline.Clock, window.end)
-    TriggerResult.Continue
-  }
+final class AfterClockLogic[R, A] extends OneTimerLogic[R, A](Timeline.Clock) {
 
   override def onTimer(
       timeline: Timeline,
@@ -110,10 +118,7 @@ final class AfterClockLogic[R, A] extends TriggerLogic[R, A] {
     } else TriggerResult.Continue
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
-    if (window.end > window.clock) window.addTimer(Timeline.Clock, window.end)
-
-  override def clear(window: TriggerContext[R, A]): Unit =
-    window.removeTimer(Timeline.Clock, window.end)
+    if (window.end > window.clock) setTimer(window)
 }
 
 /** Fires once, at the cleanup of the window. The result includes all late rows that were
@@ -138,25 +143,10 @@ final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
 }
 
 /** Fires when the input ends. */
-final class EndOfStreamLogic[R, A] extends TriggerLogic[R, A] {
+final class EndOfStreamLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
 
-  override def slots: Int = 0
-
-  override def onRow(window: TriggerContext[R, A]): TriggerResult = {
-    window.addTimer(Timeline.Event, GlobalGrid.EndOfTime)
-    TriggerResult.Continue
-  }
-
-  override def onTimer(
-      timeline: Timeline,
-      timer: Long,
-      window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == Timeline.Event && timer == GlobalGrid.EndOfTime) TriggerResult.Fire
-    else TriggerResult.Continue
+  override protected def timerOf(window: TriggerContext[R, A]): Long = GlobalGrid.EndOfTime
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
-    window.addTimer(Timeline.Event, GlobalGrid.EndOfTime)
-
-  override def clear(window: TriggerContext[R, A]): Unit =
-    window.removeTimer(Timeline.Event, GlobalGrid.EndOfTime)
+    setTimer(window)
 }
