@@ -2,26 +2,11 @@ package transom.engine.spec
 
 import munit.FunSuite
 
+import transom.engine.conformance.driver.Specs
+
 class WindowSpecSuite extends FunSuite {
 
-  private val hours = WindowSpec(
-    name = None,
-    keyColumns = Nil,
-    time = Some(EventTime(0)),
-    orderColumns = Nil,
-    window = Tumbling(3600000000L),
-    trigger = AfterWatermark(),
-    evictor = None,
-    function = AggFunction(Seq(1)),
-    allowedLatenessUs = 0,
-    drain = false,
-    pane = false,
-    retract = false,
-    lateRows = LateRows.No,
-    deadLetters = false,
-    keyGroups = 128,
-    layout = Layout.Auto,
-    tickUs = 1000000)
+  private val hours = Specs.of(Tumbling(3600000000L), lateRows = LateRows.No)
 
   private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
 
