@@ -87,6 +87,8 @@ object AnalyzedColumns {
     val aggregates = spec.function.aggregateColumns
     val userExpressions = UserExpressionResolver.of(input, spec, columns)
 
+    // The aggregate below resolves the keys again, under aliases. Only `select` gives unnamed
+    // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
     val time = timeIndex.fold(lit(0L).cast(TimestampType))(columns).as(TimeName)
     val windowColumn = windowIndex.map(columns(_).as(WindowColumnName))
