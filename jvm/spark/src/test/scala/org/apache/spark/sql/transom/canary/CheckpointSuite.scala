@@ -72,7 +72,7 @@ class CheckpointSuite extends CanarySuite {
     val second = new Feed(batches: _*)
     run(Probe.operator(Probe.input(second.timed(spark)), new NotesTime), checkpoint)
     assertEquals(Journal.of(1), before)
-    // The offsets of the replayed batch come from the checkpoint, so Spark does not call the source.
+    // The offsets of the replayed batch come from the checkpoint. Spark does not call the source.
     assertEquals(second.calls.find(_.startsWith("latest")), Some("latest from 2"))
   }
 
