@@ -15,7 +15,8 @@ from transom.inspection import explain
 from transom.spec.assigners import Count, Custom, Global, Session, Sliding, Window
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
-from transom.spec.time_policies import EventTime, ProcessingTime
+from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (
     AfterClock,
     AfterCount,
@@ -33,7 +34,9 @@ from transom.tagged import route, untag
 from transom.windowed import Windowed
 
 __all__ = [
+    "Accept",
     "Accumulator",
+    "Adjust",
     "AfterClock",
     "AfterCount",
     "AfterDelta",
@@ -43,6 +46,7 @@ __all__ = [
     "Count",
     "Cumulate",
     "Custom",
+    "Drop",
     "EndOfStream",
     "EventTime",
     "Every",
@@ -55,12 +59,14 @@ __all__ = [
     "KeepRecent",
     "KeepWhere",
     "Never",
+    "Periodic",
     "ProcessingTime",
     "ProcessingTimeout",
     "Purging",
     "Session",
     "Sliding",
     "Stream",
+    "TimePolicy",
     "Trigger",
     "Tumbling",
     "When",

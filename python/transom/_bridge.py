@@ -5,6 +5,7 @@ indexes the message has. The result is a DataFrame.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -18,7 +19,8 @@ from transom._base.errors import runtime_error
 from transom._supported import check_version
 from transom._version import __version__
 from transom.config import jar_path
-from transom.spec.message import encode
+from transom.spec.message import Message, MessageColumn, encode, encode_stamped
+from transom.spec.stamp_spec import StampSpec
 from transom.spec.window_spec import WindowSpec
 
 # A Scala object is the single instance of a class with this name.
@@ -30,13 +32,12 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
     """Return the DataFrame of a window operator over `df`."""
-    entry = entry_object(df)
-    message, columns = encode(spec)
-    session = df.sparkSession
-    jcolumns = _jvm(session).java.util.ArrayList()
-    for item in columns:
-        jcolumns.add(column(item)._jc)
-    return ClassicDataFrame(entry.apply(df._jdf, json.dumps(message), jcolumns), session)
+    return _run(df, entry_object(df).apply, *encode(spec))
+
+
+def stamp(df: DataFrame, spec: StampSpec) -> DataFrame:
+    """Return the rows of `df` with a column for the stamp of each row."""
+    return _run(df, entry_object(df).stamp, *encode_stamped(spec))
 
 
 def explain(df: DataFrame, mode: str) -> str:
@@ -69,6 +70,17 @@ def entry_object(df: DataFrame) -> Any:
     if version != __version__:
         raise runtime_error("JAR_VERSION", jar=version, package=__version__)
     return entry
+
+
+def _run(
+    df: DataFrame, method: Any, message: Message, columns: Sequence[MessageColumn]
+) -> DataFrame:
+    """Call a method of the entry object with a message and its columns."""
+    session = df.sparkSession
+    jcolumns = _jvm(session).java.util.ArrayList()
+    for item in columns:
+        jcolumns.add(column(item)._jc)
+    return ClassicDataFrame(method(df._jdf, json.dumps(message), jcolumns), session)
 
 
 def _load(session: SparkSession) -> Any:

@@ -4,32 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    DayTimeIntervalType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-)
 
-from transom._base.columns import (
-    HIDDEN_TIME,
-    Col,
-    check_column,
-    column,
-    fields_of,
-    has_watermark,
-    is_time,
-    quoted_list,
-    text_of,
-)
+from transom import _bridge
+from transom._base.columns import Col, check_column, fields_of, quoted_list, text_of
 from transom._base.constants import HIDDEN_PREFIX
-from transom._base.durations import micros
-from transom._base.errors import column_type_error, type_error, value_error
-from transom.spec.assigners import Count, Custom, Global, Session, Window
-from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time
+from transom._base.errors import type_error, value_error
+from transom._stream_columns import check_one_watermark, check_window_columns, with_time
+from transom.spec.assigners import Count, Global, Window
+from transom.spec.stamp_spec import StampSpec
+from transom.spec.time_policies import Clock, Time, TimePolicy
 from transom.spec.window_spec import WindowSpec
 from transom.windowed import Windowed
+
+# The column that `Stream.stamped` adds.
+_STAMP = "stamp"
 
 
 def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col] = ()) -> "Stream":
@@ -39,7 +27,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     ----------
     df : DataFrame
         The input rows.
-    time : str, Column, EventTime or ProcessingTime, optional
+    time : str, Column, EventTime, TimePolicy or ProcessingTime, optional
         The time of a row. A column or its name means ``EventTime(column)``. The column is a
         timestamp, or the ``window`` column of an earlier window operator. The time of such a row is
         the last instant of its window. Only `Count` and `Global` windows work without a time.
@@ -48,23 +36,24 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         depend on the order of rows, such as `first`, `last` and `collect_list`, then read rows in
         this order. Such aggregates need the keyed layout. Without ``order`` they read rows in no
         fixed order, as in Spark. If another step needs the keyed layout, they read rows in the
-        order of the source.
+        order of the source. With `TimePolicy`, the rules for single rows and the watermark also
+        follow this order.
 
     Returns
     -------
     Stream
-        An immutable builder. Call `Stream.key_by` and `Stream.window` on it.
+        An immutable builder. Call `Stream.key_by` and `Stream.window` on it, or `Stream.stamped`.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_UNKNOWN_COLUMN`` if ``df`` has no such column. ``TRANSOM_NOT_A_TIMESTAMP`` if
-        ``time`` has another type. ``TRANSOM_RESERVED_NAME`` if a column name begins with
-        "__transom".
+        a column with a time has another type. ``TRANSOM_RESERVED_NAME`` if a column name begins
+        with "__transom".
 
-        For a streaming ``df``: ``TRANSOM_NO_WATERMARK`` if ``time`` has no watermark,
-        ``TRANSOM_OTHER_WATERMARK`` if another column has one, ``TRANSOM_TWO_WATERMARKS`` if a
-        ``delay`` would add a second one.
+        For a streaming ``df``, except with `TimePolicy`: ``TRANSOM_NO_WATERMARK`` if ``time`` has
+        no watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,
+        ``TRANSOM_TWO_WATERMARKS`` if a ``delay`` would add a second one.
 
         For a static ``df``: ``TRANSOM_CLOCK_IN_BATCH`` if ``time`` is `ProcessingTime`.
     PySparkTypeError
@@ -97,23 +86,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     fields_of(df, "order", order_columns)
     if time is None:
         return Stream(df, None, order_columns)
-    if isinstance(time, ProcessingTime):
-        if not df.isStreaming:
-            raise value_error("CLOCK_IN_BATCH", argument="time")
-        return Stream(df, time, order_columns)
-    clock = time if isinstance(time, EventTime) else EventTime(time)
-    (field,) = fields_of(df, "time", [clock.time])
-    # Spark allows no watermark on a timestamp without time zone.
-    cannot_have_watermark = df.isStreaming and field.dataType == TimestampNTZType()
-    if cannot_have_watermark or not is_time(field.dataType):
-        raise value_error(
-            "NOT_A_TIMESTAMP",
-            argument="time",
-            column=repr(text_of(clock.time)),
-            type=field.dataType.simpleString(),
-        )
-    if df.isStreaming:
-        df, clock = _with_watermark(df, clock, field)
+    df, clock = with_time(df, time)
     return Stream(df, clock, order_columns)
 
 
@@ -191,7 +164,8 @@ class Stream:
         PySparkValueError
             ``TRANSOM_NO_CLOCK`` if the stream has no time and the window is neither `Count` nor
             `Global`. ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column that the window
-            names.
+            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with
+            ``partition`` or ``over``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
 
@@ -212,7 +186,9 @@ class Stream:
             raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
         if self._time is None and not isinstance(window, Count | Global):
             raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
-        _check_columns(self._df, window)
+        if isinstance(self._time, TimePolicy):
+            check_one_watermark(self._time)
+        check_window_columns(self._df, window)
         spec = WindowSpec(keys=self._keys or (), time=self._time, order=self._order, window=window)
         return Windowed(self._df, spec)
 
@@ -255,45 +231,62 @@ class Stream:
             raise value_error("KEYED", argument="window_all", keys=keys)
         return self.window(window)
 
+    def stamped(self) -> DataFrame:
+        """Return all rows, each with the time and the watermark that its `TimePolicy` gives it.
 
-def _check_columns(df: DataFrame, window: Window) -> None:
-    """Check the columns that a window names: they must exist and have the right type."""
-    if isinstance(window, Session) and isinstance(window.gap, Column):
-        (gap,) = fields_of(df, "gap", [window.gap])
-        if not isinstance(gap.dataType, DayTimeIntervalType):
-            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
-            raise column_type_error("gap", window.gap, gap.dataType, expected)
-    if isinstance(window, Custom):
-        (windows,) = fields_of(df, "windows", [window.windows])
-        kind = windows.dataType
-        # is_time() also accepts a timestamp, so the element must be checked to be a struct.
-        if not (
-            isinstance(kind, ArrayType)
-            and isinstance(kind.elementType, StructType)
-            and is_time(kind.elementType)
-        ):
-            expected = "a Column of type ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>"
-            raise column_type_error("windows", window.windows, kind, expected)
+        Each input row is in the result, with its columns unchanged. Keys have no effect.
 
+        Returns
+        -------
+        DataFrame
+            The columns of the input, and the struct column ``stamp`` with four fields.
 
-def _with_watermark(
-    df: DataFrame, clock: EventTime, field: StructField
-) -> tuple[DataFrame, EventTime]:
-    if clock.delay is None and has_watermark(field):
-        return df, clock
-    time_text = repr(text_of(clock.time))
-    for other in df.schema:
-        if has_watermark(other):
-            name = repr(other.name)
-            if clock.delay is None:
-                raise value_error("OTHER_WATERMARK", argument="time", column=time_text, other=name)
-            raise value_error("TWO_WATERMARKS", argument="time", column=name)
-    if clock.delay is None:
-        raise value_error("NO_WATERMARK", argument="time", column=time_text)
-    name = text_of(clock.time)
-    if name not in df.columns:
-        # withWatermark accepts only names of columns, no expressions.
-        df, name = df.withColumn(HIDDEN_TIME, column(clock.time)), HIDDEN_TIME
-    quoted = "`" + name.replace("`", "``") + "`"
-    delay = f"{micros(clock.delay)} microseconds"
-    return df.withWatermark(quoted, delay), EventTime(quoted, delay=clock.delay)
+            ``time``, a timestamp: the time in force. It differs from the time of the row if a rule
+            has adjusted it, and is null if the row is dropped.
+
+            ``watermark``, a timestamp: the watermark that the row met, before it moved the
+            watermark itself. It belongs to the partition or substream of the row, and is null if
+            there was none yet.
+
+            ``rules``, an array of strings: the rules that the row broke, in order: ``early``,
+            ``late_arrival``, ``out_of_order``. For a row that no rule can judge, the only element
+            is the reason: ``no_time`` (the time or the arrival time is null),
+            ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null) or
+            ``unknown_partition`` (not among ``partitions``).
+
+            ``disposition``, a string: ``accepted``, ``adjusted`` or ``dropped``.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`.
+            ``TRANSOM_RESERVED_NAME`` if the input has a column with the name "stamp".
+        PySparkRuntimeError
+            ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+            ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
+
+        Examples
+        --------
+        The watermark stays 2 minutes behind the largest time. The third row is before it.
+
+        >>> from datetime import datetime
+        >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
+        >>> flights = spark.createDataFrame(rows, "n int, departed timestamp")
+        >>> clock = transom.TimePolicy("departed", out_of_order=transom.Adjust("2 minutes"))
+        >>> stamped = transom.stream(flights, time=clock, order="n").stamped()
+        >>> stamped.select("n", "stamp.time", "stamp.watermark", "stamp.rules").orderBy("n").show()
+        +---+-------------------+-------------------+--------------+
+        |  n|               time|          watermark|         rules|
+        +---+-------------------+-------------------+--------------+
+        |  0|2013-01-01 05:40:00|               NULL|            []|
+        |  1|2013-01-01 05:45:00|2013-01-01 05:38:00|            []|
+        |  2|2013-01-01 05:43:00|2013-01-01 05:43:00|[out_of_order]|
+        +---+-------------------+-------------------+--------------+
+        """
+        if not isinstance(self._time, TimePolicy):
+            raise value_error("NEEDS_TIME_POLICY", argument="stamped", value=self._time)
+        for name in self._df.columns:
+            # Spark ignores the case of column names.
+            if name.lower() == _STAMP:
+                raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+        return _bridge.stamp(self._df, StampSpec(time=self._time, order=self._order))

@@ -10,14 +10,37 @@ import pytest
 from pyspark.sql import Column, types
 
 import transom
-from transom.spec import Apply, WindowSpec
-from transom.spec.message import EVICTORS, TIMES, TRIGGERS, WINDOWS, encode
+from transom.spec import Apply, StampSpec, WindowSpec
+from transom.spec.message import (
+    ADVANCES,
+    EVICTORS,
+    TIME_RULES,
+    TIMES,
+    TRIGGERS,
+    WINDOWS,
+    encode,
+    encode_stamped,
+)
 
 FOLDER = Path(__file__).parents[2] / "spec"
 SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())
-CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("cases/*.json"))}
+CASES = {
+    str(path.relative_to(FOLDER / "cases").with_suffix("")): json.loads(path.read_text())
+    for path in sorted(FOLDER.glob("cases/**/*.json"))
+}
 GOOD = {name: case for name, case in CASES.items() if "error" not in case}
 BAD = {name: case for name, case in CASES.items() if "error" in case}
+
+
+def is_stamped(name: str) -> bool:
+    """Whether the message of a case describes stamped rows, and not windows."""
+    return name.startswith("stamped/")
+
+
+MESSAGES = {
+    stamped: [case["message"] for name, case in GOOD.items() if is_stamped(name) == stamped]
+    for stamped in (False, True)
+}
 
 
 class Named(Column):
@@ -51,16 +74,23 @@ NAMES: dict[str, Any] = {
     **{column.called: column for column in COLUMNS},
     **vars(types),
     "Apply": Apply,
+    "StampSpec": StampSpec,
     "WindowSpec": WindowSpec,
     "timedelta": timedelta,
 }
 
-validator = jsonschema.Draft202012Validator(SCHEMA)
+VALIDATORS = {
+    False: jsonschema.Draft202012Validator(SCHEMA),
+    True: jsonschema.Draft202012Validator(
+        {"$ref": "#/$defs/stamped_message", "$defs": SCHEMA["$defs"]}
+    ),
+}
 
 
-def test_there_are_cases_of_both_sorts() -> None:
-    assert len(GOOD) > 10
-    assert len(BAD) > 10
+@pytest.mark.parametrize("stamped", [False, True])
+def test_there_are_cases_of_both_sorts(stamped: bool) -> None:  # noqa: FBT001
+    assert sum(is_stamped(name) == stamped for name in GOOD) > 3
+    assert sum(is_stamped(name) == stamped for name in BAD) > 3
 
 
 def test_the_schema_is_one() -> None:
@@ -71,7 +101,7 @@ def test_the_schema_has_the_limits_of_the_constants() -> None:
     constants = json.loads((FOLDER / "constants.json").read_text())
     limits = {name: constant["value"] for name, constant in constants.items()}
     longest = limits["longest_duration_days"] * 24 * 60 * 60 * 1_000_000
-    assert SCHEMA["properties"]["version"] == {"const": limits["message_version"]}
+    assert SCHEMA["$defs"]["version"] == {"const": limits["message_version"]}
     durations = ("duration", "natural_duration", "positive_duration")
     assert {SCHEMA["$defs"][name]["maximum"] for name in durations} == {longest}
     assert SCHEMA["$defs"]["duration"]["minimum"] == -longest
@@ -85,36 +115,48 @@ def test_the_schema_has_the_limits_of_the_constants() -> None:
 
 @pytest.mark.parametrize("name", GOOD)
 def test_the_schema_allows_the_message(name: str) -> None:
-    validator.validate(GOOD[name]["message"])
+    VALIDATORS[is_stamped(name)].validate(GOOD[name]["message"])
 
 
 @pytest.mark.parametrize("name", GOOD)
 def test_python_writes_the_message(name: str) -> None:
-    message, columns = encode(eval(GOOD[name]["python"], NAMES))
+    spec = eval(GOOD[name]["python"], NAMES)
+    message, columns = encode_stamped(spec) if isinstance(spec, StampSpec) else encode(spec)
     assert message == GOOD[name]["message"]
     assert columns == COLUMNS[: len(columns)]
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_the_schema_refuses_wrong_messages_where_it_can(name: str) -> None:
-    assert validator.is_valid(BAD[name]["message"]) == BAD[name].get("schema_allows", False)
+    assert VALIDATORS[is_stamped(name)].is_valid(BAD[name]["message"]) == BAD[name].get(
+        "schema_allows", False
+    )
 
 
 def test_each_field_of_each_message_must_be_there() -> None:
-    for case in GOOD.values():
+    for name, case in GOOD.items():
         message: dict[str, Any] = case["message"]
         for field in message:
-            less = {name: value for name, value in message.items() if name != field}
-            assert not validator.is_valid(less)
+            less = {other: value for other, value in message.items() if other != field}
+            assert not VALIDATORS[is_stamped(name)].is_valid(less)
 
 
 def test_every_kind_has_a_case() -> None:
-    windows = {case["message"]["window"]["kind"] for case in GOOD.values()}
-    triggers = {case["message"]["trigger"]["kind"] for case in GOOD.values()}
-    evictors = {(case["message"]["evictor"] or {"kind": None})["kind"] for case in GOOD.values()}
-    times = {(case["message"]["time"] or {"kind": None})["kind"] for case in GOOD.values()}
-    assert windows == set(WINDOWS)
-    assert triggers == set(TRIGGERS)
+    messages = MESSAGES[False]
+    evictors = {(message["evictor"] or {"kind": None})["kind"] for message in messages}
+    times = {(message["time"] or {"kind": None})["kind"] for message in messages}
+    assert {message["window"]["kind"] for message in messages} == set(WINDOWS)
+    assert {message["trigger"]["kind"] for message in messages} == set(TRIGGERS)
     assert evictors - {None} == set(EVICTORS)
     assert times - {None} == set(TIMES)
-    assert {case["message"]["function"]["kind"] for case in GOOD.values()} == {"agg", "apply"}
+    assert {message["function"]["kind"] for message in messages} == {"agg", "apply"}
+    assert {message["function"]["kind"] for message in MESSAGES[True]} == {"stamped"}
+
+
+@pytest.mark.parametrize("messages", MESSAGES.values(), ids=["windows", "stamped"])
+def test_every_rule_of_a_time_policy_has_a_case(messages: list[Any]) -> None:
+    times = [message["time"] for message in messages]
+    policies = [time for time in times if time and time["kind"] == "time_policy"]
+    rules = [policy[name] for policy in policies for name in ("early", "late", "out_of_order")]
+    assert {rule["kind"] for rule in rules if rule} == set(TIME_RULES)
+    assert {policy["advance"]["kind"] for policy in policies} == set(ADVANCES)

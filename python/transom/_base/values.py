@@ -34,4 +34,6 @@ def _field_values(value: Any) -> tuple[object, ...]:
 
 
 def _comparable(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_comparable, value))
     return text_of(value) if isinstance(value, Column) else value

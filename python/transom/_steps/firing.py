@@ -6,7 +6,7 @@ from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error, value_error
 from transom._steps.base import Steps
 from transom.spec.evictors import Evictor
-from transom.spec.time_policies import EventTime
+from transom.spec.time_policies import EventClock
 from transom.spec.triggers import Trigger, check_trigger
 
 
@@ -148,6 +148,6 @@ class FiringSteps(Steps):
         +-------------------+---+
         """
         length = not_negative("lateness", lateness)
-        if not isinstance(self._spec.time, EventTime):
+        if not isinstance(self._spec.time, EventClock):
             raise value_error("NOT_EVENT_TIME", argument="lateness")
         return self._with("allowed_lateness", allowed_lateness=length)

@@ -4,7 +4,7 @@
 tests of both languages read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, get_type_hints
 
@@ -17,7 +17,9 @@ from transom._base.durations import Duration, micros
 from transom.spec.assigners import Count, Custom, Gap, Global, Session
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
-from transom.spec.time_policies import EventTime, ProcessingTime
+from transom.spec.stamp_spec import StampSpec
+from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (
     AfterClock,
     AfterCount,
@@ -29,7 +31,7 @@ from transom.spec.triggers import (
     Trigger,
     When,
 )
-from transom.spec.window_spec import WindowSpec
+from transom.spec.window_spec import DEFAULT_KEY_GROUPS, WindowSpec
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 
 Message = dict[str, Any]
@@ -38,7 +40,13 @@ Message = dict[str, Any]
 # Classes by their kind in the message.
 Kinds = Mapping[str, type[Any]]
 
-TIMES: Kinds = {"event_time": EventTime, "processing_time": ProcessingTime}
+TIMES: Kinds = {
+    "event_time": EventTime,
+    "processing_time": ProcessingTime,
+    "time_policy": TimePolicy,
+}
+TIME_RULES: Kinds = {"accept": Accept, "drop": Drop, "adjust": Adjust}
+ADVANCES: Kinds = {"periodic": Periodic}
 WINDOWS: Kinds = {
     "tumbling": Tumbling,
     "hopping": Hopping,
@@ -69,9 +77,15 @@ EVICTORS: Kinds = {
     "keep_where": KeepWhere,
 }
 # The type hint of a field selects its form in the message.
-COLUMN_HINTS = (Col, Delta)
+COLUMN_HINTS = (Col, Col | None, Delta)
 LENGTH_HINTS = (Duration, Duration | None)
-TRIGGER_HINTS = (Trigger, Trigger | None)
+VALUE_HINTS: Mapping[Any, Kinds] = {
+    Trigger: TRIGGERS,
+    Trigger | None: TRIGGERS,
+    Drop | Adjust | None: TIME_RULES,
+    Duration | Accept | Drop | Adjust: TIME_RULES,
+    Periodic: ADVANCES,
+}
 
 MessageColumn = Col | Delta
 
@@ -118,6 +132,19 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
     return message, columns.in_order
 
 
+def encode_stamped(spec: StampSpec) -> tuple[Message, list[MessageColumn]]:
+    """Return the message of stamped rows, and the columns in the order of their indexes."""
+    columns = Columns()
+    message = {
+        "version": MESSAGE_VERSION,
+        "time": _write(spec.time, TIMES, columns),
+        "order_columns": columns.indexes(spec.order),
+        "key_groups": DEFAULT_KEY_GROUPS,
+        "function": {"kind": "stamped"},
+    }
+    return message, columns.in_order
+
+
 def _write_function(spec: WindowSpec, columns: Columns) -> Message:
     indexes = columns.indexes(spec.aggregates)
     if spec.function is None:
@@ -150,7 +177,11 @@ def _write(value: Any, kinds: Kinds, columns: Columns) -> Message:
 
 def _write_field(name: str, value: Any, hint: object, columns: Columns) -> Message:
     if hint in COLUMN_HINTS:
-        return {f"{name}_column": columns.index(value)}
+        return {f"{name}_column": None if value is None else columns.index(value)}
+    if hint == Sequence[Col]:
+        return {f"{name}_columns": columns.indexes(value)}
+    if hint == Sequence[str]:
+        return {name: list(value)}
     if hint == Gap:
         return {
             f"{name}_us": None if isinstance(value, Column) else micros(value),
@@ -158,6 +189,6 @@ def _write_field(name: str, value: Any, hint: object, columns: Columns) -> Messa
         }
     if hint in LENGTH_HINTS:
         return {f"{name}_us": None if value is None else micros(value)}
-    if hint in TRIGGER_HINTS:
-        return {name: None if value is None else _write(value, TRIGGERS, columns)}
+    if hint in VALUE_HINTS:
+        return {name: None if value is None else _write(value, VALUE_HINTS[hint], columns)}
     return {name: value}

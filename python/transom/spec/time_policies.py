@@ -1,12 +1,15 @@
 """Time policies: frozen values that set the time of a row, by event time or the wall clock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
 from transom._base.columns import Col, check_column
 from transom._base.durations import Duration, not_negative
+from transom._base.errors import type_error, value_error
 from transom._base.values import Value
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,5 +62,128 @@ class ProcessingTime(Value):
     """
 
 
-Clock = EventTime | ProcessingTime
+@dataclass(frozen=True, slots=True, eq=False)
+class TimePolicy(Value):
+    """Event time whose watermark moves from row to row, with rules for early and late rows.
+
+    Each row meets the rules in this order: ``early``, ``late``, ``out_of_order``. The watermark
+    then moves. The result does not depend on how the rows are cut into micro-batches. Rows are
+    taken in the order of `stream`'s ``order``, otherwise by ``arrival``, otherwise as Spark reads
+    them.
+
+    Parameters
+    ----------
+    time : str, Column or None
+        The column that holds the event time, a timestamp. None uses the arrival time.
+    arrival : str or Column, optional
+        The column that holds the time at which the row reached the source, such as the timestamp
+        that a broker sets. Without it, the time of the micro-batch is the arrival time. An arrival
+        time never goes back: a row counts as arriving no earlier than the rows before it.
+    partition : str or Column, optional
+        The column that holds the partition of the source. Each partition has its own watermark. The
+        ids are compared as text.
+    partitions : sequence of str
+        The ids of all partitions. Without it, any id is valid.
+    over : sequence of str or Column
+        The columns that identify a substream. Each substream has its own watermark.
+    early : Drop or Adjust, optional
+        What happens to a row whose time is after its arrival by more than the tolerance. `Adjust`
+        moves the time to the arrival plus the tolerance.
+    late : Drop or Adjust, optional
+        What happens to a row whose time is before its arrival by more than the tolerance. `Adjust`
+        moves the time to the arrival minus the tolerance. With this rule, a watermark is never
+        before this bound.
+    out_of_order : str, timedelta, Accept, Drop or Adjust
+        How far the watermark stays behind the largest time, and what happens to a row whose time is
+        before the watermark. A duration means ``Accept(duration)``. `Adjust` moves the time to the
+        watermark.
+    advance : Periodic
+        When the watermark moves. By default each row moves it.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_TOLERANCE_WITHOUT_TIME`` for ``early`` or ``late`` if ``time`` is None.
+        ``TRANSOM_BAD_CHOICE`` for ``partitions`` without ``partition``. ``TRANSOM_BAD_DURATION``,
+        ``TRANSOM_NEGATIVE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    The second flight became known 25 minutes after its departure. The rule for late rows allows 5
+    minutes.
+
+    >>> from datetime import datetime
+    >>> rows = [
+    ...     ("N1", datetime(2013, 1, 1, 5, 40), datetime(2013, 1, 1, 5, 41)),
+    ...     ("N2", datetime(2013, 1, 1, 5, 20), datetime(2013, 1, 1, 5, 45)),
+    ... ]
+    >>> flights = spark.createDataFrame(rows, "tail string, departed timestamp, known timestamp")
+    >>> clock = transom.TimePolicy("departed", arrival="known", late=transom.Adjust("5 minutes"))
+    >>> stamped = transom.stream(flights, time=clock).stamped().orderBy("tail")
+    >>> stamped.select("tail", "stamp.time", "stamp.rules", "stamp.disposition").show()
+    +----+-------------------+--------------+-----------+
+    |tail|               time|         rules|disposition|
+    +----+-------------------+--------------+-----------+
+    |  N1|2013-01-01 05:40:00|            []|   accepted|
+    |  N2|2013-01-01 05:40:00|[late_arrival]|   adjusted|
+    +----+-------------------+--------------+-----------+
+    """
+
+    time: Col | None
+    arrival: Col | None = field(default=None, kw_only=True)
+    partition: Col | None = field(default=None, kw_only=True)
+    partitions: Sequence[str] = field(default=(), kw_only=True)
+    over: Sequence[Col] = field(default=(), kw_only=True)
+    early: Drop | Adjust | None = field(default=None, kw_only=True)
+    late: Drop | Adjust | None = field(default=None, kw_only=True)
+    out_of_order: Duration | Accept | Drop | Adjust = field(default="0 seconds", kw_only=True)
+    advance: Periodic = field(default=Periodic(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        for name in ("time", "arrival", "partition"):
+            if getattr(self, name) is not None:
+                check_column(name, getattr(self, name))
+        _check_sequence("partitions", self.partitions, str, "a list of ids, such as ['0', '1']")
+        # The order of ids and repeated ids mean nothing, and policies are equal by meaning.
+        object.__setattr__(self, "partitions", tuple(sorted(set(self.partitions))))
+        if self.partitions and self.partition is None:
+            choices = "partitions only together with partition, the column that holds these ids"
+            raise value_error(
+                "BAD_CHOICE", argument="partitions", value=self.partitions, choices=choices
+            )
+        _check_sequence("over", self.over, (str, Column), "a list of Columns or column names")
+        object.__setattr__(self, "over", tuple(self.over))
+        for name in ("early", "late"):
+            self._check_tolerance(name, getattr(self, name))
+        if not isinstance(self.out_of_order, Accept | Drop | Adjust):
+            length = not_negative("out_of_order", self.out_of_order)
+            object.__setattr__(self, "out_of_order", Accept(length))
+        if not isinstance(self.advance, Periodic):
+            raise type_error("advance", self.advance, "transom.Periodic(...)")
+
+    def _check_tolerance(self, name: str, rule: Drop | Adjust | None) -> None:
+        if rule is None:
+            return
+        if not isinstance(rule, Drop | Adjust):
+            raise type_error(name, rule, "transom.Drop(...), transom.Adjust(...) or None")
+        if self.time is None:
+            raise value_error("TOLERANCE_WITHOUT_TIME", argument=name, value=rule)
+
+
+def _check_sequence(
+    argument: str, values: object, kind: type | tuple[type, ...], expected: str
+) -> None:
+    """Raise ``TRANSOM_BAD_TYPE`` unless `values` is a sequence of one kind, and no string."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise type_error(argument, values, expected)
+    for value in values:
+        if not isinstance(value, kind):
+            raise type_error(argument, value, expected)
+
+
+# The clocks whose watermark fires windows.
+EventClock = EventTime | TimePolicy
+Clock = EventClock | ProcessingTime
 Time = Col | Clock

@@ -16,13 +16,14 @@ from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
 from transom.spec.assigners import Count, Global, Window, is_merging
 from transom.spec.evictors import Evictor
-from transom.spec.time_policies import Clock, EventTime, ProcessingTime
+from transom.spec.time_policies import Clock, EventClock, ProcessingTime
 from transom.spec.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "slices", "keyed"]
 RowsForm = Literal["arrow", "pandas"]
+DEFAULT_KEY_GROUPS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class WindowSpec:
     late_rows: LateRows = "no"
     dead_letters: bool = False
     name: str | None = None
-    key_groups: int = 128
+    key_groups: int = DEFAULT_KEY_GROUPS
     layout: Layout = "auto"
     tick: Duration = timedelta(seconds=1)
 
@@ -123,7 +124,7 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
         by_watermark = isinstance(part, AfterWatermark) or (
             isinstance(part, Every) and part.clock == "event"
         )
-        if by_watermark and not isinstance(time, EventTime):
+        if by_watermark and not isinstance(time, EventClock):
             raise value_error("NO_CLOCK", argument="trigger", value=type(part).__name__)
 
 

@@ -18,6 +18,7 @@ private object ArchitectureSuite {
     "window" -> Set("time", "spec"),
     "state" -> Set("window"),
     "operator" -> Set("time", "spec", "window", "state"),
+    "policy" -> Set("time", "spec", "window", "state", "operator"),
     "combine" -> Set("window", "state"),
     "slice" -> Set("spec", "window", "state", "operator"),
     "session" -> Set("spec", "window", "state", "operator"),

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.plan.{BuildInfo, Explain, WindowPlanner}
+import org.apache.spark.sql.transom.plan.{BuildInfo, Explain, StampedPlanner, WindowPlanner}
 
 /** Entry points that the Python package calls. */
 object PythonApi {
@@ -21,6 +21,16 @@ object PythonApi {
     */
   def apply(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
     WindowPlanner.plan(df, SpecCodec.decode(spec), columns.asScala.toSeq)
+
+  /** Adds a time stage without windows to a DataFrame.
+    *
+    * @param spec
+    *   the message of the stage
+    * @param columns
+    *   the columns to which the message refers by index
+    */
+  def stamp(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
+    StampedPlanner.plan(df, SpecCodec.decodeStamped(spec), columns.asScala.toSeq)
 
   /** Describes the window operators of a DataFrame: as JSON in the form of the checkpoint if
     * `mode` is "json", else as text for people.

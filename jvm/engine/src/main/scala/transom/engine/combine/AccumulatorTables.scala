@@ -6,11 +6,12 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.state.ByteRange
 import transom.engine.window.Grid
 
-/** The hash tables in which a map task aggregates rows before the exchange. Not thread-safe. */
-abstract class AccumulatorTables {
-
-  /** Counts the bytes of all tables. */
-  final val usage = new MemoryUsage
+/** The hash tables in which a map task aggregates rows before the exchange. Not thread-safe.
+  *
+  * @param usage
+  *   counts the bytes of all tables
+  */
+abstract class AccumulatorTables(usage: MemoryUsage) {
 
   /** Finds or creates the accumulator for a row.
     *
@@ -48,7 +49,8 @@ abstract class AccumulatorTables {
   * @param initial
   *   the accumulator of no rows
   */
-final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
+final class SliceTables(initial: Array[Byte], usage: MemoryUsage)
+    extends AccumulatorTables(usage) {
   private val slices = mutable.LongMap.empty[SliceTable]
   private var lastSlice = Grid.NoSlice
   private var table: SliceTable = _
@@ -90,8 +92,8 @@ final class SliceTables(initial: Array[Byte]) extends AccumulatorTables {
   * @param initial
   *   the accumulator of no rows
   */
-final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte])
-    extends AccumulatorTables {
+final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte], usage: MemoryUsage)
+    extends AccumulatorTables(usage) {
   private val full = ArrayBuffer.empty[SessionTable]
   private var table = opened()
 

@@ -2,8 +2,8 @@ package transom.engine.keyed
 
 import java.util.LinkedHashMap
 
-import transom.engine.keyed.state.{KeyBytes, KeyState, KeyStore, StateCodec, TimerIndex}
-import transom.engine.state.ByteRange
+import transom.engine.keyed.state.{KeyState, KeyStore, StateCodec, TimerIndex}
+import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.window.{Arrival, Disposition, GlobalGrid}
 
 /** Receives the key to which the following rows and results belong. */

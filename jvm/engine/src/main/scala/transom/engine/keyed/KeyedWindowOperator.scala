@@ -75,7 +75,8 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
   *
   * A late row that touches no open session waits until all other rows of the batch have been
   * added. The waiting rows are then tried from the newest to the oldest. A row counts if it
-  * touches a session that is open at that time, as in the session log.
+  * touches a session that is open at that time, as in the session log. Behind a time stage no row
+  * waits, because results must not depend on the batch of a row.
   */
 private final class KeyedGroupOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
@@ -91,6 +92,8 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   import operator.plan
 
   private val isOnClock = spec.time.contains(ProcessingTime)
+  private val lateRowsWait =
+    plan.assigner.isMerging && !spec.time.exists(_.isInstanceOf[TimePolicy])
   private val reason = LateReason.of(spec.window)
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
@@ -106,14 +109,14 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       val disposition = add(row)
-      if (disposition == Disposition.Late && plan.assigner.isMerging)
+      if (disposition == Disposition.Late && lateRowsWait)
         waiting += ((operator.missedWindows.map(_.end).max, row.copy()))
       else report(row, disposition)
     case segment: Event.Segment => add(segment)
     case Event.Tick => hasTicked = true
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
     case task: Event.Counts => counts.add(task.bytes)
-    case reached: Event.Watermark => watermark = reached.time
+    case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
   }
 
   private def add(row: Event.Row): Disposition = {

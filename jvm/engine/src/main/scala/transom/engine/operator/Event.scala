@@ -26,8 +26,13 @@ object Event {
     /** The accumulators, sorted by key, in the format of a segment. */
     var bytes: Array[Byte] = Array.emptyByteArray
 
-    /** The watermark by which rows of this batch are late. */
+    /** The watermark by which rows of the segment are late. */
     var lateWatermark: Long = 0L
+
+    /** Whether windows that end by `lateWatermark` fire in this batch, before the segment is
+      * added.
+      */
+    var waits: Boolean = false
   }
 
   /** A single row. */
@@ -78,6 +83,6 @@ object Event {
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 
-  /** The event watermark, by which windows fire. The last event of a batch. */
+  /** A watermark by which windows fire. If a batch has several, the largest one counts. */
   final class Watermark(val time: Long) extends Event
 }

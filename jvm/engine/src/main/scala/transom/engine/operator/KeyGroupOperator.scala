@@ -31,7 +31,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
     * Otherwise `IllegalStateException` is thrown.
     *
     * @param events
-    *   the events of the batch; the last one is a watermark
+    *   the events of the batch; watermarks come last
     */
   final def process(events: Iterator[Event]): Iterator[T] = {
     if (isUsed)

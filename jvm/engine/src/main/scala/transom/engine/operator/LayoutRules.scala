@@ -12,6 +12,7 @@ object LayoutRules {
     def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
     unsupportedBySlices(spec.window)
       .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
+      .orElse(part(closesBetweenRows(spec), "sessions over a TimePolicy"))
       .orElse(part(!firesFromSlices(spec), s"the trigger ${nameOf(spec.trigger)}"))
       .orElse(part(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
       .orElse(part(spec.evictor.isDefined, "evictor()"))
@@ -22,7 +23,8 @@ object LayoutRules {
   }
 
   /** Whether the keyed layout may process the on-time rows of a key and slice as one accumulator.
-    * The host also checks that no aggregate depends on the order of rows.
+    * The host also checks that no aggregate depends on the order of rows. Behind a time stage
+    * windows fire between the rows of a batch, so the map side must not hold rows back.
     */
   def canCombineSlices(spec: WindowSpec): Boolean = {
     val isAligned =
@@ -32,8 +34,14 @@ object LayoutRules {
       case _ => false
     }
     isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows &&
-    spec.orderColumns.isEmpty
+    spec.orderColumns.isEmpty && !spec.time.exists(_.isInstanceOf[TimePolicy])
   }
+
+  /** Whether windows depend on the order of rows within a batch. Behind a time stage a session
+    * may close between two rows of a batch, and the second row may touch it.
+    */
+  private def closesBetweenRows(spec: WindowSpec): Boolean =
+    spec.window.isInstanceOf[Session] && spec.time.exists(_.isInstanceOf[TimePolicy])
 
   private def unsupportedBySlices(window: Window): Option[String] = window match {
     case staggered if staggered.stagger != Stagger.Aligned =>

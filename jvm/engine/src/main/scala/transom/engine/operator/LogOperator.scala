@@ -1,5 +1,6 @@
 package transom.engine.operator
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.spec.{LateRows, WindowSpec}
@@ -26,6 +27,8 @@ final class LogOperator[T](
     emissions: Emissions[T])
     extends KeyGroupOperator[T](emissions) {
   private val late = ArrayBuffer.empty[LateRow]
+  // The segments that wait until the windows before them have fired, by the end of these windows.
+  private val waiting = mutable.TreeMap.empty[Long, ArrayBuffer[(Long, Array[Byte])]]
   private val convention = TimeConvention.of(spec.window)
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
@@ -33,6 +36,9 @@ final class LogOperator[T](
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
   override protected def handle(event: Event): Unit = event match {
+    case segment: Event.Segment if segment.waits =>
+      waiting.getOrElseUpdate(segment.lateWatermark, ArrayBuffer.empty) +=
+        ((segment.slice, segment.bytes))
     case segment: Event.Segment =>
       log.append(segment.slice, segment.bytes, segment.lateWatermark)
     case row: Event.Row =>
@@ -40,7 +46,7 @@ final class LogOperator[T](
       late += LogOperator.lateRow(row)
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
     case task: Event.Counts => counts.add(task.bytes)
-    case reached: Event.Watermark => watermark = reached.time
+    case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
     // Windows in processing time need the keyed layout.
     case Event.Tick =>
   }
@@ -50,23 +56,34 @@ final class LogOperator[T](
     counts.add(RowCounts.Late, missed.count(!_.isPartly).toLong)
     val reported =
       if (spec.lateRows == LateRows.No) Iterator.empty else missed.iterator.map(report)
-    reported ++ fire()
+    reported ++ waiting.iterator.flatMap { case (end, segments) =>
+      fire(end) ++ adding(segments, end)
+    } ++ fire(watermark)
   }
+
+  /** Adds segments when the iterator is read. */
+  private def adding(segments: Iterable[(Long, Array[Byte])], end: Long): Iterator[T] =
+    Iterator.single(()).flatMap { _ =>
+      segments.foreach { case (slice, bytes) => log.append(slice, bytes, end) }
+      Iterator.empty
+    }
 
   private def report(row: LateRow): T =
     side.late(
       row.input,
       if (row.isPartly) LateReason.LatePartly else LateReason.of(spec.window),
-      slices.missed(row.time, lateWatermark),
+      slices.missed(row.time, row.watermark),
       row.time,
-      lateWatermark)
+      row.watermark)
 
-  private def fire(): Iterator[T] =
-    if (log.nextTimer > watermark) Iterator.empty
+  /** Fires the windows that end by `until` when the iterator is read. */
+  private def fire(until: Long): Iterator[T] = Iterator.single(until).flatMap { until =>
+    if (log.nextTimer > until) Iterator.empty
     else {
-      merger.startFiring(convention.watermarkOut(watermark))
-      log.fire(watermark)
+      merger.startFiring(convention.watermarkOut(until))
+      log.fire(until)
     }
+  }
 
   override protected def save(): Unit = log.save()
 }
@@ -82,7 +99,8 @@ private object LogOperator {
       row.arrival.time,
       kept(row.value),
       kept(row.input),
-      row.isPartlyLate)
+      row.isPartlyLate,
+      row.arrival.watermark)
   }
 }
 

@@ -43,6 +43,13 @@ object RowCounts {
   final val WithoutTime = 4
   final val OutOfRange = 5
   final val WithBadWindows = 6
+  final val Early = 7
+  final val LateArrival = 8
+  final val OutOfOrder = 9
+  final val Adjusted = 10
+  final val Dropped = 11
+  final val WithoutSubstream = 12
+  final val OfUnknownPartition = 13
 
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
@@ -53,5 +60,12 @@ object RowCounts {
       "rows_in_gaps",
       "rows_without_time",
       "rows_out_of_range",
-      "rows_with_bad_windows")
+      "rows_with_bad_windows",
+      "rows_early",
+      "rows_late_arrival",
+      "rows_out_of_order",
+      "rows_adjusted",
+      "rows_dropped",
+      "rows_without_substream",
+      "rows_of_unknown_partition")
 }

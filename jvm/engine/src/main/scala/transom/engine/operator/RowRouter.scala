@@ -1,6 +1,7 @@
 package transom.engine.operator
 
 import transom.engine.spec.LateRows
+import transom.engine.time.Watermark
 import transom.engine.window.Grid
 
 /** What the map side does with a row that has a usable time. */
@@ -33,15 +34,9 @@ object Route {
   *   whether the rows go to the keyed layout and not to a log
   * @param lateRows
   *   which late rows go to the side output
-  * @param lateWatermark
-  *   the watermark by which rows are late, in the engine's convention
   */
-final class RowRouter(
-    slices: SliceAssigner,
-    forKeyedLayout: Boolean,
-    lateRows: LateRows,
-    lateWatermark: Long) {
-  private val lateness = slices.lateness(lateWatermark)
+final class RowRouter(slices: SliceAssigner, forKeyedLayout: Boolean, lateRows: LateRows) {
+  private val lateness = slices.lateness()
   // A late row may still join an open session.
   private val keepsLate = lateRows != LateRows.No || slices.isInstanceOf[SessionSlices]
   private val reportsPartly = lateRows == LateRows.Partly
@@ -49,18 +44,40 @@ final class RowRouter(
   /** The slice of the last routed row. Only `route` sets it. */
   var slice: Long = Grid.NoSlice
 
+  /** The watermark by which windows had fired before this batch, in the engine's convention. The
+    * host sets it before the first row.
+    */
+  var firedBefore: Long = Watermark.NotYet
+
+  /** The instant until which windows must fire before the last routed row is added to its slice;
+    * `Watermark.NotYet` if the row need not wait.
+    *
+    * A row waits if some of its windows fire in this batch, and the row is too late for them.
+    */
+  def waitsFor(lateWatermark: Long): Long =
+    if (lateWatermark <= firedBefore || !lateness.isPartlyLate(slice, lateWatermark))
+      Watermark.NotYet
+    else {
+      val end = lateness.lastFired(slice, lateWatermark)
+      if (end <= firedBefore) Watermark.NotYet else end
+    }
+
   /** Returns the route of a row, and sets `slice`.
     *
     * @param time
     *   the time of the row in the engine's convention
+    * @param lateWatermark
+    *   the watermark by which the row is late, in the engine's convention
     */
-  def route(time: Long): Route = {
+  def route(time: Long, lateWatermark: Long): Route = {
     slice = slices.sliceOf(time)
     if (slice == Grid.NoSlice) Route.InGap
     else if (forKeyedLayout) {
-      if (lateness.isPartlyLate(slice)) Route.Alone else Route.Combine
-    } else if (lateness.isLate(time, slice)) { if (keepsLate) Route.Alone else Route.Late }
-    else if (reportsPartly && lateness.isPartlyLate(slice)) Route.CombineAndReport
+      if (lateness.isPartlyLate(slice, lateWatermark)) Route.Alone else Route.Combine
+    } else if (lateness.isLate(time, slice, lateWatermark)) {
+      if (keepsLate) Route.Alone else Route.Late
+    } else if (reportsPartly && lateness.isPartlyLate(slice, lateWatermark))
+      Route.CombineAndReport
     else Route.Combine
   }
 }

@@ -45,6 +45,8 @@ trait SegmentLog[T] {
   *   the whole input row, for the side output
   * @param isPartly
   *   whether the map side has already combined the row for its windows that had not fired
+  * @param watermark
+  *   the watermark by which the row is late
   */
 final class LateRow(
     val hash: Long,
@@ -52,7 +54,8 @@ final class LateRow(
     val time: Long,
     val accumulator: ByteRange,
     val input: ByteRange,
-    val isPartly: Boolean)
+    val isPartly: Boolean,
+    val watermark: Long)
 
 /** Orders late rows. */
 object LateRow {

@@ -62,24 +62,54 @@ object LateReason {
   }
 }
 
-/** Why a row cannot be assigned to a window.
+/** Why a row is not assigned to a window.
   *
   * @param code
   *   identifies the reason in the exchange
   * @param name
   *   the reason as users see it
+  * @param count
+  *   the count of [[RowCounts]] that the row adds to
   */
-sealed abstract class DeadLetterReason(val code: Int, val name: String)
+sealed abstract class DeadLetterReason(val code: Int, val name: String, val count: Int)
 
 /** The values of [[DeadLetterReason]]. */
 object DeadLetterReason {
-  case object NoTime extends DeadLetterReason(0, "no_time")
-  case object TimeOutOfRange extends DeadLetterReason(1, "time_out_of_range")
-  case object BadGap extends DeadLetterReason(2, "bad_gap")
-  case object BadWindows extends DeadLetterReason(3, "bad_windows")
-  case object TooManyWindows extends DeadLetterReason(4, "too_many_windows")
+  case object NoTime extends DeadLetterReason(0, "no_time", RowCounts.WithoutTime)
+  case object TimeOutOfRange
+      extends DeadLetterReason(1, "time_out_of_range", RowCounts.OutOfRange)
+  case object BadGap extends DeadLetterReason(2, "bad_gap", RowCounts.WithBadWindows)
+  case object BadWindows extends DeadLetterReason(3, "bad_windows", RowCounts.WithBadWindows)
+  case object TooManyWindows
+      extends DeadLetterReason(4, "too_many_windows", RowCounts.WithBadWindows)
 
-  private val all = IndexedSeq(NoTime, TimeOutOfRange, BadGap, BadWindows, TooManyWindows)
+  /** A column of the row's substream is null. */
+  case object NoSubstream extends DeadLetterReason(5, "no_substream", RowCounts.WithoutSubstream)
+
+  /** The input partition of the row is not among the declared ones. */
+  case object UnknownPartition
+      extends DeadLetterReason(6, "unknown_partition", RowCounts.OfUnknownPartition)
+
+  /** The early rule has dropped the row. */
+  case object Early extends DeadLetterReason(7, "early", RowCounts.Dropped)
+
+  /** The late rule has dropped the row. */
+  case object LateArrival extends DeadLetterReason(8, "late_arrival", RowCounts.Dropped)
+
+  /** The out-of-order rule has dropped the row. */
+  case object OutOfOrder extends DeadLetterReason(9, "out_of_order", RowCounts.Dropped)
+
+  private val all = IndexedSeq(
+    NoTime,
+    TimeOutOfRange,
+    BadGap,
+    BadWindows,
+    TooManyWindows,
+    NoSubstream,
+    UnknownPartition,
+    Early,
+    LateArrival,
+    OutOfOrder)
 
   def of(code: Int): DeadLetterReason = all(code)
 }

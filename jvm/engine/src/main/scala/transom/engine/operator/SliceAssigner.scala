@@ -1,7 +1,7 @@
 package transom.engine.operator
 
 import transom.engine.spec
-import transom.engine.time.Ticks
+import transom.engine.time.{Ticks, Watermark}
 import transom.engine.window.{GlobalGrid, Grid, Sessions, TimeWindow}
 
 /** Assigns rows to the slices of a log, and decides which rows are late.
@@ -13,8 +13,8 @@ sealed trait SliceAssigner extends Serializable {
   /** The slice of a row, or `Grid.NoSlice` if the row belongs to no window. */
   def sliceOf(time: Long): Long
 
-  /** Creates the lateness check of one task for a watermark. */
-  def lateness(watermark: Long): Lateness
+  /** Creates the lateness check of one task. */
+  def lateness(): Lateness
 
   /** The windows of a row that had fired at `watermark`, with bounds in microseconds since 1970.
     */
@@ -24,7 +24,7 @@ sealed trait SliceAssigner extends Serializable {
 /** Assigns rows to the slices of a grid. */
 final case class GridSlices(grid: Grid) extends SliceAssigner {
   override def sliceOf(time: Long): Long = grid.sliceOf(time)
-  override def lateness(watermark: Long): Lateness = new SliceLateness(grid, watermark)
+  override def lateness(): Lateness = new SliceLateness(grid)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     grid
       .windowsOf(time)
@@ -35,7 +35,7 @@ final case class GridSlices(grid: Grid) extends SliceAssigner {
 /** Assigns rows of sessions to slices that are as wide as the gap, in microseconds. */
 final case class SessionSlices(gap: Long, inclusive: Boolean) extends SliceAssigner {
   override def sliceOf(time: Long): Long = Sessions.sliceOf(time, gap)
-  override def lateness(watermark: Long): Lateness = new SessionLateness(gap, watermark)
+  override def lateness(): Lateness = new SessionLateness(gap)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
     Seq(Sessions.windowOf(time, gap))
 }
@@ -59,46 +59,64 @@ object SliceAssigner {
 /** Decides from a row's time and slice alone whether the row is late. Not thread-safe. */
 sealed abstract class Lateness {
 
-  /** Whether all windows of a row have fired. For sessions: whether the row alone would be a
-    * session that has closed.
+  /** Whether all windows of a row have fired at a watermark. For sessions: whether the row alone
+    * would be a session that has closed.
     */
-  def isLate(time: Long, slice: Long): Boolean
+  def isLate(time: Long, slice: Long, watermark: Long): Boolean
 
-  /** Whether at least one window of the slice has fired. Always false for sessions. */
-  def isPartlyLate(slice: Long): Boolean
+  /** Whether at least one window of the slice has fired at a watermark. Always false for
+    * sessions.
+    */
+  def isPartlyLate(slice: Long, watermark: Long): Boolean
+
+  /** The end of the last window of the slice that has fired at a watermark, or
+    * `Watermark.NotYet`.
+    */
+  def lastFired(slice: Long, watermark: Long): Long
 }
 
 /** Lateness by the windows of a grid that contain the slice of a row. */
-private final class SliceLateness(grid: Grid, watermark: Long) extends Lateness {
-  private val haveAllFired = new LastSliceCache(grid.lastEndOf(_) <= watermark)
-  private val hasOneFired =
-    new LastSliceCache(slice => grid.endOf(grid.firstWindow(slice, Long.MinValue)) <= watermark)
+private final class SliceLateness(grid: Grid) extends Lateness {
+  private val lastEnd = new LastSliceCache(grid.lastEndOf)
+  private val firstEnd =
+    new LastSliceCache(slice => grid.endOf(grid.firstWindow(slice, Long.MinValue)))
 
-  override def isLate(time: Long, slice: Long): Boolean = haveAllFired(slice)
-  override def isPartlyLate(slice: Long): Boolean = hasOneFired(slice)
+  override def isLate(time: Long, slice: Long, watermark: Long): Boolean =
+    lastEnd(slice) <= watermark
+  override def isPartlyLate(slice: Long, watermark: Long): Boolean =
+    firstEnd(slice) <= watermark
+
+  override def lastFired(slice: Long, watermark: Long): Long =
+    Iterator
+      .iterate(grid.firstWindow(slice, Long.MinValue))(grid.nextWindow)
+      .takeWhile(window => window != null && grid.holds(window, slice))
+      .map(grid.endOf)
+      .takeWhile(_ <= watermark)
+      .foldLeft(Watermark.NotYet)(math.max)
 }
 
-/** Caches whether a condition holds for the last slice. Consecutive rows often share a slice. The
-  * end of a window may depend on the rules of a time zone, which are slow to evaluate.
+/** Caches the end of a window of the last slice. Consecutive rows often share a slice. The end of
+  * a window may depend on the rules of a time zone, which are slow to evaluate.
   */
-private final class LastSliceCache(holds: Long => Boolean) {
+private final class LastSliceCache(endOf: Long => Long) {
   private var last = Grid.NoSlice
-  private var answer = false
+  private var end = 0L
 
-  def apply(slice: Long): Boolean = {
+  def apply(slice: Long): Long = {
     if (slice != last) {
       last = slice
-      answer = holds(slice)
+      end = endOf(slice)
     }
-    answer
+    end
   }
 }
 
 /** Lateness of a row as a session of its own. Only the key group knows whether an open session
   * accepts the row anyway.
   */
-private final class SessionLateness(gap: Long, watermark: Long) extends Lateness {
-  override def isLate(time: Long, slice: Long): Boolean =
+private final class SessionLateness(gap: Long) extends Lateness {
+  override def isLate(time: Long, slice: Long, watermark: Long): Boolean =
     Ticks.add(time, gap) <= watermark
-  override def isPartlyLate(slice: Long): Boolean = false
+  override def isPartlyLate(slice: Long, watermark: Long): Boolean = false
+  override def lastFired(slice: Long, watermark: Long): Long = Watermark.NotYet
 }

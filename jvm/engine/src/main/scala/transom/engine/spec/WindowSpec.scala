@@ -10,7 +10,7 @@ package transom.engine.spec
   * @param keyColumns
   *   columns of the key
   * @param time
-  *   event time or processing time; none if the windows need no time
+  *   event time, a time policy or processing time; none if the windows need no time
   * @param orderColumns
   *   columns that define the order in which rows arrived
   * @param window
@@ -76,7 +76,7 @@ final case class WindowSpec(
       case _: AfterWatermark | Every(_, TriggerClock.Event, _) => true
       case _ => false
     }
-    val inEventTime = time.exists(_.isInstanceOf[EventTime])
+    val inEventTime = time.exists(_.isEventTime)
     Check.that("trigger", inEventTime || !trigger.parts.exists(byWatermark), "needs event time")
     Check.that(
       "trigger",
@@ -113,25 +113,6 @@ final case class WindowSpec(
       "cannot be used with windows that merge")
   }
 }
-
-/** The time that windows follow: event time or processing time. */
-sealed trait Time
-
-/** Event time, read from a column.
-  *
-  * @param timeColumn
-  *   index of the time column
-  * @param delayUs
-  *   how far the watermark trails the latest event time, in microseconds; none if it is defined
-  *   elsewhere
-  */
-final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extends Time {
-
-  delayUs.foreach(Check.notNegative("delay_us", _))
-}
-
-/** Processing time. No row is late. */
-case object ProcessingTime extends Time
 
 /** What is computed from the rows of a window. */
 sealed trait Function {

@@ -27,7 +27,7 @@ class SessionTableSuite extends ScalaCheckSuite {
       rows: Seq[Row],
       inclusive: Boolean,
       groups: Int): Seq[(Int, Array[Byte])] = {
-    val tables = new SessionTables(gap, inclusive, new Array[Byte](8))
+    val tables = new SessionTables(gap, inclusive, new Array[Byte](8), new MemoryUsage)
     rows.foreach { row =>
       val at = tables.locate(keyBytes(row.key), 0L, row.time)
       val numbers = Segment.view(tables.array)

@@ -46,7 +46,7 @@ class VectorsSuite extends FunSuite {
   test("what is not supported so far is skipped and says why") {
     assertEquals(
       Vectors.run("""{"system": "si", "model": "si.advance_time"}"""),
-      Outcome.Skipped("time policies are not supported so far"))
+      Outcome.Skipped("punctuation is not supported so far"))
   }
 
   test("what cannot be parsed fails") {

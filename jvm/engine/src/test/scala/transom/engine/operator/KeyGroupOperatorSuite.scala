@@ -65,7 +65,10 @@ class KeyGroupOperatorSuite extends FunSuite {
       assert(operator.counts.isEmpty)
       val events = Iterator(new Event.Counts(counted.bytes), new Event.Counts(counted.bytes), end)
       operator.process(events).foreach(identity)
-      assertEquals(operator.counts.toSeq, Seq(6L, 0L, 0L, 0L, 0L, 2L, 0L))
+      val expected = Map(RowCounts.In -> 6L, RowCounts.OutOfRange -> 2L).withDefaultValue(0L)
+      RowCounts.names.indices.foreach { count =>
+        assertEquals(operator.counts(count), expected(count), RowCounts.names(count))
+      }
     }
   }
 

@@ -25,11 +25,15 @@ class SliceAssignerSuite extends ScalaCheckSuite {
   property("a row is late by its windows, whichever row came before it") {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
       val grid = Grid.of(window)
-      val lateness = GridSlices(grid).lateness(watermark)
+      val lateness = GridSlices(grid).lateness()
       rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
         val ends = grid.windowsOf(time).map(grid.endOf)
-        assertEquals(lateness.isLate(time, grid.sliceOf(time)), ends.forall(_ <= watermark))
-        assertEquals(lateness.isPartlyLate(grid.sliceOf(time)), ends.exists(_ <= watermark))
+        assertEquals(
+          lateness.isLate(time, grid.sliceOf(time), watermark),
+          ends.forall(_ <= watermark))
+        assertEquals(
+          lateness.isPartlyLate(grid.sliceOf(time), watermark),
+          ends.exists(_ <= watermark))
       }
     }
   }
@@ -37,10 +41,10 @@ class SliceAssignerSuite extends ScalaCheckSuite {
   property("a row of a session is late when a session of it alone has closed") {
     forAll(times, Gen.nonEmptyListOf(times)) { (watermark, rows) =>
       val sessions = SessionSlices(600 * Second, inclusive = false)
-      val lateness = sessions.lateness(watermark)
+      val lateness = sessions.lateness()
       rows.foreach { time =>
         val isClosed = time + 600 * Second <= watermark
-        assertEquals(lateness.isLate(time, sessions.sliceOf(time)), isClosed)
+        assertEquals(lateness.isLate(time, sessions.sliceOf(time), watermark), isClosed)
       }
     }
   }

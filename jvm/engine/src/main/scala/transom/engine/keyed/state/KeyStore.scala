@@ -4,6 +4,8 @@ import java.util.{HashMap, TreeMap}
 
 import scala.jdk.CollectionConverters._
 
+import transom.engine.state.KeyBytes
+
 /** Store of the keys of one key group: Spark's state store, or memory. */
 trait KeyStore {
 

@@ -6,6 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.operator._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.SegmentWriter
+import transom.engine.time.Watermark
 import transom.engine.window.TimeConvention
 
 /** Routes rows as the map side of a log does: rows that are not late become segments. */
@@ -16,20 +17,27 @@ final class CombinedRows(
     counts: RowCounts) {
   private val convention = TimeConvention.of(spec.window)
 
-  /** @param append
+  /** @param lateWatermark
+    *   the watermark by which windows had fired before the batch, in the engine's convention;
+    *   rows that bring no watermark are late by it
+    * @param append
     *   writes a row to the segment of its slice
     */
   def events(rows: Seq[Row], lateWatermark: Long)(
       append: (SegmentWriter, Row) => Unit): Seq[Event] = {
-    val router = new RowRouter(slices, forKeyedLayout, spec.lateRows, lateWatermark)
-    val combined = mutable.LinkedHashMap.empty[Long, ArrayBuffer[Row]]
+    val router = new RowRouter(slices, forKeyedLayout, spec.lateRows)
+    def metBy(row: Row): Long = row.met.fold(lateWatermark)(convention.watermarkIn)
+    router.firedBefore = lateWatermark
+    val combined = mutable.LinkedHashMap.empty[(Long, Long), ArrayBuffer[Row]]
     val alone = ArrayBuffer.empty[Event]
     def combine(row: Row): Unit =
-      combined.getOrElseUpdate(router.slice, ArrayBuffer.empty) += row
+      combined.getOrElseUpdate(
+        (router.waitsFor(metBy(row)), router.slice),
+        ArrayBuffer.empty) += row
     def send(row: Row, isPartlyLate: Boolean): Unit =
       alone += Operator.event(row, row.accumulator, convention, lateWatermark, isPartlyLate)
     rows.foreach { row =>
-      router.route(convention.timeIn(row.time.getOrElse(0L))) match {
+      router.route(convention.timeIn(row.time.getOrElse(0L)), metBy(row)) match {
         case Route.InGap => counts.add(RowCounts.InGaps)
         case Route.Late => counts.add(RowCounts.Late)
         case Route.Combine => combine(row)
@@ -40,11 +48,12 @@ final class CombinedRows(
           send(row, isPartlyLate = true)
       }
     }
-    val segments = combined.iterator.map { case (slice, held) =>
+    val segments = combined.iterator.map { case ((waitsFor, slice), held) =>
       val event = new Event.Segment
       event.slice = slice
       event.bytes = Operator.segment(held.toSeq)(append)
-      event.lateWatermark = lateWatermark
+      event.waits = waitsFor != Watermark.NotYet
+      event.lateWatermark = if (event.waits) waitsFor else router.firedBefore
       event
     }
     segments.toVector ++ alone

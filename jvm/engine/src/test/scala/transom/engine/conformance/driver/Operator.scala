@@ -156,7 +156,7 @@ object Operator {
     event.value.set(value)
     event.input.set(RowList.range(ByteBuffer.allocate(8).putLong(row.arrival).array))
     event.arrival.time = row.time.fold(Arrival.NoTime)(convention.timeIn)
-    event.arrival.watermark = lateWatermark
+    event.arrival.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
     event.arrival.gap = row.gap
     event.arrival.windows = row.windows
     event.isPartlyLate = isPartlyLate

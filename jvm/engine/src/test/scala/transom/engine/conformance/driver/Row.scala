@@ -15,6 +15,8 @@ import transom.engine.window.TimeWindow
   *   its own session gap, where rows bring one
   * @param windows
   *   its own windows, where rows bring them
+  * @param met
+  *   the watermark that the row met, where rows bring it
   */
 final case class Row(
     key: Json,
@@ -23,7 +25,8 @@ final case class Row(
     arrival: Long,
     clock: Long = 0L,
     gap: Long = 0L,
-    windows: Seq[TimeWindow] = Nil) {
+    windows: Seq[TimeWindow] = Nil,
+    met: Option[Long] = None) {
 
   val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)

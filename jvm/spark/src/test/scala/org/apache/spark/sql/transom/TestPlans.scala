@@ -29,6 +29,7 @@ object TestPlans {
       row = Nil,
       contents = Nil,
       windowColumn = None,
+      stamp = None,
       order = Nil,
       aggregates = aggregates,
       hidden = Nil,

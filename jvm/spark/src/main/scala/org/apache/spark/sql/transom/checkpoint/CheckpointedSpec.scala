@@ -58,7 +58,7 @@ object CheckpointedSpec {
       // A static plan inside `foreachBatch` runs under the same query, but is not part of its
       // plan.
       if (mapSides.exists(_.operatorId == mapSide.operatorId)) {
-        check(session, batch, mapSide.operatorPlan.spec, mapSides.map(_.operatorPlan.spec.name))
+        check(session, batch, mapSide.spec, mapSides.map(_.spec.name))
         checked.put(query, before + mapSide.operatorId)
       }
     }

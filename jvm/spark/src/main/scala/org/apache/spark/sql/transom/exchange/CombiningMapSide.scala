@@ -1,12 +1,15 @@
 package org.apache.spark.sql.transom.exchange
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.transom.aggregate.PartialAggregation
 import org.apache.spark.sql.transom.operator.KeyedLayout
 
-import transom.engine.combine.{AccumulatorTables, SessionTables, SliceTables}
+import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
 import transom.engine.operator._
+import transom.engine.time.Watermark
 
 /** Combines the on-time rows of a task into one accumulator per key and slice, or per key and
   * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the
@@ -19,13 +22,13 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private val router = new RowRouter(
     operatorPlan.slices,
     operatorPlan.layout == KeyedLayout,
-    operatorPlan.settings.lateRows,
-    plan.lateWatermark)
+    operatorPlan.settings.lateRows)
   private val aggregation = new PartialAggregation(operatorPlan, input)
-  private val tables: AccumulatorTables = operatorPlan.slices match {
-    case _: GridSlices => new SliceTables(aggregation.initial)
-    case SessionSlices(gap, inclusive) => new SessionTables(gap, inclusive, aggregation.initial)
-  }
+  private val usage = new MemoryUsage
+  private val onTime = newTables()
+
+  // The rows that wait until windows have fired, by the end of these windows.
+  private val waiting = mutable.LongMap.empty[AccumulatorTables]
   private val chunk = new RowChunk(limits.payload)
 
   // The growth of accumulators of objects is unknown. The size of the columns that they read
@@ -34,42 +37,61 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   // `drain` encodes accumulators lazily, so they can be cleared only once its iterator is
   // exhausted.
-  override protected def onOutputExhausted(): Unit = if (tables.isEmpty) aggregation.clear()
+  override protected def onOutputExhausted(): Unit =
+    if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()
 
-  override protected def add(row: InternalRow, time: Long): Unit = router.route(time) match {
-    case Route.Combine => combine(row, time)
-    case Route.InGap => counts.add(RowCounts.InGaps)
-    case Route.Late => counts.add(RowCounts.Late)
-    case Route.Alone => out = Iterator.single(alone(row, time, isPartlyLate = false))
-    case Route.CombineAndReport =>
-      combine(row, time)
-      counts.add(RowCounts.LatePartly)
-      out ++= Iterator.single(alone(row, time, isPartlyLate = true))
-  }
+  override protected def startBatch(firedBefore: Long): Unit = router.firedBefore = firedBefore
+
+  override protected def add(row: InternalRow, time: Long): Unit =
+    router.route(time, lateWatermark) match {
+      case Route.Combine => combine(row, time)
+      case Route.InGap => counts.add(RowCounts.InGaps)
+      case Route.Late => counts.add(RowCounts.Late)
+      case Route.Alone => out = Iterator.single(alone(row, time, isPartlyLate = false))
+      case Route.CombineAndReport =>
+        combine(row, time)
+        counts.add(RowCounts.LatePartly)
+        out ++= Iterator.single(alone(row, time, isPartlyLate = true))
+    }
 
   private def combine(row: InternalRow, time: Long): Unit = {
     readKey(row)
+    val waitsFor = router.waitsFor(lateWatermark)
+    val tables =
+      if (waitsFor == Watermark.NotYet) onTime
+      else waiting.getOrElseUpdate(waitsFor, newTables())
     val at = tables.locate(key, router.slice, time)
     aggregation.update(tables.array, at, row)
-    if (!aggregation.inPlace) tables.usage.bytes += toInputs(row).getSizeInBytes
-    if (tables.usage.bytes > limits.combined) out ++= drain()
+    if (!aggregation.inPlace) usage.bytes += toInputs(row).getSizeInBytes
+    if (usage.bytes > limits.combined) out ++= drain()
+  }
+
+  private def newTables(): AccumulatorTables = operatorPlan.slices match {
+    case _: GridSlices => new SliceTables(aggregation.initial, usage)
+    case SessionSlices(gap, inclusive) =>
+      new SessionTables(gap, inclusive, aggregation.initial, usage)
   }
 
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
     readKey(row)
-    chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate)
+    chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
     encoder.rows(groupOfKey, chunk)
   }
 
-  override protected def drain(): Iterator[InternalRow] = {
+  override protected def drain(): Iterator[InternalRow] =
+    drain(onTime, Watermark.NotYet) ++ waiting.iterator.flatMap { case (end, tables) =>
+      drain(tables, end)
+    }
+
+  private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
     val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
     val full = for {
       (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
       _ = batches(group).add(slice, segment)
       if batches(group).isFull
-    } yield encoder.segments(group, batches(group))
+    } yield encoder.segments(group, batches(group), after)
     full ++ batches.indices.iterator
       .filterNot(batches(_).isEmpty)
-      .map(group => encoder.segments(group, batches(group)))
+      .map(group => encoder.segments(group, batches(group), after))
   }
 }

@@ -14,24 +14,31 @@ import transom.engine.window.Grid
 final class ExchangeDecoder(operatorPlan: WindowOperatorPlan) {
   private val segment = new Event.Segment
   private val row = new Event.Row
-  private val letter = new Event.DeadLetter
+  private val letters = new LetterReader
   private val rowWindows = new RowWindowReader(operatorPlan)
 
   def events(exchangeRow: InternalRow): Iterator[Event] = {
     val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
     val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
     exchangeRow.getInt(ExchangeFormat.Kind) match {
-      case ExchangeFormat.Segments => segments(payload, lateWatermark)
+      case ExchangeFormat.Segments => segments(payload, lateWatermark, waits = false)
+      case ExchangeFormat.WaitingSegments => segments(payload, lateWatermark, waits = true)
       case ExchangeFormat.Rows => rows(new RowChunkReader(payload, row), lateWatermark)
-      case ExchangeFormat.DeadLetter => Iterator.single(deadLetter(payload, lateWatermark))
+      case ExchangeFormat.DeadLetter => Iterator.single(letters.read(exchangeRow))
       case ExchangeFormat.Counts => Iterator.single(new Event.Counts(payload))
       case ExchangeFormat.Tick => Iterator.single(Event.Tick)
+      case ExchangeFormat.Watermark =>
+        Iterator.single(new Event.Watermark(ByteBuffer.wrap(payload).getLong()))
     }
   }
 
-  private def segments(payload: Array[Byte], lateWatermark: Long): Iterator[Event] = {
-    segment.lateWatermark = lateWatermark
+  private def segments(
+      payload: Array[Byte],
+      lateWatermark: Long,
+      waits: Boolean): Iterator[Event] = {
     SegmentBatch.read(payload).map { case (slice, bytes) =>
+      segment.lateWatermark = lateWatermark
+      segment.waits = waits
       segment.slice = slice
       segment.bytes = bytes
       segment
@@ -41,24 +48,30 @@ final class ExchangeDecoder(operatorPlan: WindowOperatorPlan) {
   private def rows(chunk: RowChunkReader, lateWatermark: Long): Iterator[Event] =
     new AbstractIterator[Event] {
       row.arrival.slice = Grid.NoSlice
-      row.arrival.watermark = lateWatermark
 
       override def hasNext: Boolean = chunk.hasNext
       override def next(): Event = {
+        row.arrival.watermark = lateWatermark
         chunk.read()
         rowWindows.read(row)
         row
       }
     }
+}
 
-  private def deadLetter(payload: Array[Byte], lateWatermark: Long): Event = {
+/** Reads dead letters from rows in the exchange format. Reuses the event. */
+final class LetterReader {
+  private val letter = new Event.DeadLetter
+
+  def read(exchangeRow: InternalRow): Event.DeadLetter = {
+    val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
     val in = ByteBuffer.wrap(payload)
     letter.reason = DeadLetterReason.of(in.getInt())
     val hasTime = in.getInt() != 0
     val time = in.getLong()
     letter.time = if (hasTime) Some(time) else None
     letter.input.set(payload, in.position(), in.remaining())
-    letter.lateWatermark = lateWatermark
+    letter.lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
     letter
   }
 }

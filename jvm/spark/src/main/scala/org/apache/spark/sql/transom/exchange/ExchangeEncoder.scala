@@ -5,25 +5,39 @@ import java.nio.ByteBuffer
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-
 import transom.engine.operator.{DeadLetterReason, RowCounts}
 import transom.engine.state.KeyGroups
+import transom.engine.time.Watermark
 
 /** Writes rows in the exchange format. Each call overwrites the row that it returned before.
   *
+  * @param orderColumns
+  *   the user's order columns
   * @param lateWatermark
-  *   the watermark by which rows of this batch are late, in the engine's convention
+  *   the watermark by which rows of this batch are late, in the engine's convention. Behind a
+  *   time stage the map side sets it at the first row, which brings it.
   */
-final class ExchangeEncoder(operatorPlan: WindowOperatorPlan, lateWatermark: Long) {
+final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Long) {
   import ExchangeEncoder._
 
-  private val toExchangeRow = ExchangeFormat.projection(operatorPlan.order)
+  private val toExchangeRow = ExchangeFormat.projection(orderColumns)
   // Rows of different tasks sort in Spark's order of partitions.
   private var position = TaskContext.getPartitionId().toLong << 40
 
-  def segments(group: Int, batch: SegmentBatch): InternalRow =
-    encode(group, ExchangeFormat.Segments, nextPosition(), batch.take())
+  /** @param after
+    *   the instant until which windows fire before the segments are added, in the engine's
+    *   convention; `Watermark.NotYet` if the segments do not wait
+    */
+  def segments(group: Int, batch: SegmentBatch, after: Long): InternalRow =
+    if (after == Watermark.NotYet)
+      encode(group, ExchangeFormat.Segments, nextPosition(), batch.take())
+    else
+      encode(
+        group,
+        ExchangeFormat.WaitingSegments,
+        nextPosition(),
+        batch.take(),
+        lateWatermark = after)
 
   /** @param order
     *   the values of the user's order columns, if the spec names any
@@ -58,6 +72,18 @@ final class ExchangeEncoder(operatorPlan: WindowOperatorPlan, lateWatermark: Lon
   def tick(group: Int): InternalRow =
     encode(group, ExchangeFormat.Tick, Long.MaxValue, Array.emptyByteArray)
 
+  /** The watermark by which windows fire, after all rows of the batch.
+    *
+    * @param watermark
+    *   in the engine's convention
+    */
+  def watermark(group: Int, watermark: Long): InternalRow =
+    encode(
+      group,
+      ExchangeFormat.Watermark,
+      Long.MaxValue,
+      ByteBuffer.allocate(8).putLong(watermark).array)
+
   private def nextPosition(): Long = {
     position += 1
     position
@@ -68,16 +94,17 @@ final class ExchangeEncoder(operatorPlan: WindowOperatorPlan, lateWatermark: Lon
       kind: Int,
       position: Long,
       payload: Array[Byte],
-      order: InternalRow = NoOrder): InternalRow = {
-    val columns = new Array[Any](ExchangeFormat.Payload + 1 + operatorPlan.order.length)
+      order: InternalRow = NoOrder,
+      lateWatermark: Long = lateWatermark): InternalRow = {
+    val columns = new Array[Any](ExchangeFormat.Payload + 1 + orderColumns.length)
     columns(ExchangeFormat.Group) = KeyGroups.idOf(group)
     columns(ExchangeFormat.Kind) = kind
     columns(ExchangeFormat.Position) = position
     columns(ExchangeFormat.LateWatermark) = lateWatermark
     columns(ExchangeFormat.Payload) = payload
     if (order ne NoOrder)
-      operatorPlan.order.indices.foreach { i =>
-        columns(ExchangeFormat.Payload + 1 + i) = order.get(i, operatorPlan.order(i).dataType)
+      orderColumns.indices.foreach { i =>
+        columns(ExchangeFormat.Payload + 1 + i) = order.get(i, orderColumns(i).dataType)
       }
     toExchangeRow(new GenericInternalRow(columns))
   }

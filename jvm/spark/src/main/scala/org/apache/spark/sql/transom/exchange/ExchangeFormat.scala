@@ -9,8 +9,10 @@ import org.apache.spark.sql.types._
   * group      id of the key group, see KeyGroups.idOf
   * kind       kind of the payload
   * position   position in the order of arrival
-  * watermark  the watermark by which the rows are late, in the engine's convention
-  * payload    a segment batch, a chunk of rows, a dead letter, counts, or empty for a tick
+  * watermark  the watermark by which the rows are late, in the engine's convention; windows that
+  *            end by it fire before waiting segments are added
+  * payload    a segment batch, a chunk of rows, a dead letter, counts, the watermark by which
+  *            windows fire, or empty for a tick
   * }}}
   *
   * The user's order columns follow, if there are any.
@@ -27,6 +29,8 @@ object ExchangeFormat {
   final val DeadLetter = 2
   final val Counts = 3
   final val Tick = 4
+  final val Watermark = 5
+  final val WaitingSegments = 6
 
   private val columns = Seq(
     "group" -> IntegerType,

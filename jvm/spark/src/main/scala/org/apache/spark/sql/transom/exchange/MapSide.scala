@@ -5,26 +5,42 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.TaskLimits
+import org.apache.spark.sql.transom.operator.{TaskLimits, Verdict}
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
+import transom.engine.time.Watermark
 
 /** Iterator over the exchange rows of one map-side task. Reads input rows, counts them, turns
   * rows without a usable time into dead letters, and leaves all others to a subclass. Emits a row
-  * of counts at the end. Not thread-safe.
+  * of counts at the end.
+  *
+  * Behind a time stage, each row has a late watermark of its own, the stage has dropped some of
+  * the rows, and rows with watermarks come between them. The last watermark goes to all key
+  * groups. Not thread-safe.
   */
 abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
   import plan.{input, operatorPlan}
 
-  private val timeAt = input.indexWhere(_.exprId == operatorPlan.time.exprId)
+  private val timeAt = positionOf(operatorPlan.time)
   private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
   private lazy val toInput = UnsafeProjection.create(operatorPlan.row, input)
   private val inputBytes = new ByteRange
   private val noInput = new ByteRange
   protected val limits: Limits = TaskLimits.current
-  protected val encoder = new ExchangeEncoder(operatorPlan, plan.lateWatermark)
+  private val watermarkAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.watermark))
+  private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
+  private var reached = Watermark.NotYet
+  private var isFirst = true
+  protected val encoder = new ExchangeEncoder(operatorPlan.order, plan.lateWatermark)
+
+  /** The watermark by which the current row is late, in the engine's convention. */
+  protected var lateWatermark: Long = plan.lateWatermark
+
+  /** The late watermark of the current row, if it is not that of the whole batch. */
+  protected final def ownWatermark: Option[Long] =
+    if (verdictAt < 0) None else Some(lateWatermark)
   protected val key = new ByteRange
   protected val counts = new RowCounts
   protected var out: Iterator[InternalRow] = Iterator.empty
@@ -37,6 +53,13 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def add(row: InternalRow, time: Long): Unit
 
+  /** Called behind a time stage, before the first row of a batch.
+    *
+    * @param firedBefore
+    *   the watermark by which windows had fired before this batch, in the engine's convention
+    */
+  protected def startBatch(firedBefore: Long): Unit = ()
+
   /** Emits everything held and starts again empty. */
   protected def drain(): Iterator[InternalRow]
 
@@ -47,7 +70,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     while (!out.hasNext && rows.hasNext) fill()
     if (!out.hasNext && !isOver) {
       isOver = true
-      out = drain() ++ Iterator.single(counts).map(encoder.counts)
+      out = drain() ++ watermarks ++ Iterator.single(counts).map(encoder.counts)
     }
     out.hasNext
   }
@@ -61,20 +84,56 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     out = Iterator.empty
     while ((out eq Iterator.empty) && rows.hasNext) {
       val row = rows.next()
+      if (verdictAt < 0) addPlain(row) else addStamped(row)
+    }
+  }
+
+  private def addPlain(row: InternalRow): Unit = {
+    counts.add(RowCounts.In)
+    if (row.isNullAt(timeAt)) refuse(row, DeadLetterReason.NoTime, None)
+    else {
+      val time = row.getLong(timeAt)
+      if (RowRules.isInRange(time)) add(row, operatorPlan.convention.timeIn(time))
+      else refuse(row, DeadLetterReason.TimeOutOfRange, None)
+    }
+  }
+
+  private def addStamped(row: InternalRow): Unit = {
+    val verdict = row.getLong(verdictAt)
+    val watermark = row.getLong(watermarkAt)
+    if (verdict == Verdict.Watermark) reached = math.max(reached, watermark)
+    else {
       counts.add(RowCounts.In)
-      if (row.isNullAt(timeAt)) {
-        counts.add(RowCounts.WithoutTime)
-        emitDeadLetter(row, DeadLetterReason.NoTime)
-      } else {
-        val time = row.getLong(timeAt)
-        if (RowRules.isInRange(time)) add(row, operatorPlan.convention.timeIn(time))
-        else {
-          counts.add(RowCounts.OutOfRange)
-          emitDeadLetter(row, DeadLetterReason.TimeOutOfRange)
-        }
+      lateWatermark = operatorPlan.convention.watermarkIn(watermark)
+      if (isFirst) start()
+      if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
+      val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
+      Verdict.dropped(verdict) match {
+        case Some(reason) => emitDeadLetter(row, reason, time)
+        case None => add(row, operatorPlan.convention.timeIn(time.get))
       }
     }
   }
+
+  /** The first row of a batch has met the watermark of the batch before. */
+  private def start(): Unit = {
+    isFirst = false
+    encoder.lateWatermark = lateWatermark
+    startBatch(lateWatermark)
+  }
+
+  private def refuse(row: InternalRow, reason: DeadLetterReason, time: Option[Long]): Unit = {
+    counts.add(reason.count)
+    emitDeadLetter(row, reason, time)
+  }
+
+  private def watermarks: Iterator[InternalRow] =
+    if (reached == Watermark.NotYet) Iterator.empty
+    else
+      (0 until operatorPlan.keyGroups).iterator
+        .map(encoder.watermark(_, operatorPlan.convention.watermarkIn(reached)))
+
+  private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 
   /** Emits a row that cannot be assigned to a window as a dead letter, if the spec requests dead
     * letters.

@@ -11,10 +11,11 @@ import transom.engine.state.ByteRange
 /** Buffers rows of one key group for the exchange, in the order in which they are read.
   *
   * {{{
-  * key length int, value length int, input length int, 1 if partly late int, time long,
-  * key, value, input
+  * key length int, value length int, input length int, flags int, time long,
+  * late watermark of the row long, if flagged; key, value, input
   * }}}
   *
+  * Flag 1 says that the row is partly late, and flag 2 that it has a late watermark of its own.
   * The value holds the columns that the engine reads, or the accumulator of the row. The whole
   * input row is present only if it may have to be emitted as a late row. Lengths are multiples of
   * 8.
@@ -30,13 +31,18 @@ final class RowChunk(fullSize: Int) {
 
   def isFull: Boolean = position >= fullSize
 
+  /** @param lateWatermark
+    *   the watermark by which this row is late, in the engine's convention; none if it is that of
+    *   the chunk
+    */
   def add(
       key: ByteRange,
       value: ByteRange,
       input: ByteRange,
       time: Long,
-      isPartlyLate: Boolean): Unit = {
-    val needed = RowChunk.HeaderSize + key.length + value.length + input.length
+      isPartlyLate: Boolean,
+      lateWatermark: Option[Long]): Unit = {
+    val needed = RowChunk.HeaderSize + 8 + key.length + value.length + input.length
     if (needed > held.length - position)
       held = Arrays.copyOf(
         held,
@@ -45,9 +51,15 @@ final class RowChunk(fullSize: Int) {
     Platform.putInt(held, at, key.length)
     Platform.putInt(held, at + 4, value.length)
     Platform.putInt(held, at + 8, input.length)
-    Platform.putInt(held, at + 12, if (isPartlyLate) 1 else 0)
+    val flags = (if (isPartlyLate) RowChunk.PartlyLate else 0) |
+      (if (lateWatermark.isDefined) RowChunk.OwnWatermark else 0)
+    Platform.putInt(held, at + 12, flags)
     Platform.putLong(held, at + 16, time)
     position += RowChunk.HeaderSize
+    lateWatermark.foreach { watermark =>
+      Platform.putLong(held, at + RowChunk.HeaderSize, watermark)
+      position += 8
+    }
     put(key)
     put(value)
     put(input)
@@ -78,10 +90,15 @@ final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
   def read(): Unit = {
     val at = UnsafeRows.ArrayOffset + position
     position += RowChunk.HeaderSize
+    val flags = Platform.getInt(chunk, at + 12)
+    if ((flags & RowChunk.OwnWatermark) != 0) {
+      to.arrival.watermark = Platform.getLong(chunk, at + RowChunk.HeaderSize)
+      position += 8
+    }
     point(to.key, Platform.getInt(chunk, at))
     point(to.value, Platform.getInt(chunk, at + 4))
     point(to.input, Platform.getInt(chunk, at + 8))
-    to.isPartlyLate = Platform.getInt(chunk, at + 12) != 0
+    to.isPartlyLate = (flags & RowChunk.PartlyLate) != 0
     to.arrival.time = Platform.getLong(chunk, at + 16)
   }
 
@@ -91,9 +108,11 @@ final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
   }
 }
 
-/** Sizes of a chunk in bytes. */
+/** The format of a chunk. */
 private object RowChunk {
   final val HeaderSize = 24
+  final val PartlyLate = 1
+  final val OwnWatermark = 2
 
   private final val Least = 1 << 10
 }

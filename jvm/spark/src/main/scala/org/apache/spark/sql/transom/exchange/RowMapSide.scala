@@ -4,8 +4,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 
-import transom.engine.operator.RowCounts
-import transom.engine.spec.EventTime
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival
 
@@ -14,9 +12,9 @@ import transom.engine.window.Arrival
   */
 private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSide(plan, rows) {
-  import plan.{input, lateWatermark, operatorPlan}
+  import plan.{input, operatorPlan}
 
-  private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
+  private val hasTime = operatorPlan.settings.time.exists(_.isEventTime)
   private val rowWindows = new RowWindowReader(operatorPlan)
   private val toRecord = UnsafeProjection.create(operatorPlan.record, input)
   private val toOrder =
@@ -31,7 +29,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     rowWindows.problem(read) match {
       case None => send(row, read, time)
       case Some(reason) =>
-        counts.add(RowCounts.WithBadWindows)
+        counts.add(reason.count)
         val hostTime = operatorPlan.convention.timeOut(time)
         emitDeadLetter(row, reason, if (hasTime) Some(hostTime) else None)
     }
@@ -48,7 +46,8 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       record,
       if (mayBeLate) inputOf(row) else noInput,
       if (hasTime) time else Arrival.NoTime,
-      isPartlyLate = false)
+      isPartlyLate = false,
+      ownWatermark)
     toOrder match {
       // The exchange sorts these rows one by one, so each one needs an exchange row of its own.
       case Some(order) => out = Iterator.single(encoder.rows(group, chunks(group), order(row)))

@@ -23,6 +23,9 @@ object InputRows {
     * Spark's own node handles a watermark whose event time is a window.
     */
   def of(plan: SparkPlan): RDD[InternalRow] = plan match {
+    // The rows of an operator are read as they are.
+    case WholeStageCodegenExec(node: ResultRowsExec) => node.inputRDD
+    case node: ResultRowsExec => node.inputRDD
     case node: EventTimeWatermarkExec if node.eventTime.dataType == TimestampType =>
       toRows(node.child).fold(node.execute()) { columns =>
         val timeAt = columns.output.indexWhere(_.exprId == node.eventTime.exprId)

@@ -36,7 +36,7 @@ case class KeyGroupTicksExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val taskPlan = operatorPlan
     child.execute().mapPartitionsInternal { ticks =>
-      val encoder = new ExchangeEncoder(taskPlan, Watermark.NotYet)
+      val encoder = new ExchangeEncoder(taskPlan.order, Watermark.NotYet)
       ticks.flatMap(_ => (0 until taskPlan.keyGroups).iterator.map(encoder.tick))
     }
   }

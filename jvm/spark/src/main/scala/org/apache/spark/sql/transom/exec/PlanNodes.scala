@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
+import org.apache.spark.sql.transom.task.KeyGroupTasks
 import org.apache.spark.sql.types._
 
 /** Logical node of the map side: encodes input rows by key group for the exchange. */
@@ -16,18 +17,48 @@ case class WindowMapSide(
     operatorId: String,
     output: Seq[Attribute],
     child: LogicalPlan)
-    extends UnaryNode {
+    extends UnaryNode
+    with OperatorNode {
+  override def spec: OperatorSpec = operatorPlan.spec
   override def producedAttributes: AttributeSet = outputSet
   override protected def withNewChildInternal(newChild: LogicalPlan): WindowMapSide =
     copy(child = newChild)
 }
 
-/** Finds map sides in a plan. */
-object WindowMapSide {
+/** Logical node of the map side of a time stage: encodes input rows by source for the exchange.
+  *
+  * @param spec
+  *   the operator that the stage belongs to: the window operator that follows, or the stage
+  *   itself
+  */
+case class TimeStageMapSide(
+    plan: TimeStagePlan,
+    spec: OperatorSpec,
+    columns: Seq[Attribute],
+    operatorId: String,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode
+    with OperatorNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): TimeStageMapSide =
+    copy(child = newChild)
+}
 
-  /** The map sides of the window operators in a plan, in the order in which rows pass them. */
-  def allIn(plan: LogicalPlan): Seq[WindowMapSide] =
-    plan.collect { case mapSide: WindowMapSide => mapSide }.reverse.distinctBy(_.operatorId)
+/** A logical node that belongs to an operator. */
+sealed trait OperatorNode extends LogicalPlan {
+  def spec: OperatorSpec
+
+  /** Identifies the operator within its query. */
+  def operatorId: String
+}
+
+/** Finds operators in a plan. */
+object OperatorNode {
+
+  /** The last node of each operator in a plan, in the order in which rows pass them. */
+  def allIn(plan: LogicalPlan): Seq[OperatorNode] =
+    plan.collect { case node: OperatorNode => node }.distinctBy(_.operatorId).reverse
 }
 
 /** Logical node that brings the exchange rows of a key group together, sorted by `order`. */
@@ -54,17 +85,12 @@ case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryN
     copy(child = newChild)
 }
 
-/** Logical node of the window operator over a static DataFrame. All windows fire when the input
-  * ends.
-  */
-case class StaticWindowOperator(
-    operatorPlan: WindowOperatorPlan,
-    output: Seq[Attribute],
-    child: LogicalPlan)
+/** Logical node of an operator over a static DataFrame. All windows fire when the input ends. */
+case class StaticOperator(tasks: KeyGroupTasks, output: Seq[Attribute], child: LogicalPlan)
     extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): StaticWindowOperator =
+  override protected def withNewChildInternal(newChild: LogicalPlan): StaticOperator =
     copy(child = newChild)
 }
 
@@ -93,6 +119,9 @@ object WindowStrategy extends SparkStrategy {
     case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(operatorPlan.columns))
       WindowMapSideExec(operatorPlan, input, output, operatorId, below) :: Nil
+    case TimeStageMapSide(plan, spec, columns, operatorId, output, child) =>
+      val (input, below) = readingFrom(child, columns.zip(plan.columns))
+      TimeStageMapSideExec(plan, spec, input, output, operatorId, below) :: Nil
     case KeyGroupTicks(operatorPlan, output, child) =>
       KeyGroupTicksExec(operatorPlan, output, planLater(child)) :: Nil
     case ByKeyGroup(order, child) =>
@@ -103,8 +132,8 @@ object WindowStrategy extends SparkStrategy {
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
-    case StaticWindowOperator(operatorPlan, output, child) =>
-      StaticWindowOperatorExec(operatorPlan, output, planLater(child)) :: Nil
+    case StaticOperator(tasks, output, child) =>
+      StaticOperatorExec(tasks, output, planLater(child)) :: Nil
     case _ => Nil
   }
 

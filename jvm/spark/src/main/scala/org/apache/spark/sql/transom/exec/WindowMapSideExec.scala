@@ -8,7 +8,9 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.exchange.MapSidePlan
-import org.apache.spark.sql.transom.operator.{MapSideNode, WindowOperatorPlan}
+import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowOperatorPlan}
+
+import transom.engine.time.Watermark
 
 /** Map side of a window operator: encodes rows by key group, either combined by slice or as they
   * are. The exchange and the sort before a stateful operator then handle a few large rows instead
@@ -23,6 +25,8 @@ case class WindowMapSideExec(
     extends UnaryExecNode
     with MapSideNode {
 
+  override def spec: OperatorSpec = operatorPlan.spec
+
   override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
 
   // Tasks read columns by their position in `input`, so Spark must not prune any column of the
@@ -34,7 +38,10 @@ case class WindowMapSideExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
-    val watermark = LateWatermark.of(session, operatorId)
+    // Behind a time stage each row has the watermark that it met.
+    val watermark =
+      if (operatorPlan.stamp.isDefined) Watermark.NotYet
+      else LateWatermark.of(session, operatorId)
     val plan = MapSidePlan(operatorPlan, input, watermark)
     InputRows.of(child).mapPartitionsInternal(plan.encode)
   }

@@ -68,6 +68,11 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
       v.elements.asScala.map(_.asInt).toSeq
   }
 
+  def texts(name: String): Seq[String] = as(name, "a list of strings") {
+    case v if v.isArray && v.elements.asScala.forall(_.isTextual) =>
+      v.elements.asScala.map(_.asText).toSeq
+  }
+
   def choice[T](name: String, names: Seq[(String, T)]): T = {
     val chosen = text(name)
     names.collectFirst { case (`chosen`, value) => value }.getOrElse {

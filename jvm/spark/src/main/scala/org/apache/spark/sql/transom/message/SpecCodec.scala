@@ -26,26 +26,46 @@ object SpecCodec {
 
   private val formNames = Seq("arrow" -> RowsForm.Arrow, "pandas" -> RowsForm.Pandas)
 
-  def decode(message: String): WindowSpec = {
+  /** Decodes the message of a window operator. */
+  def decode(message: String): WindowSpec = parse(message).readAll(readSpec)
+
+  /** Decodes the message of a time stage without windows. */
+  def decodeStamped(message: String): StampSpec = parse(message).readAll(readStamped)
+
+  private def parse(message: String): MessageObject = {
     val node =
       try mapper.readTree(message)
       catch {
         case e: JsonProcessingException =>
           throw MessageObject.bad("message", s"it is not JSON: ${e.getOriginalMessage}")
       }
-    new MessageObject(node, "").readAll(readSpec)
+    new MessageObject(node, "")
   }
 
-  private def readSpec(m: MessageObject): WindowSpec = {
+  private def checkVersion(m: MessageObject): Unit = {
     val version = m.int("version")
     if (version != Constants.MessageVersion)
       throw MessageObject.bad(
         "version",
         s"it is $version, this jar reads ${Constants.MessageVersion}")
+  }
+
+  private def readStamped(m: MessageObject): StampSpec = {
+    checkVersion(m)
+    m.obj("function")
+      .readAll(function => if (function.kind != "stamped") throw function.unknownKind)
+    StampSpec(
+      policy = m.obj("time").readAll(TimeCodec.readPolicy),
+      orderColumns = m.columns("order_columns"),
+      keyGroups = m.int("key_groups"))
+  }
+
+  private def readSpec(m: MessageObject): WindowSpec = {
+    checkVersion(m)
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
-      time = m.optional("time")(m.obj(_).readAll(readTime)),
+      time = m.optional("time")(m.obj(_).readAll(TimeCodec.read)),
       orderColumns = m.columns("order_columns"),
       window = m.obj("window").readAll(WindowCodec.read),
       trigger = m.obj("trigger").readAll(TriggerCodec.readTrigger),
@@ -60,12 +80,6 @@ object SpecCodec {
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
       tickUs = m.duration("tick_us"))
-  }
-
-  private def readTime(m: MessageObject): Time = m.kind match {
-    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.duration))
-    case "processing_time" => ProcessingTime
-    case _ => throw m.unknownKind
   }
 
   private def readFunction(m: MessageObject): Function = m.kind match {
@@ -88,7 +102,7 @@ object SpecCodec {
         "version" -> Constants.MessageVersion,
         "name" -> spec.name,
         "key_columns" -> spec.keyColumns,
-        "time" -> spec.time.map(writeTime),
+        "time" -> spec.time.map(TimeCodec.write),
         "order_columns" -> spec.orderColumns,
         "window" -> WindowCodec.write(spec.window),
         "trigger" -> TriggerCodec.writeTrigger(spec.trigger),
@@ -104,11 +118,15 @@ object SpecCodec {
         "layout" -> nameOf(spec.layout, layoutNames),
         "tick_us" -> spec.tickUs))
 
-  private def writeTime(time: Time): ObjectNode = time match {
-    case EventTime(column, delay) =>
-      obj("kind" -> "event_time", "time_column" -> column, "delay_us" -> delay)
-    case ProcessingTime => obj("kind" -> "processing_time")
-  }
+  /** Encodes a time stage without windows. */
+  def encode(spec: StampSpec): String =
+    mapper.writeValueAsString(
+      obj(
+        "version" -> Constants.MessageVersion,
+        "time" -> TimeCodec.write(spec.policy),
+        "order_columns" -> spec.orderColumns,
+        "key_groups" -> spec.keyGroups,
+        "function" -> obj("kind" -> "stamped")))
 
   private def writeFunction(function: Function): ObjectNode = function match {
     case AggFunction(columns) => obj("kind" -> "agg", "aggregate_columns" -> columns)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.SparkPlan
   * The driver finds an operator by this node in the plan of a running batch.
   */
 trait MapSideNode extends SparkPlan {
-  def operatorPlan: WindowOperatorPlan
+  def spec: OperatorSpec
 
   /** Identifies the operator within its query and across the batches of a run. */
   def operatorId: String

@@ -25,6 +25,8 @@ import transom.engine.window.TimeConvention
   *   the columns of the rows that a function is called with, else empty
   * @param windowColumn
   *   the column that holds the gap or the windows of each row, if the window type has one
+  * @param stamp
+  *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param order
   *   the columns that define the order of arrival; empty if rows keep the order in which they are
   *   read
@@ -48,6 +50,7 @@ final case class WindowOperatorPlan(
     row: Seq[Attribute],
     contents: Seq[Attribute],
     windowColumn: Option[Attribute],
+    stamp: Option[StampColumns],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
@@ -96,7 +99,8 @@ final case class WindowOperatorPlan(
 
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
-    (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ order
+    (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
+      order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
     * then the inputs and the contents.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.functions.{col, lit}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
 import org.apache.spark.sql.types.TimestampType
 
-import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
+import transom.engine.spec.{Custom, DynamicSession, EventTime, ProcessingTime, TimePolicy, WindowSpec}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
   * the checkpoint and the plan of the operator are both built from them.
@@ -18,6 +18,8 @@ import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
   *   the event time of a row
   * @param windowColumn
   *   the column that assigns a row to its window, if the user gave one
+  * @param policy
+  *   the columns that a time policy reads, if there is one
   * @param order
   *   the columns that define the order of arrival
   * @param keyNames
@@ -34,6 +36,7 @@ import transom.engine.spec.{Custom, DynamicSession, EventTime, WindowSpec}
 final case class AnalyzedColumns(
     time: Attribute,
     windowColumn: Option[Attribute],
+    policy: Option[PolicyColumns],
     order: Seq[Attribute],
     keyNames: Seq[String],
     aggregates: Int,
@@ -60,7 +63,7 @@ final case class AnalyzedColumns(
   // The analyzer may put nodes between an aggregate and its rows, for example to compute windows.
   // The hidden columns pass through these nodes.
   private def revealed(plan: LogicalPlan, change: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val hidden = (time +: order) ++ windowColumn
+    val hidden = (time +: order) ++ windowColumn ++ policy.toSeq.flatMap(_.sources)
     plan match {
       case Hiding(_, rows) => change(rows)
       case Project(list, child) => Project(list ++ hidden, revealed(child, change))
@@ -78,7 +81,12 @@ object AnalyzedColumns {
   private val OrderPrefix = "__transom_order_"
 
   def of(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): AnalyzedColumns = {
-    val timeIndex = spec.time.collect { case EventTime(column, _) => column }
+    val policy = spec.time.collect { case policy: TimePolicy => policy }
+    val timeIndex = spec.time.flatMap {
+      case EventTime(column, _) => Some(column)
+      case policy: TimePolicy => policy.timeColumn
+      case ProcessingTime => None
+    }
     val windowIndex = spec.window match {
       case DynamicSession(column, _, _) => Some(column)
       case Custom(column, _) => Some(column)
@@ -90,14 +98,18 @@ object AnalyzedColumns {
     // The aggregate below resolves the keys again, under aliases. Only `select` gives unnamed
     // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
-    val time = timeIndex.fold(lit(0L).cast(TimestampType))(columns).as(TimeName)
-    val windowColumn = windowIndex.map(columns(_).as(WindowColumnName))
-    val order =
-      spec.orderColumns.zipWithIndex.map { case (column, i) =>
-        columns(column).as(OrderPrefix + i)
-      }
-    val rows = analyzed(input.select((Seq(col("*"), time) ++ windowColumn ++ order): _*))
+    val time = timeIndex
+      .map(columns)
+      .orElse(policy.map(PolicySources.arrival(_, columns)))
+      .getOrElse(lit(0L).cast(TimestampType))
+    val hidden = (timeIndex -> time.as(TimeName)) +:
+      (windowIndex.map(index => Some(index) -> columns(index).as(WindowColumnName)).toSeq ++
+        spec.orderColumns.zipWithIndex.map { case (index, i) =>
+          Some(index) -> columns(index).as(OrderPrefix + i)
+        } ++ policy.toSeq.flatMap(PolicySources.columns(_, columns)))
+    val rows = analyzed(input.select(col("*") +: hidden.map(_._2): _*))
     val ofRows = rows.output.drop(input.columns.length)
+    val order = ofRows.filter(_.name.startsWith(OrderPrefix))
     val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
     val aggregate =
       AnalyzedAggregate.of(visible, spec.keyColumns.map(columns), aggregates.map(columns))
@@ -107,14 +119,16 @@ object AnalyzedColumns {
     AnalyzedColumns(
       time = ofRows.head,
       windowColumn = ofRows.find(_.name == WindowColumnName),
-      order = ofRows.takeRight(order.length),
+      policy = policy.map(_ => PolicySources.found(ofRows, order)),
+      order = order,
       keyNames = keys.output.map(_.name),
       aggregates = aggregates.length,
       userExpressions = userExpressions,
       byIndex = userExpressions.byIndex ++
         spec.keyColumns.zip(overInput.outputOf(keys)) ++
-        timeIndex.zip(ofRowsOverInput.headOption) ++
-        (windowIndex.toSeq ++ spec.orderColumns).zip(ofRowsOverInput.tail) ++
+        hidden.map(_._1).zip(ofRowsOverInput).collect { case (Some(index), column) =>
+          index -> column
+        } ++
         aggregates.zip(overInput.outputOf(aggregate).takeRight(aggregates.length)),
       hiding = aggregate)
   }

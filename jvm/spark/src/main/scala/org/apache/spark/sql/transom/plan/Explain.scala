@@ -3,8 +3,8 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.exec.WindowMapSide
-import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, WindowOperatorPlan}
+import org.apache.spark.sql.transom.exec.{OperatorNode, TimeStageMapSide, WindowMapSide}
+import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan, WindowOperatorPlan}
 
 import transom.engine.spec._
 
@@ -12,13 +12,18 @@ import transom.engine.spec._
 object Explain {
 
   def json(df: Dataset[Row]): String =
-    OperatorSpec.pretty(OperatorSpec.array(operators(df).map(_.operatorPlan.spec.json)))
+    OperatorSpec.pretty(OperatorSpec.array(operators(df).map(_.spec.json)))
 
   def text(df: Dataset[Row]): String =
-    operators(df).map(s => describeOperator(s.operatorPlan, s.isStreaming)).mkString("\n\n")
+    operators(df)
+      .map {
+        case s: WindowMapSide => describeOperator(s.operatorPlan, s.isStreaming)
+        case s: TimeStageMapSide => describeStage(s.plan, s.spec)
+      }
+      .mkString("\n\n")
 
-  private def operators(df: Dataset[Row]): Seq[WindowMapSide] = {
-    val operators = WindowMapSide.allIn(df.queryExecution.analyzed)
+  private def operators(df: Dataset[Row]): Seq[OperatorNode] = {
+    val operators = OperatorNode.allIn(df.queryExecution.analyzed)
     if (operators.isEmpty)
       throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
     operators
@@ -47,9 +52,19 @@ object Explain {
         case SliceLayout => slicedState(spec.window)
         case KeyedLayout => keyedState(spec)
       }) + (if (isStreaming) "" else "; in memory, for a static DataFrame")))
-    (operatorPlan.name +: lines.map { case (name, text) => f"  $name%-10s  $text" })
-      .mkString("\n")
+    table(operatorPlan.name, lines)
   }
+
+  private def describeStage(plan: TimeStagePlan, spec: OperatorSpec): String =
+    table(
+      spec.name,
+      Seq(
+        "time" -> PolicyText.of(plan.policy, spec.columns),
+        "key groups" -> plan.keyGroups.toString,
+        "state" -> "the latest times of each source"))
+
+  private def table(name: String, lines: Seq[(String, String)]): String =
+    (name +: lines.map { case (name, text) => f"  $name%-10s  $text" }).mkString("\n")
 
   private def function(function: Function, list: Seq[Int] => String): (String, String) = {
     val inputs = list(function.aggregateColumns)
@@ -64,6 +79,7 @@ object Explain {
       case None => "none"
       case Some(ProcessingTime) => "the wall clock"
       case Some(EventTime(column, _)) => columns(column)
+      case Some(policy: TimePolicy) => PolicyText.of(policy, columns)
     }
     if (spec.needsClock) s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
     else source

@@ -6,16 +6,17 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.exec.WindowMapSide
+import org.apache.spark.sql.transom.exec.OperatorNode
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
 
-import transom.engine.spec.{Constants, WindowSpec}
+import transom.engine.spec.{Constants, StampSpec, WindowSpec}
 
 /** Builds the spec of an operator from its message and columns. */
 object OperatorSpecBuilder {
   private val mapper = new ObjectMapper()
-  private val DefaultName = "window"
+  private val WindowName = "window"
+  private val StampedName = "stamped"
   private val ValidName = Constants.OperatorNamePattern.r
 
   /** Builds the spec of an operator over `input`. */
@@ -24,29 +25,39 @@ object OperatorSpecBuilder {
       spec: WindowSpec,
       layout: StateLayout,
       columns: AnalyzedColumns): OperatorSpec = {
-    val name = nameOf(spec.name, WindowMapSide.allIn(input).map(_.operatorPlan.name))
+    val name = nameOf(spec.name, WindowName, input)
+    write(name, Some(layout), SpecCodec.encode(spec), columns.byIndex)
+  }
+
+  /** Builds the spec of a time stage over `input` without windows. */
+  def of(input: LogicalPlan, spec: StampSpec, columns: Map[Int, Expression]): OperatorSpec =
+    write(nameOf(None, StampedName, input), None, SpecCodec.encode(spec), columns)
+
+  private def write(
+      name: String,
+      layout: Option[StateLayout],
+      message: String,
+      columns: Map[Int, Expression]): OperatorSpec = {
     val record = mapper.createObjectNode()
-    record
-      .put("operator", name)
-      .put("transom", BuildInfo.version)
-      .put("layout", layout.name)
-    record.set[JsonNode]("spec", mapper.readTree(SpecCodec.encode(spec)))
-    val described =
-      columns.byIndex.toSeq.sortBy(_._1).map { case (_, column) => describe(column) }
+    record.put("operator", name).put("transom", BuildInfo.version)
+    layout.foreach(layout => record.put("layout", layout.name))
+    record.set[JsonNode]("spec", mapper.readTree(message))
+    val described = columns.toSeq.sortBy(_._1).map { case (_, column) => describe(column) }
     record.set[JsonNode]("columns", OperatorSpec.array(described))
     OperatorSpec(name, mapper.writeValueAsString(record))
   }
 
   /** The user's name for the operator, or a default that counts the operators below it. */
-  private def nameOf(userName: Option[String], below: Seq[String]): String = {
+  private def nameOf(userName: Option[String], default: String, input: LogicalPlan): String = {
+    val below = OperatorNode.allIn(input).map(_.spec.name)
     def isTaken(name: String): Boolean = below.exists(_.equalsIgnoreCase(name))
     userName match {
       case Some(name) if !ValidName.matches(name) => throw refusal("BAD_NAME", name)
       case Some(name) if isTaken(name) => throw refusal("NAME_TAKEN", name)
       case Some(name) => name
       case None =>
-        val numbered = Iterator.from(below.length + 1).map(i => s"${DefaultName}_$i")
-        (Iterator(DefaultName).filter(_ => below.isEmpty) ++ numbered).find(!isTaken(_)).get
+        val numbered = Iterator.from(below.length + 1).map(i => s"${default}_$i")
+        (Iterator(default).filter(_ => below.isEmpty) ++ numbered).find(!isTaken(_)).get
     }
   }
 

@@ -4,11 +4,11 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, Window, WindowSpec => Spec}
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec}
 
 /** The columns of a window operator: those that its tasks emit, and those of the final result.
   */
@@ -23,6 +23,11 @@ final class OutputLayout(
     AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
   private val late = Option.when(spec.lateRows != LateRows.No)(attributeOf("late"))
   private val deadLetter = Option.when(spec.deadLetters)(attributeOf("dead_letters"))
+
+  // A static DataFrame has late rows only behind a time stage, which judges its rows one by one.
+  private val stamp =
+    if (spec.time.exists(_.isInstanceOf[TimePolicy])) Some(StampColumns.create()) else None
+  private val hasLateRows = df.isStreaming || stamp.isDefined
 
   /** The columns of the requested side outputs, in the order late rows, dead letters. */
   private val sideOutputs = (late ++ deadLetter).toSeq
@@ -57,8 +62,7 @@ final class OutputLayout(
     isLast = call.flatMap(_.isLast),
     row = call.flatMap(_.row),
     isOver = call.flatMap(_.isOver),
-    // A static DataFrame has no late rows.
-    late = late.filter(_ => df.isStreaming),
+    late = late.filter(_ => hasLateRows),
     deadLetter = deadLetter)
 
   /** The columns of an input row, if a side output emits input rows. */
@@ -174,8 +178,7 @@ final class OutputLayout(
 
   val operatorPlan: WindowOperatorPlan = WindowOperatorPlan(
     spec = operatorSpec,
-    // A static DataFrame has no late rows.
-    settings = if (df.isStreaming) spec else spec.copy(lateRows = LateRows.No),
+    settings = if (hasLateRows) spec else spec.copy(lateRows = LateRows.No),
     choice = choice,
     time = aggregation.time,
     keys = aggregation.groups,
@@ -183,6 +186,7 @@ final class OutputLayout(
     row = row,
     contents = contents,
     windowColumn = aggregation.windowColumn,
+    stamp = stamp,
     order = aggregation.order,
     aggregates = aggregation.aggregates,
     hidden = aggregation.hidden,

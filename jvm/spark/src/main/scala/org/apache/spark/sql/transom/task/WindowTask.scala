@@ -13,58 +13,25 @@ import transom.engine.keyed.state.{KeyStore, MemoryKeyStore}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
 import transom.engine.slice.SliceLogOperator
-import transom.engine.spec.EventTime
 import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
 import transom.engine.window.Arrival
 
-/** The engine's window operator in a task, and the state that its layout needs.
-  *
-  * Spark also asks for the state variables on the driver, where only `stored` may be called.
-  */
-sealed abstract class WindowTask(operatorPlan: WindowOperatorPlan) {
-
-  /** The state of key groups. */
-  type State
-
-  /** The state of the current key group in Spark's state store. */
-  def stored(handle: StatefulProcessorHandle): State
-
-  /** Empty state of one key group in memory. */
-  def inMemory(): State
-
-  protected def operator: WindowOperator[State, InternalRow]
-
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
-  protected lazy val limits: Limits = TaskLimits.current
-
-  /** Opens the operator on a key group.
-    *
-    * @param group
-    *   id of the key group
-    * @param nowMs
-    *   wall clock of the batch, milliseconds since 1970
-    */
-  def open(group: Int, state: State, nowMs: Long): KeyGroupOperator[InternalRow] =
-    operator.open(group, state, nowMs * 1000L)
-
-  /** The events of a key group in a batch.
-    *
-    * @param rows
-    *   the exchange rows of the key group, in order of arrival
-    * @param watermark
-    *   the watermark by which windows fire, microseconds, or `Watermark.NotYet`
-    */
-  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    rows.flatMap(decoder.events) ++
-      Iterator.single(new Event.Watermark(operatorPlan.convention.watermarkIn(watermark)))
-}
-
-/** Creates the window operator of a task. */
-object WindowTask {
-  def of(operatorPlan: WindowOperatorPlan): WindowTask = operatorPlan.layout match {
+/** The tasks of a window operator. */
+final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
+  override def create(): KeyGroupTask = operatorPlan.layout match {
     case SliceLayout => new LogTask(operatorPlan)
     case KeyedLayout => new KeyedTask(operatorPlan)
   }
+}
+
+/** A task of a window operator. */
+private sealed abstract class WindowTask(operatorPlan: WindowOperatorPlan) extends KeyGroupTask {
+  private lazy val decoder = new ExchangeDecoder(operatorPlan)
+  protected lazy val limits: Limits = TaskLimits.current
+
+  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
+    rows.flatMap(decoder.events) ++
+      Iterator.single(new Event.Watermark(operatorPlan.convention.watermarkIn(watermark)))
 }
 
 /** A task over slice logs or session logs. */
@@ -119,7 +86,7 @@ private final class RecordCodec(operatorPlan: WindowOperatorPlan) extends RowCod
   private val width =
     if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
     else operatorPlan.record.length
-  private val hasTime = operatorPlan.settings.time.exists(_.isInstanceOf[EventTime])
+  private val hasTime = operatorPlan.settings.time.exists(_.isEventTime)
   private val shared = new UnsafeRow(width)
 
   override def view(bytes: ByteRange): UnsafeRow = {

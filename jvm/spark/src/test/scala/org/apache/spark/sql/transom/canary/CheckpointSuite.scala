@@ -50,7 +50,7 @@ class CheckpointSuite extends CanarySuite {
   canary(
     "A replayed batch has the same id, offsets, watermark and wall clock as before the crash.",
     "ClockStream.scala",
-    "WindowProcessor.scala") {
+    "KeyGroupProcessor.scala") {
     val checkpoint = newCheckpoint()
     var crashes = true
     var before = Seq.empty[String]

@@ -15,7 +15,7 @@ class StatefulOperatorSuite extends CanarySuite {
   canary(
     "The rows of all keys come before the timers, and a timer that is deleted with the rows of " +
       "its key does not expire.",
-    "WindowProcessor.scala") {
+    "KeyGroupProcessor.scala") {
     // The id of a row is the second at which its key sets a timer.
     val feed = new Feed(
       Seq(ProbeRow(1, 10, 20), ProbeRow(2, 10, 20)),
@@ -34,7 +34,7 @@ class StatefulOperatorSuite extends CanarySuite {
   canary(
     "Spark deletes an expired timer after the last output row, and keeps a timer that was set " +
       "while these rows were consumed.",
-    "WindowProcessor.scala") {
+    "KeyGroupProcessor.scala") {
     val feed = new Feed(
       Seq(ProbeRow(1, 10, 20)),
       Seq(ProbeRow(2, 30, 90)),
@@ -49,7 +49,7 @@ class StatefulOperatorSuite extends CanarySuite {
     "A key is processed after the consumer has exhausted the rows of the key before. Its input " +
       "is read as its output is consumed.",
     "KeyGroupOutput.scala",
-    "WindowProcessor.scala") {
+    "KeyGroupProcessor.scala") {
     val feed =
       new Feed(Seq(ProbeRow(1, 10, 11), ProbeRow(1, 10, 12), ProbeRow(2, 10, 21)))
     run(Probe.operator(Probe.input(feed.timed(spark)), new ReadsLazily))
@@ -62,7 +62,7 @@ class StatefulOperatorSuite extends CanarySuite {
     "State that is written while the output of a key is consumed belongs to that key, and is " +
       "committed.",
     "KeyGroupOutput.scala",
-    "WindowProcessor.scala") {
+    "KeyGroupProcessor.scala") {
     val rows = Seq(ProbeRow(1, 10, 11), ProbeRow(2, 10, 21))
     run(Probe.operator(Probe.input(new Feed(rows, rows).timed(spark)), new KeepsLast))
     assertEquals(Journal.of(0), Seq("1 had nothing", "2 had nothing"))

@@ -11,6 +11,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.KeyGroups
+import transom.engine.time.Watermark
 import transom.engine.window.Grid
 
 class ExchangeFormatSuite extends ScalaCheckSuite {
@@ -23,34 +24,41 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   /** The row in bytes of its own, as an exchange delivers it. */
   private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
 
-  private def newEncoder() = new ExchangeEncoder(plan, lateWatermark)
+  private def newEncoder() = new ExchangeEncoder(plan.order, lateWatermark)
   private def events(row: InternalRow): Iterator[Event] = new ExchangeDecoder(plan).events(row)
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
 
-  property("segments of several key groups come back with their slices and the watermark") {
+  property("segments of several key groups come back with their slices and their watermark") {
     val segments = Gen.listOf(Gen.zip(Gen.long, Gen.containerOf[Array, Byte](Gen.choose(0, 9))))
-    forAll(Gen.listOf(Gen.zip(group, segments))) { batches =>
+    val after = Gen.oneOf(Gen.const(Watermark.NotYet), Gen.choose(-99L, 99L))
+    forAll(Gen.listOf(Gen.zip(group, segments, after))) { batches =>
       val encoder = newEncoder()
-      val rows = batches.map { case (group, segments) =>
+      val rows = batches.map { case (group, segments, after) =>
         val batch = new SegmentBatch(1 << 20)
         segments.foreach { case (slice, bytes) => batch.add(slice, bytes) }
-        delivered(encoder.segments(group, batch))
+        delivered(encoder.segments(group, batch, after))
       }
       val read = rows.map { row =>
         events(row).map {
-          case event: Event.Segment => (event.slice, event.bytes.toSeq, event.lateWatermark)
+          case event: Event.Segment =>
+            (event.slice, event.bytes.toSeq, event.lateWatermark, event.waits)
           case other => fail(s"$other is not a segment")
         }.toList
       }
       assertEquals(rows.map(groupOf), batches.map(batch => KeyGroups.idOf(batch._1)))
       assertEquals(
         read,
-        batches.map(_._2.map { case (slice, bytes) => (slice, bytes.toSeq, lateWatermark) }))
+        batches.map { case (_, segments, after) =>
+          val waits = after != Watermark.NotYet
+          segments.map { case (slice, bytes) =>
+            (slice, bytes.toSeq, if (waits) after else lateWatermark, waits)
+          }
+        })
     }
   }
 
-  property("rows of several key groups come back with their times and the watermark") {
+  property("rows of several key groups come back with their times and their watermark") {
     forAll(Gen.listOf(Gen.zip(group, rows))) { chunks =>
       val encoder = newEncoder()
       val sent = chunks.map { case (group, rows) =>
@@ -61,9 +69,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       val read = sent.map { row =>
         events(row).map {
           case event: Event.Row =>
-            assertEquals(event.arrival.watermark, lateWatermark)
             assertEquals(event.arrival.slice, Grid.NoSlice)
-            rowOf(event)
+            rowOf(event, lateWatermark)
           case other => fail(s"$other is not a row")
         }.toList
       }
@@ -113,7 +120,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     val encoder = newEncoder()
     def position(row: InternalRow): Long = row.getLong(ExchangeFormat.Position)
     val positions = Seq.fill(3)(position(encoder.rows(1, new RowChunk(1)))) ++
-      Seq.fill(3)(position(encoder.segments(2, new SegmentBatch(1))))
+      Seq.fill(3)(position(encoder.segments(2, new SegmentBatch(1), Watermark.NotYet)))
     assertEquals(positions, positions.distinct.sorted)
     val tick = delivered(encoder.tick(3))
     assert(position(tick) > positions.last)
@@ -121,11 +128,21 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     assertEquals(events(tick).toList, List[Event](Event.Tick))
   }
 
+  test("a watermark comes after all rows of its key group") {
+    val row = delivered(newEncoder().watermark(3, 77L))
+    assertEquals(groupOf(row), KeyGroups.idOf(3))
+    assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
+    events(row).toList match {
+      case List(reached: Event.Watermark) => assertEquals(reached.time, 77L)
+      case other => fail(s"$other is not a single watermark")
+    }
+  }
+
   test("the user's order columns come before the position, and may be null") {
     val order = Seq(
       AttributeReference("name", StringType, nullable = false)(),
       AttributeReference("number", LongType, nullable = false)())
-    val encoder = new ExchangeEncoder(plan.copy(order = order), lateWatermark)
+    val encoder = new ExchangeEncoder(order, lateWatermark)
     val values = InternalRow(UTF8String.fromString("a long name of a row"), 7L)
     val row = delivered(encoder.rows(1, new RowChunk(1), values))
     val unordered = delivered(encoder.tick(1))

@@ -32,7 +32,8 @@ class RowChunkSuite extends ScalaCheckSuite {
   }
 
   test("a chunk is full when its rows and their headers reach the size") {
-    val row = ChunkRow(List.fill(8)(1), List.fill(16)(2), Nil, time = 5L, isPartlyLate = false)
+    val row =
+      ChunkRow(List.fill(8)(1), List.fill(16)(2), Nil, time = 5L, isPartlyLate = false, None)
     val chunk = new RowChunk(fullSize = 2 * (24 + 8 + 16))
     addTo(chunk, row)
     assert(!chunk.isFull)
@@ -49,7 +50,8 @@ private[exchange] object RowChunkSuite {
       value: List[Byte],
       input: List[Byte],
       time: Long,
-      isPartlyLate: Boolean)
+      isPartlyLate: Boolean,
+      watermark: Option[Long])
 
   // Lengths are multiples of 8. The widest row does not fit into the first array of a chunk.
   private val bytes: Gen[List[Byte]] =
@@ -61,7 +63,8 @@ private[exchange] object RowChunkSuite {
     input <- bytes
     time <- Gen.long
     isPartlyLate <- Gen.oneOf(true, false)
-  } yield ChunkRow(key, value, input, time, isPartlyLate)
+    watermark <- Gen.option(Gen.choose(-99L, 99L))
+  } yield ChunkRow(key, value, input, time, isPartlyLate, watermark)
 
   val rows: Gen[List[ChunkRow]] = Gen.choose(0, 12).flatMap(Gen.listOfN(_, row))
 
@@ -69,16 +72,26 @@ private[exchange] object RowChunkSuite {
   def addTo(chunk: RowChunk, row: ChunkRow): Unit = {
     def range(bytes: List[Byte]): ByteRange =
       new ByteRange().set(Array[Byte](9, 9) ++ bytes ++ Array[Byte](9), 2, bytes.length)
-    chunk.add(range(row.key), range(row.value), range(row.input), row.time, row.isPartlyLate)
+    chunk.add(
+      range(row.key),
+      range(row.value),
+      range(row.input),
+      row.time,
+      row.isPartlyLate,
+      row.watermark)
   }
 
-  def rowOf(event: Event.Row): ChunkRow =
+  /** @param ofChunk
+    *   the watermark of rows that have none of their own
+    */
+  def rowOf(event: Event.Row, ofChunk: Long): ChunkRow =
     ChunkRow(
       list(event.key),
       list(event.value),
       list(event.input),
       event.arrival.time,
-      event.isPartlyLate)
+      event.isPartlyLate,
+      Some(event.arrival.watermark).filter(_ != ofChunk))
 
   def list(range: ByteRange): List[Byte] =
     range.bytes.slice(range.offset, range.offset + range.length).toList
@@ -90,8 +103,9 @@ private[exchange] object RowChunkSuite {
       .continually(reader)
       .takeWhile(_.hasNext)
       .map { reader =>
+        event.arrival.watermark = Long.MaxValue
         reader.read()
-        rowOf(event)
+        rowOf(event, ofChunk = Long.MaxValue)
       }
       .toList
   }

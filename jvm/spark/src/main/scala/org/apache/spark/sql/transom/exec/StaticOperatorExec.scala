@@ -7,23 +7,19 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-import org.apache.spark.sql.transom.task.WindowTask
+import org.apache.spark.sql.transom.task.KeyGroupTasks
 
-/** Window operator of a static DataFrame. Runs the engine on state in memory, one key group after
-  * the other. Event time ends after the last row of a group, so that all windows fire. Spark's
-  * batch plan for stateful processors does not support event time, so it is not used.
+/** Operator of a static DataFrame. Runs the engine on state in memory, one key group after the
+  * other. Event time ends after the last row of a group, so that all windows fire. Spark's batch
+  * plan for stateful processors does not support event time, so it is not used.
   */
-case class StaticWindowOperatorExec(
-    operatorPlan: WindowOperatorPlan,
-    output: Seq[Attribute],
-    child: SparkPlan)
+case class StaticOperatorExec(tasks: KeyGroupTasks, output: Seq[Attribute], child: SparkPlan)
     extends ResultRowsExec {
 
   override def inputRDD: RDD[InternalRow] = {
-    val (taskPlan, nowMs) = (operatorPlan, System.currentTimeMillis())
+    val (create, nowMs) = (tasks, System.currentTimeMillis())
     child.execute().mapPartitionsInternal { rows =>
-      val task = WindowTask.of(taskPlan)
+      val task = create.create()
       val left = rows.buffered
       Iterator.continually(left).takeWhile(_.hasNext).flatMap { left =>
         val group = left.head.getInt(ExchangeFormat.Group)
@@ -38,6 +34,6 @@ case class StaticWindowOperatorExec(
     }
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): StaticWindowOperatorExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): StaticOperatorExec =
     copy(child = newChild)
 }

@@ -1,15 +1,13 @@
-package transom.engine.keyed.state
+package transom.engine.state
 
 import java.util.Arrays
-
-import transom.engine.state.ByteRange
 
 /** A key in binary form, with equality by content, for use in hash maps.
   *
   * A lookup key may refer to a range of a larger array. A stored key must have an array that does
   * not change.
   */
-private[keyed] final class KeyBytes {
+private[engine] final class KeyBytes {
   private val range = new ByteRange
   private var hash = 0
 
@@ -38,6 +36,6 @@ private[keyed] final class KeyBytes {
   }
 }
 
-private[keyed] object KeyBytes {
+private[engine] object KeyBytes {
   def of(bytes: Array[Byte]): KeyBytes = new KeyBytes().set(bytes, 0, bytes.length)
 }

@@ -3,18 +3,17 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.batch.SparkWatermark
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 import org.apache.spark.sql.transom.state.GroupTimer
 
-/** The stateful processor of a streaming window operator.
+/** The stateful processor of a streaming operator.
   *
   * One instance serves the key groups of a partition for one batch. A key group with rows also
   * does the work that is due in the same call. A key group without rows runs when its timer
   * expires.
   */
-final class WindowProcessor(operatorPlan: WindowOperatorPlan)
+final class KeyGroupProcessor(tasks: KeyGroupTasks)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
-  @transient private lazy val task = WindowTask.of(operatorPlan)
+  @transient private lazy val task = tasks.create()
   @transient private var state: task.State = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =

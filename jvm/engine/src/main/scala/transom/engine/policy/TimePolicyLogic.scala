@@ -1,0 +1,114 @@
+package transom.engine.policy
+
+import transom.engine.operator.DeadLetterReason
+import transom.engine.spec._
+import transom.engine.time.{Ticks, Watermark}
+
+/** Applies a time policy to the rows of a source, one by one in their order.
+  *
+  * The rules come in the order of Azure Stream Analytics: early, late, out of order. So a row may
+  * be adjusted twice. All bounds are inclusive: a row at a bound breaks no rule. The arrival of a
+  * row is the latest arrival of its source so far, because a broker's clock never goes back.
+  *
+  * A late rule holds the watermark at least at the latest arrival minus its bound, the floor. No
+  * accepted row is before the floor, so the floor never makes a row out of order. A row meets the
+  * floor of the rows before it. A row of a substream meets the floor of its own arrival, because
+  * a row of any substream raises the floor of all.
+  */
+final class TimePolicyLogic(policy: TimePolicy) {
+  import TimePolicyLogic._
+
+  // Fields instead of options: the rules run for every row.
+  private val (earlyBound, adjustsEarly) = settingsOf(policy.early)
+  private val (lateBound, adjustsLate) = settingsOf(policy.late)
+  private val hasLate = policy.late.isDefined
+  private val tolerance = policy.outOfOrder.beyondUs
+  private val adjustsOutOfOrder = policy.outOfOrder.isInstanceOf[Adjust]
+  private val dropsOutOfOrder = policy.outOfOrder.isInstanceOf[Drop]
+  private val hasSubstreams = policy.overColumns.nonEmpty
+  private val hasTime = policy.timeColumn.isDefined
+  private val countsRows = policy.advance.rows.isDefined
+  private val rows = policy.advance.rows.getOrElse(0)
+  private val span = policy.advance.everyUs.getOrElse(0L)
+
+  /** Decides about a row, and advances the clock of its source.
+    *
+    * @param time
+    *   time of the row, microseconds since 1970; ignored if the policy has no time column
+    * @param arrival
+    *   arrival time of the row, microseconds since 1970
+    * @param stamp
+    *   receives the decision
+    */
+  def judge(source: SourceClock, time: Long, arrival: Long, stamp: Stamp): Unit = {
+    val before = watermarkOf(source)
+    source.arrival = math.max(source.arrival, arrival)
+    stamp.start(if (hasSubstreams) watermarkOf(source) else before)
+    applyRules(if (hasTime) time else source.arrival, source.arrival, stamp)
+    if (stamp.dropped == null) accept(source, stamp.time)
+  }
+
+  /** The watermark of a source. */
+  def watermarkOf(source: SourceClock): Long =
+    if (hasLate) math.max(source.watermark, Watermark.minus(source.arrival, lateBound))
+    else source.watermark
+
+  /** Whether the clocks of silent sources may be forgotten at all. */
+  def forgetsSources: Boolean = hasLate && hasSubstreams
+
+  /** Whether the rows of a source meet the same watermarks without its clock, if no row arrives
+    * before `arrival` any more.
+    */
+  def canForget(source: SourceClock, arrival: Long): Boolean =
+    forgetsSources && source.rows == 0 && source.latest <= Watermark.minus(arrival, lateBound)
+
+  private def applyRules(time: Long, arrival: Long, stamp: Stamp): Unit = {
+    stamp.time = time
+    val latest = Ticks.add(arrival, earlyBound)
+    if (time > latest) {
+      stamp.rules |= Stamp.Early
+      moveOrDrop(stamp, latest, adjustsEarly, DeadLetterReason.Early)
+    }
+    val earliest = Ticks.subtract(arrival, lateBound)
+    if (stamp.dropped == null && stamp.time < earliest) {
+      stamp.rules |= Stamp.LateArrival
+      moveOrDrop(stamp, earliest, adjustsLate, DeadLetterReason.LateArrival)
+    }
+    if (stamp.dropped == null && stamp.time < stamp.watermark) {
+      stamp.rules |= Stamp.OutOfOrder
+      if (adjustsOutOfOrder || dropsOutOfOrder)
+        moveOrDrop(stamp, stamp.watermark, adjustsOutOfOrder, DeadLetterReason.OutOfOrder)
+    }
+  }
+
+  private def moveOrDrop(
+      stamp: Stamp,
+      bound: Long,
+      adjusts: Boolean,
+      reason: DeadLetterReason): Unit =
+    if (adjusts) {
+      stamp.time = bound
+      stamp.isAdjusted = true
+    } else stamp.drop(reason)
+
+  private def accept(source: SourceClock, time: Long): Unit = {
+    source.latest = math.max(source.latest, time)
+    if (countsRows) source.rows += 1
+    if (countsRows && source.rows >= rows) {
+      source.rows = 0
+      source.watermark = source.latest - tolerance
+    } else if (span > 0) {
+      val step = source.latest - Math.floorMod(source.latest, span) - tolerance
+      source.watermark = math.max(source.watermark, step)
+    }
+  }
+}
+
+private object TimePolicyLogic {
+
+  /** The bound of a rule, and whether the rule adjusts rows. No row is beyond the bound of a rule
+    * that the policy lacks.
+    */
+  def settingsOf(rule: Option[TimeRule]): (Long, Boolean) =
+    rule.fold((Long.MaxValue, false))(rule => (rule.beyondUs, rule.isInstanceOf[Adjust]))
+}

@@ -1,0 +1,128 @@
+package transom.engine.spec
+
+/** The time that windows follow. */
+sealed trait Time {
+
+  /** Whether a watermark measures this time. */
+  def isEventTime: Boolean
+}
+
+/** Event time, read from a column. The watermark of the host advances it once per batch.
+  *
+  * @param timeColumn
+  *   index of the time column
+  * @param delayUs
+  *   how far the watermark trails the latest event time, in microseconds; none if it is defined
+  *   elsewhere
+  */
+final case class EventTime(timeColumn: Int, delayUs: Option[Long] = None) extends Time {
+
+  delayUs.foreach(Check.notNegative("delay_us", _))
+
+  override def isEventTime: Boolean = true
+}
+
+/** Processing time. No row is late. */
+case object ProcessingTime extends Time {
+  override def isEventTime: Boolean = false
+}
+
+/** Event time whose rules judge each row when it arrives. The watermark advances row by row.
+  *
+  * The rows of a source have an order: the rows of an input partition, of a substream, or all
+  * rows. Each source has a watermark of its own.
+  *
+  * @param timeColumn
+  *   index of the time column; none if the arrival time is the time of a row
+  * @param arrivalColumn
+  *   index of the column with the arrival time of a row; none for the time of the micro-batch
+  * @param partitionColumn
+  *   index of the column that identifies the input partition, if there are several
+  * @param partitions
+  *   the ids that the partition column may have; empty for any
+  * @param overColumns
+  *   columns that identify a substream
+  * @param early
+  *   the rule for rows whose time is after their arrival, if there is one
+  * @param late
+  *   the rule for rows whose time is long before their arrival, if there is one
+  * @param outOfOrder
+  *   the rule for rows that are behind the watermark of their source. Its bound is the distance
+  *   from the latest time to the watermark.
+  * @param advance
+  *   when the watermark advances
+  */
+final case class TimePolicy(
+    timeColumn: Option[Int],
+    arrivalColumn: Option[Int],
+    partitionColumn: Option[Int],
+    partitions: Seq[String],
+    overColumns: Seq[Int],
+    early: Option[TimeRule],
+    late: Option[TimeRule],
+    outOfOrder: TimeRule,
+    advance: Periodic)
+    extends Time {
+
+  Check.that("early", !early.exists(_.isInstanceOf[Accept]), "must drop or adjust rows")
+  Check.that("late", !late.exists(_.isInstanceOf[Accept]), "must drop or adjust rows")
+  Check.that(
+    "early",
+    timeColumn.isDefined || early.isEmpty,
+    "needs a time column besides the arrival time")
+  Check.that(
+    "late",
+    timeColumn.isDefined || late.isEmpty,
+    "needs a time column besides the arrival time")
+  Check.that(
+    "partitions",
+    partitions.isEmpty || partitionColumn.isDefined,
+    "needs a partition column")
+
+  override def isEventTime: Boolean = true
+}
+
+/** What a time policy does with a row beyond a bound. Rows at the bound are not beyond it. */
+sealed trait TimeRule {
+
+  /** The bound in microseconds. */
+  def beyondUs: Long
+
+  Check.notNegative("beyond_us", beyondUs)
+}
+
+/** Leaves the row as it is. Its windows decide what becomes of it. */
+final case class Accept(beyondUs: Long) extends TimeRule
+
+/** Drops the row. */
+final case class Drop(beyondUs: Long) extends TimeRule
+
+/** Moves the time of the row to the bound. */
+final case class Adjust(beyondUs: Long) extends TimeRule
+
+/** When a watermark advances. At least one of the settings is present.
+  *
+  * @param rows
+  *   number of accepted rows after which the watermark advances
+  * @param everyUs
+  *   span in microseconds: the watermark advances when the latest time reaches a multiple of the
+  *   span since 1970, and then follows this multiple
+  */
+final case class Periodic(rows: Option[Int], everyUs: Option[Long]) {
+
+  Check.that("rows", rows.isDefined || everyUs.isDefined, "must be set if every_us is not")
+  rows.foreach(rows => Check.positive("rows", rows.toLong))
+  everyUs.foreach(Check.positive("every_us", _))
+}
+
+/** The spec of an operator that stamps rows by a time policy, without windows.
+  *
+  * @param orderColumns
+  *   columns that define the order in which rows arrived
+  * @param keyGroups
+  *   number of key groups, by the hash of the source
+  */
+final case class StampSpec(policy: TimePolicy, orderColumns: Seq[Int], keyGroups: Int) {
+
+  Check.positive("key_groups", keyGroups.toLong)
+}

@@ -1,0 +1,134 @@
+package transom.engine.conformance.check
+
+import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
+import transom.engine.operator.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
+import transom.engine.policy._
+import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
+import transom.engine.window.GridModel
+
+/** Vectors of Azure Stream Analytics about time policies, run through the time stage. */
+object PolicyVectors {
+
+  def run(vector: Json): Outcome = {
+    val policy = vector("policy")
+    if (policy.has("partitions"))
+      Unsupported("estimated arrival times are not supported so far")
+    val logic = new TimePolicyLogic(policyOf(policy))
+    val events = vector("events").elements
+    val oneByOne = new PolicyRunner(logic, policy)
+    val stamps = events.flatMap { event =>
+      val stamp = oneByOne.process(Seq(event)).head
+      Seq(stamp ++ oneByOne.watermarks(event))
+    }
+    val atOnce = new PolicyRunner(logic, policy)
+    val expected = vector("expected")
+    val counted =
+      Seq(
+        "early" -> RowCounts.Early,
+        "late" -> RowCounts.LateArrival,
+        "out_of_order" -> RowCounts.OutOfOrder,
+        "adjusted" -> RowCounts.Adjusted,
+        "dropped" -> RowCounts.Dropped).map { case (name, count) =>
+        name -> oneByOne.counts(count)
+      }
+    Outcome.of(
+      expected("per_event").elements.zip(stamps).flatMap { case (row, stamp) =>
+        Outcome.compare(s"row ${row("seq")}", fieldsOf(row), stamp)
+      } ++
+        Outcome.compare(
+          "rows in one batch",
+          stamps.map(_ -- Seq("watermark", "watermark_with_idle_floor")),
+          atOnce.process(events)) ++
+        Outcome.compare(
+          "metrics",
+          counted.map { case (name, _) => name -> expected("metrics")(name).value },
+          counted))
+  }
+
+  private def fieldsOf(row: Json): Map[String, Any] = Map(
+    "system_timestamp" -> row("system_timestamp").value,
+    "disposition" -> row("disposition").value,
+    "adjusted_by" -> row.get("adjusted_by").fold[Any](Vector.empty)(_.value),
+    "watermark" -> row("watermark").value,
+    "watermark_with_idle_floor" -> row("watermark_with_idle_floor").value)
+
+  private[check] def policyOf(policy: Json): TimePolicy = {
+    val scale = Scale.of(policy)
+    def rule(name: String): Option[TimeRule] =
+      policy.get(s"${name}_tolerance_ms").map { tolerance =>
+        val beyond = scale.in(tolerance.long)
+        policy(s"${name}_action").string match {
+          case "drop" => Drop(beyond)
+          case "adjust" => Adjust(beyond)
+          case other => throw new Malformed(s"unknown action $other")
+        }
+      }
+    val isByTime = policy("clock").string == "application"
+    TimePolicy(
+      timeColumn = Option.when(isByTime)(0),
+      arrivalColumn = Some(1),
+      partitionColumn = None,
+      partitions = Nil,
+      overColumns = if (policy.has("over")) Seq(2) else Nil,
+      early = rule("early").filter(_ => isByTime),
+      late = rule("late").filter(_ => isByTime),
+      outOfOrder = rule("out_of_order").getOrElse(Accept(0)),
+      advance = Periodic(Some(1), None))
+  }
+}
+
+/** Runs the time stage over one key group, with state in memory. Each call is a batch. */
+private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
+  private val store = new MemorySourceStore
+  private val stage = new TimeStage(logic, StampFields, sendsWatermarks = false)
+  val counts = new RowCounts
+
+  def process(events: Seq[Json]): Seq[Map[String, Any]] = {
+    val operator: KeyGroupOperator[Map[String, Any]] = stage.open(0, store, 0L)
+    val stamps = operator.process(events.iterator.map(eventOf)).toVector
+    counts.add(operator.counts.bytes)
+    stamps
+  }
+
+  /** The watermarks of the source of a row. */
+  def watermarks(event: Json): Map[String, Any] = {
+    val clock = SourceClock.of(store.get(sourceOf(event)))
+    Map(
+      "watermark" -> StampFields.shown(clock.watermark),
+      "watermark_with_idle_floor" -> StampFields.shown(logic.watermarkOf(clock)))
+  }
+
+  private def eventOf(event: Json): Event = {
+    val row = new Event.Row
+    val source = sourceOf(event)
+    row.key.set(source, 0, source.length)
+    row.arrival.time = SeedVectors.micros(event("event_time"))
+    row.arrival.clock = SeedVectors.micros(event("arrival_time"))
+    row
+  }
+
+  private def sourceOf(event: Json): Array[Byte] =
+    policy.get("over").fold(Array.emptyByteArray)(over => event(over.string).string.getBytes)
+}
+
+/** Stamps as the fields of a vector. */
+private object StampFields extends StampedRows[Map[String, Any]] {
+
+  override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
+    "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),
+    "disposition" -> Option(stamp.dropped).fold("accepted")(reason => s"dropped_${reason.name}"),
+    "adjusted_by" -> Seq("early", "late", "out_of_order").zipWithIndex.collect {
+      case (rule, i) if stamp.isAdjusted && (stamp.rules & 1 << i) != 0 => rule
+    }.toVector)
+
+  override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
+    throw new Malformed(s"a row is unusable: ${reason.name}")
+
+  override def watermark(watermark: Long): Map[String, Any] =
+    throw new IllegalStateException("the stage sends no watermarks")
+
+  def shown(time: Long): Any =
+    if (time == Watermark.NotYet) null else GridModel.toInstant(time).toString
+}

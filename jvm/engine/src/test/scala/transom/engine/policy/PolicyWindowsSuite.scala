@@ -1,0 +1,108 @@
+package transom.engine.policy
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
+import transom.engine.operator.RowCounts
+import transom.engine.spec._
+import transom.engine.window.TimeWindow
+
+/** Windows behind a time stage: the layouts and the batches of rows change nothing. */
+class PolicyWindowsSuite extends ScalaCheckSuite {
+  import PolicyWindowsSuite._
+  import TimeStageSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
+
+  property("results, late rows and counts do not depend on batches or on the layout") {
+    forAllNoShrink(windows, policies, streams, cuts) { (window, policy, rows, cuts) =>
+      val single = policy.copy(overColumns = Nil)
+      val stream = rows.map(_.copy(source = 0))
+      val spec = specOf(window, single)
+      val expected = played(new KeyedRunner(spec), single, stream.map(Seq(_)), rows)
+      val operators = Seq(new KeyedRunner(spec)) ++ (window match {
+        case _: GridWindow => Seq(new GridOperator(spec, GridOperator.SmallBundles))
+        case _ => Nil
+      })
+      operators.foreach { operator =>
+        val got = played(operator, single, batches(stream, cuts), rows)
+        assertEquals(got, expected, s"$window, $single, $stream, ${operator.getClass}")
+      }
+    }
+  }
+
+  test("generated streams have rows that are late for windows of their own batch") {
+    val seen = Seq.fill(600)(Gen.zip(windows, policies, streams).sample).flatten.map {
+      case (window, policy, rows) =>
+        val single = policy.copy(overColumns = Nil)
+        val operator = new KeyedRunner(specOf(window, single))
+        played(operator, single, Seq(rows.map(_.copy(source = 0))), rows)
+        operator.counts(RowCounts.Late) + operator.counts(RowCounts.LatePartly)
+    }
+    assert(seen.count(_ > 0) > 50, seen.count(_ > 0))
+  }
+}
+
+private object PolicyWindowsSuite {
+  import TimeStageSuite._
+
+  val windows: Gen[Window] = for {
+    closed <- Gen.oneOf(Closed.Left, Closed.Right)
+    size <- Gen.choose(1L, 24L)
+    step <- Gen.choose(1L, 24L)
+    window <- Gen.oneOf[Window](
+      Tumbling(size, closed = closed),
+      Hopping(size, step, 0L, closed = closed),
+      Cumulate(size * 3, size, 0L, closed = closed),
+      Session(size, inclusive = true, closed),
+      Session(size, inclusive = false, closed))
+  } yield window
+
+  def specOf(window: Window, policy: TimePolicy): WindowSpec =
+    Specs.of(window, time = policy, lateRows = LateRows.Partly)
+
+  private type Result = (Any, Option[TimeWindow], Seq[String])
+
+  /** Plays batches of rows through the stage and an operator, and returns results, rows of side
+    * outputs and counts, without order.
+    *
+    * @param keyed
+    *   the rows with the numbers that stand for their keys
+    */
+  def played(
+      operator: Operator,
+      policy: TimePolicy,
+      batches: Seq[Seq[Input]],
+      keyed: Seq[Input]): (Seq[Result], Seq[String]) = {
+    val runner = new Runner(policy)
+    var number = 0
+    val outputs = batches.flatMap { batch =>
+      val before = runner.watermark
+      val accepted = runner.batch(batch).flatMap { stamped =>
+        number += 1
+        val key = Json.parse(s"${keyed(number - 1).source % 3}")
+        Option.when(stamped.dropped.isEmpty)(
+          Row(
+            key,
+            Json.parse(s"$number"),
+            Some(stamped.time),
+            number.toLong,
+            met = Some(stamped.met)))
+      }
+      operator.batch(accepted, before, runner.watermark)
+    } ++ operator.batch(Nil, runner.watermark, Long.MaxValue)
+    assert(operator.isEmpty, "state is left after the end of time")
+    val results = outputs.collect { case fired: Fired =>
+      (fired.key.value, Option(fired.window), fired.values.map(_.value.toString).sorted)
+    }
+    val side = outputs.collect { case side: SideRow => side.toString } ++
+      RowCounts.names.indices.map(count => s"${RowCounts.names(count)} ${operator.counts(count)}")
+    (results.sortBy(_.toString), side.sorted)
+  }
+}

@@ -1,0 +1,200 @@
+package transom.engine.policy
+
+import java.nio.ByteBuffer
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
+
+/** The time stage over many sources, with state between batches. */
+class TimeStageSuite extends ScalaCheckSuite {
+  import TimeStageSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
+
+  property("batches and restarts change no stamp and no count") {
+    forAllNoShrink(policies, streams, cuts) { (policy, rows, cuts) =>
+      val whole = new Runner(policy)
+      val expected = whole.batch(rows)
+      val cut = new Runner(policy)
+      assertEquals(batches(rows, cuts).flatMap(cut.batch), expected)
+      assertEquals(cut.counts.toSeq, whole.counts.toSeq)
+    }
+  }
+
+  property("the stamps of a source do not depend on other sources") {
+    forAllNoShrink(policies, streams) { (policy, rows) =>
+      val together = new Runner(policy).batch(rows)
+      rows.map(_.source).distinct.foreach { source =>
+        val alone = new Runner(policy).batch(rows.filter(_.source == source))
+        assertEquals(alone, together.filter(_.row.source == source))
+      }
+    }
+  }
+
+  property("no accepted row is before the watermark that it met, unless it may be out of order") {
+    forAllNoShrink(policies, streams) { (policy, rows) =>
+      new Runner(policy).batch(rows).foreach { stamped =>
+        val accepted = stamped.dropped.isEmpty
+        val mayBeBefore = policy.outOfOrder.isInstanceOf[Accept]
+        assert(!accepted || mayBeBefore || stamped.time >= stamped.met, stamped)
+      }
+    }
+  }
+
+  property("the watermark of a source never falls") {
+    forAllNoShrink(policies, streams) { (policy, rows) =>
+      new Runner(policy).batch(rows).groupBy(_.row.source).values.foreach { stamps =>
+        stamps.map(_.met).foldLeft(Watermark.NotYet) { (before, met) =>
+          assert(met >= before, stamps)
+          met
+        }
+      }
+    }
+  }
+
+  test("a silent substream is forgotten once the floor has passed its watermark") {
+    val policy = TimeStageSuite.policy(Some(Adjust(10)), Seq(0))
+    val runner = new Runner(policy)
+    runner.batch((0 until 50).map(source => Input(source, source.toLong, source.toLong)))
+    assertEquals(runner.sources, 50)
+    // 50 more substreams reach the limit of 64. The floor is then 1089.
+    runner.batch((50 until 100).map(source => Input(source, 1000L + source, 1000L + source)))
+    assertEquals(runner.sources, 10)
+  }
+
+  test("a substream that is forgotten meets the same watermark when it comes back") {
+    val policy = TimeStageSuite.policy(Some(Adjust(10)), Seq(0))
+    val many = (0 until 200).map(source => Input(source, 1000L + source, 1000L + source))
+    val rows = Input(0, 5, 5) +: many :+ Input(0, 1201, 1201)
+    val whole = new Runner(policy).batch(rows)
+    val cut = new Runner(policy)
+    assertEquals(rows.flatMap(row => cut.batch(Seq(row))), whole)
+    assert(cut.sources < 150, cut.sources)
+  }
+
+  test("substreams are kept while no late rule sets a floor") {
+    val runner = new Runner(TimeStageSuite.policy(None, Seq(0)))
+    runner.batch((0 until 200).map(source => Input(source, source.toLong, source.toLong)))
+    assertEquals(runner.sources, 200)
+  }
+}
+
+private object TimeStageSuite {
+
+  /** A row: its source, its time and its arrival. */
+  final case class Input(source: Int, time: Long, arrival: Long)
+
+  final case class Output(
+      row: Input,
+      time: Long,
+      met: Long,
+      rules: Int,
+      isAdjusted: Boolean,
+      dropped: Option[String])
+
+  def policy(late: Option[TimeRule], over: Seq[Int]): TimePolicy =
+    TimePolicy(Some(0), Some(1), None, Nil, over, None, late, Accept(0), Periodic(Some(1), None))
+
+  private val bounds = Gen.choose(0L, 12L)
+  private val strict: Gen[TimeRule] = Gen.oneOf(bounds.map(Drop(_)), bounds.map(Adjust(_)))
+  private val advances = Gen.oneOf(
+    Gen.const(Periodic(Some(1), None)),
+    Gen.const(Periodic(Some(3), None)),
+    Gen.choose(1L, 9L).map(every => Periodic(None, Some(every))),
+    Gen.choose(1L, 9L).map(every => Periodic(Some(4), Some(every))))
+
+  val policies: Gen[TimePolicy] = for {
+    hasTime <- Gen.frequency(9 -> true, 1 -> false)
+    early <- Gen.option(strict)
+    late <- Gen.option(strict)
+    outOfOrder <- Gen.oneOf(strict, bounds.map(Accept(_)))
+    over <- Gen.oneOf(Nil, Seq(2))
+    advance <- advances
+  } yield TimePolicy(
+    Option.when(hasTime)(0),
+    Some(1),
+    None,
+    Nil,
+    over,
+    early.filter(_ => hasTime),
+    late.filter(_ => hasTime),
+    outOfOrder,
+    advance)
+
+  val streams: Gen[Seq[Input]] = for {
+    length <- Gen.choose(1, 60)
+    sources <- Gen.oneOf(1, 3, 80)
+    steps <- Gen.listOfN(
+      length,
+      Gen.zip(Gen.choose(0, sources - 1), Gen.choose(-20L, 12L), Gen.choose(-1L, 5L)))
+  } yield {
+    val arrivals = steps.scanLeft(100L) { case (arrival, (_, _, wait)) => arrival + wait }.tail
+    steps.zip(arrivals).map { case ((source, ahead, _), arrival) =>
+      Input(source, arrival + ahead, arrival)
+    }
+  }
+
+  val cuts: Gen[Seq[Int]] = Gen.listOf(Gen.choose(0, 60))
+
+  def batches(rows: Seq[Input], cuts: Seq[Int]): Seq[Seq[Input]] = {
+    val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
+    bounds.zip(bounds.tail).map { case (from, until) => rows.slice(from, until) }
+  }
+
+  /** Runs the stage over one key group. Each batch has an operator of its own. */
+  final class Runner(policy: TimePolicy) {
+    private val store = new MemorySourceStore
+    private var current: Input = _
+    private val stage =
+      new TimeStage(new TimePolicyLogic(policy), Rows, sendsWatermarks = true)
+    val counts = new RowCounts
+
+    /** The last watermark that the stage has sent. */
+    var watermark: Long = Watermark.NotYet
+
+    def sources: Int = store.size
+
+    def batch(rows: Seq[Input]): Seq[Output] = {
+      val operator = stage.open(0, store, 0L)
+      val outputs = operator.process(rows.iterator.map(eventOf)).toVector
+      counts.add(operator.counts.bytes)
+      outputs.flatten
+    }
+
+    private def eventOf(input: Input): Event = {
+      current = input
+      val row = new Event.Row
+      val source = ByteBuffer.allocate(8).putLong(input.source.toLong).array
+      row.key.set(source, 0, source.length)
+      row.arrival.time = input.time
+      row.arrival.clock = input.arrival
+      row
+    }
+
+    private object Rows extends StampedRows[Option[Output]] {
+      override def stamped(row: ByteRange, stamp: Stamp): Option[Output] = Some(
+        Output(
+          current,
+          stamp.time,
+          stamp.watermark,
+          stamp.rules,
+          stamp.isAdjusted,
+          Option(stamp.dropped).map(_.name)))
+      override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
+        throw new IllegalStateException(reason.name)
+      override def watermark(reached: Long): Option[Output] = {
+        Runner.this.watermark = reached
+        None
+      }
+    }
+  }
+}

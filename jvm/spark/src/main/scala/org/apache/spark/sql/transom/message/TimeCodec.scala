@@ -1,0 +1,78 @@
+package org.apache.spark.sql.transom.message
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.transom.message.MessageWriter.obj
+
+import transom.engine.spec._
+
+/** Reads and writes the times of the message. */
+private[message] object TimeCodec {
+
+  def read(m: MessageObject): Time = m.kind match {
+    case "event_time" => EventTime(m.column("time_column"), m.optional("delay_us")(m.duration))
+    case "processing_time" => ProcessingTime
+    case "time_policy" => readPolicy(m)
+    case _ => throw m.unknownKind
+  }
+
+  def readPolicy(m: MessageObject): TimePolicy = {
+    def rule(name: String): Option[TimeRule] = m.optional(name)(m.obj(_).readAll(readRule))
+    if (m.kind != "time_policy") throw m.unknownKind
+    TimePolicy(
+      timeColumn = m.optional("time_column")(m.column),
+      arrivalColumn = m.optional("arrival_column")(m.column),
+      partitionColumn = m.optional("partition_column")(m.column),
+      partitions = m.texts("partitions"),
+      overColumns = m.columns("over_columns"),
+      early = rule("early"),
+      late = rule("late"),
+      outOfOrder = m.obj("out_of_order").readAll(readRule),
+      advance = m.obj("advance").readAll(readAdvance))
+  }
+
+  private def readRule(m: MessageObject): TimeRule = {
+    val beyond = m.duration("beyond_us")
+    m.kind match {
+      case "accept" => Accept(beyond)
+      case "drop" => Drop(beyond)
+      case "adjust" => Adjust(beyond)
+      case _ => throw m.unknownKind
+    }
+  }
+
+  private def readAdvance(m: MessageObject): Periodic = m.kind match {
+    case "periodic" =>
+      Periodic(m.optional("rows")(m.int), m.optional("every_us")(m.duration))
+    case _ => throw m.unknownKind
+  }
+
+  def write(time: Time): ObjectNode = time match {
+    case EventTime(column, delay) =>
+      obj("kind" -> "event_time", "time_column" -> column, "delay_us" -> delay)
+    case ProcessingTime => obj("kind" -> "processing_time")
+    case policy: TimePolicy =>
+      obj(
+        "kind" -> "time_policy",
+        "time_column" -> policy.timeColumn,
+        "arrival_column" -> policy.arrivalColumn,
+        "partition_column" -> policy.partitionColumn,
+        "partitions" -> policy.partitions,
+        "over_columns" -> policy.overColumns,
+        "early" -> policy.early.map(writeRule),
+        "late" -> policy.late.map(writeRule),
+        "out_of_order" -> writeRule(policy.outOfOrder),
+        "advance" -> obj(
+          "kind" -> "periodic",
+          "rows" -> policy.advance.rows,
+          "every_us" -> policy.advance.everyUs))
+  }
+
+  private def writeRule(rule: TimeRule): ObjectNode = {
+    val kind = rule match {
+      case _: Accept => "accept"
+      case _: Drop => "drop"
+      case _: Adjust => "adjust"
+    }
+    obj("kind" -> kind, "beyond_us" -> rule.beyondUs)
+  }
+}

@@ -1,0 +1,77 @@
+package org.apache.spark.sql.transom.operator
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types._
+
+import transom.engine.spec.TimePolicy
+
+/** Everything that the tasks of a time stage need to know.
+  *
+  * The stage has attributes of its own. The plan maps input columns to them by position, so Spark
+  * may rename the columns around the stage.
+  *
+  * @param time
+  *   the time of a row, in microseconds since 1970
+  * @param arrival
+  *   the arrival time of a row, in microseconds since 1970
+  * @param partition
+  *   the input partition of a row as a string, if the policy names one
+  * @param over
+  *   the columns of the substream of a row, in a form whose bytes can be compared
+  * @param order
+  *   the columns that define the order of arrival; empty if rows keep the order in which they are
+  *   read
+  * @param carried
+  *   the other columns of a row
+  * @param sendsWatermarks
+  *   whether a window operator follows, which needs the watermarks
+  */
+final case class TimeStagePlan(
+    policy: TimePolicy,
+    keyGroups: Int,
+    time: Attribute,
+    arrival: Attribute,
+    partition: Option[Attribute],
+    over: Seq[Attribute],
+    order: Seq[Attribute],
+    carried: Seq[Attribute],
+    sendsWatermarks: Boolean) {
+
+  /** All input columns that the stage reads. */
+  def columns: Seq[Attribute] = (Seq(time, arrival) ++ partition ++ over ++ order ++ carried)
+
+  /** The columns that identify a source. */
+  def source: Seq[Attribute] = partition.toSeq ++ over
+
+  /** The columns of a row that passes the stage: the input columns, then the columns of the
+    * stamp.
+    */
+  def row: Seq[Attribute] = columns.distinct
+
+  /** The number of columns of a row with its stamp. */
+  def width: Int = row.length + StampColumns.count
+
+  /** Short, because Spark prints it in each plan of a query. */
+  override def toString: String = "time stage"
+}
+
+/** The columns that a time stage adds to rows.
+  *
+  * @param watermark
+  *   the watermark that the row met, in microseconds since 1970; `Watermark.NotYet` if there was
+  *   none
+  * @param verdict
+  *   what the policy has decided, see [[Verdict]]
+  */
+final case class StampColumns(watermark: Attribute, verdict: Attribute) {
+  def all: Seq[Attribute] = Seq(watermark, verdict)
+}
+
+/** Creates the columns. */
+object StampColumns {
+  final val count = 2
+
+  def create(): StampColumns = StampColumns(
+    AttributeReference("watermark", LongType, nullable = false)(),
+    AttributeReference("verdict", LongType, nullable = false)())
+}

@@ -1,0 +1,50 @@
+package org.apache.spark.sql.transom.operator
+
+import transom.engine.operator.{DeadLetterReason, RowCounts}
+import transom.engine.policy.Stamp
+
+/** The decision of a time policy about a row, as a number: the rules that the row broke in three
+  * bits, a bit for an adjusted time, and the reason if the row is dropped.
+  */
+object Verdict {
+
+  /** Marks a row that carries a watermark instead of input. */
+  final val Watermark = -1L
+
+  private final val Rules = 7L
+  private final val Adjusted = 8L
+  private final val ReasonShift = 4
+
+  def of(stamp: Stamp): Long =
+    stamp.rules | (if (stamp.isAdjusted) Adjusted else 0L) |
+      Option(stamp.dropped).fold(0L)(reasonBits)
+
+  /** The verdict on a row that no rule can judge. */
+  def unusable(reason: DeadLetterReason): Long = reasonBits(reason)
+
+  /** The numbers of the rules that the row broke, see `Stamp.ruleNames`. */
+  def rules(verdict: Long): Seq[Int] =
+    Stamp.ruleNames.indices.filter(rule => (verdict & (1L << rule)) != 0)
+
+  def isAdjusted(verdict: Long): Boolean = (verdict & Adjusted) != 0
+
+  /** Whether the verdict has anything to count or report. */
+  def isPlain(verdict: Long): Boolean = verdict == 0L
+
+  /** Why the row is dropped; none if the row is accepted. */
+  def dropped(verdict: Long): Option[DeadLetterReason] = {
+    val reason = (verdict >>> ReasonShift).toInt
+    if (reason == 0) None else Some(DeadLetterReason.of(reason - 1))
+  }
+
+  /** Counts a verdict. */
+  def count(counts: RowCounts, verdict: Long): Unit = {
+    val stamp = new Stamp
+    stamp.rules = (verdict & Rules).toInt
+    stamp.isAdjusted = isAdjusted(verdict)
+    stamp.dropped = dropped(verdict).orNull
+    transom.engine.policy.TimeStage.count(counts, stamp)
+  }
+
+  private def reasonBits(reason: DeadLetterReason): Long = (reason.code + 1L) << ReasonShift
+}

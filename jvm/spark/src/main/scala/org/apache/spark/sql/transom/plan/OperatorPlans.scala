@@ -1,0 +1,86 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
+import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
+import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
+import org.apache.spark.sql.transom.exec._
+import org.apache.spark.sql.transom.task.{KeyGroupOutput, KeyGroupProcessor, KeyGroupTasks}
+
+import transom.engine.operator.RowCounts
+
+/** Builds the plan of an operator above its map side: the exchange, the operator, its output
+  * rows.
+  */
+private object OperatorPlans {
+  private val Counts = "counts"
+
+  /** An operator of a stream, with its state in Spark's state store.
+    *
+    * @param tasks
+    *   what runs in the tasks behind the exchange
+    * @param order
+    *   sort order of the exchange rows; the key group comes first
+    * @param rows
+    *   exchange rows
+    * @param output
+    *   the columns that the tasks emit
+    * @param observedAs
+    *   the name under which the progress of the query shows the counts, if it does
+    */
+  def streaming(
+      session: SparkSession,
+      tasks: KeyGroupTasks,
+      order: Seq[SortOrder],
+      rows: LogicalPlan,
+      output: Seq[Attribute],
+      observedAs: Option[String]): LogicalPlan = {
+    val group = rows.output.head
+    val processor = new KeyGroupProcessor(tasks)
+    val operator = new TransformWithState(
+      keyDeserializer = group,
+      valueDeserializer = RowObject(),
+      groupingAttributes = Seq(group),
+      dataAttributes = rows.output,
+      statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]],
+      timeMode = TimeMode.EventTime(),
+      outputMode = OutputMode.Append(),
+      keyEncoder = encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],
+      outputObjAttr = AttributeReference("row", RowObject.dataType, nullable = false)(),
+      child = ByKeyGroup(order, rows),
+      hasInitialState = false,
+      initialStateGroupingAttrs = Seq(group),
+      initialStateDataAttrs = rows.output,
+      initialStateDeserializer = RowObject(),
+      initialState = LocalRelation(rows.output.map(_.newInstance())))
+    val counts = AttributeReference(Counts, KeyGroupOutput.countsType)()
+    val outputs = KeyGroupOutputs(Seq(counts), operator)
+    OutputRows(output, observedAs.fold[LogicalPlan](outputs)(observed(session, outputs, _)))
+  }
+
+  private def observed(
+      session: SparkSession,
+      outputs: KeyGroupOutputs,
+      name: String): LogicalPlan = {
+    val metrics =
+      RowCounts.names.map(n => coalesce(sum(col(s"$Counts.$n")), lit(0L)).as(s"transom_$n"))
+    Dataset
+      .ofRows(session, outputs)
+      .observe(name, metrics.head, metrics.tail: _*)
+      .queryExecution
+      .analyzed
+  }
+
+  /** An operator of a static DataFrame, with its state in memory. */
+  def static(
+      tasks: KeyGroupTasks,
+      order: Seq[SortOrder],
+      rows: LogicalPlan,
+      output: Seq[Attribute]): LogicalPlan = {
+    val byGroup = RepartitionByExpression(Seq(rows.output.head), rows, optNumPartitions = None)
+    StaticOperator(tasks, output, Sort(order, global = false, byGroup))
+  }
+}

@@ -1,0 +1,41 @@
+package org.apache.spark.sql.transom.plan
+
+import transom.engine.spec._
+
+/** Describes time policies for people. */
+private object PolicyText {
+
+  /** @param columns
+    *   the text of a column of the message, by index
+    */
+  def of(policy: TimePolicy, columns: Int => String): String = {
+    val arrival = policy.arrivalColumn.fold("the time of the micro-batch")(columns)
+    val sources = policy.partitionColumn.map(column => s"partition ${columns(column)}") ++
+      Option.when(policy.overColumns.nonEmpty)(
+        s"substream ${policy.overColumns.map(columns).mkString(", ")}")
+    val parts = Seq(
+      policy.timeColumn.fold("the arrival")(columns),
+      s"arrival $arrival",
+      if (sources.isEmpty) "a single source" else s"sources by ${sources.mkString(" and ")}") ++
+      policy.early.map(rule => s"early rows ${action(rule)} the arrival") ++
+      policy.late.map(rule => s"late rows ${action(rule)} the arrival") :+
+      s"out of order rows ${action(policy.outOfOrder)} the latest time" :+
+      advance(policy.advance)
+    parts.mkString(", ")
+  }
+
+  private def action(rule: TimeRule): String = {
+    val verb = rule match {
+      case _: Accept => "accepted"
+      case _: Drop => "dropped"
+      case _: Adjust => "adjusted"
+    }
+    s"$verb beyond ${SpecText.duration(rule.beyondUs)} from"
+  }
+
+  private def advance(periodic: Periodic): String = {
+    val steps = periodic.rows.map(rows => if (rows == 1) "each row" else s"every $rows rows") ++
+      periodic.everyUs.map(us => s"every ${SpecText.duration(us)}")
+    s"the watermark advances with ${steps.mkString(" and ")}"
+  }
+}

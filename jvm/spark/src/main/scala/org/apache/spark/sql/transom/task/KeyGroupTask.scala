@@ -1,0 +1,48 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+
+import transom.engine.operator._
+
+/** An operator of the engine in a task, and the state that it needs. Not thread-safe.
+  *
+  * Spark also asks for the state variables on the driver, where only `stored` may be called.
+  */
+trait KeyGroupTask {
+
+  /** The state of key groups. */
+  type State
+
+  /** The state of the current key group in Spark's state store. */
+  def stored(handle: StatefulProcessorHandle): State
+
+  /** Empty state of one key group in memory. */
+  def inMemory(): State
+
+  protected def operator: WindowOperator[State, InternalRow]
+
+  /** Opens the operator on a key group.
+    *
+    * @param group
+    *   id of the key group
+    * @param nowMs
+    *   wall clock of the batch, milliseconds since 1970
+    */
+  def open(group: Int, state: State, nowMs: Long): KeyGroupOperator[InternalRow] =
+    operator.open(group, state, nowMs * 1000L)
+
+  /** The events of a key group in a batch.
+    *
+    * @param rows
+    *   the exchange rows of the key group, in order of arrival
+    * @param watermark
+    *   the watermark of the host, microseconds, or `Watermark.NotYet`
+    */
+  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event]
+}
+
+/** Creates the tasks of an operator. Sent to executors. */
+trait KeyGroupTasks extends Serializable {
+  def create(): KeyGroupTask
+}

@@ -1,0 +1,77 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.exchange.TimeStageDecoder
+import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.state.StateStoreSources
+
+import transom.engine.operator._
+import transom.engine.policy._
+import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
+
+/** The tasks of a time stage. */
+final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
+  override def create(): KeyGroupTask = new TimeStageTask(plan)
+}
+
+/** A task of a time stage. */
+private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
+  override type State = SourceStore
+
+  private lazy val decoder = new TimeStageDecoder(plan)
+  override protected lazy val operator: WindowOperator[SourceStore, InternalRow] =
+    new TimeStage(
+      new TimePolicyLogic(plan.policy),
+      new StampedUnsafeRows(plan),
+      plan.sendsWatermarks)
+
+  override def stored(handle: StatefulProcessorHandle): SourceStore =
+    new StateStoreSources(handle)
+  override def inMemory(): SourceStore = new MemorySourceStore
+
+  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
+    decoder.events(rows)
+}
+
+/** Writes stamps into the rows themselves. The map side has left room for them. Each row
+  * overwrites the one before it.
+  */
+private final class StampedUnsafeRows(plan: TimeStagePlan) extends StampedRows[InternalRow] {
+  private val timeAt = plan.row.indexWhere(_.exprId == plan.time.exprId)
+  private val watermarkAt = plan.row.length
+  private val verdictAt = watermarkAt + 1
+  private val shared = new UnsafeRow(plan.width)
+  private val empty = {
+    val types = plan.row.map(_.dataType) ++ Seq.fill(2)(org.apache.spark.sql.types.LongType)
+    val nothing = types.map(Literal(null, _))
+    UnsafeProjection.create(nothing).apply(InternalRow.empty).copy()
+  }
+
+  override def stamped(row: ByteRange, stamp: Stamp): InternalRow = {
+    view(row)
+    // A dropped row keeps its own time, for its dead letter.
+    if (stamp.dropped == null) shared.setLong(timeAt, stamp.time)
+    write(shared, stamp.watermark, Verdict.of(stamp))
+  }
+
+  override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow = {
+    view(row)
+    write(shared, Watermark.NotYet, Verdict.unusable(reason))
+  }
+
+  override def watermark(watermark: Long): InternalRow =
+    write(empty, watermark, Verdict.Watermark)
+
+  private def view(row: ByteRange): Unit =
+    shared.pointTo(row.bytes, UnsafeRows.offset(row), row.length)
+
+  private def write(row: UnsafeRow, watermark: Long, verdict: Long): UnsafeRow = {
+    row.setLong(watermarkAt, watermark)
+    row.setLong(verdictAt, verdict)
+    row
+  }
+}

@@ -1,0 +1,120 @@
+"""Checks of the columns that a time or a window names, against the DataFrame of a stream."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import (
+    ArrayType,
+    DayTimeIntervalType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
+
+from transom._base.columns import (
+    HIDDEN_TIME,
+    Col,
+    column,
+    fields_of,
+    has_watermark,
+    is_time,
+    is_timestamp,
+    text_of,
+)
+from transom._base.durations import micros
+from transom._base.errors import column_type_error, value_error
+from transom.spec.assigners import Custom, Session, Window
+from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
+
+
+def with_time(df: DataFrame, time: Time) -> tuple[DataFrame, Clock]:
+    """Check a time, and return it with a DataFrame that has the watermark it needs.
+
+    Raises the conditions that `stream` describes.
+    """
+    if isinstance(time, ProcessingTime):
+        if not df.isStreaming:
+            raise value_error("CLOCK_IN_BATCH", argument="time")
+        return df, time
+    if isinstance(time, TimePolicy):
+        _check_policy(df, time)
+        return df, time
+    clock = time if isinstance(time, EventTime) else EventTime(time)
+    (field,) = fields_of(df, "time", [clock.time])
+    if not is_time(field.dataType) or _lacks_zone(df, field):
+        raise _not_a_timestamp("time", clock.time, field)
+    return _with_watermark(df, clock, field) if df.isStreaming else (df, clock)
+
+
+def check_one_watermark(policy: TimePolicy) -> None:
+    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a policy with several watermarks."""
+    several = {"partition": policy.partition is not None, "over": bool(policy.over)}
+    for setting, is_set in several.items():
+        if is_set:
+            raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting=setting)
+
+
+def check_window_columns(df: DataFrame, window: Window) -> None:
+    """Check the columns that a window names: they must exist and have the right type."""
+    if isinstance(window, Session) and isinstance(window.gap, Column):
+        (gap,) = fields_of(df, "gap", [window.gap])
+        if not isinstance(gap.dataType, DayTimeIntervalType):
+            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
+            raise column_type_error("gap", window.gap, gap.dataType, expected)
+    if isinstance(window, Custom):
+        (windows,) = fields_of(df, "windows", [window.windows])
+        kind = windows.dataType
+        # is_time() also accepts a timestamp, so the element must be checked to be a struct.
+        if not (
+            isinstance(kind, ArrayType)
+            and isinstance(kind.elementType, StructType)
+            and is_time(kind.elementType)
+        ):
+            expected = "a Column of type ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>"
+            raise column_type_error("windows", window.windows, kind, expected)
+
+
+def _check_policy(df: DataFrame, policy: TimePolicy) -> None:
+    for argument, name in (("time", policy.time), ("arrival", policy.arrival)):
+        if name is not None:
+            (field,) = fields_of(df, argument, [name])
+            if not is_timestamp(field.dataType) or _lacks_zone(df, field):
+                raise _not_a_timestamp(argument, name, field)
+    if policy.partition is not None:
+        fields_of(df, "partition", [policy.partition])
+    fields_of(df, "over", policy.over)
+
+
+def _lacks_zone(df: DataFrame, field: StructField) -> bool:
+    # Spark allows no watermark on a timestamp without time zone.
+    return df.isStreaming and field.dataType == TimestampNTZType()
+
+
+def _not_a_timestamp(argument: str, name: Col, field: StructField) -> Exception:
+    return value_error(
+        "NOT_A_TIMESTAMP",
+        argument=argument,
+        column=repr(text_of(name)),
+        type=field.dataType.simpleString(),
+    )
+
+
+def _with_watermark(
+    df: DataFrame, clock: EventTime, field: StructField
+) -> tuple[DataFrame, EventTime]:
+    if clock.delay is None and has_watermark(field):
+        return df, clock
+    time_text = repr(text_of(clock.time))
+    for other in df.schema:
+        if has_watermark(other):
+            name = repr(other.name)
+            if clock.delay is None:
+                raise value_error("OTHER_WATERMARK", argument="time", column=time_text, other=name)
+            raise value_error("TWO_WATERMARKS", argument="time", column=name)
+    if clock.delay is None:
+        raise value_error("NO_WATERMARK", argument="time", column=time_text)
+    name = text_of(clock.time)
+    if name not in df.columns:
+        # withWatermark accepts only names of columns, no expressions.
+        df, name = df.withColumn(HIDDEN_TIME, column(clock.time)), HIDDEN_TIME
+    quoted = "`" + name.replace("`", "``") + "`"
+    delay = f"{micros(clock.delay)} microseconds"
+    return df.withWatermark(quoted, delay), EventTime(quoted, delay=clock.delay)

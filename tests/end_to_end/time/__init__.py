@@ -1,0 +1,1 @@
+"""Time policies over real queries."""

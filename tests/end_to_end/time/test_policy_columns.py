@@ -1,0 +1,67 @@
+"""A time policy checks the columns that it names."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.python.conditions import raises
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(
+        [("a", datetime(2024, 1, 1), 1)], "k string, t timestamp, v int"
+    ).withColumn("zoneless", F.col("t").cast("timestamp_ntz"))
+
+
+@pytest.fixture(scope="module")
+def streaming(spark: SparkSession) -> DataFrame:
+    rates = spark.readStream.format("rate").load()
+    return rates.withColumn("zoneless", F.col("timestamp").cast("timestamp_ntz"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "argument"),
+    [
+        (transom.TimePolicy("departed"), "time"),
+        (transom.TimePolicy("t", arrival="known"), "arrival"),
+        (transom.TimePolicy("t", partition="partition"), "partition"),
+        (transom.TimePolicy("t", over=["k", "carrier"]), "over"),
+    ],
+)
+def test_columns_must_be_there(rows: DataFrame, policy: transom.TimePolicy, argument: str) -> None:
+    with raises("UNKNOWN_COLUMN", argument):
+        transom.stream(rows, time=policy)
+
+
+def test_times_must_be_timestamps(rows: DataFrame) -> None:
+    with raises("NOT_A_TIMESTAMP", "time"):
+        transom.stream(rows, time=transom.TimePolicy("v"))
+    with raises("NOT_A_TIMESTAMP", "arrival"):
+        transom.stream(rows, time=transom.TimePolicy("t", arrival="k"))
+    # EventTime takes the last instant of a window. A time policy takes timestamps alone.
+    windows = rows.withColumn(
+        "window", F.struct(F.col("t").alias("start"), F.col("t").alias("end"))
+    )
+    with raises("NOT_A_TIMESTAMP", "time"):
+        transom.stream(windows, time=transom.TimePolicy("window"))
+
+
+def test_a_stream_has_times_with_a_zone(rows: DataFrame, streaming: DataFrame) -> None:
+    with raises("NOT_A_TIMESTAMP", "time"):
+        transom.stream(streaming, time=transom.TimePolicy("zoneless"))
+    with raises("NOT_A_TIMESTAMP", "arrival"):
+        transom.stream(streaming, time=transom.TimePolicy("timestamp", arrival="zoneless"))
+    transom.stream(rows, time=transom.TimePolicy("zoneless"))
+
+
+def test_a_stream_needs_no_watermark(streaming: DataFrame) -> None:
+    policy = transom.TimePolicy("timestamp", partition="value", over=["value"])
+    transom.stream(streaming, time=policy)
+    transom.stream(streaming.withWatermark("timestamp", "1 minute"), time=policy)
+    transom.stream(streaming.withWatermark("timestamp", "1 minute"), time=transom.TimePolicy(None))

@@ -1,0 +1,207 @@
+"""Windows over a time policy, compared with the reference model, however the rows are cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import run_stream
+from tests.end_to_end.support.streams import EPOCH, examples
+from tests.time_model import stamping, windows
+from transom.spec.assigners import Window
+
+SECOND = 1_000_000
+SCHEMA = "n int, key string, at timestamp, known timestamp, bit long"
+RULES: dict[str, type] = {
+    "accept": transom.Accept,
+    "drop": transom.Drop,
+    "adjust": transom.Adjust,
+}
+
+Layout = Literal["auto", "keyed"]
+Input = tuple[int, str, int, int]  # number, key, and the seconds of its time and arrival
+Rows = frozenset[int]
+# Key, start and end in seconds, and the numbers of the rows.
+Fired = tuple[str, int, int, Rows]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A window of transom, and the same window of the model, in seconds."""
+
+    ours: Window
+    model: windows.Grid | windows.Session
+
+    def __repr__(self) -> str:
+        return repr(self.ours)
+
+
+def seconds(count: int) -> timedelta:
+    return timedelta(seconds=count)
+
+
+def grid(size: int, slide: int, closed: Any = "left") -> Case:
+    ours = transom.Hopping(size=seconds(size), slide=seconds(slide), closed=closed)
+    return Case(ours, windows.Grid(size * SECOND, slide * SECOND, closed=closed))
+
+
+def session(gap: int, *, inclusive: bool) -> Case:
+    ours = transom.Session(gap=seconds(gap), inclusive=inclusive)
+    return Case(ours, windows.Session(gap * SECOND, inclusive))
+
+
+CASES = [
+    grid(10, 10),
+    grid(10, 5),
+    grid(10, 15),
+    grid(10, 10, "right"),
+    session(4, inclusive=True),
+    session(4, inclusive=False),
+]
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> stamping.TimePolicy:
+    bounds = st.integers(0, 12).map(lambda count: count * SECOND)
+
+    def rule(*actions: Any) -> stamping.Bound:
+        return stamping.Bound(draw(st.sampled_from(actions)), draw(bounds))
+
+    late = draw(st.none() | st.just(rule("drop", "adjust")))
+    return stamping.TimePolicy(
+        out_of_order=rule("accept", "drop", "adjust"),
+        early=draw(st.none() | st.just(rule("drop", "adjust"))),
+        late=late,
+        rows=draw(st.sampled_from([1, 1, 3])),
+        floor="none" if late is None else "arrival",
+    )
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[Input]:
+    """Rows that come in order of arrival, with times around their arrival."""
+    rows = draw(
+        st.lists(
+            st.tuples(st.sampled_from("ab"), st.integers(-15, 8), st.integers(0, 4)),
+            min_size=2,
+            max_size=40,
+        )
+    )
+    arrival = 100
+    numbered = []
+    for number, (key, ahead, wait) in enumerate(rows):
+        arrival += wait
+        numbered.append((number, key, arrival + ahead, arrival))
+    return numbered
+
+
+def policy_of(model: stamping.TimePolicy) -> transom.TimePolicy:
+    def rule(bound: stamping.Bound | None) -> Any:
+        if bound is None:
+            return None
+        return RULES[bound.action](timedelta(microseconds=bound.beyond))
+
+    return transom.TimePolicy(
+        "at",
+        arrival="known",
+        early=rule(model.early),
+        late=rule(model.late),
+        out_of_order=rule(model.out_of_order),
+        advance=transom.Periodic(model.rows),
+    )
+
+
+def expected(
+    rows: Sequence[Input], policy: stamping.TimePolicy, window: windows.Grid | windows.Session
+) -> tuple[set[Fired], Rows, int]:
+    """The results that fire, the numbers of late rows, and how many rows the rules drop."""
+    events = [
+        stamping.Row(at * SECOND, known * SECOND, key=key, substream=None)
+        for _, key, at, known in rows
+    ]
+    stamped = stamping.stamps(events, policy)
+    results, placed = windows.windows(stamped, window)
+    fired = {
+        (
+            str(result.key),
+            result.bounds[0] // SECOND,
+            result.bounds[1] // SECOND,
+            frozenset(result.rows),
+        )
+        for result in results
+        if result.cause == "watermark"
+    }
+    late = frozenset(n for n, place in enumerate(placed) if place.missed and not place.taken)
+    dropped = sum(stamp.disposition == "dropped" for stamp in stamped)
+    return fired, late, dropped
+
+
+def windowed(
+    policy: stamping.TimePolicy, case: Case, layout: Layout
+) -> Callable[[DataFrame], DataFrame]:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        return (
+            transom.stream(rows, time=policy_of(policy), order="n")
+            .key_by("key")
+            .window(case.ours)
+            .options(layout=layout)
+            .with_late_rows()
+            .agg(F.sum("bit").alias("bits"))
+        )
+
+    return pipeline
+
+
+def timed(rows: Sequence[Input]) -> list[tuple[Any, ...]]:
+    return [
+        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), 1 << n) for n, key, at, known in rows
+    ]
+
+
+def bits(number: int) -> Rows:
+    return frozenset(n for n in range(number.bit_length()) if number >> n & 1)
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+@examples(3)
+@given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
+def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
+    spark: SparkSession,
+    case: Case,
+    rows: list[Input],
+    policy: stamping.TimePolicy,
+    seed: int,
+) -> None:
+    chosen = random.Random(seed)
+    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
+    bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    batches = [timed(rows[start:end]) for start, end in bounds]
+    layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
+    outcome = run_stream(spark, windowed(policy, case, chosen.choice(layouts)), SCHEMA, batches)
+    got = {
+        (
+            row["key"],
+            (row["window"]["start"] - EPOCH) // seconds(1),
+            (row["window"]["end"] - EPOCH) // seconds(1),
+            bits(row["bits"]),
+        )
+        for row in outcome.results
+    }
+    fired, late, dropped = expected(rows, policy, case.model)
+    assert got == fired
+    assert len(outcome.results) == len(fired)
+    assert frozenset(row["row"]["n"] for row in outcome.late) == late
+    counts = outcome.observed()
+    assert counts["transom_rows_in"] == len(rows)
+    assert counts["transom_rows_late"] == len(late)
+    assert counts["transom_rows_dropped"] == dropped
