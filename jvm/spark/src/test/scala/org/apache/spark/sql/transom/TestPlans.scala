@@ -20,7 +20,7 @@ object TestPlans {
       settings: WindowSpec = TestSpecs.hours,
       layout: StateLayout = SliceLayout): WindowOperatorPlan =
     WindowOperatorPlan(
-      spec = OperatorSpec("window", "{}"),
+      spec = OperatorSpec("window", "{}", Nil),
       settings = settings,
       choice = LayoutChoice(layout, None),
       time = time,

@@ -86,11 +86,15 @@ object CheckpointedSpec {
     * Spark would fail too, since the number of sources differs, but with an error that does not
     * help.
     */
-  def refuseNewClock(session: SparkSession, checkpoint: Path, operatorSpec: OperatorSpec): Unit =
+  def refuseNewClock(
+      session: SparkSession,
+      checkpoint: Path,
+      operator: String,
+      record: ObjectNode): Unit =
     new SpecFiles(session, checkpoint)
-      .read(operatorSpec.name)
-      .filter(clocksOf(_) < clocksOf(operatorSpec.json))
-      .foreach(refuseChange(operatorSpec.name, _, operatorSpec.json))
+      .read(operator)
+      .filter(clocksOf(_) < clocksOf(record))
+      .foreach(refuseChange(operator, _, record))
 
   private def clocksOf(record: ObjectNode): Int = {
     val spec = SpecCodec.decode(record.get("spec").toString)

@@ -84,15 +84,15 @@ private object ClockTable extends Table with SupportsRead {
       override def readSchema(): StructType = ClockSource.schema
 
       override def toMicroBatchStream(metadata: String): MicroBatchStream = {
-        val operatorSpec =
-          OperatorSpec(options.get(ClockSource.Operator), options.get(ClockSource.Record))
+        val operator = options.get(ClockSource.Operator)
+        val record = OperatorSpec.read(options.get(ClockSource.Record))
         // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
         val checkpoint = new Path(metadata).getParent.getParent
         val session = SparkSession.active
-        CheckpointedSpec.refuseNewClock(session, checkpoint, operatorSpec)
+        CheckpointedSpec.refuseNewClock(session, checkpoint, operator, record)
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)
-          case None => new DrainClock(session, checkpoint, operatorSpec.name)
+          case None => new DrainClock(session, checkpoint, operator)
         }
       }
     }

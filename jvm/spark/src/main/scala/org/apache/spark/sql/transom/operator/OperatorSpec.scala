@@ -1,7 +1,5 @@
 package org.apache.spark.sql.transom.operator
 
-import scala.jdk.CollectionConverters._
-
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.Attribute
@@ -15,18 +13,11 @@ import transom.engine.spec.Constants
   * @param record
   *   JSON with the operator's name, the transom version, the state layout, the message as sent,
   *   and a description of each column that the message names
+  * @param columns
+  *   SQL and type of each of these columns
   */
-final case class OperatorSpec(name: String, record: String) {
+final case class OperatorSpec(name: String, record: String, columns: Seq[String]) {
   def json: ObjectNode = OperatorSpec.read(record)
-
-  /** SQL and type of each column of the message. */
-  def columns: Seq[String] =
-    json
-      .get("columns")
-      .elements
-      .asScala
-      .map(column => s"${column.get("sql").asText} ${column.get("type").asText}")
-      .toSeq
 
   // Spark prints this text with each node of a plan.
   override def toString: String = name

@@ -5,11 +5,10 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
-import org.apache.spark.sql.functions.{col, lit}
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
-import org.apache.spark.sql.types.TimestampType
 
-import transom.engine.spec.{Custom, DynamicSession, EventTime, ProcessingTime, TimePolicy, WindowSpec}
+import transom.engine.spec.{Custom, DynamicSession, TimePolicy, WindowSpec}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
   * the checkpoint and the plan of the operator are both built from them.
@@ -76,17 +75,8 @@ final case class AnalyzedColumns(
 
 /** Resolves the columns of a message. */
 object AnalyzedColumns {
-  private val TimeName = "__transom_time"
-  private val WindowColumnName = "__transom_placing"
-  private val OrderPrefix = "__transom_order_"
 
   def of(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): AnalyzedColumns = {
-    val policy = spec.time.collect { case policy: TimePolicy => policy }
-    val timeIndex = spec.time.flatMap {
-      case EventTime(column, _) => Some(column)
-      case policy: TimePolicy => policy.timeColumn
-      case ProcessingTime => None
-    }
     val windowIndex = spec.window match {
       case DynamicSession(column, _, _) => Some(column)
       case Custom(column, _) => Some(column)
@@ -98,18 +88,13 @@ object AnalyzedColumns {
     // The aggregate below resolves the keys again, under aliases. Only `select` gives unnamed
     // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
-    val time = timeIndex
-      .map(columns)
-      .orElse(policy.map(PolicySources.arrival(_, columns)))
-      .getOrElse(lit(0L).cast(TimestampType))
-    val hidden = (timeIndex -> time.as(TimeName)) +:
-      (windowIndex.map(index => Some(index) -> columns(index).as(WindowColumnName)).toSeq ++
-        spec.orderColumns.zipWithIndex.map { case (index, i) =>
-          Some(index) -> columns(index).as(OrderPrefix + i)
-        } ++ policy.toSeq.flatMap(PolicySources.columns(_, columns)))
-    val rows = analyzed(input.select(col("*") +: hidden.map(_._2): _*))
+    val policy = spec.time.collect { case policy: TimePolicy => policy }
+    val added = RowColumns.time(spec.time, columns) +:
+      (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
+        RowColumns.order(spec.orderColumns, columns) ++
+        policy.toSeq.flatMap(RowColumns.policy(_, columns)))
+    val rows = analyzed(input.select(col("*") +: added.map(_._2): _*))
     val ofRows = rows.output.drop(input.columns.length)
-    val order = ofRows.filter(_.name.startsWith(OrderPrefix))
     val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
     val aggregate =
       AnalyzedAggregate.of(visible, spec.keyColumns.map(columns), aggregates.map(columns))
@@ -118,17 +103,15 @@ object AnalyzedColumns {
     val ofRowsOverInput = overInput.outputOf(rows).takeRight(ofRows.length)
     AnalyzedColumns(
       time = ofRows.head,
-      windowColumn = ofRows.find(_.name == WindowColumnName),
-      policy = policy.map(_ => PolicySources.found(ofRows, order)),
-      order = order,
+      windowColumn = RowColumns.windowIn(ofRows),
+      policy = policy.map(_ => RowColumns.policyIn(ofRows)),
+      order = RowColumns.orderIn(ofRows),
       keyNames = keys.output.map(_.name),
       aggregates = aggregates.length,
       userExpressions = userExpressions,
       byIndex = userExpressions.byIndex ++
         spec.keyColumns.zip(overInput.outputOf(keys)) ++
-        hidden.map(_._1).zip(ofRowsOverInput).collect { case (Some(index), column) =>
-          index -> column
-        } ++
+        RowColumns.byIndex(added, ofRowsOverInput) ++
         aggregates.zip(overInput.outputOf(aggregate).takeRight(aggregates.length)),
       hiding = aggregate)
   }

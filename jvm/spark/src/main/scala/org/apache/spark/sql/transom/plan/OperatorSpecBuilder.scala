@@ -42,9 +42,9 @@ object OperatorSpecBuilder {
     record.put("operator", name).put("transom", BuildInfo.version)
     layout.foreach(layout => record.put("layout", layout.name))
     record.set[JsonNode]("spec", mapper.readTree(message))
-    val described = columns.toSeq.sortBy(_._1).map { case (_, column) => describe(column) }
-    record.set[JsonNode]("columns", OperatorSpec.array(described))
-    OperatorSpec(name, mapper.writeValueAsString(record))
+    val inOrder = columns.toSeq.sortBy(_._1).map(_._2)
+    record.set[JsonNode]("columns", OperatorSpec.array(inOrder.map(describe)))
+    OperatorSpec(name, mapper.writeValueAsString(record), inOrder.map(textOf))
   }
 
   /** The user's name for the operator, or a default that counts the operators below it. */
@@ -67,13 +67,18 @@ object OperatorSpecBuilder {
   /** Describes a column: its SQL, its type, and the types of the columns it reads. */
   private def describe(expression: Expression): JsonNode = {
     val node = mapper.createObjectNode()
-    node.put("sql", sqlOf(expression)).put("type", expression.dataType.asNullable.sql)
+    node.put("sql", sqlOf(expression)).put("type", typeOf(expression))
     val reads = node.putObject("reads")
     expression.references.toSeq
       .sortBy(_.name)
       .foreach(a => reads.put(a.name, a.dataType.asNullable.sql))
     node
   }
+
+  private def textOf(expression: Expression): String =
+    s"${sqlOf(expression)} ${typeOf(expression)}"
+
+  private def typeOf(expression: Expression): String = expression.dataType.asNullable.sql
 
   /** SQL of an expression that stays the same from run to run. Drops the qualifiers of columns
     * and numbers the variables of lambdas.

@@ -13,28 +13,20 @@ import transom.engine.spec.StampSpec
 
 /** Builds the plan of a time stage without windows: all rows, each with its stamp. */
 object StampedPlanner {
-  private val TimeName = "__transom_time"
-  private val OrderPrefix = "__transom_order_"
-
   def plan(input: Dataset[Row], spec: StampSpec, columns: Seq[Column]): DataFrame = {
     val session = input.sparkSession
     WindowPlanner.prepare(session)
     val policy = spec.policy
-    val time = policy.timeColumn.fold(PolicySources.arrival(policy, columns))(columns)
-    val hidden = (policy.timeColumn -> time.as(TimeName)) +:
-      (spec.orderColumns.zipWithIndex.map { case (index, i) =>
-        Some(index) -> columns(index).as(OrderPrefix + i)
-      } ++ PolicySources.columns(policy, columns))
-    val rows = input.select(col("*") +: hidden.map(_._2): _*).queryExecution.analyzed
+    val added = RowColumns.time(Some(policy), columns) +:
+      (RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
+    val rows = input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed
     val (visible, ofRows) = rows.output.splitAt(input.columns.length)
-    val overInput = new OverInput(input).outputOf(rows).drop(visible.length)
-    val byIndex = hidden.map(_._1).zip(overInput).collect { case (Some(index), column) =>
-      index -> column
-    }
+    val byIndex =
+      RowColumns.byIndex(added, new OverInput(input).outputOf(rows).drop(visible.length))
     val operatorSpec =
-      OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, byIndex.toMap)
+      OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, byIndex)
     val micros =
-      Alias(PreciseTimestampConversion(ofRows.head, ofRows.head.dataType, LongType), TimeName)()
+      Alias(PreciseTimestampConversion(ofRows.head, ofRows.head.dataType, LongType), "time")()
     val stage = TimeStagePlanner.plan(
       policy,
       spec.keyGroups,
@@ -42,7 +34,7 @@ object StampedPlanner {
       UUID.randomUUID().toString,
       Project(rows.output :+ micros, rows),
       micros.toAttribute,
-      PolicySources.found(ofRows, ofRows.filter(_.name.startsWith(OrderPrefix))),
+      RowColumns.policyIn(ofRows),
       carried = visible,
       sendsWatermarks = false)
     val stamp = StampOf(

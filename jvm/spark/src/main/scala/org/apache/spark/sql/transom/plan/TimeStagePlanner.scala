@@ -1,66 +1,15 @@
 package org.apache.spark.sql.transom.plan
 
-import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.functions.current_timestamp
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.exec.TimeStageMapSide
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StampColumns, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
-import org.apache.spark.sql.types.{LongType, StringType}
+import org.apache.spark.sql.types.LongType
 
 import transom.engine.spec.TimePolicy
-
-/** The columns that a time policy reads, as attributes of the rows.
-  *
-  * @param arrival
-  *   arrival time of a row, a timestamp
-  * @param partition
-  *   the input partition as a string, if the policy names one
-  * @param over
-  *   the columns of the substream
-  * @param order
-  *   the columns that define the order of arrival; empty if rows keep the order in which they are
-  *   read
-  */
-final case class PolicyColumns(
-    arrival: Attribute,
-    partition: Option[Attribute],
-    over: Seq[Attribute],
-    order: Seq[Attribute]) {
-
-  /** The columns besides the order. */
-  def sources: Seq[Attribute] = Seq(arrival) ++ partition ++ over
-}
-
-/** Names the columns that a time policy reads, so that they can be found in a plan. */
-object PolicySources {
-  private val Arrival = "__transom_arrival"
-  private val Partition = "__transom_partition"
-  private val OverPrefix = "__transom_over_"
-
-  /** The arrival time of a row: the user's column, or the time of the micro-batch. */
-  def arrival(policy: TimePolicy, columns: Int => Column): Column =
-    policy.arrivalColumn.fold(current_timestamp())(columns)
-
-  /** The columns under their names, with their indexes in the message. */
-  def columns(policy: TimePolicy, columns: Int => Column): Seq[(Option[Int], Column)] =
-    Seq(policy.arrivalColumn -> arrival(policy, columns).as(Arrival)) ++
-      policy.partitionColumn.map(index =>
-        Some(index) -> columns(index).cast(StringType).as(Partition)) ++
-      policy.overColumns.zipWithIndex.map { case (index, i) =>
-        Some(index) -> columns(index).as(OverPrefix + i)
-      }
-
-  /** Finds the columns among those of a plan. */
-  def found(attributes: Seq[Attribute], order: Seq[Attribute]): PolicyColumns = PolicyColumns(
-    attributes.find(_.name == Arrival).get,
-    attributes.find(_.name == Partition),
-    attributes.filter(_.name.startsWith(OverPrefix)),
-    order)
-}
 
 /** A time stage over rows.
   *

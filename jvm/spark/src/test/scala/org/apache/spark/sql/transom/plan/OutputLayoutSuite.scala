@@ -24,7 +24,7 @@ class OutputLayoutSuite extends PlanTest {
     val analyzed = AnalyzedColumns.of(df, spec, columns)
     val choice = Layouts.choose(spec, analyzed.functions)
     val aggregation = Aggregation.of(analyzed, analyzed.aggregate(identity), Nil, None)
-    new OutputLayout(df, OperatorSpec("window", "{}"), spec, choice, aggregation)
+    new OutputLayout(df, OperatorSpec("window", "{}", Nil), spec, choice, aggregation)
   }
 
   private def resultOf(layout: OutputLayout): StructType = {

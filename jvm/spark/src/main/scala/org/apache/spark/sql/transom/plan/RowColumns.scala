@@ -1,0 +1,100 @@
+package org.apache.spark.sql.transom.plan
+
+import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.functions.{current_timestamp, lit}
+import org.apache.spark.sql.types.{StringType, TimestampType}
+
+import transom.engine.spec._
+
+/** The columns that a time policy reads, as attributes of the rows.
+  *
+  * @param arrival
+  *   arrival time of a row, a timestamp
+  * @param partition
+  *   the input partition as a string, if the policy names one
+  * @param over
+  *   the columns of the substream
+  * @param order
+  *   the columns that define the order of arrival; empty if rows keep the order in which they are
+  *   read
+  */
+final case class PolicyColumns(
+    arrival: Attribute,
+    partition: Option[Attribute],
+    over: Seq[Attribute],
+    order: Seq[Attribute]) {
+
+  /** The columns besides the order. */
+  def sources: Seq[Attribute] = Seq(arrival) ++ partition ++ over
+}
+
+/** Columns that the planner adds to input rows: time, window, order and the columns of a policy.
+  * Their names tell them apart in a plan.
+  */
+object RowColumns {
+  private val Time = "__transom_time"
+  private val WindowColumn = "__transom_placing"
+  private val OrderPrefix = "__transom_order_"
+  private val Arrival = "__transom_arrival"
+  private val Partition = "__transom_partition"
+  private val OverPrefix = "__transom_over_"
+
+  /** A column with its index in the message, if the message names it. */
+  type Indexed = (Option[Int], Column)
+
+  /** The time of a row. Rows without a time have the year 1970. */
+  def time(time: Option[Time], columns: Int => Column): Indexed = {
+    val (index, otherwise) = time match {
+      case Some(EventTime(column, _)) => (Some(column), None)
+      case Some(policy: TimePolicy) => (policy.timeColumn, Some(arrival(policy, columns)))
+      case _ => (None, None)
+    }
+    val column = index.map(columns).orElse(otherwise).getOrElse(lit(0L).cast(TimestampType))
+    index -> column.as(Time)
+  }
+
+  /** The gap or the windows of a row. */
+  def window(index: Int, columns: Int => Column): Indexed =
+    Some(index) -> columns(index).as(WindowColumn)
+
+  /** The columns that define the order of arrival. */
+  def order(indexes: Seq[Int], columns: Int => Column): Seq[Indexed] =
+    numbered(indexes, OrderPrefix, columns)
+
+  /** The columns that a time policy reads besides the time. */
+  def policy(policy: TimePolicy, columns: Int => Column): Seq[Indexed] =
+    Seq(policy.arrivalColumn -> arrival(policy, columns).as(Arrival)) ++
+      policy.partitionColumn.map(index =>
+        Some(index) -> columns(index).cast(StringType).as(Partition)) ++
+      numbered(policy.overColumns, OverPrefix, columns)
+
+  private def arrival(policy: TimePolicy, columns: Int => Column): Column =
+    policy.arrivalColumn.fold(current_timestamp())(columns)
+
+  private def numbered(indexes: Seq[Int], prefix: String, columns: Int => Column): Seq[Indexed] =
+    indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
+
+  /** The user's columns by their index in the message.
+    *
+    * @param expressions
+    *   the added columns, in order, as expressions over the input
+    */
+  def byIndex(added: Seq[Indexed], expressions: Seq[Expression]): Map[Int, Expression] =
+    added
+      .map(_._1)
+      .zip(expressions)
+      .collect { case (Some(index), column) => index -> column }
+      .toMap
+
+  def windowIn(added: Seq[Attribute]): Option[Attribute] = added.find(_.name == WindowColumn)
+
+  def orderIn(added: Seq[Attribute]): Seq[Attribute] =
+    added.filter(_.name.startsWith(OrderPrefix))
+
+  def policyIn(added: Seq[Attribute]): PolicyColumns = PolicyColumns(
+    added.find(_.name == Arrival).get,
+    added.find(_.name == Partition),
+    added.filter(_.name.startsWith(OverPrefix)),
+    orderIn(added))
+}
