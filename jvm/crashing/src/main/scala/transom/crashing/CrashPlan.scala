@@ -40,8 +40,8 @@ object CrashPlan {
   /** Whether a crash by exception has happened since `arm`. */
   def hasCrashed: Boolean = crashed
 
-  /** Counts a step of a sink like a durable write. A sink writes no checkpoint file that is
-    * counted by itself.
+  /** Counts a step of a sink like a durable write, for sinks that do not write through
+    * [[CrashingFileManager]].
     *
     * @param step
     *   name of the step

@@ -7,9 +7,8 @@ import org.apache.hadoop.fs._
 import org.apache.hadoop.fs.local.LocalConfigKeys
 import org.apache.hadoop.fs.permission.FsPermission
 
-/** Hadoop's local file system without the processes that it starts for permissions and links.
-  * This saves about thirty calls of `chmod` and `readlink` per batch. Set the class as
-  * `fs.file.impl`.
+/** A local file system that starts no processes for permissions and links, unlike Hadoop's. This
+  * saves about thirty calls of `chmod` and `readlink` per batch. Set the class as `fs.file.impl`.
   */
 final class QuickLocalFileSystem extends LocalFileSystem(new QuickRawFileSystem)
 

@@ -35,8 +35,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   private val inPlace = declarative && bufferTypes.forall(UnsafeRow.isMutable)
   private val typed = aggregateFunctions.collect { case f: TypedImperativeAggregate[_] => f }
 
-  // The first accumulator of a key, not copied. Most keys of a firing have no second one to
-  // merge.
+  // The first accumulator of a key, not copied. Most keys of a firing have only one accumulator.
   private val single = new UnsafeRow(operatorPlan.buffers.length)
   private var isSingle = false
   private val incoming = new UnsafeRow(operatorPlan.buffers.length)
@@ -55,7 +54,9 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   override def startFiring(watermark: Long): Unit = resultRow.watermark = watermark
 
   override def hasNext: Boolean = false
-  override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
+  override def next(): UnsafeRow =
+    throw new NoSuchElementException(
+      "this iterator returns no rows: call start and merge instead")
 
   override def start(accumulator: ByteRange): Unit = {
     single.pointTo(accumulator.bytes, UnsafeRows.offset(accumulator), accumulator.length)
@@ -89,7 +90,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   /** The results of the functions for an accumulator, valid until the next call. */
   def evaluated(accumulator: InternalRow): InternalRow = evaluate(accumulator)
 
-  /** Computes the results of some of the functions from an accumulator.
+  /** Returns an evaluation of some of the functions.
     *
     * @param some
     *   a subset of `operatorPlan.accumulated`
@@ -105,8 +106,8 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
     processRow(accumulator, incoming)
   }
 
-  /** The accumulator to merge into. Copies the first accumulator of a key into it when a second
-    * arrives.
+  /** The accumulator to merge into. When a key has a second accumulator, the first one is copied
+    * into it.
     */
   private def buffer(): InternalRow = {
     val target = if (inPlace) mutable else objects

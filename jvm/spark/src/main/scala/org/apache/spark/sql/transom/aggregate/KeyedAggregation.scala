@@ -12,8 +12,8 @@ import transom.engine.state.ByteRange
 
 /** Spark's aggregate functions for the operator of the keyed layout.
   *
-  * An accumulator is a row of Spark's aggregation buffers. The functions add records of the
-  * operator, or accumulators if the map side combines rows. Not thread-safe.
+  * An accumulator is a row of Spark's aggregation buffers. The functions are updated with rows,
+  * or merged with accumulators if the map side combines rows. Not thread-safe.
   */
 final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
     extends WindowAggregation[UnsafeRow, InternalRow] {
@@ -58,6 +58,6 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   /** The results of the functions for an accumulator, valid until the next call. */
   def evaluated(accumulator: InternalRow): InternalRow = finalAggregation.evaluated(accumulator)
 
-  /** Computes the results of some of the functions from an accumulator. */
+  /** Returns an evaluation of some of the functions. */
   def evaluation(some: Seq[AggregateExpression]): Evaluation = finalAggregation.evaluation(some)
 }

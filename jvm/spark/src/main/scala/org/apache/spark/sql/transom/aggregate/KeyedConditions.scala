@@ -21,20 +21,20 @@ final class KeyedConditions(operatorPlan: WindowOperatorPlan, aggregation: Keyed
       operatorPlan.accumulated.filter(f => expression.references.contains(f.resultAttribute))
     val evaluation = aggregation.evaluation(read)
     val holds = Predicate.create(expression, operatorPlan.record ++ read.map(_.resultAttribute))
-    val whole = new JoinedRow
-    val test: UnsafeRow => Boolean = row => holds.eval(whole.withLeft(row))
+    val joined = new JoinedRow
+    val test: UnsafeRow => Boolean = row => holds.eval(joined.withLeft(row))
     new Condition[UnsafeRow, InternalRow] {
       override def readsAccumulator: Boolean = read.nonEmpty
       override def among(accumulator: InternalRow): UnsafeRow => Boolean = {
-        whole.withRight(if (readsAccumulator) evaluation(accumulator) else InternalRow.empty)
+        joined.withRight(if (readsAccumulator) evaluation(accumulator) else InternalRow.empty)
         test
       }
     }
   }
 
-  /** A compiled distance function.
+  /** Compiles a distance function.
     *
-    * A null distance becomes NaN, which no comparison finds above or below a number.
+    * A null distance becomes NaN, so it is neither above nor below a threshold.
     */
   override def delta(column: Int): Delta[UnsafeRow] = {
     val Distance(of, twins) = operatorPlan.userExpressions.distances(column)

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.state.ByteRange
 
-/** Updates accumulators with input rows, by Spark's base class of aggregation iterators in
+/** Updates accumulators with input rows. Uses Spark's base class of aggregation iterators in
   * `Partial` mode.
   *
   * An accumulator is a row of aggregation buffers. If all its columns have a fixed width, it is
@@ -48,7 +48,8 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
     if (inPlace) generateOutput(noKey, scratch).copy().getBytes else new Array[Byte](8)
 
   override def hasNext: Boolean = false
-  override def next(): UnsafeRow = throw new NoSuchElementException("used as a fold only")
+  override def next(): UnsafeRow =
+    throw new NoSuchElementException("this iterator returns no rows: call update instead")
 
   /** Updates the accumulator at `offset` of a table's array with a row. */
   def update(table: Array[Byte], offset: Int, row: InternalRow): Unit = {
@@ -74,7 +75,7 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
     if (inPlace) accumulator
     else encode(objects(Platform.getInt(accumulator.bytes, UnsafeRows.offset(accumulator)) - 1))
 
-  /** The accumulator of a single row, encoded. Valid until the next call. */
+  /** Returns the encoded accumulator of a single row. The result is valid until the next call. */
   def accumulatorOf(row: InternalRow): ByteRange = {
     initializeBuffer(scratch)
     processRow(scratch, row)
@@ -96,7 +97,7 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
   /** Updates an accumulator outside of a table with a row. */
   def update(accumulator: InternalRow, row: InternalRow): Unit = processRow(accumulator, row)
 
-  /** Drops the objects of all tables. Call it only when no table holds an accumulator. */
+  /** Removes the objects of all tables. Call only when no table holds an accumulator. */
   def clear(): Unit = objects.clear()
 
   /** Encodes an accumulator outside of a table. The result is valid until the next call, and the

@@ -4,10 +4,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.operator.OutputSchema
 
 /** Result row of a fired window: its keys, its bounds in microseconds since 1970, and the results
-  * of its functions. It reads keys and results from shared buffers, so the next key or window
+  * of its functions. Keys and results come from shared buffers, so the next key or window
   * overwrites the row. Copy the row to keep it.
   *
-  * Of the columns after the results, only the watermark has a value. All others are null.
+  * The columns after the results are null, except the watermark. Only `FinalAggregation` sets the
+  * mutable fields.
   */
 final class WindowResultRow(output: OutputSchema, keys: UnsafeRow, results: SpecificInternalRow)
     extends BaseGenericInternalRow {

@@ -15,8 +15,8 @@ import transom.engine.time.Watermark
   * Spark keeps two watermarks. In batch N, rows are late by the watermark of batch N-1, and
   * windows fire by the watermark of batch N. A stateful processor sees only the second one. With
   * that watermark it would drop rows that an operator before it has just emitted. The first
-  * watermark is therefore read from the plan of the running batch, where Spark sets it on the
-  * operator above the map side.
+  * watermark is therefore read from the plan of the running batch: Spark sets it on the operator
+  * above the map side.
   */
 object LateWatermark {
 
@@ -29,12 +29,13 @@ object LateWatermark {
         val above = batch.executedPlan.collect {
           case node: WatermarkSupport if node.exists(isMapSideOf(_, operatorId)) => node
         }
-        // The last operator in preorder is the nearest one, because chained operators lie below
-        // each other.
+        // Chained operators lie below each other, so the last operator in preorder is the nearest
+        // to the map side.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)
       }
       .fold(Watermark.NotYet)(SparkWatermark.toMicros)
 
+  /** The running batch of the query that runs on the current thread. */
   def runningBatch(session: SparkSession): Option[IncrementalExecution] =
     runningQuery(session).flatMap(query => Option(query.lastExecution))
 

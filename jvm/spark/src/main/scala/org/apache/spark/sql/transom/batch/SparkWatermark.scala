@@ -2,13 +2,13 @@ package org.apache.spark.sql.transom.batch
 
 import transom.engine.time.Watermark
 
-/** Converts watermarks from Spark's form to that of the engine. */
+/** Converts Spark's watermarks to the engine's. */
 object SparkWatermark {
 
   /** Converts a watermark of Spark.
     *
-    * Spark's watermark starts at 0 and only rises. So 0 means that there is no watermark yet,
-    * even while all rows are older than 1970.
+    * Spark's watermark starts at 0 and only rises. A watermark of 0 therefore means "no watermark
+    * yet", even if all rows are older than 1970.
     *
     * @param ms
     *   milliseconds since 1970

@@ -16,7 +16,7 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec}
 
-/** Stores the spec of each operator in the checkpoint, and refuses a run whose spec differs.
+/** Stores the spec of each operator in the checkpoint, and rejects a run whose spec differs.
   *
   * The file is `<checkpoint>/transom/<operator>.json`. State that was written under one spec
   * cannot be read under another, so the check precedes any access to state.
@@ -24,7 +24,9 @@ import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec}
 object CheckpointedSpec {
   private val Spec = "spec"
 
-  /** Fields that do not affect the state, so they may change between runs. See docs/decisions. */
+  /** Fields that may change between runs, because they do not affect the state. See
+    * docs/decisions.
+    */
   private val free = Set(
     "operator",
     "transom",
@@ -83,8 +85,8 @@ object CheckpointedSpec {
 
   /** Throws if the spec needs more clock sources than the spec in the checkpoint.
     *
-    * Spark would fail too, since the number of sources differs, but with an error that does not
-    * help.
+    * Spark would fail too, because the number of sources differs. Its error would not name the
+    * cause.
     */
   def refuseNewClock(
       session: SparkSession,
@@ -110,7 +112,7 @@ object CheckpointedSpec {
     }
   }
 
-  /** A value for an error message. A column is shown as its SQL. */
+  /** A value as text for an error message. The text of a column is its SQL. */
   private def shown(node: JsonNode): String =
     if (node.isTextual) node.asText
     else if (node.has("sql")) node.get("sql").asText

@@ -98,7 +98,7 @@ private object ClockTable extends Table with SupportsRead {
     }
 }
 
-/** What the last advance of a clock has signalled.
+/** The signal that the last advance of a clock sent.
   *
   * @param name
   *   name of the phase in the checkpoint
@@ -111,7 +111,7 @@ object ClockPhase {
   /** The input may bring more rows. */
   case object Open extends ClockPhase("open")
 
-  /** As `Open`; in addition, the wall clock has ticked for all keys. */
+  /** The input may bring more rows, and the wall clock has ticked for all keys. */
   case object Ticked extends ClockPhase("ticked")
 
   /** The control row has been sent. From the next batch on the watermark is the end of time. */
@@ -126,9 +126,9 @@ object ClockPhase {
 /** The offset of a clock. The checkpoint stores the offset, so it is exact after any crash.
   *
   * @param tick
-  *   how often the clock has advanced
+  *   number of times that the clock has advanced
   * @param phase
-  *   what the last advance has signalled
+  *   the signal of the last advance
   */
 final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
   override def json: String = s"""{"tick":$tick,"phase":"${phase.name}"}"""
@@ -136,7 +136,7 @@ final case class ClockOffset(tick: Long, phase: ClockPhase) extends Offset {
   def next(phase: ClockPhase): ClockOffset = ClockOffset(tick + 1, phase)
 }
 
-/** The start offset of a clock, and the decoding of offsets. */
+/** The first offset of a clock. Also decodes offsets. */
 object ClockOffset {
   val start: ClockOffset = ClockOffset(0L, ClockPhase.Open)
 

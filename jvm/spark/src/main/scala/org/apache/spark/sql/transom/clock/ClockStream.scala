@@ -37,8 +37,8 @@ sealed abstract class ClockStream(session: SparkSession)
   /** The offset of the clock at the end of the next batch. */
   protected def next(at: ClockOffset): ClockOffset
 
-  /** Offsets up to which earlier batches have read the other sources, as JSON. */
-  protected final def inputsSoFar(): Map[SparkDataStream, String] =
+  /** The offsets that earlier batches have reached in the other sources, as JSON. */
+  protected final def readOffsets(): Map[SparkDataStream, String] =
     query.getStartOffsetsOfLatestBatch.iterator.collect {
       case (source, offset) if !source.isInstanceOf[ClockStream] => source -> offset.json
     }.toMap
@@ -49,7 +49,7 @@ sealed abstract class ClockStream(session: SparkSession)
   override def deserializeOffset(json: String): Offset = ClockOffset.ofJson(json)
 
   override def latestOffset(): Offset =
-    throw new UnsupportedOperationException("Spark asks for the offset after a given one")
+    throw new UnsupportedOperationException("call latestOffset with a start offset and a limit")
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset =
     next(from.asInstanceOf[ClockOffset]) match {
@@ -78,12 +78,12 @@ sealed abstract class ClockStream(session: SparkSession)
   * the control row. The batch after that fires all windows, because its watermark is the end of
   * time. The checkpoint stores the last phase, which marks the checkpoint as drained.
   *
-  * Another kind of run never starts to drain. A restarted run finishes a drain that has begun,
-  * whatever its kind.
+  * Runs with other triggers never start to drain. A restarted run with any trigger finishes a
+  * drain that has begun.
   *
-  * The clock sends the control row again if the watermark has not reached the end of time. That
-  * happens after a crash. A sink skips a batch that it had committed before, so the plan of the
-  * replayed batch does not run. Spark then loses the watermark that the batch had computed.
+  * The clock sends the control row again if the watermark has not reached the end of time. A
+  * crash can cause this. The sink skips a replayed batch that it had committed, so the plan of
+  * the batch does not run. Spark then loses the watermark that the batch had computed.
   *
   * @param operator
   *   name of the operator, for error messages
@@ -105,7 +105,7 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
   }
 
   override protected def next(at: ClockOffset): ClockOffset = {
-    val inputs = inputsSoFar()
+    val inputs = readOffsets()
     at.phase match {
       case Open if isFinite =>
         val isOver = lastInputs.contains(inputs)
@@ -113,8 +113,8 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
         at.next(if (isOver) Ended else Open)
       case Ended if isWatermarkAtEnd => at.next(Fired)
       case Ended => sendAgain(at)
-      // An `availableNow` run without input ends as for any finished job. Another kind of run
-      // would wait for input that the checkpoint can no longer take.
+      // An `availableNow` run without input ends normally. A run with another trigger would wait
+      // for input that the checkpoint can no longer accept.
       case Fired if !isFinite => throw DrainClock.isDrained(checkpoint)
       case _ => at
     }
@@ -127,7 +127,7 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     }
 
   private def sendAgain(at: ClockOffset): ClockOffset = {
-    // A sink skips only a batch that an earlier run began. That batch is the first of this run,
+    // A sink skips only a batch that an earlier run began. Such a batch is the first of this run,
     // so the control row is sent again at most once.
     if (hasSentAgain)
       throw cannotDrain(
@@ -145,8 +145,8 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
     plan.foreach {
       case w: EventTimeWatermark if !withClock(w.nodeId) =>
         throw cannotDrain(
-          s"the watermark on ${w.eventTime.name} does not lead to this operator, so it would hold " +
-            "all other watermarks back",
+          s"the watermark on ${w.eventTime.name} does not lead to this operator, so it would " +
+            "hold all other watermarks back",
           "Drain the last window operator that all watermarks of the query lead to")
       case _ =>
     }
@@ -184,8 +184,8 @@ object DrainClock {
   * Each tick expires the processing-time timers of all keys. The processing time is the timestamp
   * of the batch, which Spark stores with the offsets.
   *
-  * A batch has at most one tick, and so has a period. The clock does not tick while the inputs
-  * may hold unread rows, because those rows arrived before the tick. An `availableNow` run has a
+  * There is at most one tick per batch and per period. The clock does not tick while the inputs
+  * may hold unread rows, because these rows arrived before the tick. An `availableNow` run has a
   * single tick, at its end.
   *
   * @param periodUs
@@ -201,7 +201,7 @@ final class TickClock(session: SparkSession, periodUs: Long) extends ClockStream
   override protected lazy val query: StreamExecution = running
 
   override protected def next(at: ClockOffset): ClockOffset = {
-    val inputs = inputsSoFar()
+    val inputs = readOffsets()
     // No input has advanced since the previous call.
     val isQuiet = lastInputs.contains(inputs)
     lastInputs = Some(inputs)

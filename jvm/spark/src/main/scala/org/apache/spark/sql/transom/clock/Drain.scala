@@ -37,7 +37,7 @@ object Drain {
 
   private val NoTime = "__transom_no_time"
 
-  /** The DataFrame with a control row below each of its watermark nodes. */
+  /** Adds a control row below each watermark node of a DataFrame. */
   def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =
     if (!hasWatermark(df)) withoutTime(df, operatorSpec)
     else {
@@ -67,8 +67,10 @@ object Drain {
     below(timed.asInstanceOf[Dataset[Row]], operatorSpec).drop(NoTime).asInstanceOf[Dataset[Row]]
   }
 
-  /** The error for a query that cannot be drained. `fix` is a sentence that tells the user what
-    * to change, without the full stop.
+  /** Returns the error for a query that cannot be drained.
+    *
+    * @param fix
+    *   a sentence, without the full stop, that says what the user must change
     */
   def refusal(operator: String, why: String, fix: String): TransomException =
     new TransomException(
@@ -127,15 +129,15 @@ case class Drained(
       if (restored.contains(column)) column.withNullability(false) else column)
   }
 
-  // A batch without input has only the control row here. Constraints inferred from it would make
-  // a join above look for rows equal to it.
+  // In a batch without input, the control row is the only row here. Spark would infer constraints
+  // from this row, and a join above would look for equal rows.
   override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
 
   override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
     copy(child = newChild)
 }
 
-/** Removes the control row, and refuses input after the checkpoint has been drained. */
+/** Removes the control row, and rejects input after the checkpoint has been drained. */
 case class DrainedExec(
     time: Attribute,
     controlTime: Long,

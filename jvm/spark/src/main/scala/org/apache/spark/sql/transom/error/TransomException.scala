@@ -6,9 +6,9 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{ErrorClassesJsonReader, QueryContext, SparkThrowable}
 
-/** An error of transom, with an error condition and parameters. It extends
-  * `IllegalArgumentException`, so that PySpark raises its own exception class with
-  * `getCondition()`. The texts are in `spec/error-conditions.json`, which Python uses too.
+/** An error of transom, with an error condition and parameters. The class extends
+  * `IllegalArgumentException`, so PySpark raises its own exception class with `getCondition()`.
+  * The texts are in `spec/error-conditions.json`, which Python uses too.
   */
 final class TransomException(
     condition: String,

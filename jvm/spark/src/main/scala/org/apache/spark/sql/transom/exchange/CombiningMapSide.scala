@@ -31,11 +31,11 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private val waiting = mutable.LongMap.empty[AccumulatorTables]
   private val chunk = new RowChunk(limits.payload)
 
-  // The growth of accumulators of objects is unknown. The size of the columns that they read
-  // serves as an estimate.
+  // The growth of accumulators that hold objects is unknown. The size of their input columns is
+  // the estimate.
   private lazy val toInputs = UnsafeProjection.create(operatorPlan.inputs, input)
 
-  // `drain` encodes accumulators lazily, so they can be cleared only once its iterator is
+  // `drain` encodes accumulators lazily, so the objects are cleared only after its iterator is
   // exhausted.
   override protected def onOutputExhausted(): Unit =
     if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()

@@ -21,10 +21,12 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
   import ExchangeEncoder._
 
   private val toExchangeRow = ExchangeFormat.projection(orderColumns)
-  // Rows of different tasks sort in Spark's order of partitions.
+  // Positions are unique across tasks: the number of the partition is in the upper bits.
   private var position = TaskContext.getPartitionId().toLong << 40
 
-  /** @param after
+  /** Encodes a batch of segments, and empties the batch.
+    *
+    * @param after
     *   the instant until which windows fire before the segments are added, in the engine's
     *   convention; `Watermark.NotYet` if the segments do not wait
     */
@@ -39,13 +41,17 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
         batch.take(),
         lateWatermark = after)
 
-  /** @param order
+  /** Encodes a chunk of rows, and empties the chunk.
+    *
+    * @param order
     *   the values of the user's order columns, if the spec names any
     */
   def rows(group: Int, chunk: RowChunk, order: InternalRow = NoOrder): InternalRow =
     encode(group, ExchangeFormat.Rows, nextPosition(), chunk.take(), order)
 
-  /** @param time
+  /** Encodes a dead letter.
+    *
+    * @param time
     *   the time of the row in microseconds since 1970; none if it has no usable time
     * @param input
     *   bytes of the input row
@@ -64,11 +70,11 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
     encode(group, ExchangeFormat.DeadLetter, AnyPosition, payload.array)
   }
 
-  /** The counts of a task. They go to the first key group. */
+  /** Encodes the counts of a task. The first key group receives them. */
   def counts(counts: RowCounts): InternalRow =
     encode(0, ExchangeFormat.Counts, AnyPosition, counts.bytes)
 
-  /** A tick comes after all rows of the batch. */
+  /** Encodes a tick, which comes after all rows of the batch. */
   def tick(group: Int): InternalRow =
     encode(group, ExchangeFormat.Tick, Long.MaxValue, Array.emptyByteArray)
 

@@ -54,7 +54,9 @@ object ExchangeFormat {
     (attributes(Group) +: attributes.drop(columns.length) :+ attributes(Position))
       .map(SortOrder(_, Ascending))
 
-  /** A projection from the values of a row to an `UnsafeRow`, which it reuses. */
+  /** A projection from the values of an exchange row to an `UnsafeRow`. The projection reuses
+    * this row.
+    */
   def projection(order: Seq[Attribute]): UnsafeProjection =
     InterpretedUnsafeProjection.createProjection(
       (columns.map(_._2) ++ order.map(_.dataType)).zipWithIndex.map { case (dataType, i) =>

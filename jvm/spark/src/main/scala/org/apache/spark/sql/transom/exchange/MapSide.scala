@@ -11,12 +11,13 @@ import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
 
-/** Iterator over the exchange rows of one map-side task. Reads input rows, counts them, turns
-  * rows without a usable time into dead letters, and leaves all others to a subclass. Emits a row
-  * of counts at the end.
+/** Iterator over the exchange rows of one map-side task.
   *
-  * Behind a time stage, each row has a late watermark of its own, the stage has dropped some of
-  * the rows, and rows with watermarks come between them. The last watermark goes to all key
+  * Counts the input rows and turns rows without a usable time into dead letters. A subclass
+  * handles all other rows. The last exchange row holds the counts.
+  *
+  * Behind a time stage, each row has a late watermark of its own, and the stage may have dropped
+  * the row. Rows with watermarks come between the input rows. The last watermark goes to all key
   * groups. Not thread-safe.
   */
 abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
@@ -60,7 +61,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def startBatch(firedBefore: Long): Unit = ()
 
-  /** Emits everything held and starts again empty. */
+  /** Emits all rows that the task holds. */
   protected def drain(): Iterator[InternalRow]
 
   /** Called when the consumer has exhausted the previous output iterator. */
@@ -153,8 +154,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Points `key` at the key of a row. */
   protected final def readKey(row: InternalRow): Unit = UnsafeRows.bytesOf(toKey(row), key): Unit
 
-  /** The whole row if late rows are wanted, for a row that may be late; valid until the next
-    * call.
+  /** The whole input row for the side output, or nothing if late rows are not emitted. Valid
+    * until the next call.
     */
   protected final def inputOf(row: InternalRow): ByteRange =
     if (operatorPlan.reportsLate) UnsafeRows.bytesOf(toInput(row), inputBytes) else noInput

@@ -80,13 +80,13 @@ final class RowChunk(fullSize: Int) {
   }
 }
 
-/** Reads the rows of a chunk into an event, which the next row overwrites. */
+/** Reads the rows of a chunk into an event. The next row overwrites the event. */
 final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
   private var position = 0
 
   def hasNext: Boolean = position < chunk.length
 
-  /** Sets everything of the event that is in the chunk. */
+  /** Reads the next row into the event. The chunk has no gap, windows or watermark of the row. */
   def read(): Unit = {
     val at = UnsafeRows.ArrayOffset + position
     position += RowChunk.HeaderSize

@@ -7,8 +7,8 @@ import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival
 
-/** Sends rows without combining them. Packs many rows of a key group into one chunk, in the order
-  * in which they are read.
+/** Map side that sends rows without combining them. Packs many rows of a key group into one
+  * chunk, in the order in which they are read.
   */
 private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSide(plan, rows) {
@@ -38,7 +38,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def send(row: InternalRow, read: UnsafeRow, time: Long): Unit = {
     readKey(row)
     UnsafeRows.bytesOf(read, record)
-    // Only a row that may be late is needed as a whole, for the side output.
+    // The side output needs the whole input row, but only of rows that may be late.
     val mayBeLate = time < lateWatermark || rowWindows.isListed
     val group = groupOfKey
     chunks(group).add(
@@ -49,7 +49,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       isPartlyLate = false,
       ownWatermark)
     toOrder match {
-      // The exchange sorts these rows one by one, so each one needs an exchange row of its own.
+      // The exchange sorts these rows one by one, so each row needs its own exchange row.
       case Some(order) => out = Iterator.single(encoder.rows(group, chunks(group), order(row)))
       case None =>
         if (chunks(group).isFull) out = Iterator.single(encoder.rows(group, chunks(group)))

@@ -9,9 +9,11 @@ import transom.engine.operator.{DeadLetterReason, Event, RowRules}
 import transom.engine.spec
 import transom.engine.window.TimeWindow
 
-/** Reads the second column of a record, by which a row defines its windows itself. The column
-  * holds a session gap in microseconds, or a list of windows: structs of start and end in
-  * microseconds since 1970. Rows of other windows have no such column.
+/** Reads the column of a record that defines the windows of the row.
+  *
+  * The column is the second of the record. It holds a session gap in microseconds, or a list of
+  * windows: structs of start and end in microseconds since 1970. Records of other window types
+  * have no such column.
   */
 final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   import RowWindowReader._
@@ -22,7 +24,7 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   /** Whether each row lists its windows. */
   val isListed: Boolean = operatorPlan.settings.window.isInstanceOf[spec.Custom]
 
-  /** The reason if the column of a record is invalid. */
+  /** Why the column of a record is invalid; none if the column is valid. */
   def problem(record: UnsafeRow): Option[DeadLetterReason] =
     if (hasGap) problemOfGap(record)
     else if (isListed) problemOfWindows(record)

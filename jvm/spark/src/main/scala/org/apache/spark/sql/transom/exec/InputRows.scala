@@ -18,9 +18,9 @@ import org.apache.spark.sql.vectorized.{ColumnarBatch, ColumnVector}
   */
 object InputRows {
 
-  /** The rows of a plan. Each row is valid until the next.
+  /** The rows of a plan. Each row is valid until the next row is read.
     *
-    * Spark's own node handles a watermark whose event time is a window.
+    * If the event time of a watermark is a window, Spark's own node handles the watermark.
     */
   def of(plan: SparkPlan): RDD[InternalRow] = plan match {
     // The rows of an operator are read as they are.
@@ -30,9 +30,9 @@ object InputRows {
       toRows(node.child).fold(node.execute()) { columns =>
         val timeAt = columns.output.indexWhere(_.exprId == node.eventTime.exprId)
         val times = node.eventTimeStats
-        viewed(columns, batch => times.merge(seen(batch.column(timeAt), batch.numRows)))
+        views(columns, batch => times.merge(statisticsOf(batch.column(timeAt), batch.numRows)))
       }
-    case other => toRows(other).fold(other.execute())(viewed(_, _ => ()))
+    case other => toRows(other).fold(other.execute())(views(_, _ => ()))
   }
 
   private def toRows(plan: SparkPlan): Option[ColumnarToRowExec] = plan match {
@@ -41,9 +41,7 @@ object InputRows {
     case _ => None
   }
 
-  private def viewed(
-      node: ColumnarToRowExec,
-      observe: ColumnarBatch => Unit): RDD[InternalRow] = {
+  private def views(node: ColumnarToRowExec, observe: ColumnarBatch => Unit): RDD[InternalRow] = {
     val rows = node.longMetric("numOutputRows")
     val batches = node.longMetric("numInputBatches")
     val scan = node.child match {
@@ -62,7 +60,7 @@ object InputRows {
 
   /** Event-time statistics of a column, as Spark's own node collects them. A null counts as 1970.
     */
-  private def seen(times: ColumnVector, rows: Int): EventTimeStatsAccum = {
+  private def statisticsOf(times: ColumnVector, rows: Int): EventTimeStatsAccum = {
     var max = Long.MinValue
     var min = Long.MaxValue
     var sum = 0.0
@@ -79,7 +77,7 @@ object InputRows {
   }
 }
 
-/** Iterates over the rows of columnar batches. Each row is valid until the next. */
+/** Iterates over the rows of columnar batches. Each row is valid until the next row is read. */
 private final class ColumnViews(batches: Iterator[ColumnarBatch])
     extends AbstractIterator[InternalRow] {
   private var batch: ColumnarBatch = _

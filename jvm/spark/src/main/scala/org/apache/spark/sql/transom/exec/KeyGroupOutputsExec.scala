@@ -25,7 +25,7 @@ case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends
   override def producedAttributes: AttributeSet = outputSet
 
   override protected def doExecute(): RDD[InternalRow] = {
-    refuseOtherStores()
+    checkStateStore()
     val counters = RowCounts.names.map(longMetric)
     child
       .execute()
@@ -40,10 +40,10 @@ case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends
 
   /** Throws if the state store provider is not RocksDB.
     *
-    * The check runs with each batch, since a restored checkpoint replaces the setting. Spark's
-    * operator would refuse other providers too, with its own error.
+    * The check runs with each batch, because a restored checkpoint replaces the setting. Spark's
+    * operator also rejects other providers, but with its own error.
     */
-  private def refuseOtherStores(): Unit = {
+  private def checkStateStore(): Unit = {
     val rocksDb = classOf[RocksDBStateStoreProvider].getName
     val provider = conf.stateStoreProviderClass
     if (provider != rocksDb)

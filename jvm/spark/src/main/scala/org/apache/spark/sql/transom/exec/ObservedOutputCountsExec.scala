@@ -12,8 +12,8 @@ import transom.engine.operator.RowCounts
 
 /** Adds the row counts of key group outputs to the progress of the query.
   *
-  * Replaces Spark's own node, which sends the expressions of all sums to each task and back. That
-  * takes longer than counting.
+  * Replaces Spark's own node, which sends the expressions of all sums to each task and back. This
+  * transfer takes longer than counting.
   *
   * @param metrics
   *   the sums of the counts, see [[RowCounts.names]]

@@ -139,8 +139,7 @@ object WindowStrategy extends SparkStrategy {
 
   /** Plans the child of an operator, and returns its output columns under the operator's names.
     *
-    * Columns that are only renamed, which is the usual case, are read in place, so no row is
-    * copied.
+    * Columns are usually only renamed. Such columns are read in place, so no row is copied.
     *
     * @param columns
     *   pairs of a column of `child` and a column of the operator

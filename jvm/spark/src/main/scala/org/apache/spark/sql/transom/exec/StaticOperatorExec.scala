@@ -10,8 +10,9 @@ import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.task.KeyGroupTasks
 
 /** Operator of a static DataFrame. Runs the engine on state in memory, one key group after the
-  * other. Event time ends after the last row of a group, so that all windows fire. Spark's batch
-  * plan for stateful processors does not support event time, so it is not used.
+  * other. Event time ends after the last row of a group, so all windows fire.
+  *
+  * Spark's batch plan for stateful processors does not support event time.
   */
 case class StaticOperatorExec(tasks: KeyGroupTasks, output: Seq[Attribute], child: SparkPlan)
     extends ResultRowsExec {

@@ -12,9 +12,8 @@ import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowO
 
 import transom.engine.time.Watermark
 
-/** Map side of a window operator: encodes rows by key group, either combined by slice or as they
-  * are. The exchange and the sort before a stateful operator then handle a few large rows instead
-  * of one per key.
+/** Map side of a window operator: encodes rows by key group, combined by slice or one by one. The
+  * exchange and the sort then handle a few large rows instead of one row per key.
   */
 case class WindowMapSideExec(
     operatorPlan: WindowOperatorPlan,

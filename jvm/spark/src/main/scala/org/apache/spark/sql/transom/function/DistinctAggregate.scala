@@ -13,8 +13,8 @@ import org.apache.spark.sql.types.DataType
 /** `function(DISTINCT ...)` as an aggregate that can be merged.
   *
   * The accumulator is the set of distinct inputs. The function runs over this set once, when a
-  * window fires. Spark plans DISTINCT with two exchanges, which does not work for windows that
-  * are merged from slices.
+  * window fires. Spark plans DISTINCT with two exchanges, but windows that are merged from slices
+  * have only one exchange.
   *
   * The set is a map from the identity of an input, compared by its bytes, to the input. The two
   * differ for collated strings: "A" and "a" may have the same identity.
@@ -138,7 +138,8 @@ private final class DistinctEvaluation(function: AggregateFunction, inputs: Seq[
     private val noKey = UnsafeProjection.create(Array.empty[DataType])(InternalRow.empty)
 
     override def hasNext: Boolean = false
-    override def next(): UnsafeRow = throw new NoSuchElementException("used as a function only")
+    override def next(): UnsafeRow =
+      throw new NoSuchElementException("this iterator returns no rows: call over instead")
 
     def over(rows: util.Collection[UnsafeRow]): InternalRow = {
       val types = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes).map(_.dataType)

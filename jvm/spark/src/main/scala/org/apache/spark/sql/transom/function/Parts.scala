@@ -12,12 +12,12 @@ import transom.engine.spec.Constants
 /** Aggregate that collects the partial results of an accumulator in Python.
   *
   * The result is a list of structs with two fields. Field `state` holds the accumulator of some
-  * rows of the window, field `row` holds a single row. One of the two is null. Without [[ahead]]
-  * the list holds all rows.
+  * rows of the window. Field `row` holds a single row. One of the two fields is null. Without
+  * `accumulated`, the list holds all rows.
   *
   * @param state
-  *   calls Python on the rows of an Arrow batch. The value is the accumulator of all rows of one
-  *   [[Place]]; it stands in the first of these rows, and the others get null.
+  *   calls Python on the rows of an Arrow batch. The first row of each [[Place]] gets the
+  *   accumulator of all rows of this place. The other rows get null.
   */
 final case class Parts(state: Expression, row: Expression)
     extends AggregateFunction
@@ -31,16 +31,16 @@ final case class Parts(state: Expression, row: Expression)
   override lazy val replacement: Expression =
     CollectList(Parts.part(Literal(null, state.dataType), row))
 
-  /** Replaces the function by one that collects accumulators. Valid if all rows of a place share
-    * their windows and are late together.
+  /** Returns a function that collects accumulators instead of rows. Valid only if all rows of a
+    * place share their windows and are late together.
     */
-  def ahead(place: Expression): AggregateFunction = {
+  def accumulated(place: Expression): AggregateFunction = {
     val accumulator = state.transform { case Place(Nil) => place }
     val part = Parts.part(accumulator, Literal(null, row.dataType))
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
 
-  // Plans print this text. Of the expression that makes accumulators, it shows only the type.
+  // Plans print this text. It shows only the type of `state`, because the expression is long.
   override protected def stringArgs: Iterator[Any] = Iterator(state.dataType.sql, row)
 
   override protected def withNewChildrenInternal(
@@ -63,8 +63,8 @@ object Parts {
   }
 }
 
-/** Identifies the accumulator of a row by bytes: those of its key and slice. Without children it
-  * is a placeholder that the planner replaces.
+/** Identifies the accumulator of a row by the bytes of its key and slice. Without children, the
+  * expression is a placeholder that the planner replaces.
   */
 final case class Place(children: Seq[Expression]) extends Expression with CodegenFallback {
 

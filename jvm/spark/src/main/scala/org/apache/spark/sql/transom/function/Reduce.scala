@@ -41,7 +41,7 @@ final case class Reduce(child: Expression, lambda: Expression)
     If(IsNull(other), one, If(IsNull(one), other, both))
   }
 
-  /** Why the expression cannot be an aggregate, if it cannot. */
+  /** Why the expression cannot be an aggregate; none if it can. */
   def problem: Option[String] =
     if (lambda.dataType.asNullable != dataType.asNullable)
       Some(
@@ -63,7 +63,7 @@ final case class Reduce(child: Expression, lambda: Expression)
 object Reduce {
 
   /** The name by which the Python package calls the function. The argument is a `zip_with` of the
-    * column with itself: Spark derives the types of the lambda's variables from it.
+    * column with itself, from which Spark derives the types of the lambda's variables.
     */
   val Name: String = Constants.ReduceFunction
 

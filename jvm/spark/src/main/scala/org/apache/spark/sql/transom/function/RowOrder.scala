@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.function
 import org.apache.spark.sql.catalyst.expressions.RuntimeReplaceableAggregate
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 
-/** Tells which aggregates depend on the order of rows. */
+/** Decides which aggregates depend on the order of rows. */
 object RowOrder {
 
   /** Whether the result is known to be the same for any order of rows. */

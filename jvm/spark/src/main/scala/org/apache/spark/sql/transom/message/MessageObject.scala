@@ -19,9 +19,7 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
 
   private var readNames = Set.empty[String]
 
-  /** Applies `read` to this object. Then fails if the object has a field that `read` has not
-    * read.
-    */
+  /** Applies `read` to this object. Throws if the object has a field that `read` has not read. */
   def readAll[T](read: MessageObject => T): T = {
     val result =
       try read(this)

@@ -10,7 +10,7 @@ import transom.engine.spec.{Layout, WindowSpec}
 /** The layout of an operator's state in the state store. */
 sealed abstract class StateLayout(val name: String) extends Serializable
 
-/** The slice log: segments by key group and slice, no entries of single keys. */
+/** The slice log: segments by key group and slice, without entries per key. */
 case object SliceLayout extends StateLayout("slices")
 
 /** The keyed layout: one entry per key. */

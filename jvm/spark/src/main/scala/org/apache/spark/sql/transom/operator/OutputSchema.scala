@@ -5,8 +5,8 @@ import org.apache.spark.sql.types.DataType
 
 /** Positions and types of the columns that the tasks of a window operator emit.
   *
-  * Each field but `types` is the position of a column, or the positions of a group of columns.
-  * None stands for a column that the operator does not emit.
+  * Each field except `types` is the position of a column, or the positions of a group of columns.
+  * A field is none if the operator does not emit the column.
   *
   * @param types
   *   types of all columns, in order
@@ -17,7 +17,7 @@ import org.apache.spark.sql.types.DataType
   * @param isLast
   *   whether the row is the last one of a call
   * @param row
-  *   the row of the window that a function is called with
+  *   the row of the window that a user function receives
   * @param isOver
   *   whether the row marks the end of a window, without a call
   */
@@ -41,7 +41,7 @@ final case class OutputSchema(
   /** The number of columns after the results. */
   def optionalWidth: Int = width - results.end
 
-  /** The position of a column after the results, counted from the first of them. */
+  /** The position of a column among the columns after the results. */
   def amongOptional(column: Int): Int = column - results.end
 }
 

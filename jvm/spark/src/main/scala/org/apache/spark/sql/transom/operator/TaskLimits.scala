@@ -17,10 +17,12 @@ import transom.engine.state.Limits
 object TaskLimits {
   private val Prefix = "spark.transom.limits."
 
-  /** Throws `TRANSOM_BAD_LIMIT` if the session sets a limit to something else than a size. */
+  /** Throws `TRANSOM_BAD_LIMIT` if the session sets a limit to an invalid size. */
   def check(): Unit = current: Unit
 
-  /** The limits of a task. Call it in the task, so that it sees the heap of the executor. */
+  /** The limits of a task. Call only in the task, because they depend on the heap of the
+    * executor.
+    */
   def current: Limits = {
     val derived = Limits.of(Runtime.getRuntime.maxMemory, tasksAtOnce)
     Limits(

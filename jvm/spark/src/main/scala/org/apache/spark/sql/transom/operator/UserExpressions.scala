@@ -23,8 +23,8 @@ final case class UserExpressions(
   def functions: Seq[AggregateExpression] =
     conditions.values.toSeq.flatMap(UserExpressions.functionsOf)
 
-  /** The columns that the expressions read. They include result columns once aggregates have
-    * become columns.
+  /** The columns that the expressions read. Includes the results of aggregates once columns
+    * replace the aggregates.
     */
   def columns: Seq[Attribute] =
     conditions.values.toSeq.flatMap(_.references) ++ distances.values.flatMap(_.columns)

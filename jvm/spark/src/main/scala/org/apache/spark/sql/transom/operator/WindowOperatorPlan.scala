@@ -8,10 +8,10 @@ import transom.engine.operator.{LayoutRules, SliceAssigner}
 import transom.engine.spec.{LateRows, WindowSpec}
 import transom.engine.window.TimeConvention
 
-/** Everything that the tasks of one window operator need to know.
+/** The plan of one window operator, as its tasks receive it.
   *
-  * The operator has attributes of its own. The plan maps input columns to them by position, so
-  * Spark may rename the columns around the operator.
+  * The operator has its own attributes. Input columns are mapped to these attributes by position,
+  * so Spark may rename the columns around the operator.
   *
   * @param time
   *   the event time of a row, in microseconds since 1970
@@ -22,7 +22,7 @@ import transom.engine.window.TimeConvention
   * @param row
   *   the columns of an input row if late rows or dead letters are emitted, else empty
   * @param contents
-  *   the columns of the rows that a function is called with, else empty
+  *   the columns of the rows that a user function receives, else empty
   * @param windowColumn
   *   the column that holds the gap or the windows of each row, if the window type has one
   * @param stamp
@@ -66,12 +66,14 @@ final case class WindowOperatorPlan(
   /** Whether late rows are emitted. */
   def reportsLate: Boolean = settings.lateRows != LateRows.No
 
-  /** Converts between the times of Spark and those of the engine. */
+  /** Converts between Spark's times and the engine's. */
   val convention: TimeConvention = TimeConvention.of(settings.window)
 
   def layout: StateLayout = choice.layout
 
-  /** Assigns rows to slices. Fails for windows that only the keyed layout supports. */
+  /** Assigns rows to slices. Throws `IllegalArgumentException` for windows that only the keyed
+    * layout supports.
+    */
   lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
 
   /** Whether the map side combines on-time rows by key and slice before the exchange.

@@ -67,7 +67,7 @@ object Aggregation {
     *   columns of the rows that define the order of arrival
     * @param sliceOf
     *   maps a time in microseconds to its slice, if Python accumulators can be computed per key
-    *   and slice ahead of the exchange
+    *   and slice before the exchange
     */
   def of(
       columns: AnalyzedColumns,
@@ -95,7 +95,7 @@ object Aggregation {
       sliceOf: Expression => Expression): LogicalPlan = {
     val slice = sliceOf(lastInstant(time))
     val place = Place(aggregate.groupingExpressions.map(ComparableKeys.of) :+ slice)
-    aggregate.transformExpressions { case parts: Parts => parts.ahead(place) }
+    aggregate.transformExpressions { case parts: Parts => parts.accumulated(place) }
   }
 
   private def assemble(

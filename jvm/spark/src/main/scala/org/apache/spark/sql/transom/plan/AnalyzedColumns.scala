@@ -11,7 +11,7 @@ import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
 import transom.engine.spec.{Custom, DynamicSession, TimePolicy, WindowSpec}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
-  * the checkpoint and the plan of the operator are both built from them.
+  * the checkpoint and the plan of the operator are both built from these columns.
   *
   * @param time
   *   the event time of a row
@@ -136,8 +136,8 @@ private final class OverInput(input: Dataset[Row]) {
   private val known =
     AttributeSet(input.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden))
 
-  /** The output columns of a plan. Each reference to an alias is replaced by its expression, in
-    * whichever node Spark computes the alias.
+  /** The output columns of a plan. Each reference to an alias is replaced by the expression of
+    * the alias, which may be in any node of the plan.
     */
   def outputOf(plan: LogicalPlan): Seq[Expression] = {
     val aliases = plan

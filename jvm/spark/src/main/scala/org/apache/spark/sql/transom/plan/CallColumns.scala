@@ -37,7 +37,7 @@ private final class CallColumns(
     *   results of aggregates, if the function does not receive rows
     */
   def columns(values: Seq[NamedExpression]): Seq[NamedExpression] =
-    Seq(Alias(known, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
+    Seq(Alias(watermarkTimestamp, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
       (if (takesRows) isLast ++ row
        else
          Seq(
@@ -56,7 +56,7 @@ private final class CallColumns(
   /** The event watermark as a timestamp. Null before the first watermark, for a static DataFrame,
     * and at the end of time.
     */
-  private def known: Expression =
+  private def watermarkTimestamp: Expression =
     If(
       And(
         GreaterThan(watermark, Literal(0L)),

@@ -138,10 +138,10 @@ object Explain {
       case session: Session => Some(s"${sliceOf(session.gapUs)}, with the bounds of sessions")
       case _ => None
     }
-    val lasts = window match {
+    val until = window match {
       case _: Session => "until a session has closed"
       case _ => "until the last window that covers them has fired"
     }
-    s"for each key group${slice.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $lasts"
+    s"for each key group${slice.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $until"
   }
 }

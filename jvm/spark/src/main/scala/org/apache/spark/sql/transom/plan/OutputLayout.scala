@@ -10,8 +10,7 @@ import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec}
 
-/** The columns of a window operator: those that its tasks emit, and those of the final result.
-  */
+/** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
     df: Dataset[Row],
     operatorSpec: OperatorSpec,
@@ -70,8 +69,8 @@ final class OutputLayout(
     if (columns.ofSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
 
   /** The columns that tasks emit. A row holds the result of a window or, if there are side
-    * outputs, one late row or dead letter. All result columns are nullable then. They are
-    * nullable too if tasks report the end of a window, because such a row has no results.
+    * outputs, one late row or dead letter. Result columns are nullable if a row may have no
+    * results. Late rows, dead letters and rows that mark the end of a window have none.
     */
   val output: Seq[Attribute] =
     if (columns.ofSideOutputs.isEmpty && !spec.function.keepsByWindow)
@@ -141,10 +140,10 @@ final class OutputLayout(
       Project(front ++ sideOutputColumns, plan)
     }
 
-  /** The columns that are passed to the user's function.
+  /** The columns that the user's function receives.
     *
-    * The rows of one call are contiguous, and the last one is marked. Late rows and dead letters
-    * may appear between them.
+    * The rows of one call follow each other, and the last row is marked. Late rows and dead
+    * letters may appear between the rows of a call.
     */
   private def calls(call: CallColumns): Seq[NamedExpression] = {
     def ofCall(column: NamedExpression, name: String): NamedExpression =

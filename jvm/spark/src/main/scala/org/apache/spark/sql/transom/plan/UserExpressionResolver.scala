@@ -45,7 +45,7 @@ object UserExpressionResolver {
       "TRANSOM_EXPRESSION_UNSUPPORTED",
       Map("argument" -> argument, "expression" -> e.sql, "why" -> why))
 
-  /** Returns a predicate over columns, or fails if only a Spark plan can compute it. */
+  /** Returns the predicate. Throws if only a Spark plan can compute it. */
   def checked(condition: Expression): Expression =
     if (needsPlan(condition))
       refuse(Condition, condition, "only a query plan of Spark can compute it")
@@ -79,7 +79,7 @@ object UserExpressionResolver {
   }
 
   /** Runs Spark's analysis check. Spark rejects an expression that reads both a row and an
-    * aggregate, so that error is ignored.
+    * aggregate. A predicate may read both, so this error is ignored.
     */
   private def check(df: Dataset[Row], plan: LogicalPlan): Unit =
     try df.sparkSession.sessionState.analyzer.checkAnalysis(plan)
@@ -129,13 +129,15 @@ object UserExpressionResolver {
       condition,
       Map("argument" -> argument, "expression" -> e.sql, "type" -> e.dataType.sql))
 
-  /** Writes common subexpressions out where they are used. Spark does so in plans only. */
+  /** Replaces references to common subexpressions by the subexpressions. Spark does this only in
+    * plans.
+    */
   private def inlined(e: Expression): Expression = e.transformUp { case With(child, shared) =>
     val parts = shared.map(part => part.id -> part.child).toMap
     child.transform { case use: CommonExpressionRef if parts.contains(use.id) => parts(use.id) }
   }
 
-  /** Turns Spark's error for an unknown column into one that names the argument. */
+  /** Turns Spark's error for an unknown column into an error that names the argument. */
   private def naming[T](argument: String, known: Seq[Attribute])(analysis: => T): T =
     try analysis
     catch {

@@ -22,8 +22,7 @@ import transom.engine.operator.{SessionSlices, SliceAssigner}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.window.TimeConvention
 
-/** Builds the plan of a window operator from its spec and the columns that the spec refers to.
-  */
+/** Builds the plan of a window operator from its spec and the columns that the spec refers to. */
 object WindowPlanner {
 
   /** The functions that the Python package calls by name. */
@@ -86,8 +85,8 @@ object WindowPlanner {
   /** Maps a row's time to its slice, if rows of one key and slice share their windows and are
     * late together.
     *
-    * None in the keyed layout, and behind a time stage, which may move rows. None for sessions of
-    * a stream too, because rows of a session are late one by one.
+    * None in the keyed layout, and behind a time stage, which may move rows. Also none for sessions
+    * of a stream, because each row of a session may be late on its own.
     */
   private def sliceOf(
       spec: WindowSpec,
@@ -153,8 +152,8 @@ object WindowPlanner {
     if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies
-      // Columns find functions in the internal registry. SQL does not, and no list of functions
-      // shows them.
+      // Columns can call functions of the internal registry. SQL cannot, and lists of functions
+      // do not show them.
       val registry = FunctionRegistry.internal
       functions.foreach { case (name, builder) =>
         // All sessions share this registry, and it logs a warning when a function is replaced.

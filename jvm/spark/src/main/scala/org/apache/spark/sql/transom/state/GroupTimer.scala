@@ -8,7 +8,7 @@ object GroupTimer {
 
   /** The time of the Spark timer in milliseconds, rounded up, or None if there is none.
     *
-    * A timer before 1970 waits for the first watermark. Before that, Spark's watermark is 0, so a
+    * A timer before 1970 waits for the first watermark. Until then, Spark's watermark is 0, so a
     * timer at 0 would expire in every batch.
     *
     * @param timer

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
 import transom.engine.operator.RowCounts
 
-/** An output of a key group in a batch: its rows, or what it has counted while they were read.
+/** An output of a key group in a batch: its rows, or its row counts.
   *
   * The counts serve observed metrics. Spark's stateful operator has a cost per output row, so a
   * single output row carries all rows of a key group.

@@ -45,7 +45,8 @@ final class KeyGroupProcessor(tasks: KeyGroupTasks)
     }
     val watermark = SparkWatermark.toMicros(timerValues.getCurrentWatermarkInMs())
     val rows = operator.process(task.events(exchangeRows, watermark)) ++ moveTimer()
-    // The counts are complete once the rows have been read, so they are an output of their own.
+    // The counts are complete only after the rows have been read, so they follow as a separate
+    // output.
     Iterator.single(new KeyGroupOutput(None, rows)) ++
       Iterator(operator.counts)
         .filterNot(_.isEmpty)

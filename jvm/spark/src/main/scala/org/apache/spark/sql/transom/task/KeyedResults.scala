@@ -47,14 +47,15 @@ final class KeyedResults(
     add(window, result)
   }
 
-  /** Emits one output row for each row of the window, or a single one for a window without rows.
+  /** Emits one output row for each row of the window, or a single output row for a window without
+    * rows.
     */
   override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
     if (rows.isEmpty)
       add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
     else {
       var row = rows.next()
-      // `First` may restore a key from a row, and any row of the key serves.
+      // `First` may restore the key from a row. Any row of the key is suitable.
       val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), row))
       while (row != null) {
         val next = if (rows.hasNext) rows.next() else null
@@ -63,7 +64,7 @@ final class KeyedResults(
       }
     }
 
-  /** Emits a row that marks the end of a window. The function is not called for it. */
+  /** Emits a row that marks the end of a window. The function is not called for this row. */
   override def emitEnd(window: FiredWindow): Unit = {
     set(output.isOver, true)
     add(window, noValues, null, isLast = true)

@@ -79,7 +79,7 @@ private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTa
   override def inMemory(): KeyStore = new MemoryKeyStore
 }
 
-/** Reads and writes the values of exchange rows in the keyed layout. They are records, or
+/** Reads and writes the values of exchange rows in the keyed layout. The values are records, or
   * accumulators if the map side combines rows.
   */
 private final class RecordCodec(operatorPlan: WindowOperatorPlan) extends RowCodec[UnsafeRow] {

@@ -44,14 +44,14 @@ class PartsSuite extends FunSuite {
 
   test("with accumulators each of them is collected once, and no row") {
     assertEquals(
-      collected(Parts(state, row).ahead(Place(Nil))),
+      collected(Parts(state, row).accumulated(Place(Nil))),
       Seq((Some("of 1 and 2"), None), (Some("of 3"), None)))
   }
 
   test("the place of a row replaces the placeholder inside the call of Python") {
     val place = Place(Seq(row))
     val parts = Parts(Concat(Seq(state, Place(Nil))), row)
-    val places = parts.ahead(place).collect { case found: Place => found }
+    val places = parts.accumulated(place).collect { case found: Place => found }
     assertEquals(places.distinct, Seq(place))
   }
 
