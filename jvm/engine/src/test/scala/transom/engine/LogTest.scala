@@ -8,7 +8,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 
-/** A model of a window operator, which keeps the rows of each window. */
+/** A model of a window operator. It keeps the rows of each window. */
 trait Model {
   def process(rows: Seq[Row], watermark: Long): Seq[Row]
   def fire(watermark: Long): Seq[Fired]
@@ -31,7 +31,9 @@ trait LogTest extends ScalaCheckSuite {
     Gen.choose(1, 40).flatMap(Gen.listOfN(_, Gen.frequency(3 -> batch, 1 -> watermark)))
   }
 
-  /** Runs the steps in both, then moves the watermark to the end of time. */
+  /** Runs the steps in the operator and in the model, then moves the watermark to the end of
+    * time.
+    */
   def compare(steps: Seq[Step], from: Long, operator: Operator, model: Model): Unit = {
     var watermark = Long.MinValue
     var arrivals = 0L

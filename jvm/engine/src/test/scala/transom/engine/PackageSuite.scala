@@ -97,7 +97,7 @@ abstract class PackageSuite(
 
 private object PackageSuite {
 
-  /** A place where one package uses another one. */
+  /** A use of one package in another, and where it is. */
   final case class Use(from: String, to: String, place: String) {
     override def toString: String = s"$from uses $to: $place"
   }

@@ -63,7 +63,7 @@ class SessionTableSuite extends ScalaCheckSuite {
     def window: TimeWindow = TimeWindow(record.first, record.last + gap)
   }
 
-  property("rows in any order: the records that come out make up the sessions of the rows") {
+  property("the records of rows in any order merge into the sessions of the rows") {
     forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8)) { (rows, inclusive, groups) =>
       val segments = segmentsOf(rows, inclusive, groups)
       val got = segments.flatMap { case (_, segment) => records(segment) }
@@ -76,7 +76,7 @@ class SessionTableSuite extends ScalaCheckSuite {
     }
   }
 
-  property("rows in the order of time leave as whole sessions") {
+  property("rows in order of time become one record per session") {
     forAll(rows, Gen.oneOf(true, false)) { (rows, inclusive) =>
       val got =
         segmentsOf(rows.sortBy(_.time), inclusive, 1).flatMap(s => records(s._2).map(_._2))
@@ -85,9 +85,9 @@ class SessionTableSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a row that is a little behind joins its session") {
+  property("a row that is slightly out of order joins its session") {
     forAll(Gen.choose(1, 3)) { behind =>
-      // Sessions of two rows. The second row of each comes after other sessions have begun.
+      // Each session has two rows. The second row arrives after other sessions have started.
       val starts = (0 until 50).map(i => Row(1L, 100L * i))
       val late = starts.map(row => row.copy(time = row.time + 5L))
       val order = starts.indices.flatMap { i =>
@@ -99,7 +99,7 @@ class SessionTableSuite extends ScalaCheckSuite {
     }
   }
 
-  test("a key with very many sessions is cut into segments by size") {
+  test("a key with very many sessions fills several segments of limited size") {
     val rows = (0L until 20000L).map(i => Row(7L, 100L * i))
     val segments = segmentsOf(rows, inclusive = true, 4)
     assert(segments.forall(_._2.length < Segment.SessionTargetSize + 100))
@@ -108,7 +108,7 @@ class SessionTableSuite extends ScalaCheckSuite {
       sessions(rows, inclusive = true))
   }
 
-  test("many keys take one table after the other") {
+  test("more keys than a table holds fill several tables") {
     val keys = 2L * SessionTables.MaxKeys + 10L
     val rows = (0L until keys).map(Row(_, 0L)) ++ (0L until keys).map(Row(_, 3L))
     val got = segmentsOf(rows, inclusive = true, 4).flatMap(s => records(s._2).map(_._2))

@@ -22,7 +22,7 @@ class SliceTableSuite extends ScalaCheckSuite {
       Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.choose(0L, 2L))).map(_.toVector))
 
   private def keyBytes(words: Seq[Long]): ByteRange = {
-    // The key does not begin at the start of its array, like the key of a row.
+    // Like the key of a row, the key does not begin at the start of its array.
     val bytes = new Array[Byte](8 + 8 * words.length)
     val view = Segment.view(bytes)
     words.zipWithIndex.foreach { case (word, i) => view.putLong(8 + 8 * i, word) }
@@ -53,7 +53,7 @@ class SliceTableSuite extends ScalaCheckSuite {
       .toVector
   }
 
-  property("a table gives the sum of each key once, in order of hash and key, group by group") {
+  property("a table returns one sum per key, in order of key group, hash and key") {
     forAll(Gen.listOf(Gen.zip(key, Gen.choose(1L, 100L))), Gen.choose(1, 64)) { (rows, groups) =>
       val table = new SliceTable(new MemoryUsage)
       rows.foreach { case (words, value) => add(table, keyBytes(words), value) }
@@ -72,7 +72,7 @@ class SliceTableSuite extends ScalaCheckSuite {
     }
   }
 
-  test("a table grows past its first slots and bytes, and cuts its segments by size") {
+  test("a large table grows its slots and pages, and limits the size of its segments") {
     val keys = 200000L
     val table = new SliceTable(new MemoryUsage)
     (0L until 2 * keys).foreach(i => add(table, keyBytes(Seq(i % keys)), i))

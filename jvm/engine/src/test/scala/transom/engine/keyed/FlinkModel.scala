@@ -9,11 +9,11 @@ import transom.engine.window.{TimeWindow, Timeline}
 
 /** A model of Flink's window operator for one key, in Flink's own terms (flink.md 2 to 7).
   *
-  * After a watermark no row at or before it comes. The largest time of a window is one tick
-  * before its end. Timers are a set, and run in order of time.
+  * After a watermark, no row with a time at or before the watermark arrives. The largest time of
+  * a window is one tick before its end. Timers are a set, and run in order of time.
   *
   * The model differs from Flink in one point. A window is dropped at its cleanup time even if its
-  * trigger has deleted the cleanup timer (flink.md 5.8). Flink keeps such a window for good.
+  * trigger has deleted the cleanup timer (flink.md 5.8). Flink keeps such a window forever.
   */
 final class FlinkModel(
     assign: Row => Seq[TimeWindow],
@@ -41,7 +41,7 @@ final class FlinkModel(
   def process(row: Row, now: Long): Boolean = {
     triggers.now = now
     val windows = assign(row)
-    val taking = windows.flatMap { own =>
+    val accepting = windows.flatMap { own =>
       val window = if (isMerging) merge(own) else own
       if (isLate(window)) {
         sessions -= window
@@ -56,7 +56,7 @@ final class FlinkModel(
         Some(window)
       }
     }
-    taking.isEmpty && timeline == Timeline.Event && row.time.get + lateness <= triggers.watermark
+    accepting.isEmpty && timeline == Timeline.Event && row.time.get + lateness <= triggers.watermark
   }
 
   def advance(watermark: Long): Unit = {

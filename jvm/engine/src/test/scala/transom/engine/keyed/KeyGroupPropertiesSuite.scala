@@ -12,24 +12,26 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.Row
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Came, OperatorSetup}
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
 import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
-/** Rows of several keys in batches. Each batch is a restart, which keeps only the store. */
+/** Runs rows of several keys in batches. As after a restart, only the store is kept from batch to
+  * batch.
+  */
 class KeyGroupPropertiesSuite extends ScalaCheckSuite {
   import KeyGroupPropertiesSuite._
 
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1000))
 
-  property("what the watermark fires does not depend on how rows are cut into batches") {
+  property("results fired by the watermark do not depend on how rows are split into batches") {
     forAllNoShrink(setups, streams) { (setup, stream) =>
       forAllNoShrink(cuts(stream.length)) { cuts =>
         def cutAt(cuts: Seq[Int]) =
-          new Group(setup).play(stream, cuts, stream.last.came.watermark)
+          new Group(setup).play(stream, cuts, stream.last.arrived.watermark)
         val (one, each, some) = (cutAt(Nil), cutAt(stream.indices), cutAt(cuts))
         assertEquals(each, one, s"$setup, one row a batch: $stream")
         assertEquals(some, one, s"$setup, cut at $cuts: $stream")
@@ -37,9 +39,9 @@ class KeyGroupPropertiesSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a key group gives what its keys give by themselves") {
+  property("a key group emits the same as each of its keys alone") {
     forAllNoShrink(setups, streams) { (setup, stream) =>
-      val last = stream.last.came.watermark
+      val last = stream.last.arrived.watermark
       val together = new Group(setup).play(stream, stream.indices, last)
       stream.groupBy(_.key).foreach { case (key, rows) =>
         val alone = new Group(setup).play(rows, Nil, last)
@@ -51,7 +53,7 @@ class KeyGroupPropertiesSuite extends ScalaCheckSuite {
 
 object KeyGroupPropertiesSuite {
 
-  final case class Keyed(key: Int, came: Came)
+  final case class Keyed(key: Int, arrived: Arrived)
 
   /** The events of each key, in order: windows that fired, and late rows. */
   private type Events = Map[Int, Seq[Any]]
@@ -61,7 +63,9 @@ object KeyGroupPropertiesSuite {
     private val events = ArrayBuffer.empty[(Int, Any)]
     private var key = Array.emptyByteArray
 
-    /** @param cuts
+    /** Runs the rows in batches, then moves the watermark to the end of time.
+      *
+      * @param cuts
       *   the numbers of rows at which batches end
       * @param last
       *   the last watermark
@@ -70,7 +74,7 @@ object KeyGroupPropertiesSuite {
       val ends = (cuts.filter(_ > 0) :+ stream.length).distinct
       ends.foldLeft(0) { (from, until) =>
         // The event watermark of a batch is the late watermark of the next row.
-        batch(stream.slice(from, until), stream.lift(until).fold(last)(_.came.watermark))
+        batch(stream.slice(from, until), stream.lift(until).fold(last)(_.arrived.watermark))
         until
       }
       batch(Nil, Long.MaxValue)
@@ -88,18 +92,18 @@ object KeyGroupPropertiesSuite {
         bytes => key = bytes,
         forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,
         maxHeld = 2000)
-      rows.foreach { case Keyed(number, came) =>
+      rows.foreach { case Keyed(number, arrived) =>
         val arrival = new Arrival
-        arrival.time = came.time
-        arrival.watermark = came.watermark
-        arrival.gap = came.gap
-        arrival.windows = came.row.windows
-        val disposition = group.process(keyBytes(number), came.row, arrival, 10)
-        if (disposition != Disposition.Added) events += ((number, (came, disposition)))
+        arrival.time = arrived.time
+        arrival.watermark = arrived.watermark
+        arrival.gap = arrived.gap
+        arrival.windows = arrived.row.windows
+        val disposition = group.process(keyBytes(number), arrived.row, arrival, 10)
+        if (disposition != Disposition.Added) events += ((number, (arrived, disposition)))
       }
       group
         .advance(
-          rows.lastOption.fold(watermark)(_.came.watermark),
+          rows.lastOption.fold(watermark)(_.arrived.watermark),
           watermark,
           Long.MinValue,
           hasTicked = false)
@@ -144,19 +148,21 @@ object KeyGroupPropertiesSuite {
     new ByteRange().set(ByteBuffer.allocate(4).putInt(key).array, 0, 4)
 
   private val streams: Gen[List[Keyed]] = for {
-    steps <- KeyedOperatorPropertiesSuite.steps.map(_.collect { case came: Came => came })
+    steps <- KeyedOperatorPropertiesSuite.steps.map(_.collect { case arrived: Arrived =>
+      arrived
+    })
     if steps.nonEmpty
     keys <- Gen.listOfN(steps.length, Gen.choose(0, 3))
-  } yield keys.zip(steps).map { case (key, came) => Keyed(key, came) }
+  } yield keys.zip(steps).map { case (key, arrived) => Keyed(key, arrived) }
 
   private def cuts(rows: Int): Gen[Seq[Int]] = Gen.someOf(0 until rows).map(_.sorted.toSeq)
 
   /** Setups whose windows fire by the watermark or by rows, not by the wall clock. */
   private val setups: Gen[OperatorSetup] =
     KeyedOperatorPropertiesSuite.setups.retryUntil(setup =>
-      setup.timeline == Timeline.Event && !setup.trigger.parts.exists(goesByClock))
+      setup.timeline == Timeline.Event && !setup.trigger.parts.exists(usesClock))
 
-  private def goesByClock(trigger: Trigger): Boolean = trigger match {
+  private def usesClock(trigger: Trigger): Boolean = trigger match {
     case _: ProcessingTimeout => true
     case Every(_, clock, _) => clock == TriggerClock.Processing
     case _ => false

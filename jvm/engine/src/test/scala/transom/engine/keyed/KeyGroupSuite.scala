@@ -107,7 +107,7 @@ class KeyGroupSuite extends FunSuite {
       store.removeRow(key, list, sequence)
   }
 
-  test("a key is read once and written once, however many rows it gets") {
+  test("a key is read once and written once, however many rows it has") {
     val group = new Group(Tumbling(100), AfterWatermark())
     group.batch(Seq(1 -> 1L, 2 -> 2L, 1 -> 3L), Long.MinValue, 0)
     assertEquals((group.store.gets, group.store.puts), (2, 2))
@@ -123,7 +123,7 @@ class KeyGroupSuite extends FunSuite {
     assertEquals(group.results.toSeq, Seq((0, 10L, Seq(0L)), (1, 20L, Seq(10L))))
   }
 
-  test("a session that grows is looked at once where it would have ended") {
+  test("an extended session is read once at its former end") {
     val group = new Group(Session(10), AfterWatermark())
     assertEquals(group.batch(Seq(1 -> 0L), Long.MinValue, 0), 10L)
     assertEquals(group.batch(Seq(1 -> 5L), 0, 5), 10L)
@@ -134,7 +134,7 @@ class KeyGroupSuite extends FunSuite {
     assertEquals(group.store.size, 0)
   }
 
-  test("the clock moves all keys when it ticks, else those with rows") {
+  test("a tick advances all keys, and a batch without a tick advances only keys with rows") {
     val group = new Group(Tumbling(10), AfterClock, timeline = Timeline.Clock)
     group.onClock(Seq(1, 2), clock = 3, hasTicked = false)
     group.onClock(Seq(1), clock = 12, hasTicked = false)
@@ -149,7 +149,7 @@ class KeyGroupSuite extends FunSuite {
     assertEquals(group.store.size, 0)
   }
 
-  test("what is too much to hold is written early, and changes nothing") {
+  test("keys beyond the memory limit are written early without changing results") {
     val random = new Random(7)
     val batches =
       Seq.tabulate(6)(n => Seq.fill(60)((random.nextInt(9), n * 50L + random.nextInt(90))))

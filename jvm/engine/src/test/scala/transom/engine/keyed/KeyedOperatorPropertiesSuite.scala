@@ -19,7 +19,7 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(10000))
 
-  property("results, late rows and their times are Flink's") {
+  property("results, late rows and their times agree with the model of Flink") {
     forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
         val (model, runner) = (setup.model, setup.runner())
@@ -32,14 +32,14 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
     }
   }
 
-  property("what the watermark fires does not depend on when the key hears of it") {
+  property("results fired by the watermark do not depend on when the key advances") {
     forAllNoShrink(setups) { setup =>
       forAllNoShrink(steps) { steps =>
         val (stepwise, atOnce) = (setup.runner(), setup.runner())
         val byWatermark = steps.filterNot(_.isInstanceOf[Tick])
         byWatermark.foreach { step =>
           play(stepwise, step)
-          if (step.isInstanceOf[Came]) play(atOnce, step)
+          if (step.isInstanceOf[Arrived]) play(atOnce, step)
         }
         Seq(stepwise, atOnce).foreach(_.advance(byWatermark.last.watermark + 1))
         assertEquals(
@@ -63,7 +63,7 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
 
   /** Runs a step. Returns whether the step is a late row. */
   private def play(runner: KeyedRunner, step: Step): Boolean = step match {
-    case came: Came => runner.process(Seq(came.row), came.watermark).nonEmpty
+    case arrived: Arrived => runner.process(Seq(arrived.row), arrived.watermark).nonEmpty
     case Watermark(to) =>
       runner.advance(to)
       false
@@ -73,7 +73,7 @@ class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   }
 
   private def play(model: FlinkModel, step: Step): Boolean = step match {
-    case came: Came => model.process(came.row, came.clock)
+    case arrived: Arrived => model.process(arrived.row, arrived.clock)
     case Watermark(to) =>
       model.advance(to - 1)
       false
@@ -102,8 +102,8 @@ object KeyedOperatorPropertiesSuite {
     def watermark: Long
   }
 
-  /** A row that arrives at `watermark` and at the wall clock time `clock`. */
-  final case class Came(time: Long, value: Long, gap: Long, watermark: Long, clock: Long)
+  /** A row that arrives at `watermark` and at the wall-clock time `clock`. */
+  final case class Arrived(time: Long, value: Long, gap: Long, watermark: Long, clock: Long)
       extends Step {
 
     def row: Row = {
@@ -112,7 +112,7 @@ object KeyedOperatorPropertiesSuite {
     }
   }
 
-  /** A new watermark: no row before `watermark` comes after it. */
+  /** A new watermark: no later row has a time before `watermark`. */
   final case class Watermark(watermark: Long) extends Step
 
   /** A tick of the wall clock: all times before `to` have passed. */
@@ -128,7 +128,7 @@ object KeyedOperatorPropertiesSuite {
         .zip(Gen.choose(-12L, 12L), Gen.choose(0L, 9L), Gen.choose(1L, 12L))
         .map { case (shift, value, gap) =>
           (watermark: Long, clock: Long) =>
-            Came(watermark + shift, value, gap, watermark, clock - 1)
+            Arrived(watermark + shift, value, gap, watermark, clock - 1)
         },
       2 -> by.map(by => (watermark: Long, _: Long) => Watermark(watermark + by)),
       1 -> by.map(by => (watermark: Long, clock: Long) => Tick(clock + by, watermark)))

@@ -35,7 +35,7 @@ class KeyedOperatorSuite extends FunSuite {
     Row(Json.parse("0"), Json.parse(value.toString), Some(time), 0L, clock)
 
   /** Processes a row that arrives at `watermark`. Returns the sums of the results. */
-  private def take(
+  private def processRow(
       runner: KeyedRunner,
       time: Long,
       value: Long,
@@ -48,7 +48,7 @@ class KeyedOperatorSuite extends FunSuite {
   private def changes(fired: Seq[Fired]): Seq[(Change, TimeWindow, Any)] =
     fired.map(result => (result.change.get, result.window, result.reported.get.head))
 
-  test("a trigger that cannot merge is refused for windows that do") {
+  test("a trigger that cannot merge is rejected for merging windows") {
     Seq(AfterDelta(0, 1.0), Purging(ProcessingTimeout(AfterCount(1), 1))).foreach { trigger =>
       assertEquals(trigger.canMerge, false)
       assertEquals(intercept[InvalidSpec](runnerOf(Session(5), trigger)).field, "trigger")
@@ -59,22 +59,22 @@ class KeyedOperatorSuite extends FunSuite {
   private def runnerOf(window: Window, trigger: Trigger): Unit =
     runner(window, trigger)().process(Seq(row(0, 0)), Long.MinValue): Unit
 
-  test("a result that has changed is taken back, one that repeats itself is not sent") {
+  test("a changed result retracts the previous one, and an unchanged result is not emitted") {
     val operator = runner(Tumbling(10), Every(2))(_.copy(retracts = true))
     val window = TimeWindow(0, 10)
-    take(operator, 0, 1)
+    processRow(operator, 0, 1)
     assertEquals(changes(operator.fire(5)), Seq((Change.Insert, window, 1L)))
-    take(operator, 5, 2, watermark = 5)
+    processRow(operator, 5, 2, watermark = 5)
     assertEquals(
       changes(operator.fire(10)),
       Seq((Change.UpdateBefore, window, 1L), (Change.UpdateAfter, window, 3L)))
     assert(operator.isEmpty)
   }
 
-  test("results of sessions that merge are taken back with the bounds that they had") {
+  test("merged sessions retract their results with the earlier bounds") {
     val operator = runner(Session(5), AfterCount(1))(_.copy(retracts = true))
-    take(operator, 0, 1)
-    take(operator, 8, 2)
+    processRow(operator, 0, 1)
+    processRow(operator, 8, 2)
     operator.process(Seq(row(4, 4)), Long.MinValue)
     assertEquals(
       changes(operator.takeFired()),
@@ -84,7 +84,7 @@ class KeyedOperatorSuite extends FunSuite {
         (Change.UpdateAfter, TimeWindow(0, 13), 7L)))
   }
 
-  test("panes are early, on time and late, the one with the cleanup is the last") {
+  test("panes are early, on time and late, and the pane of the cleanup is the last") {
     val trigger = AfterWatermark(early = Some(AfterCount(1)))
     val operator = runner(Tumbling(10), trigger)(_.copy(allowedLateness = 5, countsPanes = true))
     operator.process(Seq(row(0, 1)), Long.MinValue)
@@ -105,10 +105,11 @@ class KeyedOperatorSuite extends FunSuite {
       Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Watermark)))
   }
 
-  test("in event time what waits for the wall clock fires at the latest when the input ends") {
+  test(
+    "an event-time window with AfterClock ends without a result, unless the input ends first") {
     def waiting() = {
       val operator = runner(Tumbling(10), AfterClock)(_.copy(countsPanes = true))
-      take(operator, 0, 1)
+      processRow(operator, 0, 1)
       operator
     }
     val closed = waiting()
@@ -120,7 +121,7 @@ class KeyedOperatorSuite extends FunSuite {
       Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Drain)))
   }
 
-  test("count windows fire when they are full and say which they are and when their rows were") {
+  test("full count windows fire with their number and the times of their rows") {
     val operator = runner(Count(size = 3, slide = Some(2)))(_.copy(countsPanes = true))
     (1L to 6L).foreach(i => operator.process(Seq(row(10 * i, i)), Long.MinValue))
     val fired = operator.takeFired()
@@ -129,91 +130,91 @@ class KeyedOperatorSuite extends FunSuite {
     assertEquals(fired.map(_.pane.get.number), Seq(Some(0L), Some(1L)))
   }
 
-  test("count windows that may be partial fire each slide rows, over the last rows") {
+  test("partial count windows fire every slide rows over the last size rows") {
     val operator = runner(Count(size = 3, slide = Some(2), partial = true))()
-    assertEquals((1L to 6L).flatMap(i => take(operator, i, i)), Seq(3L, 9L, 15L))
+    assertEquals((1L to 6L).flatMap(i => processRow(operator, i, i)), Seq(3L, 9L, 15L))
   }
 
   test("the end of a window is emitted once, after its last result") {
     val late = runner(Tumbling(10), Purging(AfterWatermark()))(
       _.copy(allowedLateness = 5, emitsEnds = true))
-    take(late, 0, 1)
+    processRow(late, 0, 1)
     assertEquals(late.fire(10).size, 1)
     assertEquals(late.takeEnded(), Seq.empty)
-    take(late, 1, 2, watermark = 10)
+    processRow(late, 1, 2, watermark = 10)
     assertEquals(late.fire(15).size, 0)
     assertEquals(late.takeEnded(), Seq(TimeWindow(0, 10)))
 
     val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(emitsEnds = true))
-    take(ended, 3, 1, clock = 3)
+    processRow(ended, 3, 1, clock = 3)
     ended.tick(10)
     assertEquals((ended.takeFired(), ended.takeEnded()), (Seq.empty, Seq(TimeWindow(0, 10))))
 
     val full = runner(Count(size = 2))(_.copy(emitsEnds = true))
-    (1L to 5L).foreach(i => take(full, i, i))
+    (1L to 5L).foreach(i => processRow(full, i, i))
     assertEquals(full.takeEnded(), Seq(TimeWindow(1, 2), TimeWindow(3, 4)))
 
     // A window without end stays open when it is empty.
     val purged = runner(Global, Purging(AfterCount(1)))(_.copy(emitsEnds = true))
-    assertEquals(take(purged, 0, 1), Seq(1L))
+    assertEquals(processRow(purged, 0, 1), Seq(1L))
     assertEquals(purged.takeEnded(), Seq.empty)
   }
 
-  test("full count windows side by side leave no state") {
+  test("count windows without overlap leave no state") {
     val operator = runner(Count(size = 2))()
-    assertEquals((1L to 4L).flatMap(i => take(operator, i, i)), Seq(3L, 7L))
+    assertEquals((1L to 4L).flatMap(i => processRow(operator, i, i)), Seq(3L, 7L))
     assert(operator.isEmpty)
   }
 
-  test("a condition sees the new row and the window with it") {
+  test("a predicate reads the new row and its window, which includes the row") {
     val operator = runner(Tumbling(100), When(0))()
-    assertEquals(Seq(4L, 4L, 7L).flatMap(take(operator, 1, _)), Seq(15L))
+    assertEquals(Seq(4L, 4L, 7L).flatMap(processRow(operator, 1, _)), Seq(15L))
   }
 
-  test("a condition sees what is left after an eviction") {
+  test("a predicate reads only the rows that the evictor has kept") {
     val operator = runner(Global, When(0), Some(KeepLast(1)))()
-    assertEquals(take(operator, 0, 10), Seq(10L))
-    assertEquals(take(operator, 0, 1), Seq.empty)
-    assertEquals(take(operator, 0, 5), Seq(5L))
+    assertEquals(processRow(operator, 0, 10), Seq(10L))
+    assertEquals(processRow(operator, 0, 1), Seq.empty)
+    assertEquals(processRow(operator, 0, 5), Seq(5L))
   }
 
-  test("each window that a batch changed fires once at its end") {
+  test("each window with new rows fires once at the end of the batch") {
     val operator = runner(Tumbling(10), EveryBatch)()
     operator.process(Seq(row(0, 1), row(1, 2), row(12, 4)), Long.MinValue)
     assertEquals(operator.takeFired().map(fired => sum(fired.values)), Seq(3L, 4L))
-    assertEquals(take(operator, 13, 8), Seq(12L))
+    assertEquals(processRow(operator, 13, 8), Seq(12L))
   }
 
-  test("a row is judged by the watermark that it met, and what that closes fires before it") {
+  test("a row meets its own watermark, and windows that this watermark closes fire first") {
     val operator = runner(Tumbling(10))()
-    assertEquals(take(operator, 5, 1, watermark = 3), Seq.empty)
-    assertEquals(take(operator, 12, 2, watermark = 10), Seq(1L))
+    assertEquals(processRow(operator, 5, 1, watermark = 3), Seq.empty)
+    assertEquals(processRow(operator, 12, 2, watermark = 10), Seq(1L))
     assertEquals(operator.process(Seq(row(9, 4)), 10).size, 1)
   }
 
-  test("with no trigger for late rows they are in the window and fire nothing") {
+  test("without a late trigger, late rows join the window but do not fire it") {
     val operator = runner(Tumbling(10), AfterWatermark(late = None))(_.copy(allowedLateness = 5))
-    take(operator, 0, 1)
+    processRow(operator, 0, 1)
     assertEquals(operator.fire(10).size, 1)
     assertEquals(operator.process(Seq(row(1, 1)), 12), Seq.empty)
     assertEquals(operator.fire(15), Seq.empty)
   }
 
-  test("the end of the input fires windows that wait for it and frees all others") {
+  test("the end of the input fires EndOfStream windows and removes all others") {
     val waiting = runner(Global, EndOfStream)()
-    take(waiting, 0, 1)
+    processRow(waiting, 0, 1)
     assertEquals(waiting.fire(1000), Seq.empty)
     val fired = waiting.fire(Long.MaxValue)
     assertEquals(fired.map(_.pane.get.cause), Seq(Cause.Drain))
     val never = runner(Global, Never)()
-    take(never, 0, 1)
+    processRow(never, 0, 1)
     assertEquals(never.fire(Long.MaxValue), Seq.empty)
     assert(waiting.isEmpty && never.isEmpty)
   }
 
-  test("a window for all time that fires regularly fires once more at the end of the input") {
+  test("a global window with Every fires only a few times at the end of the input") {
     val operator = runner(Global, Every(10))()
-    take(operator, 0, 1)
+    processRow(operator, 0, 1)
     assertEquals(operator.fire(11).size, 1)
     assertEquals(operator.fire(Long.MaxValue).size, 2)
   }

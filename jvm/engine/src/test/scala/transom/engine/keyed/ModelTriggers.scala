@@ -137,7 +137,9 @@ final class ModelTriggers(windowTimeline: Timeline) {
       next.remove(w).foreach(time => eventTimers -= ((time, w)))
   }
 
-  /** Fires at intervals of the wall clock. In processing time it stops at the window's end. */
+  /** Fires at intervals of the wall clock. In processing time, the firings stop at the window's
+    * end.
+    */
   private final class EveryClock(interval: Long, aligned: Boolean) extends Model {
     private val next = mutable.Map.empty[TimeWindow, Long]
     private def last(w: TimeWindow) =
@@ -197,6 +199,8 @@ object ModelTriggers {
   /** The distance function of the generated triggers and evictors. */
   def delta(older: Row, newer: Row): Double = (newer.value.long - older.value.long).toDouble
 
-  /** The predicate of the generated triggers and evictors. `size` is the rows in the window. */
+  /** The predicate of the generated triggers and evictors. `size` is the number of rows in the
+    * window.
+    */
   def holds(row: Row, size: Int): Boolean = (row.value.long + size) % 3 != 0
 }

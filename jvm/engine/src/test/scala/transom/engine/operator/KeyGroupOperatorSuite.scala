@@ -10,7 +10,7 @@ import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore}
 import transom.engine.window.TimeConvention
 
-/** What a host must do, and what it gets in addition to results. */
+/** The contract between a host and the operator of a key group, apart from results. */
 class KeyGroupOperatorSuite extends FunSuite {
 
   private def slices(spec: WindowSpec): () => KeyGroupOperator[Output] = {
@@ -47,7 +47,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     }
   }
 
-  test("a key group is read to its end before the next one is opened") {
+  test("a key group cannot be opened before the previous one is exhausted") {
     all.foreach { open =>
       val first = open().process(Iterator(end))
       intercept[IllegalStateException](open())
@@ -56,7 +56,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     }
   }
 
-  test("a batch counts what its map sides have counted") {
+  test("an operator adds up the counts of the map side") {
     val counted = new RowCounts
     counted.add(RowCounts.In, 3)
     counted.add(RowCounts.OutOfRange)
@@ -72,7 +72,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     }
   }
 
-  test("a dead letter leaves at once, with the host's watermark") {
+  test("a dead letter is emitted with the host's watermark") {
     val row = Row(Json.parse("1"), Json.parse("2"), None, 5L)
     all.foreach { open =>
       val letter = new Event.DeadLetter
@@ -94,7 +94,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     }
   }
 
-  test("the next timer is the end of the earliest window that is open") {
+  test("the next timer is the end of the earliest open window") {
     val row = Row(Json.parse("1"), Json.parse("2"), Some(13L), 1L)
     val before = Long.MinValue
     Seq[(Closed, Operator, Long)](

@@ -27,7 +27,7 @@ class LayoutsSuite extends ScalaCheckSuite {
     }
   }
 
-  test("generated streams have late rows of sessions that count and others that do not") {
+  test("some late session rows of the generated streams count, and some do not") {
     val seen = Seq.fill(2000)(Gen.zip(specs, streams).sample).flatten.collect {
       case (spec, stream) if !spec.window.isInstanceOf[GridWindow] =>
         val operator = new KeyedRunner(spec)
@@ -39,9 +39,9 @@ class LayoutsSuite extends ScalaCheckSuite {
     assert(seen.count { case (late, missed) => missed < late } > 100, seen.size)
   }
 
-  test("of late rows the newest is tried first, after all other rows of the batch") {
+  test("late rows are tried from the newest to the oldest, after all other rows of the batch") {
     val spec = specOf(Session(10), LateRows.Late)
-    // 3 touches the session only through 12, and 12 only through 20. All come in this order.
+    // Row 3 touches the session only through row 12, and row 12 only through row 20.
     val stream = Seq(Batch(Nil, 25), Batch(Seq("a" -> 3L, "a" -> 12L, "a" -> 20L, "a" -> 1L), 40))
     Seq(log(spec), new KeyedRunner(spec)).foreach { operator =>
       val (fired, late) = played(operator, stream)
@@ -53,7 +53,7 @@ class LayoutsSuite extends ScalaCheckSuite {
 
 object LayoutsSuite {
 
-  /** Rows that meet the watermark of the batch before, then a watermark. */
+  /** Rows that meet the watermark of the previous batch, and a new watermark. */
   final case class Batch(rows: Seq[(String, Long)], watermark: Long)
 
   /** A result: number of the batch, key, window, numbers of the rows. */

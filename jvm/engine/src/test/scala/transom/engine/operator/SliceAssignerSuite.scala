@@ -22,7 +22,7 @@ class SliceAssignerSuite extends ScalaCheckSuite {
 
   private val times = Gen.choose(-7200L, 7200L).map(ClocksGoBack + _ * Second)
 
-  property("a row is late by its windows, whichever row came before it") {
+  property("the windows of a row alone decide whether it is late, not earlier rows") {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
       val grid = Grid.of(window)
       val lateness = GridSlices(grid).lateness()
@@ -38,7 +38,7 @@ class SliceAssignerSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a row of a session is late when a session of it alone has closed") {
+  property("a session row is late if a session of this row alone has closed") {
     forAll(times, Gen.nonEmptyListOf(times)) { (watermark, rows) =>
       val sessions = SessionSlices(600 * Second, inclusive = false)
       val lateness = sessions.lateness()

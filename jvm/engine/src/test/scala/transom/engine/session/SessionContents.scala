@@ -6,7 +6,7 @@ import transom.engine.{LogTest, Model}
 import transom.engine.conformance.driver.{Fired, Row}
 import transom.engine.window.{Sessions, TimeWindow}
 
-/** A model of sessions. In a batch, rows on time come before rows behind the watermark. */
+/** A model of sessions. It adds the on-time rows of a batch before the late rows. */
 final class SessionContents(gap: Long, inclusive: Boolean) extends Model {
   private val open = mutable.LinkedHashMap.empty[(String, TimeWindow), Vector[Row]]
 

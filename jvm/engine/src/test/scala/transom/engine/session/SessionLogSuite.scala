@@ -15,7 +15,7 @@ class SessionLogSuite extends LogTest {
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(3000))
 
-  property("sessions close with the rows that the definition gives them, however time moves") {
+  property("sessions close with the rows that the model expects, at any watermarks") {
     val settings = for {
       gap <- Gen.oneOf(Gen.choose(1L, 12L), Gen.choose(1L, 500L))
       inclusive <- Gen.oneOf(true, false)
@@ -41,13 +41,13 @@ class SessionLogSuite extends LogTest {
     assertEquals(operator.fire(30).map(_.window), Seq(TimeWindow(3, 30)))
   }
 
-  test("two late rows do not make a session") {
+  test("late rows alone do not open a session") {
     val operator = new SessionOperator(10)
     assertEquals(operator.process(Seq(row(2), row(5)), watermark = 25).size, 2)
     assertEquals(operator.fire(Long.MaxValue), Seq.empty)
   }
 
-  test("a row that touches a session that has closed opens another") {
+  test("a row that touches a closed session opens a new session") {
     val operator = new SessionOperator(10)
     operator.process(Seq(row(0)), Long.MinValue)
     assertEquals(operator.fire(10).map(_.window), Seq(TimeWindow(0, 10)))

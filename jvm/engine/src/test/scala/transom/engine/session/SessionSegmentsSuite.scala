@@ -15,14 +15,14 @@ class SessionSegmentsSuite extends LogTest {
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(150))
 
-  property("sessions close alike where each record fills a segment of its own") {
+  property("sessions close correctly if each record fills a segment") {
     val keys = "abcdefgh".map(_.toString * (Segment.SessionTargetSize + 1))
     forAllNoShrink(Gen.choose(1L, 60L), steps(0L, 60L, keys)) { (gap, steps) =>
       compare(steps, 0L, new SessionOperator(gap), new SessionContents(gap, inclusive = true))
     }
   }
 
-  test("what a small batch reads follows the sessions that close, not those that are open") {
+  test("the reads of a small batch depend on the closing sessions, not on the open ones") {
     def readsWithOpen(sessions: Int): Double = {
       val gap = 100000L
       val memory = new MemoryStore
@@ -83,13 +83,13 @@ class SessionSegmentsSuite extends LogTest {
     fired
   }
 
-  test("what comes together is a record for each session, however many slices it has") {
+  test("rows that arrive together become one record per session, however many slices it spans") {
     val store = new MemoryStore
     batch(store, 10L, (0L to 500L by 5L) ++ (600L to 900L by 10L), Long.MinValue)
     assertEquals(store.size, 2)
   }
 
-  test("a session that goes on for long leaves nothing behind") {
+  test("a long session leaves no state behind") {
     val (store, gap) = (new MemoryStore, 10L)
     val fired = (0L until 2000L by 4L).flatMap { time =>
       val closed = batch(store, gap, Seq(time, time + 1), time - 2)

@@ -23,12 +23,12 @@ class SliceLogSuite extends LogTest {
 
     override def process(rows: Seq[Row], watermark: Long): Seq[Row] = rows.filter { row =>
       val windows = GridModel.windows(spec, row.time.get)
-      val taking = windows.filter(grid.endOf(_) > watermark)
-      taking.foreach { window =>
+      val accepting = windows.filter(grid.endOf(_) > watermark)
+      accepting.foreach { window =>
         open.updateWith((row.key.string, window))(held =>
           Some(held.getOrElse(Vector.empty) :+ row.value))
       }
-      taking.isEmpty && (windows.nonEmpty || row.time.get < watermark)
+      accepting.isEmpty && (windows.nonEmpty || row.time.get < watermark)
     }
 
     override def fire(watermark: Long): Seq[Fired] = {
@@ -56,7 +56,7 @@ class SliceLogSuite extends LogTest {
     case Calendar(unit, _, every, _, _, _) => 3 * every * unit.shortestUs
   }
 
-  property("windows fire with the rows that the definition gives them, however time moves") {
+  property("windows fire with the rows that the model expects, at any watermarks") {
     forAllNoShrink(fewWindows) { case (spec, time) =>
       val grid = Grid.of(spec)
       forAll(steps(time, reachOf(spec))) { steps =>
@@ -65,7 +65,7 @@ class SliceLogSuite extends LogTest {
     }
   }
 
-  property("windows of many slices fire with their rows, one by one and several at once") {
+  property("windows of many slices fire with their rows, alone or together") {
     val longWindows = for {
       slide <- Gen.choose(1L, 3L)
       size <- Gen.choose(12L * slide, 90L)
@@ -132,7 +132,7 @@ class SliceLogSuite extends LogTest {
     }
   }
 
-  test("a slice of many large segments is merged from all of them") {
+  test("a slice merges all of its large segments") {
     val operator = new GridOperator(Hopping(20, 10))
     val text = "x" * 300000
     val rows = (1 to 30).map { i =>

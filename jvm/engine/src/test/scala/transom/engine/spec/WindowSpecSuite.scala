@@ -10,14 +10,14 @@ class WindowSpecSuite extends FunSuite {
 
   private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
 
-  test("a batch ends outside of all other triggers") {
+  test("EveryBatch cannot be nested in another trigger") {
     assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
     assertEquals(fieldAtFault(AfterWatermark(late = Some(EveryBatch))), "late")
     assertEquals(fieldAtFault(Purging(EveryBatch)), "trigger")
     assertEquals(fieldAtFault(ProcessingTimeout(EveryBatch, 1)), "trigger")
   }
 
-  test("what comes before and after the end of a window does not fire at its end") {
+  test("early and late triggers cannot fire at the end of the window") {
     Seq(AfterWatermark(), AfterClock, AfterLateness, Purging(AfterWatermark())).foreach { inner =>
       assertEquals(fieldAtFault(AfterWatermark(early = Some(inner))), "early")
       assertEquals(fieldAtFault(AfterWatermark(late = Some(inner))), "late")
@@ -26,7 +26,7 @@ class WindowSpecSuite extends FunSuite {
     ProcessingTimeout(AfterWatermark(), 1)
   }
 
-  test("triggers that cannot merge are refused for windows that do") {
+  test("triggers that cannot merge are rejected for merging windows") {
     Seq(AfterDelta(1, 1.0), Purging(ProcessingTimeout(Never, 1))).foreach { trigger =>
       Seq(Session(1), DynamicSession(1), Custom(1, merging = true)).foreach { window =>
         assertEquals(fieldAtFault(hours.copy(window = window, trigger = trigger)), "trigger")
@@ -35,7 +35,7 @@ class WindowSpecSuite extends FunSuite {
     }
   }
 
-  test("triggers by the watermark need event time") {
+  test("watermark triggers need event time") {
     Seq(AfterWatermark(), Purging(Every(1)), AfterWatermark(early = Some(Never))).foreach {
       trigger =>
         Seq(None, Some(ProcessingTime)).foreach { time =>
@@ -45,14 +45,14 @@ class WindowSpecSuite extends FunSuite {
     hours.copy(time = Some(ProcessingTime), trigger = Every(1, TriggerClock.Processing))
   }
 
-  test("windows of rows fire when they are full, and not otherwise") {
+  test("count windows accept only the trigger that fires when they are full") {
     val full = hours.copy(window = Count(4, Some(2)), trigger = AfterCount(4))
     full.copy(window = Count(4, Some(2), partial = true), trigger = AfterCount(2))
     assertEquals(fieldAtFault(full.copy(trigger = AfterCount(2))), "trigger")
     assertEquals(fieldAtFault(full.copy(trigger = Never)), "trigger")
   }
 
-  test("parts that exclude each other are refused") {
+  test("settings that exclude each other are rejected") {
     val evicting = hours.copy(evictor = Some(KeepLast(1)))
     assertEquals(fieldAtFault(evicting.copy(trigger = EveryBatch)), "evictor")
     assertEquals(fieldAtFault(evicting.copy(retract = true)), "retract")

@@ -19,7 +19,7 @@ class WindowsSuite extends FunSuite {
     assertEquals(fieldAtFault(EventTime(0, Some(-1))), "delay_us")
   }
 
-  test("an offset must be smaller than what it shifts, either way") {
+  test("the absolute value of an offset must be smaller than the period") {
     assertEquals(fieldAtFault(Tumbling(10, offsetUs = 10)), "offset_us")
     assertEquals(fieldAtFault(Tumbling(10, offsetUs = -10)), "offset_us")
     assertEquals(fieldAtFault(Hopping(10, 4, offsetUs = 4)), "offset_us")
@@ -32,7 +32,7 @@ class WindowsSuite extends FunSuite {
     Calendar(CalendarUnit.Month, "UTC", every = 2, offsetUs = 28 * Day)
   }
 
-  test("the largest of cumulating windows is a multiple of the step") {
+  test("the size of cumulative windows is a multiple of the step") {
     assertEquals(fieldAtFault(Cumulate(5, 2)), "size_us")
   }
 
@@ -41,12 +41,12 @@ class WindowsSuite extends FunSuite {
     Hopping(5, 2)
   }
 
-  test("a row may be in ten million windows and not in more") {
+  test("a row may belong to at most ten million windows") {
     Hopping(10000000, 1)
     assertEquals(fieldAtFault(Hopping(10000001, 1)), "slide_us")
   }
 
-  test("a row may be in as many windows of rows") {
+  test("a row may belong to at most ten million count windows") {
     Count(10000000, Some(1))
     assertEquals(fieldAtFault(Count(10000001, Some(1))), "slide")
     Count(10000001, Some(1), partial = true)

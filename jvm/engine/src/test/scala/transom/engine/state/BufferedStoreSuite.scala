@@ -5,7 +5,7 @@ import munit.FunSuite
 class BufferedStoreSuite extends FunSuite {
   private def bytes(size: Int): Array[Byte] = Array.fill(size)(size.toByte)
 
-  test("what is put and removed before a flush never reaches the store behind") {
+  test("a segment that is removed before a flush never reaches the underlying store") {
     val underlying = new MemoryStore
     val store = new BufferedStore(underlying, 1000L)
     store.put(10L, 0, bytes(1))
@@ -18,7 +18,7 @@ class BufferedStoreSuite extends FunSuite {
     assertEquals(underlying.get(10L, 1).toSeq, bytes(2).toSeq)
   }
 
-  test("what was there before is read and removed behind it") {
+  test("segments of the underlying store can be read and removed") {
     val underlying = new MemoryStore
     underlying.put(10L, 0, bytes(3))
     val store = new BufferedStore(underlying, 1000L)
@@ -27,7 +27,7 @@ class BufferedStoreSuite extends FunSuite {
     assertEquals(underlying.size, 0)
   }
 
-  test("what is too much to hold goes behind at once, and there is room again after a removal") {
+  test("segments beyond the limit are written at once, and a removal frees space") {
     val underlying = new MemoryStore
     val store = new BufferedStore(underlying, maxHeld = 100L)
     store.put(10L, 0, bytes(60))

@@ -39,7 +39,7 @@ class BundledStoreSuite extends FunSuite {
     assertEquals(underlying.size, 0)
   }
 
-  test("a bundle goes with the last of its segments, removed in whichever visit") {
+  test("a bundle is removed with its last segment, even if the store was reopened") {
     val underlying = new MemoryStore
     val first = reopened(underlying, segments(0 until 4, size = 20))
     first.remove(1, 0)
@@ -53,14 +53,14 @@ class BundledStoreSuite extends FunSuite {
     assertEquals(underlying.size, 0)
   }
 
-  test("a bundle is read once a visit, for all of its segments") {
+  test("a bundle is read once for all of its segments") {
     val counting = new CountingStore(new MemoryStore)
     val store = reopened(counting, segments(0 until 5, size = 20))
     (0 until 5).reverse.foreach(slice => store.get(slice.toLong, 0))
     assertEquals(counting.reads, 1)
   }
 
-  test("a number is used again only when its bundle is gone") {
+  test("the id of a bundle is not reused while the bundle exists") {
     val underlying = new MemoryStore
     val store = reopened(underlying, segments(0 until 5, size = 20))
     store.putAll(segments(10 until 15, size = 20))
@@ -72,7 +72,7 @@ class BundledStoreSuite extends FunSuite {
     }
   }
 
-  test("a directory of another format is refused") {
+  test("a directory of another format is rejected") {
     val underlying = new MemoryStore
     underlying.saveDirectory(Array[Byte](2, 0, 0, 0, 0))
     val error = intercept[UnknownSegmentVersion](new BundledStore(underlying, 1000))

@@ -38,13 +38,13 @@ class ZoneSuite extends ScalaCheckSuite {
       changes.flatMap(change => Seq(change - 1, change, change + 1))
   }
 
-  property("the clock shows what java.time says") {
+  property("local time agrees with java.time") {
     forAll(cases) { case (zone, time) =>
       assertEquals(Zone.of(zone).local(time), GridModel.local(time, zone))
     }
   }
 
-  property("no clock shows less than what is reached") {
+  property("reached is the earliest local time from an instant on") {
     forAll(cases) { case (name, time) =>
       val zone = Zone.of(name)
       val later = soonAfter(name, time).filter(_ >= time)
@@ -52,7 +52,7 @@ class ZoneSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a time is passed at the first instant that reaches it") {
+  property("passed is the first instant that has reached a local time") {
     forAll(cases) { case (name, time) =>
       val zone = Zone.of(name)
       Seq(zone.local(time), time).foreach { local =>
@@ -63,7 +63,7 @@ class ZoneSuite extends ScalaCheckSuite {
     }
   }
 
-  property("the first instant of a time shows it or, in a gap, a later one") {
+  property("the first instant of a time shows this time or, in a gap, a later time") {
     forAll(cases) { case (name, time) =>
       val zone = Zone.of(name)
       Seq(zone.local(time), time).foreach { local =>
@@ -83,11 +83,11 @@ class ZoneSuite extends ScalaCheckSuite {
     }
   }
 
-  test("short names mean what they mean to Spark") {
+  test("short zone names have the same meaning as in Spark") {
     assertEquals(Zone.of("PST").id.getId, "America/Los_Angeles")
   }
 
-  test("an unknown name is refused") {
+  test("an unknown name is rejected") {
     intercept[DateTimeException](Zone.of("Europe/Atlantis"))
   }
 }

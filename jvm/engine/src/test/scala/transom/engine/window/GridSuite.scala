@@ -22,7 +22,7 @@ class GridSuite extends ScalaCheckSuite {
   private def at(text: String): Long =
     GridModel.toMicros(LocalDateTime.parse(text).toInstant(ZoneOffset.UTC))
 
-  property("a row is in exactly the windows that the definition gives") {
+  property("a row belongs to exactly the windows that the model lists") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       assertEquals(Grid.of(spec).windowsOf(time), GridModel.windows(spec, time))
     }
@@ -35,7 +35,7 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a slice holds the local time of its row") {
+  property("a slice contains the local time of its row") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
       val slice = grid.sliceOf(time)
@@ -140,7 +140,7 @@ class GridSuite extends ScalaCheckSuite {
     assertEquals(length("2021-11-07T06:00:00"), 5 * Hour)
   }
 
-  test("a cumulating window is not repeated for the hour that the clock skips") {
+  test("a cumulative window is not repeated for an hour that clocks skip") {
     val grid = Grid.of(Cumulate(4 * Hour, Hour, timeZone = "America/Los_Angeles"))
     val windows = grid.windowsOf(at("2021-03-14T08:30:00"))
     assertEquals(windows.map(window => (window.end - window.start) / Hour), Seq(1L, 2L, 4L))
@@ -154,7 +154,7 @@ class GridSuite extends ScalaCheckSuite {
     assertEquals(grid.endOf(window), at("2021-11-07T06:30:00"))
   }
 
-  test("a window that ends where clocks go back to ends when they first show it") {
+  test("a window that ends at the time to which clocks go back ends when it is first shown") {
     // At 06:00 UTC the clock goes back from 02:00 to 01:00, which it first shows at 05:00 UTC.
     val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
     val before = grid.windowsOf(at("2021-11-07T04:40:00")).head

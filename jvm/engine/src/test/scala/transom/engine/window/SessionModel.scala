@@ -1,6 +1,6 @@
 package transom.engine.window
 
-/** Sessions by their definition. */
+/** A model of sessions: merges windows by the definition of a session. */
 object SessionModel {
 
   /** The sessions of some windows, in order of time, each with the windows that it consists of.

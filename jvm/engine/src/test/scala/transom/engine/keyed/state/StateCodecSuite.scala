@@ -8,7 +8,9 @@ import transom.engine.conformance.driver.JsonAggregation
 import transom.engine.conformance.vector.Json
 import transom.engine.window.TimeWindow
 
-/** The contents of windows are tested by restarts, in KeyedOperatorPropertiesSuite. */
+/** Tests what restarts do not cover. KeyedOperatorPropertiesSuite restarts the operator at each
+  * step.
+  */
 class StateCodecSuite extends ScalaCheckSuite {
 
   private val aggregation = new JsonAggregation(_.map(_.value))
@@ -18,7 +20,7 @@ class StateCodecSuite extends ScalaCheckSuite {
   private val numbers: Gen[Long] =
     Gen.oneOf(Gen.choose(-200L, 200L), Gen.long, Gen.oneOf(Long.MinValue, Long.MaxValue, 0L))
 
-  property("numbers come back as they were written") {
+  property("numbers are read as they were written") {
     forAll(Gen.listOf(numbers)) { numbers =>
       val out = new StateWriter
       numbers.foreach { number =>
@@ -33,7 +35,7 @@ class StateCodecSuite extends ScalaCheckSuite {
     }
   }
 
-  property("windows anywhere in time come back with their timers and results") {
+  property("decoding restores windows with their timers and results") {
     forAll(Gen.nonEmptyListOf(Gen.zip(numbers, numbers, numbers))) { bounds =>
       val state = new KeyState[Vector[Json]]
       bounds.foreach { case (start, end, timer) =>
@@ -58,7 +60,7 @@ class StateCodecSuite extends ScalaCheckSuite {
     }
   }
 
-  test("an accumulator that no one looks at is copied as it is") {
+  test("an accumulator that is not read is copied without decoding") {
     val state = new KeyState[Vector[Json]]
     val window = new WindowState[Vector[Json]](TimeWindow(0, 10))
     window.setAccumulator(Vector(Json.parse("1")))
@@ -68,7 +70,7 @@ class StateCodecSuite extends ScalaCheckSuite {
     assert(read.windows.firstEntry.getValue.accumulator == null)
   }
 
-  test("a window that fires at its end takes few bytes beside its accumulator") {
+  test("a window that fires at its end needs few bytes in addition to its accumulator") {
     val state = new KeyState[Vector[Json]]
     val window = new WindowState[Vector[Json]](TimeWindow(1700000000000000L, 1700003600000000L))
     window.watermarkTimers.add(window.bounds.end)
@@ -76,7 +78,7 @@ class StateCodecSuite extends ScalaCheckSuite {
     assert(codec.encode(state).length < 24)
   }
 
-  test("state of another version is refused") {
+  test("state of another format version is rejected") {
     val bytes = codec.encode(new KeyState[Vector[Json]])
     bytes(0) = 9
     assertEquals(intercept[UnknownStateVersion](codec.decode(bytes)).version, 9)

@@ -5,7 +5,8 @@ import java.nio.file.Path
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.streaming.{StreamingQueryException, TimerValues}
 
-/** What lies in a checkpoint at which moment, and what a restarted query takes from it. */
+/** What a checkpoint contains at each step of a batch, and what a restarted query reads from it.
+  */
 class CheckpointSuite extends CanarySuite {
   private val batches = Seq(10L, 20L, 30L).map(second => Seq(ProbeRow(1, second, second)))
 

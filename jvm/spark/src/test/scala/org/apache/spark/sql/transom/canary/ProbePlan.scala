@@ -61,7 +61,7 @@ object Probe {
       statisticsSecond: Option[Long] = None): DataFrame =
     Dataset.ofRows(sessionOf(rows), ProbeInput(tag, statisticsSecond, attributes, planOf(rows)))
 
-  /** The output of a stateful operator that is keyed by the group of the rows. */
+  /** The output of a stateful operator whose key is the group of the rows. */
   def operator(rows: DataFrame, processor: ProbeProcessor): DataFrame = {
     val child = planOf(rows)
     val (group, id) = (child.output.head, child.output.last)
@@ -162,7 +162,7 @@ case class ProbeOutputExec(output: Seq[Attribute], child: SparkPlan) extends Una
     copy(child = newChild)
 }
 
-/** Reports fixed metrics in place of those that Spark would collect. */
+/** Reports fixed metrics instead of the metrics that Spark would collect. */
 final class FixedMetricsExec(name: String, metrics: Seq[NamedExpression], rows: SparkPlan)
     extends CollectMetricsExec(name, metrics, rows) {
   override def collectedMetrics: Row = Row(FixedMetricsExec.Value)

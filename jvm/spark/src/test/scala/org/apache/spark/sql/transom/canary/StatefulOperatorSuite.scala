@@ -83,7 +83,7 @@ class StatefulOperatorSuite extends CanarySuite {
       Journal.of(2)
     }
     assertEquals(seen(late = 1, isStripped = true), Seq("3"))
-    // The other two show that the first would notice a filter.
+    // The other two runs show that the first run would notice a filter.
     assertEquals(seen(late = 1, isStripped = false), Nil)
     assertEquals(seen(late = 101, isStripped = false), Seq("3"))
   }
@@ -222,7 +222,7 @@ private final class NotesWatermarks extends ProbeProcessor {
   }
 }
 
-/** An iterator without rows that runs `end` when its consumer asks for the first one. */
+/** An iterator without rows that runs `end` when its consumer requests the first row. */
 private object AtEnd {
   def apply(end: => Unit): Iterator[ProbeRow] = new AbstractIterator[ProbeRow] {
     private var isOver = false

@@ -10,7 +10,7 @@ class TransomExceptionSuite extends FunSuite {
   private val texts =
     new ObjectMapper().readTree(getClass.getResourceAsStream("/transom/error-conditions.json"))
 
-  test("an error says its condition, what is wrong and what state SQL has for it") {
+  test("an error has its condition, its parameters and its SQL state") {
     val parameters = Map("field" -> "window.size_us", "problem" -> "it is missing")
     val error = new TransomException("TRANSOM_BAD_SPEC", parameters)
     assertEquals(error.getCondition, "TRANSOM_BAD_SPEC")
@@ -19,7 +19,7 @@ class TransomExceptionSuite extends FunSuite {
     assert(error.getMessage.contains("invalid at window.size_us: it is missing"))
   }
 
-  test("every condition is one of ours, with a text and a state") {
+  test("every condition has the prefix TRANSOM_, a text and an SQL state") {
     texts.fieldNames.asScala.foreach { name =>
       assert(name.startsWith("TRANSOM_"), name)
       assert(texts.get(name).get("message").elements.asScala.nonEmpty, name)

@@ -26,7 +26,7 @@ class RowWindowReaderSuite extends FunSuite {
     InterpretedUnsafeProjection.createProjection(columns)(InternalRow(0L, listed)).copy()
   }
 
-  test("windows of a row are spans") {
+  test("a window of a row has a start before its end") {
     val good = InternalRow(1L, 2L)
     assertEquals(problemOfWindows(listing()), None)
     assertEquals(problemOfWindows(listing(good, InternalRow(5L, 9L))), None)
@@ -59,7 +59,7 @@ class RowWindowReaderSuite extends FunSuite {
     }
   }
 
-  test("a row has no more than ten million windows") {
+  test("a row has at most ten million windows") {
     assertEquals(Constants.MostWindowsPerRow, 10000000)
     val row = listing(InternalRow(1L, 2L))
     // The bytes of this array would be 240 MB. The reader checks the number of windows first.

@@ -24,7 +24,7 @@ class SegmentBatchSuite extends ScalaCheckSuite {
     }
   }
 
-  test("a batch that was taken begins anew") {
+  test("take empties a batch") {
     val batch = new SegmentBatch(fullSize = 1 << 20)
     batch.add(1L, new Array[Byte](1 << 20))
     assert(batch.isFull)

@@ -9,7 +9,9 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import munit.FunSuite
 import org.apache.spark.SparkThrowable
 
-/** The cases of `spec/cases`, which Python's tests run too: both languages read them alike. */
+/** Runs the cases of `spec/cases`. Python's tests run the same cases, so both languages read
+  * messages alike.
+  */
 class SpecCasesSuite extends FunSuite {
 
   private val mapper = new ObjectMapper
@@ -26,7 +28,7 @@ class SpecCasesSuite extends FunSuite {
   files.foreach { file =>
     val spec = mapper.readTree(Files.readString(file))
     test(s"${file.getFileName}: ${spec.path("title").asText}") {
-      if (spec.has("error")) refused(spec.get("message"), spec.get("error"))
+      if (spec.has("error")) checkRejected(spec.get("message"), spec.get("error"))
       else {
         val decoded = SpecCodec.decode(spec.get("message").toString)
         assertEquals(mapper.readTree(SpecCodec.encode(decoded)), spec.get("message"))
@@ -34,11 +36,11 @@ class SpecCasesSuite extends FunSuite {
     }
   }
 
-  private def refused(message: JsonNode, expected: JsonNode): Unit =
+  private def checkRejected(message: JsonNode, expected: JsonNode): Unit =
     intercept[IllegalArgumentException](SpecCodec.decode(message.toString)) match {
       case error: SparkThrowable =>
         assertEquals(error.getCondition, expected.get("condition").asText)
         assertEquals(error.getMessageParameters.get("field"), expected.get("field").asText)
-      case other => fail(s"no condition of ours: $other")
+      case other => fail(s"not an error condition of transom: $other")
     }
 }

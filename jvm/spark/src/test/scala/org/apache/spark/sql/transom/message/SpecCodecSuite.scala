@@ -73,7 +73,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
       .map((EventTime.apply _).tupled),
     Gen.const(ProcessingTime))
 
-  /** Specs with parts that fit together. The spec rejects all others. */
+  /** Specs whose settings do not exclude each other. The constructor rejects all other specs. */
   private val together: Gen[WindowSpec] =
     Gen
       .zip(Gen.option(time), window, trigger, Gen.option(evictor), flag)
@@ -119,7 +119,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
     layout = layout,
     tickUs = number.toLong)
 
-  property("a spec survives the way through the message") {
+  property("decoding an encoded spec returns the same spec") {
     forAll(specs)(spec => assertEquals(SpecCodec.decode(SpecCodec.encode(spec)), spec))
   }
 
@@ -148,13 +148,13 @@ class SpecCodecSuite extends ScalaCheckSuite {
   private def windowAtFault(window: Window)(change: ObjectNode => Unit): String =
     fieldAtFault(changed => change(this.window(changed)), spec.copy(window = window))
 
-  test("each field of the message must be there") {
+  test("each field of the message must be present") {
     message().fieldNames.asScala.toSeq.foreach { name =>
       assertEquals(fieldAtFault(_.remove(name)), name)
     }
   }
 
-  test("each field of each window must be there") {
+  test("each field of each window must be present") {
     Seq(
       Tumbling(10),
       Hopping(10, 5),
@@ -170,7 +170,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
     }
   }
 
-  test("each field of each trigger and evictor must be there") {
+  test("each field of each trigger and evictor must be present") {
     Seq(
       AfterWatermark(),
       AfterCount(5),
@@ -192,12 +192,12 @@ class SpecCodecSuite extends ScalaCheckSuite {
       assertEquals(field, s"$part.$name")
     }
 
-  test("a field that this version does not know is refused") {
+  test("an unknown field is rejected") {
     assertEquals(fieldAtFault(_.put("colour", 1)), "colour")
     assertEquals(windowAtFault(Global)(_.put("size_us", 1)), "window.size_us")
   }
 
-  test("a kind that this version does not know is refused") {
+  test("an unknown kind is rejected") {
     Seq("time", "window", "trigger", "function").foreach { name =>
       val field = fieldAtFault(_.get(name).asInstanceOf[ObjectNode].put("kind", "odd"))
       assertEquals(field, s"$name.kind")
@@ -207,7 +207,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
       "trigger.late.kind")
   }
 
-  test("values of a wrong type are refused") {
+  test("values of a wrong type are rejected") {
     assertEquals(fieldAtFault(_.put("name", 5)), "name")
     assertEquals(fieldAtFault(_.put("key_groups", 1.5)), "key_groups")
     assertEquals(fieldAtFault(_.put("drain", "yes")), "drain")
@@ -218,7 +218,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
     assertEquals(windowAtFault(Tumbling(5))(_.put("size_us", "5")), "window.size_us")
   }
 
-  test("windows that cannot be are refused") {
+  test("invalid windows are rejected") {
     assertEquals(windowAtFault(Tumbling(5))(_.put("size_us", 0)), "window.size_us")
     assertEquals(windowAtFault(Tumbling(5))(_.put("offset_us", 5)), "window.offset_us")
     assertEquals(windowAtFault(Hopping(5, 2))(_.put("offset_us", -2)), "window.offset_us")
@@ -227,11 +227,11 @@ class SpecCodecSuite extends ScalaCheckSuite {
     assertEquals(fieldAtFault(_.put("key_groups", 0)), "key_groups")
   }
 
-  test("another version is refused before anything else") {
+  test("another version is rejected before other fields are read") {
     assertEquals(fieldAtFault(_.put("version", 1).remove("window")), "version")
   }
 
-  test("text that is no message is refused") {
+  test("text that is not a message is rejected") {
     Seq("", "[]", "null", "{", """{"version": 2, "version": 2}""", s"${message()} x").foreach {
       text =>
         assertEquals(fieldAtFault(text), "message")

@@ -24,7 +24,7 @@ class SpecTextSuite extends FunSuite {
     assertEquals(text.of(KeepLast(3)), "keep last, rows 3, when before")
   }
 
-  test("columns are described by their text, also those of a nested trigger") {
+  test("columns are described by their text, also in nested triggers") {
     assertEquals(text.of(DynamicSession(0)), "session, gap gap INTERVAL, inclusive true")
     assertEquals(text.of(Purging(When(1))), "purging, trigger when, condition (n > 3) BOOLEAN")
     assertEquals(
