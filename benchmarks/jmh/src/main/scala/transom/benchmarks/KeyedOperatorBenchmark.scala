@@ -11,8 +11,10 @@ import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, Timeline}
 
-/** What a row costs in the per-key operator: rows of one key in order of time, watermark close
-  * behind, state in memory.
+/** Cost of a row in the keyed operator.
+  *
+  * Rows of one key arrive in order of time. The watermark follows closely, and the state is in
+  * memory.
   */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
@@ -61,7 +63,7 @@ class KeyedOperatorBenchmark {
     operator.process(state, one, arrival)
   }
 
-  /** A batch with one row of the key: read its state, take the row, write its state. */
+  /** A batch with one row of the key: processes the row, writes the state and reads it again. */
   @Benchmark
   def readRowWrite(): Array[Byte] = {
     row()

@@ -6,7 +6,7 @@ import org.openjdk.jmh.annotations._
 
 import transom.engine.state.{Cursor, MergedRuns}
 
-/** Sorted runs with the same keys merged into one, as each firing does. */
+/** Merges sorted runs with the same keys, as every firing does. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.MICROSECONDS)
@@ -21,7 +21,7 @@ class MergeBenchmark {
   private val segment =
     Segments.of((writer, hash, key) => writer.append(hash, key, Segments.range(1L)))
 
-  /** All records of all runs, 2,000 in each. */
+  /** Merges all runs. Each run has 2,000 records. */
   @Benchmark
   def merge(): Long = {
     val keys = new MergedRuns(Seq.fill(runs)(new Cursor(Iterator.single(segment))), new SumMerger)

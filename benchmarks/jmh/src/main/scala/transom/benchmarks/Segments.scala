@@ -2,7 +2,7 @@ package transom.benchmarks
 
 import transom.engine.state.{ByteRange, KeyGroups, SegmentWriter}
 
-/** Segments as a batch brings them: one record for each key, sorted. */
+/** Builds segments as the map side sends them: one record per key, sorted. */
 object Segments {
   val Keys = 2000
 

@@ -7,7 +7,7 @@ import org.openjdk.jmh.annotations._
 import transom.engine.session.SessionLog
 import transom.engine.state.{Limits, MemoryStore, SessionBounds, SliceDirectory}
 
-/** A minute of seconds through the sessions of one key group, all keys in each second. */
+/** Sessions of one key group over a minute of rows. Each second has one row of every key. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
@@ -17,7 +17,9 @@ import transom.engine.state.{Limits, MemoryStore, SessionBounds, SliceDirectory}
 class SessionLogBenchmark {
   private val second = 1000000L
 
-  /** In half seconds. With less than two each row is a session, else all rows are one. */
+  /** The gap in half seconds. With a gap of 1, each row is a session. Otherwise, all rows of a
+    * key are one session.
+    */
   @Param(Array("1", "4", "20"))
   var gap: Int = _
 

@@ -4,7 +4,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 
-/** Adds numbers of eight bytes; a result is the sum. */
+/** Adds eight-byte numbers. The result of a key is their sum. */
 final class SumMerger extends AccumulatorMerger[Long] {
   private val bytes = new Array[Byte](8)
   private val buffer = SumMerger.view(bytes)
