@@ -9,7 +9,7 @@ import transom.engine.spec.{Cumulate, Hopping, Tumbling}
 import transom.engine.state.{Limits, MemoryStore, SliceDirectory}
 import transom.engine.window.Grid
 
-/** A minute of seconds through the windows of one key group, all keys in each second. */
+/** Windows of one key group over a minute of rows. Each second has one row of every key. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
@@ -37,7 +37,7 @@ class SliceLogBenchmark {
   private def emptyLog() =
     new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger, Limits.Default.shared)
 
-  /** The rows alone, no window fired: what `minute` takes longer is firing. */
+  /** Appends the rows without firing. The difference to `minute` is the cost of firing. */
   @Benchmark
   def append(): SliceLog[Long] = {
     val log = emptyLog()
@@ -50,7 +50,7 @@ class SliceLogBenchmark {
   @Benchmark
   def minute(): Long = append().fire(Long.MaxValue).sum
 
-  /** Two minutes of rows; each window fires at its end. */
+  /** Two minutes of rows. Each window fires as soon as the watermark reaches its end. */
   @Benchmark
   def oneByOne(): Long = {
     val log = emptyLog()

@@ -7,7 +7,7 @@ import org.openjdk.jmh.annotations._
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 import transom.engine.window.Grid
 
-/** What it costs to find a row's slice, which is done once for each row. */
+/** Cost of finding the slice of a row. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -26,7 +26,7 @@ class SliceOfBenchmark {
   @Setup
   def makeGrid(): Unit = grid = Grid.of(window)
 
-  /** Rows 50 µs apart, each a little off its place. */
+  /** The rows are 50 µs apart and slightly out of order. */
   @Benchmark
   def sliceOf(): Long = {
     instant += 50

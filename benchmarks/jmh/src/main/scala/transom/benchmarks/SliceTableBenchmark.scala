@@ -7,7 +7,7 @@ import org.openjdk.jmh.annotations._
 import transom.engine.combine.{MemoryUsage, SliceTable}
 import transom.engine.state.ByteRange
 
-/** Rows merged into the table of a slice, on the map side, and written as segments. */
+/** Aggregates rows in the table of a slice on the map side, and reads the segments. */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -29,7 +29,7 @@ class SliceTableBenchmark {
     keyBytes = Array.fill(rows)(Segments.range(random.nextInt(keys).toLong))
   }
 
-  /** A row's time, its share of the reading out included. */
+  /** Time per row, including its share of reading the segments. */
   @Benchmark
   @OperationsPerInvocation(1 << 18)
   def updateAndPack(): Long = {

@@ -9,17 +9,17 @@ import scala.util.control.NonFatal
 import transom.engine.conformance.check._
 import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
 
-/** Sends a vector to what runs its kind. */
+/** Runs vectors, each by its kind. */
 object Vectors {
 
   private val later = Map(
-    "merge_guard" -> "merges that Flink must refuse cannot come about: a session only grows")
+    "merge_guard" -> "merges that Flink rejects cannot occur: a session only grows")
 
-  /** A file's content. */
+  /** Runs the content of a file. */
   def run(bytes: Array[Byte]): Outcome =
     try run(UTF_8.newDecoder.decode(ByteBuffer.wrap(bytes)).toString)
     catch {
-      case _: CharacterCodingException => Outcome.Failed(Seq("cannot be parsed: it is no UTF-8"))
+      case _: CharacterCodingException => Outcome.Failed(Seq("cannot be parsed: it is not UTF-8"))
     }
 
   def run(text: String): Outcome =

@@ -30,7 +30,7 @@ class VectorsSuite extends FunSuite {
     assertEquals(Vectors.run(vector()), Outcome.Passed)
   }
 
-  test("a wrong result fails and is shown beside the right one") {
+  test("a wrong result fails, and the problem shows both results") {
     Vectors.run(vector(value = 4)) match {
       case Outcome.Failed(Seq(problem)) =>
         assert(problem.contains("""expected [{"key": "a", "value": 4"""), problem)
@@ -39,22 +39,22 @@ class VectorsSuite extends FunSuite {
     }
   }
 
-  test("a late row that is missing fails") {
+  test("a missing late row fails") {
     assert(Vectors.run(vector(late = "")).isInstanceOf[Outcome.Failed])
   }
 
-  test("what is not supported so far is skipped and says why") {
+  test("an unsupported vector is skipped with a reason") {
     assertEquals(
       Vectors.run("""{"system": "si", "model": "si.advance_time"}"""),
       Outcome.Skipped("punctuation is not supported so far"))
   }
 
-  test("what cannot be parsed fails") {
+  test("a vector that cannot be parsed fails") {
     Seq("", "{", """{"id": "x"}""", """{"kind": "odd"}""", """{"kind": "merge", "cases": 1}""")
       .foreach(text => assert(Vectors.run(text).isInstanceOf[Outcome.Failed], text))
   }
 
-  test("what is no text fails") {
+  test("bytes that are not UTF-8 fail") {
     assert(Vectors.run(Array[Byte](-1, '{', '}')).isInstanceOf[Outcome.Failed])
   }
 

@@ -8,13 +8,14 @@ import transom.engine.keyed.KeyedPlan
 import transom.engine.spec._
 import transom.engine.window.Timeline
 
-/** Vectors of Atlas Stream Processing. Its windows give one result, when late rows come no more;
-  * the watermark follows the largest time that has come.
+/** Runs the vectors of Atlas Stream Processing.
+  *
+  * A window has one result, which it emits once no more late rows can arrive. The watermark follows the largest event time.
   */
 object AtlasVectors {
   import SeedVectors.{bounds, micros, only}
 
-  /** What Atlas allows where nothing is said: three seconds. */
+  /** The default allowed lateness of Atlas: three seconds. */
   private val DefaultLateness = 3000L
 
   def run(vector: Json): Outcome = {
@@ -31,7 +32,7 @@ object AtlasVectors {
 
   private def isSession(vector: Json): Boolean = vector("model").string == "atlas.session"
 
-  /** Atlas rejects a row behind the watermark that touches no session; Flink lets it open one. */
+  /** Atlas rejects a row behind the watermark that touches no session. In Flink, it opens a session. */
   private def refuseLateStarts(vector: Json): Unit =
     if (vector("expected")("dlq").elements.nonEmpty)
       Unsupported("Atlas' rules for late session rows are not supported so far")

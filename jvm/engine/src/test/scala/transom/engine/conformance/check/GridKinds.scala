@@ -67,7 +67,7 @@ object GridKinds {
     }
   }
 
-  /** The first window that a row is in, on the local clock. */
+  /** Runs vectors about the first window of a row, in local time. */
   def localWindows(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     val grid = Grid.of(Settings.grid(scale, vector("time_zone").string, vector("windows")))

@@ -6,8 +6,7 @@ import transom.engine.keyed.KeyedPlan
 import transom.engine.spec.{AfterWatermark, Custom, Global}
 import transom.engine.window.Timeline
 
-/** Vectors that run rows, watermarks and clocks through a window operator: in the keyed layout,
-  * and in a log if it supports what they need. The results must be the same.
+/** Runs vectors with rows, watermarks and ticks: in the keyed layout, and in a log if the log supports the vector. The results must be the same.
   */
 object OperatorKind {
 
@@ -24,8 +23,8 @@ object OperatorKind {
       operator: () => Operator): Seq[String] = {
     val rowByRow = new Replay(vector, aggregate, operator(), inBatches = false)
     val problems = rowByRow.problems
-    // How rows are cut into batches while the watermark stands still must not matter, but for late
-    // rows of sessions: they are tried after the other rows of their batch.
+    // While the watermark stands still, splitting rows into batches must not change results. Late
+    // session rows are an exception: they are tried after the other rows of their batch.
     if (problems.nonEmpty || isSession(vector) && rowByRow.metLateRows) problems
     else
       new Replay(vector, aggregate, operator(), inBatches = true).problems
@@ -40,7 +39,7 @@ object OperatorKind {
       settings.plan(new JsonAggregation(aggregate), _, emitsRows))
   }
 
-  /** What a window function emits beside its results has their time: the window's last tick. */
+  /** Runs vectors about the time of a window function's side outputs: the last tick of the window. */
   def functionTimes(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     Outcome.of(vector("cases").elements.flatMap { query =>
@@ -66,7 +65,7 @@ object OperatorKind {
 
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
-  /** A log has aggregates of windows that the watermark fires, once. */
+  /** The log for a vector, if a log supports it: aggregates of windows that fire once by the watermark. */
   private def log(vector: Json): Option[() => Operator] = {
     val scale = Scale.of(vector)
     val windows = vector("windows")

@@ -2,7 +2,7 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.vector.Json
 
-/** What became of a vector. */
+/** The outcome of running a vector. */
 sealed trait Outcome
 
 object Outcome {
@@ -12,12 +12,12 @@ object Outcome {
 
   def of(problems: Seq[String]): Outcome = if (problems.isEmpty) Passed else Failed(problems)
 
-  /** The problem if the two differ. */
+  /** Returns the problem if the values differ. */
   def compare(what: String, expected: Any, got: Any): Option[String] =
     if (expected == got) None
     else Some(s"$what: expected ${Json.show(expected)}, got ${Json.show(got)}")
 
-  /** The problem if the two differ in more than order; names only what differs. */
+  /** Returns the problem if the values differ in more than their order. Names only the differences. */
   def compareInAnyOrder(what: String, expected: Seq[Any], got: Seq[Any]): Option[String] =
     compare(what, expected.diff(got), got.diff(expected))
 }

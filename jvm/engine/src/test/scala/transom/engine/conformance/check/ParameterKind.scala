@@ -5,7 +5,7 @@ import scala.util.Try
 import transom.engine.conformance.vector.{Json, Scale}
 import transom.engine.spec._
 
-/** Settings that must be refused. */
+/** Runs vectors with settings that must be rejected. */
 object ParameterKind {
 
   def run(vector: Json): Outcome =
@@ -19,7 +19,7 @@ object ParameterKind {
         window => Some(s"$query: expected an error, got $window"))
     })
 
-  /** Flink's table windows want whole slides in a window; its streams and transom do not. */
+  /** Flink's table windows require a size that is a multiple of the slide. Its stream windows and transom do not. */
   private def isAllowedHere(query: Json): Boolean =
     query("assigner").string == "table slicing hop"
 

@@ -8,11 +8,10 @@ import transom.engine.keyed.Change
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 
-/** Plays the steps of a vector and notes what differs from what it expects. The clock of a vector
-  * is, as its watermarks are, a tick behind the one that says that it is passed.
+/** Runs the steps of a vector, and compares the outputs with the expected ones. The clock and the watermarks of a vector are one tick behind the engine's.
   *
   * @param inBatches
-  *   whether the rows between two other steps come at once or one by one
+  *   whether the rows between two other steps form one batch; if false, each row is a batch
   */
 final class Replay(
     vector: Json,
@@ -30,7 +29,7 @@ final class Replay(
   private val late = ArrayBuffer.empty[Row]
   private var dropped = 0L
 
-  /** Whether some row came behind the watermark; known when the steps have been played. */
+  /** Whether some row arrived behind the watermark. Known once `problems` has returned. */
   var metLateRows: Boolean = false
 
   def problems: Seq[String] = {
@@ -74,7 +73,7 @@ final class Replay(
     Nil
   }
 
-  /** Flink says that nothing at or before `ts` is to come, Spark that nothing before it is. */
+  /** Flink's watermark includes rows at `ts`. Spark's watermark excludes rows at its own time. */
   private def advance(ts: Long): Seq[String] = {
     flush()
     watermark = Math.max(watermark, Ticks.add(scale.in(ts), scale.unit))
@@ -123,7 +122,7 @@ final class Replay(
         result.pane.flatMap(_.number).map(number => "window_id" -> number)
     }
 
-  /** The rows that windows hold, where the vector says. */
+  /** Compares the number of stored rows, if the vector states it. */
   private def contents(step: Json): Option[String] =
     step.get("window_state").flatMap { held =>
       Outcome.compare("rows that are held", held.elements.size, operator.storedRows)

@@ -7,8 +7,7 @@ import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
-/** Vectors of Atlas, Azure Stream Analytics and StreamInsight: those that need no more than
-  * windows on a grid and rows that are points in time.
+/** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight that need only grid windows over points in time.
   */
 object SeedVectors {
 
@@ -25,7 +24,7 @@ object SeedVectors {
     case model => Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))
   }
 
-  /** All rows come, then time ends. */
+  /** Adds all rows, then moves the watermark to the end of time. */
   private def runFinished(vector: Json, time: String, closed: Closed): Outcome = {
     val policy = vector("policy")
     if (vector.has("stages")) Unsupported("chained stages are not run at this level")

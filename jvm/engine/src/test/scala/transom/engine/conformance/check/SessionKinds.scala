@@ -8,7 +8,7 @@ import transom.engine.conformance.vector.{Json, Scale}
 import transom.engine.keyed.state.KeyState
 import transom.engine.window.{MergingWindows, Sessions, TimeWindow}
 
-/** Vectors about which windows merge. */
+/** Runs vectors about merging windows. */
 object SessionKinds {
 
   def intersects(vector: Json): Outcome = {
@@ -22,7 +22,7 @@ object SessionKinds {
     })
   }
 
-  /** Windows that stay alone are no merge. */
+  /** Runs vectors that list merges. A window that meets no other window is not a merge. */
   def merge(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     Outcome.of(vector("cases").elements.flatMap { query =>
@@ -43,7 +43,7 @@ object SessionKinds {
     })
   }
 
-  /** Live windows, each with the name under which its contents began. */
+  /** Runs vectors about Flink's set of merging windows. Each open window has the name of the window in whose state its contents are. */
   def mergingSet(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     val names = new TreeMap[TimeWindow, TimeWindow](KeyState.ByBounds)

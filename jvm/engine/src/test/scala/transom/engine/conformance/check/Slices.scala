@@ -4,8 +4,7 @@ import transom.engine.conformance.vector.Scale
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
 import transom.engine.window.{Grid, TimeWindow}
 
-/** Flink's questions about slices, answered from the slices of a grid. Flink names slices and
-  * windows by their ends, in milliseconds.
+/** Computes the values of Flink's slice assigners from a grid. Flink identifies slices and windows by their ends, in milliseconds.
   */
 final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
@@ -13,7 +12,7 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
   def windowStart(end: Long): Long = scale.out(windowEnding(end).start)
 
-  /** Slices that no later window needs, given that cumulated ones were added to the first. */
+  /** The slices that no later window needs. For cumulative windows, slices are merged into the first. */
   def expiredAfter(end: Long): Seq[Long] = {
     val window = windowEnding(end)
     val first = firstSlice(window)
@@ -25,7 +24,7 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
     }
   }
 
-  /** The slice that takes the others in and stays, and those others. */
+  /** The slice that other slices are merged into, if there is one, and the merged slices. */
   def mergedFor(end: Long): (Option[Long], Seq[Long]) = {
     val window = windowEnding(end)
     settings match {
@@ -45,7 +44,7 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
   private def windowEnding(end: Long): TimeWindow =
     grid.windowsOf(scale.in(end) - 1).find(_.end == scale.in(end)).get
 
-  /** The next window of the same start. */
+  /** The next window with the same start, if there is one. */
   private def following(window: TimeWindow): Option[TimeWindow] =
     Option(grid.nextWindow(window)).filter(_.start == window.start)
 

@@ -10,7 +10,7 @@ import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory
 import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
-/** Vectors that say which state exists when, in words: each situation is played here. */
+/** Runs vectors that describe in words which state exists when. Each situation is implemented here. */
 object StateAccounting {
 
   def run(vector: Json): Outcome =
@@ -18,7 +18,7 @@ object StateAccounting {
       val situation = query("situation").string
       val play = situations.getOrElse(situation, Unsupported(s"the situation $situation"))
       val got = play()
-      // Flink counts what it holds in lists; of ours there is one entry, or none.
+      // Flink counts the entries of its lists. transom has one entry or none.
       got.flatMap { case (name, count) =>
         query.get(name).flatMap(some => Outcome.compare(s"$situation: $name", some.value, count))
       }
@@ -65,7 +65,7 @@ object StateAccounting {
       key.counts
     },
     "timer of a session window that no longer exists (merged away or cleaned up)" -> { () =>
-      // The timer of [0,4) at 2 goes with it when [2,6) takes it in.
+      // The timer of [0,4) at 2 is removed when [0,4) and [2,6) merge.
       val key = new Key(Session(4), timer = Some(2), onTimer = TriggerResult.Fire)
       key.row()
       key.row(time = 2)
@@ -83,7 +83,7 @@ object StateAccounting {
       Map("error" -> (if (isRefused) text else "none"))
     })
 
-  /** A key whose trigger remembers each window, sets one timer in it, and counts its calls. */
+  /** A key whose trigger sets memory and one timer in each window, and counts its calls. */
   private final class Key(
       window: Window,
       lateness: Long = 0,

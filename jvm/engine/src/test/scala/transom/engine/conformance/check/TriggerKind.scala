@@ -9,7 +9,7 @@ import transom.engine.keyed.trigger._
 import transom.engine.time.Ticks
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
-/** Vectors about one trigger alone, without an operator around it. */
+/** Runs vectors about a single trigger, without an operator. */
 object TriggerKind {
 
   def run(vector: Json): Outcome = {
@@ -19,7 +19,7 @@ object TriggerKind {
     })
   }
 
-  /** What purging makes of the answers of the trigger inside it. */
+  /** Runs vectors about the results of `Purging` for each result of its nested trigger. */
   def purging(vector: Json): Outcome = {
     val named = Seq(
       TriggerResult.Continue,
@@ -42,7 +42,7 @@ object TriggerKind {
   }
 }
 
-/** Memory and timers for a trigger, window by window. */
+/** Provides memory and timers of windows to a trigger. */
 private final class TriggerBench(vector: Json) {
 
   private val scale = Scale.of(vector)
@@ -133,7 +133,7 @@ private final class TriggerBench(vector: Json) {
     }
   }
 
-  /** The memory of the sources goes to the merged window; Flink leaves their timers behind. */
+  /** Passes the memory of the sources to the merged window. As in Flink, their timers stay. */
   private def merge(step: Json): Unit = {
     val sources = step("sources").elements.map(at)
     val memory = sources.map { source =>

@@ -10,7 +10,7 @@ import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.{Arrival, TimeConvention}
 
-/** The keyed layout, over rows that the map side has combined by slice. */
+/** Runs the keyed layout over rows that the map side has combined by slice. */
 final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   import CombinedKeyedRunner._
 

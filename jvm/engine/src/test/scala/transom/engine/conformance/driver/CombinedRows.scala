@@ -17,9 +17,11 @@ final class CombinedRows(
     counts: RowCounts) {
   private val convention = TimeConvention.of(spec.window)
 
-  /** @param lateWatermark
-    *   the watermark by which windows had fired before the batch, in the engine's convention;
-    *   rows that bring no watermark are late by it
+  /** Returns the events of some rows.
+    *
+    * @param lateWatermark
+    *   the watermark by which windows had fired before the batch, in the engine's convention. Rows
+    *   without a watermark of their own are late by it.
     * @param append
     *   writes a row to the segment of its slice
     */

@@ -6,7 +6,10 @@ import transom.engine.conformance.vector.Json
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.state.ByteRange
 
-/** The values of a window in order of arrival; `report` makes its results of them. */
+/** Collects the values of a window in order of arrival.
+  *
+  * @param report
+  *   computes the results of a window from its values */
 final class JsonAggregation(report: Seq[Json] => Seq[Any])
     extends WindowAggregation[Row, Vector[Json]] {
 

@@ -11,7 +11,7 @@ import transom.engine.spec.{EventTime, ProcessingTime, Window, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Timeline}
 
-/** The keyed layout, over single rows. */
+/** Runs the keyed layout over single rows. */
 final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]])
     extends Operator(spec) {
   private val store = new MemoryKeyStore
@@ -26,7 +26,9 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
     Operator.Side,
     Limits.Default)
 
-  /** @param timeline
+  /** Runs a plan for a window.
+    *
+    * @param timeline
     *   event time or processing time
     */
   def this(window: Window, timeline: Timeline, lateness: Long = 0L)(
@@ -54,7 +56,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
   override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
     held.map(row => Operator.event(row, RowBytes.range(row), convention, lateWatermark))
 
-  // The timer index may still list a key that is gone.
+  // The timer index may still list a key that has no state any more.
   override def isEmpty: Boolean = store.keys.isEmpty && store.rowCount == 0
 
   override def storedRows: Int = store.rowCount
@@ -96,7 +98,7 @@ final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
         reported))
 }
 
-/** Rows as bytes. */
+/** Encodes rows as bytes. */
 object RowBytes extends RowCodec[Row] {
   def range(row: Row): ByteRange = RowList.range(encode(row))
 

@@ -7,7 +7,7 @@ import transom.engine.keyed.trigger._
 import transom.engine.spec._
 import transom.engine.window.Timeline
 
-/** Reads the triggers, evictors and windows of a vector for the per-key operator. */
+/** Reads the triggers, evictors and windows of a vector for the keyed layout. */
 final class KeyedSettings(vector: Json, scale: Scale) {
 
   private val windows = vector("windows")
@@ -98,7 +98,7 @@ object KeyedSettings {
     override def delta(column: Int): Delta[Row] = Unsupported("there is no delta")
   }
 
-  /** A trigger of a vector, unless it is one of those that only tests have. */
+  /** The trigger of a vector, without the triggers that only tests have. */
   def trigger(query: Json, scale: Scale): Trigger = {
     def micros(name: String) = scale.in(query(name).long)
     query("type").string match {

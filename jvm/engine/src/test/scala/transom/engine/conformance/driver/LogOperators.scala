@@ -6,14 +6,14 @@ import transom.engine.slice.SliceLogOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore, SessionBounds}
 
-/** A slice log or session log. */
+/** Runs a slice log or a session log. */
 abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
   protected val store = new MemoryStore
 
   override def isEmpty: Boolean = store.size == 0 && store.directory == null
 }
 
-/** Windows on a grid, in the slice log. */
+/** Runs grid windows in the slice log. */
 final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
   private val slices = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
   private val operator =
@@ -33,11 +33,11 @@ final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spe
 
 object GridOperator {
 
-  /** So small that a test's segments are bundled in different ways. */
+  /** Limits with a small bundle size, so that tests bundle their segments in different ways. */
   val SmallBundles: Limits = Limits.Default.copy(bundle = 400)
 }
 
-/** Sessions, in the session log. */
+/** Runs sessions in the session log. */
 final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
   private val slices = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
   private val operator =
@@ -57,7 +57,7 @@ final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(
     }
 }
 
-/** Specs of which only the window matters. */
+/** Specs for tests in which only the window and its lateness matter. */
 object Specs {
   def of(
       window: Window,

@@ -12,9 +12,7 @@ import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *
-  * Each call is a batch with an operator of its own, so nothing but the state lasts from one call
-  * to the next. Times and watermarks are in the host's convention: after a watermark, no row
-  * before it is to come.
+  * Each call is a batch with a new operator, so only the state lasts from call to call. Times and watermarks are in the host's convention: after a watermark, no row with an earlier time arrives.
   */
 abstract class Operator(spec: WindowSpec) {
   private val fired = ArrayBuffer.empty[Fired]
@@ -26,13 +24,13 @@ abstract class Operator(spec: WindowSpec) {
   /** The watermark at which the key group has work to do. */
   var nextTimer: Long = Long.MaxValue
 
-  /** What has become of all rows. */
+  /** The counts of all rows. */
   val counts = new RowCounts
 
   /** Opens the operator on the state of the key group. */
   def open(clock: Long): KeyGroupOperator[Output]
 
-  /** What the map side makes of rows. May count rows.
+  /** Returns the events that the map side creates from rows. May count rows.
     *
     * @param lateWatermark
     *   the watermark by which rows are late, in the engine's convention
@@ -58,8 +56,7 @@ abstract class Operator(spec: WindowSpec) {
     run(mapSide(rows, convention.watermarkIn(lateWatermark)).iterator)
   }
 
-  /** Adds rows that met `watermark`. Returns those that Flink reports as late: rows that are
-    * behind the watermark themselves and count in no window. Rows in gaps are among them.
+  /** Adds rows that met `watermark`. Returns the rows that Flink reports as late: rows behind the watermark that count in no window, including rows in gaps.
     */
   def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     val late = keep(batch(rows, watermark, this.watermark)).collect {
@@ -119,7 +116,7 @@ abstract class Operator(spec: WindowSpec) {
     outputs
   }
 
-  /** Keeps results for later, and returns the rest. */
+  /** Keeps results for later, and returns the rows of side outputs. */
   private def keep(outputs: Seq[Output]): Seq[SideRow] = outputs.flatMap {
     case result: Fired =>
       fired += result
@@ -131,11 +128,11 @@ abstract class Operator(spec: WindowSpec) {
   }
 }
 
-/** Makes events of rows. */
+/** Creates events from rows. */
 object Operator {
   private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 
-  /** One segment of rows; `append` writes a row to it. */
+  /** Builds one segment from rows. `append` writes a row to the segment. */
   def segment(rows: Seq[Row])(append: (SegmentWriter, Row) => Unit): Array[Byte] = {
     val writer = new SegmentWriter
     rows
@@ -144,7 +141,7 @@ object Operator {
     writer.take()
   }
 
-  /** A row that comes by itself. */
+  /** The event of a single row. */
   def event(
       row: Row,
       value: ByteRange,
@@ -163,7 +160,7 @@ object Operator {
     event
   }
 
-  /** Rows by the number that `event` gives them. */
+  /** Identifies rows by the number that `event` has stored. */
   object Side extends SideOutput[Output] {
     override def row(
         tag: SideTag,

@@ -5,7 +5,7 @@ import transom.engine.keyed.{Change, PaneInfo}
 import transom.engine.operator.SideTag
 import transom.engine.window.TimeWindow
 
-/** What an operator gives to a test. */
+/** An output of an operator. */
 sealed trait Output
 
 /** The result of a window: its values in order of arrival.
@@ -25,7 +25,7 @@ final case class Fired(
 /** A window that has been removed. */
 final case class Ended(window: TimeWindow) extends Output
 
-/** A row in a side output. The row is named by its number. */
+/** A row in a side output, identified by its number. */
 final case class SideRow(
     tag: SideTag,
     row: Long,

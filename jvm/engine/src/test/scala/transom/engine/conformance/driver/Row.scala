@@ -7,16 +7,16 @@ import transom.engine.conformance.vector.Json
 import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.window.TimeWindow
 
-/** A row of a vector. `arrival` numbers the rows, since a merge may change their order.
+/** A row of a vector. `arrival` numbers the rows, because a merge may change their order.
   *
   * @param clock
-  *   what the wall clock showed
+  *   wall-clock time when the row arrived
   * @param gap
-  *   its own session gap, where rows bring one
+  *   session gap of the row, if each row has its own gap
   * @param windows
-  *   its own windows, where rows bring them
+  *   windows of the row, if each row lists its windows
   * @param met
-  *   the watermark that the row met, where rows bring it
+  *   the watermark that the row met, if each row has its own watermark
   */
 final case class Row(
     key: Json,
@@ -31,7 +31,7 @@ final case class Row(
   val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)
 
-  /** The row as an accumulator of one. */
+  /** The accumulator of this row alone. */
   def accumulator: ByteRange = {
     val text = RowList.pad(value.toString.getBytes(UTF_8))
     RowList.range(

@@ -7,7 +7,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 import transom.engine.window.TimeWindow
 
-/** Keeps all rows of a window; the aggregates of the vectors are computed when it fires. */
+/** Collects all rows of a window. The aggregates of the vectors are computed when the window fires. */
 final class RowList extends AccumulatorMerger[Fired] {
 
   private var bytes = Array.emptyByteArray
@@ -29,7 +29,7 @@ object RowList {
 
   def range(bytes: Array[Byte]): ByteRange = new ByteRange().set(bytes, 0, bytes.length)
 
-  /** The log wants lengths to be multiples of 8; spaces change no JSON. */
+  /** Pads JSON with spaces to a multiple of 8 bytes, which the log requires. */
   def pad(json: Array[Byte]): Array[Byte] =
     json.padTo((json.length + 7) / 8 * 8, ' '.toByte)
 

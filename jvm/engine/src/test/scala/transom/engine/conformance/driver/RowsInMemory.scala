@@ -5,7 +5,7 @@ import scala.collection.mutable
 import transom.engine.keyed.state.Contents
 import transom.engine.window.Arrival
 
-/** The raw rows of one key. */
+/** Stores the raw rows of one key in memory. */
 final class RowsInMemory extends Contents[Row] {
   private val rows = mutable.HashMap.empty[(Long, Long), Row]
 

@@ -4,7 +4,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.window.Timeline
 
-/** A trigger of Flink's tests that always answers the same to the same kind of call. */
+/** A trigger of Flink's tests with one result for all rows and one result for all timers. */
 final class FixedTrigger(row: TriggerResult, timer: TriggerResult)
     extends TriggerLogic[Row, Vector[Json]] {
   private type Window = TriggerContext[Row, Vector[Json]]

@@ -4,8 +4,7 @@ import upickle.core.{ArrVisitor, ObjVisitor, Visitor}
 
 /** A JSON value whose integers keep all 64 bits, which `ujson.Value` would read as doubles.
   *
-  * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, a
-  * `Vector` or a `Map` of these, so that two values are equal when they mean the same. What is
+  * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, or a `Vector` or `Map` of these. Values with the same meaning are equal. What is
   * missing is `Malformed`.
   */
 final class Json private (val value: Any, path: String) {
@@ -40,7 +39,7 @@ final class Json private (val value: Any, path: String) {
 
   def string: String = value match {
     case text: String => text
-    case _ => fail("is not a text")
+    case _ => fail("is not a string")
   }
 
   def boolean: Boolean = value match {
@@ -48,7 +47,7 @@ final class Json private (val value: Any, path: String) {
     case _ => fail("is not true or false")
   }
 
-  /** Every integer in the value, however deep. */
+  /** All integers in the value, at any depth. */
   def integers: Iterator[Long] = Json.integersOf(value)
 
   private def fields: Map[String, Any] = value match {
@@ -62,7 +61,7 @@ final class Json private (val value: Any, path: String) {
   override def toString: String = Json.show(value)
 }
 
-/** The vector is not what its schema says. */
+/** The vector does not follow its schema. */
 final class Malformed(message: String) extends RuntimeException(message)
 
 object Json {
@@ -71,7 +70,7 @@ object Json {
     try new Json(ujson.transform(text, Reader), "")
     catch { case e: ujson.ParsingFailedException => throw new Malformed(e.getMessage) }
 
-  /** Whole numbers are one `Long`, however they are written. */
+  /** Converts whole numbers to `Long`, however they are written. */
   def normal(number: BigDecimal): Any =
     if (number.isValidLong) number.toLongExact else number
 

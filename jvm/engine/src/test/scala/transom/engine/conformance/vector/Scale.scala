@@ -2,10 +2,9 @@ package transom.engine.conformance.vector
 
 import transom.engine.window.TimeWindow
 
-/** How the milliseconds of a vector become microseconds.
+/** Converts the milliseconds of a vector to the engine's ticks.
   *
-  * A few vectors try the ends of `Long` in milliseconds. Nothing in the engine depends on the
-  * unit, so these run with a millisecond for a tick.
+  * A tick is a microsecond. A few vectors use milliseconds near the bounds of `Long`. The engine does not depend on the unit, so a tick of these vectors is a millisecond.
   */
 final class Scale private (ticks: Long) {
 
@@ -23,7 +22,7 @@ final class Scale private (ticks: Long) {
     case _ => throw new Malformed(s"a window has a start and an end, not $json")
   }
 
-  /** As in the vectors. */
+  /** A window in the form of the vectors. */
   def show(window: TimeWindow): Any = Vector(out(window.start), out(window.end))
 }
 

@@ -5,7 +5,7 @@ import transom.engine.spec._
 /** Reads the windows of a vector. */
 object Settings {
 
-  /** A grid of fixed windows; `settings` are looked up in order. */
+  /** The grid of a vector. Each field comes from the first of `settings` that has the field. */
   def grid(scale: Scale, zone: String, settings: Json*): GridWindow = {
     def found(name: String) = settings.flatMap(_.get(name)).headOption
     def micros(name: String) =

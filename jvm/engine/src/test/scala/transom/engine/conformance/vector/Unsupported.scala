@@ -1,6 +1,6 @@
 package transom.engine.conformance.vector
 
-/** The engine cannot run this so far, or the vector is not about transom's windows. */
+/** The engine does not support the vector yet, or the vector does not concern transom's windows. */
 final class Unsupported(val reason: String) extends RuntimeException(reason)
 
 object Unsupported {

@@ -3,7 +3,7 @@ package transom.engine.conformance.vector
 /** The aggregates of the vectors, over the values of a window in order of arrival. */
 object Values {
 
-  /** What a window reports; empty for no output, more than one for one output per row. */
+  /** Returns the function that computes the outputs of a window: none, one, or one per row. */
   def aggregate(name: String): Seq[Json] => Seq[Any] = name match {
     case "sum" => values => Seq(sum(values))
     case "count" => values => Seq(values.size.toLong)
