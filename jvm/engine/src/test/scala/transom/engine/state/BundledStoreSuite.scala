@@ -16,7 +16,7 @@ class BundledStoreSuite extends FunSuite {
     new BundledStore(underlying, targetSize = 100)
   }
 
-  test("small segments share entries, and each is read as it was put") {
+  test("small segments share entries and are read unchanged") {
     val underlying = new MemoryStore
     val store = reopened(underlying, segments(0 until 10, size = 20))
     assertEquals(underlying.size, 2)

@@ -10,7 +10,8 @@ import transom.engine.window.Timeline
 
 /** Runs the vectors of Atlas Stream Processing.
   *
-  * A window has one result, which it emits once no more late rows can arrive. The watermark follows the largest event time.
+  * A window has one result, which it emits once no more late rows can arrive. The watermark
+  * follows the largest event time.
   */
 object AtlasVectors {
   import SeedVectors.{bounds, micros, only}
@@ -32,7 +33,9 @@ object AtlasVectors {
 
   private def isSession(vector: Json): Boolean = vector("model").string == "atlas.session"
 
-  /** Atlas rejects a row behind the watermark that touches no session. In Flink, it opens a session. */
+  /** Atlas rejects a row behind the watermark that touches no session. In Flink, it opens a
+    * session.
+    */
   private def refuseLateStarts(vector: Json): Unit =
     if (vector("expected")("dlq").elements.nonEmpty)
       Unsupported("Atlas' rules for late session rows are not supported so far")

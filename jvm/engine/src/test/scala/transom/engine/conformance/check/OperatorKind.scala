@@ -6,7 +6,8 @@ import transom.engine.keyed.KeyedPlan
 import transom.engine.spec.{AfterWatermark, Custom, Global}
 import transom.engine.window.Timeline
 
-/** Runs vectors with rows, watermarks and ticks: in the keyed layout, and in a log if the log supports the vector. The results must be the same.
+/** Runs vectors with rows, watermarks and ticks: in the keyed layout, and in a log if the log
+  * supports the vector. The results must be the same.
   */
 object OperatorKind {
 
@@ -39,7 +40,9 @@ object OperatorKind {
       settings.plan(new JsonAggregation(aggregate), _, emitsRows))
   }
 
-  /** Runs vectors about the time of a window function's side outputs: the last tick of the window. */
+  /** Runs vectors about the time of a window function's side outputs: the last tick of the
+    * window.
+    */
   def functionTimes(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     Outcome.of(vector("cases").elements.flatMap { query =>
@@ -65,7 +68,9 @@ object OperatorKind {
 
   private def isSession(vector: Json): Boolean = vector("windows")("type").string == "session"
 
-  /** The log for a vector, if a log supports it: aggregates of windows that fire once by the watermark. */
+  /** The log for a vector, if a log supports it: aggregates of windows that fire once by the
+    * watermark.
+    */
   private def log(vector: Json): Option[() => Operator] = {
     val scale = Scale.of(vector)
     val windows = vector("windows")

@@ -17,7 +17,9 @@ object Outcome {
     if (expected == got) None
     else Some(s"$what: expected ${Json.show(expected)}, got ${Json.show(got)}")
 
-  /** Returns the problem if the values differ in more than their order. Names only the differences. */
+  /** Returns the problem if the values differ in more than their order. Names only the
+    * differences.
+    */
   def compareInAnyOrder(what: String, expected: Seq[Any], got: Seq[Any]): Option[String] =
     compare(what, expected.diff(got), got.diff(expected))
 }

@@ -19,7 +19,9 @@ object ParameterKind {
         window => Some(s"$query: expected an error, got $window"))
     })
 
-  /** Flink's table windows require a size that is a multiple of the slide. Its stream windows and transom do not. */
+  /** Flink's table windows require a size that is a multiple of the slide. Its stream windows and
+    * transom do not.
+    */
   private def isAllowedHere(query: Json): Boolean =
     query("assigner").string == "table slicing hop"
 

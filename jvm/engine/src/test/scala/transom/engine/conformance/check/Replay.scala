@@ -8,7 +8,8 @@ import transom.engine.keyed.Change
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 
-/** Runs the steps of a vector, and compares the outputs with the expected ones. The clock and the watermarks of a vector are one tick behind the engine's.
+/** Runs the steps of a vector, and compares the outputs with the expected ones. The clock and the
+  * watermarks of a vector are one tick behind the engine's.
   *
   * @param inBatches
   *   whether the rows between two other steps form one batch; if false, each row is a batch

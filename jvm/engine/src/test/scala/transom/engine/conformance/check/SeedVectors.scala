@@ -7,7 +7,8 @@ import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
-/** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight that need only grid windows over points in time.
+/** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight that need only grid
+  * windows over points in time.
   */
 object SeedVectors {
 

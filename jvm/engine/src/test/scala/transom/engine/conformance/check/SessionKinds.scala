@@ -43,7 +43,9 @@ object SessionKinds {
     })
   }
 
-  /** Runs vectors about Flink's set of merging windows. Each open window has the name of the window in whose state its contents are. */
+  /** Runs vectors about Flink's set of merging windows. Each open window has the name of the
+    * window in whose state its contents are.
+    */
   def mergingSet(vector: Json): Outcome = {
     val scale = Scale.of(vector)
     val names = new TreeMap[TimeWindow, TimeWindow](KeyState.ByBounds)

@@ -4,7 +4,8 @@ import transom.engine.conformance.vector.Scale
 import transom.engine.spec.{Cumulate, GridWindow, Hopping}
 import transom.engine.window.{Grid, TimeWindow}
 
-/** Computes the values of Flink's slice assigners from a grid. Flink identifies slices and windows by their ends, in milliseconds.
+/** Computes the values of Flink's slice assigners from a grid. Flink identifies slices and
+  * windows by their ends, in milliseconds.
   */
 final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
@@ -12,7 +13,9 @@ final class Slices(settings: GridWindow, grid: Grid, scale: Scale) {
 
   def windowStart(end: Long): Long = scale.out(windowEnding(end).start)
 
-  /** The slices that no later window needs. For cumulative windows, slices are merged into the first. */
+  /** The slices that no later window needs. For cumulative windows, slices are merged into the
+    * first.
+    */
   def expiredAfter(end: Long): Seq[Long] = {
     val window = windowEnding(end)
     val first = firstSlice(window)

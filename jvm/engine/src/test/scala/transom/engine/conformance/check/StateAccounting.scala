@@ -10,7 +10,9 @@ import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory
 import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
-/** Runs vectors that describe in words which state exists when. Each situation is implemented here. */
+/** Runs vectors that describe in words which state exists when. Each situation is implemented
+  * here.
+  */
 object StateAccounting {
 
   def run(vector: Json): Outcome =

@@ -9,7 +9,8 @@ import transom.engine.state.ByteRange
 /** Collects the values of a window in order of arrival.
   *
   * @param report
-  *   computes the results of a window from its values */
+  *   computes the results of a window from its values
+  */
 final class JsonAggregation(report: Seq[Json] => Seq[Any])
     extends WindowAggregation[Row, Vector[Json]] {
 

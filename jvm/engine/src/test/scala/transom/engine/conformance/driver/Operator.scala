@@ -12,7 +12,9 @@ import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *
-  * Each call is a batch with a new operator, so only the state lasts from call to call. Times and watermarks are in the host's convention: after a watermark, no row with an earlier time arrives.
+  * Each call is a batch with a new operator, so only the state lasts from call to call. Times and
+  * watermarks are in the host's convention: after a watermark, no row with an earlier time
+  * arrives.
   */
 abstract class Operator(spec: WindowSpec) {
   private val fired = ArrayBuffer.empty[Fired]
@@ -56,7 +58,8 @@ abstract class Operator(spec: WindowSpec) {
     run(mapSide(rows, convention.watermarkIn(lateWatermark)).iterator)
   }
 
-  /** Adds rows that met `watermark`. Returns the rows that Flink reports as late: rows behind the watermark that count in no window, including rows in gaps.
+  /** Adds rows that met `watermark`. Returns the rows that Flink reports as late: rows behind the
+    * watermark that count in no window, including rows in gaps.
     */
   def process(rows: Seq[Row], watermark: Long): Seq[Row] = {
     val late = keep(batch(rows, watermark, this.watermark)).collect {

@@ -7,7 +7,9 @@ import transom.engine.conformance.vector.Json
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 import transom.engine.window.TimeWindow
 
-/** Collects all rows of a window. The aggregates of the vectors are computed when the window fires. */
+/** Collects all rows of a window. The aggregates of the vectors are computed when the window
+  * fires.
+  */
 final class RowList extends AccumulatorMerger[Fired] {
 
   private var bytes = Array.emptyByteArray

@@ -4,8 +4,9 @@ import upickle.core.{ArrVisitor, ObjVisitor, Visitor}
 
 /** A JSON value whose integers keep all 64 bits, which `ujson.Value` would read as doubles.
   *
-  * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, or a `Vector` or `Map` of these. Values with the same meaning are equal. What is
-  * missing is `Malformed`.
+  * The value is a `Long`, a `BigDecimal` (other numbers), a `String`, a `Boolean`, null, or a
+  * `Vector` or `Map` of these. Values with the same meaning are equal. What is missing is
+  * `Malformed`.
   */
 final class Json private (val value: Any, path: String) {
 

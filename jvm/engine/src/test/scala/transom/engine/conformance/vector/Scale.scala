@@ -4,7 +4,8 @@ import transom.engine.window.TimeWindow
 
 /** Converts the milliseconds of a vector to the engine's ticks.
   *
-  * A tick is a microsecond. A few vectors use milliseconds near the bounds of `Long`. The engine does not depend on the unit, so a tick of these vectors is a millisecond.
+  * A tick is a microsecond. A few vectors use milliseconds near the bounds of `Long`. The engine
+  * does not depend on the unit, so a tick of these vectors is a millisecond.
   */
 final class Scale private (ticks: Long) {
 

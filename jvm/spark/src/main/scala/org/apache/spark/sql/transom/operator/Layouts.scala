@@ -19,8 +19,8 @@ case object KeyedLayout extends StateLayout("keyed")
 /** The layout of an operator, and why it is not the slice log.
   *
   * @param unsupportedBySlices
-  *   the part of the spec that the slice log does not support, in the words of the Python API;
-  *   none if the slice log supports all
+  *   the part of the spec that the slice log does not support, named as in the Python API; none
+  *   if it supports all
   */
 final case class LayoutChoice(layout: StateLayout, unsupportedBySlices: Option[String])
 

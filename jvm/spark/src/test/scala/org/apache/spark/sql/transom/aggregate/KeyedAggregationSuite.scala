@@ -46,7 +46,7 @@ class KeyedAggregationSuite extends ScalaCheckSuite {
       }
     }
 
-    property(s"accumulators $name: a merged window has the rows of both") {
+    property(s"accumulators $name: a merged window has the rows of both windows") {
       forAll(samples, samples, samples) { (some, others, later) =>
         val merged = aggregation.merge(whole(some), stored(whole(others)))
         val accumulator = later.foldLeft(merged)((sum, row) => aggregation.add(sum, row.record))

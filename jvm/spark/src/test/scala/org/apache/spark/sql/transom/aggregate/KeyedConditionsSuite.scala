@@ -54,7 +54,7 @@ class KeyedConditionsSuite extends FunSuite {
     assert(!holds(5, Seq(None, None), Some(1L)))
   }
 
-  test("a distance goes from the older row to the newer one, and a null one is not a number") {
+  test("a distance function receives the older row first, and a null distance becomes NaN") {
     val distance = conditions.delta(6)
     assertEquals(distance(row(Some(3L)), row(Some(10L))), 7.0)
     assertEquals(distance(row(Some(10L)), row(Some(3L))), -7.0)

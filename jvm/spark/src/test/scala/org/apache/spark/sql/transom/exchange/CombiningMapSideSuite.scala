@@ -104,7 +104,7 @@ class CombiningMapSideSuite extends MapSideTest {
     }
   }
 
-  property("rows of windows that have fired cross alone and whole, if late rows are wanted") {
+  property("rows of fired windows cross one by one with their input, if late rows are emitted") {
     forAll(rows, limits) { (rows, limit) =>
       // The window [0, 1 hour) fires at this watermark.
       val late = rows.filter(row => row.isInRange && row.time.get < Hour)

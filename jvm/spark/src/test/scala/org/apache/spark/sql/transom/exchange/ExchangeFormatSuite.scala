@@ -29,7 +29,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
 
-  property("segments of several key groups come back with their slices and their watermark") {
+  property("segments of several key groups are decoded with their slices and their watermark") {
     val segments = Gen.listOf(Gen.zip(Gen.long, Gen.containerOf[Array, Byte](Gen.choose(0, 9))))
     val after = Gen.oneOf(Gen.const(Watermark.NotYet), Gen.choose(-99L, 99L))
     forAll(Gen.listOf(Gen.zip(group, segments, after))) { batches =>
@@ -58,7 +58,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     }
   }
 
-  property("rows of several key groups come back with their times and their watermark") {
+  property("rows of several key groups are decoded with their times and their watermark") {
     forAll(Gen.listOf(Gen.zip(group, rows))) { chunks =>
       val encoder = newEncoder()
       val sent = chunks.map { case (group, rows) =>
@@ -79,7 +79,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     }
   }
 
-  property("a dead letter comes back with its reason, its time and its input") {
+  property("a dead letter is decoded with its reason, its time and its input") {
     val reasons = Gen.oneOf(
       DeadLetterReason.NoTime,
       DeadLetterReason.TimeOutOfRange,

@@ -36,7 +36,7 @@ class DistinctAggregateSuite extends ScalaCheckSuite {
       }
     }
 
-  test("the function runs over the inputs themselves, not over what makes them equal") {
+  test("the function receives the inputs, not their identities") {
     val aggregate =
       DistinctAggregate(new CollectList(BoundReference(0, StringType("UTF8_LCASE"), true)))
     val set = update(aggregate, Seq(Some("A"), Some("a"), None))
@@ -49,7 +49,7 @@ class DistinctAggregateSuite extends ScalaCheckSuite {
     assertEquals(result.map(_.toString), Seq("A"))
   }
 
-  test("a constant argument is no part of the set") {
+  test("a constant argument is not part of the set") {
     val value = BoundReference(0, LongType, nullable = true)
     val aggregate = DistinctAggregate(new Percentile(value, Literal(0.5)))
     val set = Seq(1L, 9L, 9L, 9L, 5L).foldLeft(aggregate.createAggregationBuffer())((set, n) =>

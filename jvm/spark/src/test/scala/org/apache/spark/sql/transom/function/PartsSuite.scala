@@ -42,7 +42,7 @@ class PartsSuite extends FunSuite {
       Seq((None, Some(1L)), (None, Some(2L)), (None, Some(3L))))
   }
 
-  test("with accumulators each of them is collected once, and no row") {
+  test("accumulators are collected once each, without rows") {
     assertEquals(
       collected(Parts(state, row).accumulated(Place(Nil))),
       Seq((Some("of 1 and 2"), None), (Some("of 3"), None)))
@@ -55,7 +55,7 @@ class PartsSuite extends FunSuite {
     assertEquals(places.distinct, Seq(place))
   }
 
-  test("the same key and slice give the same place, and others give another one") {
+  test("rows have the same place exactly if they share key and slice") {
     val place = Place(Seq(BoundReference(0, StringType, true), BoundReference(1, LongType, true)))
     def placeOf(key: String, slice: Long): Seq[Byte] =
       place.eval(InternalRow(UTF8String.fromString(key), slice)) match {

@@ -39,7 +39,7 @@ class ReduceSuite extends FunSuite {
     assert(text.exists(_.contains("BIGINT into a value of type STRING")), text)
   }
 
-  test("the function reads nothing but the two values") {
+  test("the function reads only the two values") {
     val extra = AttributeReference("weight", LongType)()
     val text = reduce(Add(one, Multiply(other, extra))).problem
     assert(text.exists(_.contains("reads weight next to the two values")), text)

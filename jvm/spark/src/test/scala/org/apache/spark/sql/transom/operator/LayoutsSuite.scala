@@ -42,7 +42,7 @@ class LayoutsSuite extends FunSuite {
     assertEquals(error.getMessageParameters.get("part"), "with_pane()")
   }
 
-  test("a function that the choice knows nothing about may depend on the order of rows") {
+  test("an unknown function may depend on the order of rows") {
     val ordered = hours.copy(orderColumns = Seq(1))
     Seq(First(n, ignoreNulls = false), new CollectSet(n), MaxBy(n, Literal(1))).foreach {
       function => assert(unsupported(ordered, function).isDefined, function.prettyName)

@@ -39,7 +39,7 @@ class TaskLimitsSuite extends FunSuite {
     assertEquals(limits("keys" -> "2147483647").keys, 2147483647L)
   }
 
-  test("anything else is refused, with the setting and its value") {
+  test("an invalid size is rejected with the setting and its value") {
     Seq("0", "-1", "2147483648", "2g", "many", "", "1.5m", "99999999999g").foreach { value =>
       val error = intercept[TransomException](limits("bundle" -> value))
       assertEquals(error.getCondition, "TRANSOM_BAD_LIMIT")

@@ -74,7 +74,7 @@ class AggregationSuite extends PlanTest {
     assertEquals(aggregation().aggregates.length, 2)
   }
 
-  test("the time is that of a timestamp, or the last instant of a window") {
+  test("the time of a row is its timestamp, or the last instant of its window") {
     assertEquals(aggregation().timeType, TimestampType: DataType)
     val local = aggregation(usual.updated(1, col("time").cast(TimestampNTZType)))
     assertEquals(local.timeType, TimestampNTZType: DataType)
@@ -91,7 +91,7 @@ class AggregationSuite extends PlanTest {
     assertEquals(time.length, 1)
   }
 
-  test("another type of time is refused") {
+  test("a time column of another type is rejected") {
     intercept[IllegalArgumentException](aggregation(usual.updated(1, col("n"))))
     intercept[IllegalArgumentException](
       aggregation(usual.updated(1, struct(col("time").as("from"), col("time").as("to")))))
@@ -124,7 +124,7 @@ class AggregationSuite extends PlanTest {
     assertReadsPlan(found)
   }
 
-  test("a condition that needs a plan around an aggregate is refused") {
+  test("a condition that needs a plan around an aggregate is rejected") {
     val (condition, parameters) = errorOf(withCondition("shuffle(collect_list(n))[0] > 3"))
     assertEquals(condition, "TRANSOM_EXPRESSION_UNSUPPORTED")
     assertEquals(parameters("argument"), "condition")

@@ -50,12 +50,12 @@ class AnalyzedAggregateSuite extends PlanTest {
     assertEquals(refusal(lit(1))._1, "TRANSOM_NOT_AN_AGGREGATE")
   }
 
-  test("the first aggregate that is refused is reported, wherever it stands") {
+  test("the first rejected aggregate is reported, at any position") {
     assertEquals(refusal(count("*"), col("n"), col("name")), ("TRANSOM_NOT_AN_AGGREGATE", "n"))
     assertEquals(refusal(count("*"), lit(5), col("name")), ("TRANSOM_NOT_AN_AGGREGATE", "5"))
   }
 
-  test("functions that return no single value for a window are refused") {
+  test("functions that return no single value for a window are rejected") {
     val unsupported = "TRANSOM_AGGREGATE_UNSUPPORTED"
     assertEquals(
       refusal(explode(collect_list("n"))),
@@ -68,7 +68,7 @@ class AnalyzedAggregateSuite extends PlanTest {
       (unsupported, "it returns a value for each row, not for each window"))
   }
 
-  test("Spark's own error remains where no aggregate is at fault") {
+  test("an error that no aggregate causes remains Spark's own") {
     assert(refusal(sum("missing"))._1.startsWith("UNRESOLVED_COLUMN"))
     val (condition, _) =
       errorOf(AnalyzedAggregate.of(static, Seq(col("missing")), Seq(count("*"))))

@@ -90,7 +90,7 @@ class AnalyzedColumnsSuite extends PlanTest {
     }
   }
 
-  test("the change of the rows takes the place of the rows") {
+  test("the changed rows replace the rows") {
     val columns = analyzed()
     var seen: Option[LogicalPlan] = None
     val changed = columns.aggregate { rows =>

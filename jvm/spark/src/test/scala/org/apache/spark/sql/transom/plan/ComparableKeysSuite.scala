@@ -81,7 +81,7 @@ class ComparableKeysSuite extends FunSuite {
     assert(!key(folded).dataType.isInstanceOf[StringType])
   }
 
-  test("a key without floating numbers, maps and collations stays as it is") {
+  test("a key without floating numbers, maps and collations is unchanged") {
     Seq(LongType, StringType, TimestampType, ArrayType(LongType)).foreach { dataType =>
       val plain = BoundReference(0, dataType, nullable = true)
       assertEquals(ComparableKeys.of(plain), plain: Expression)
