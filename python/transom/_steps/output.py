@@ -87,9 +87,10 @@ class OutputSteps(Steps):
         """Emit late rows as a side output. Without this step late rows are only counted.
 
         A row is late if all of its windows are closed. With `Session` windows it must also be too
-        far from each open session. The result becomes tagged rows, which `route` and `untag` split.
-        The tag ``results`` has the columns of a result without this step. The tag ``late`` has
-        these columns:
+        far from each open session. With ``late_start="reject"``, such a row is late if it is before
+        the watermark. The result becomes tagged rows, which `route` and `untag` split. The tag
+        ``results`` has the columns of a result without this step. The tag ``late`` has these
+        columns:
 
         - ``row``: the input row.
         - ``reason``: "late", or "late_session" for `Session` windows.

@@ -18,6 +18,7 @@ from transom._base.errors import value_error
 from transom._base.values import Value
 
 Closed = Literal["left", "right"]
+LateStart = Literal["open", "reject"]
 Gap = Duration | Column
 
 
@@ -45,6 +46,11 @@ class Session(Window):
     closed : {"left", "right"}
         The end that belongs to the window. With "right" a window fires when the watermark is past
         its end.
+    late_start : {"open", "reject"}
+        What happens to a row before the watermark that is within the gap of no open window. With
+        "open" the row opens a window if this window would not be closed already, as in Flink. With
+        "reject" the row is late, as in Atlas: it may join an open window, but not open one. A row
+        exactly at the watermark opens a window. In processing time no row is late.
 
     Raises
     ------
@@ -77,12 +83,14 @@ class Session(Window):
     gap: Gap
     inclusive: bool = True
     closed: Closed = "left"
+    late_start: LateStart = "open"
 
     def __post_init__(self) -> None:
         if not isinstance(self.gap, Column):
             keep_positive(self, "gap")
         checks.flag("inclusive", self.inclusive)
         check_closed(self.closed)
+        checks.choice("late_start", self.late_start, ("open", "reject"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,9 +55,11 @@ def grid(size: int, slide: int, closed: Any = "left") -> Case:
     return Case(ours, windows.Grid(size * SECOND, slide * SECOND, closed=closed))
 
 
-def session(gap: int, *, inclusive: bool) -> Case:
-    ours = transom.Session(gap=seconds(gap), inclusive=inclusive)
-    return Case(ours, windows.Session(gap * SECOND, inclusive))
+def session(gap: int, *, inclusive: bool, late_start: Any = "open", closed: Any = "left") -> Case:
+    ours = transom.Session(
+        gap=seconds(gap), inclusive=inclusive, closed=closed, late_start=late_start
+    )
+    return Case(ours, windows.Session(gap * SECOND, inclusive, closed, late_start))
 
 
 CASES = [
@@ -67,6 +69,8 @@ CASES = [
     grid(10, 10, "right"),
     session(4, inclusive=True),
     session(4, inclusive=False),
+    session(4, inclusive=False, late_start="reject"),
+    session(4, inclusive=True, late_start="reject", closed="right"),
 ]
 
 
@@ -205,3 +209,18 @@ def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     assert counts["transom_rows_in"] == len(rows)
     assert counts["transom_rows_late"] == len(late)
     assert counts["transom_rows_dropped"] == dropped
+
+
+def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkSession) -> None:
+    # The times of atlas-23. Row 2 is behind the watermark and alone. Row 3 is too, but joins row 0.
+    # Row 4 is at the watermark.
+    times = [("a", 60), ("a", 63), ("b", 62), ("a", 56), ("b", 63)]
+    rows = [(number, key, at, 60 + number) for number, (key, at) in enumerate(times)]
+    policy = stamping.TimePolicy()
+    case = session(5, inclusive=False, late_start="reject")
+    batches = [timed(rows), timed([(5, "c", 90, 90)])]
+    outcome = run_stream(spark, windowed(policy, case, "auto"), SCHEMA, batches)
+    got = {(row["key"], bits(row["bits"])) for row in outcome.results}
+    assert got == {("a", frozenset({0, 1, 3})), ("b", frozenset({4}))}
+    late = [(row["row"]["n"], row["reason"]) for row in outcome.late]
+    assert late == [(2, "late_session")]

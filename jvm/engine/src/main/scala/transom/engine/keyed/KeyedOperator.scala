@@ -111,7 +111,7 @@ final class KeyedOperator[R, A <: AnyRef](
     else {
       val found = state.windows.get(bounds)
       if (found != null) state.latest = found
-      if (found != null || isLate(bounds)) found else open(state, bounds)
+      if (found != null || !canOpen(bounds)) found else open(state, bounds)
     }
   }
 
@@ -123,7 +123,7 @@ final class KeyedOperator[R, A <: AnyRef](
     if (latest != null && latest.bounds.covers(own)) latest
     else {
       val target = MergingWindows.targetOf(state.windows, own, assigner.isInclusive)
-      if (target.sources.isEmpty) if (isLate(own)) null else open(state, own)
+      if (target.sources.isEmpty) if (canOpen(own)) open(state, own) else null
       else if (target.isMerge) merge(state, target.sources, target.bounds)
       else target.sources.head
     }
@@ -148,8 +148,9 @@ final class KeyedOperator[R, A <: AnyRef](
     window
   }
 
-  private def isLate(bounds: TimeWindow): Boolean =
-    assigner.timeline == Timeline.Event && plan.cleanupOf(bounds) <= context.watermark
+  private def canOpen(bounds: TimeWindow): Boolean =
+    assigner.timeline != Timeline.Event ||
+      plan.cleanupOf(bounds) > context.watermark && assigner.canOpen(bounds, context.watermark)
 
   private def addRow(
       state: KeyState[A],

@@ -75,8 +75,10 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
   *
   * A late row that touches no open session waits until all other rows of the batch have been
   * added. The waiting rows are then tried from the newest to the oldest. A row counts if it
-  * touches a session that is open at that time, as in the session log. Behind a time stage no row
-  * waits, because results must not depend on the batch of a row.
+  * touches a session that is open at that time, as in the session log. A row that only must not
+  * open a session may lie after an open session, so the rest is tried again from the oldest to
+  * the newest. Behind a time stage no row waits, because results must not depend on the batch of
+  * a row.
   */
 private final class KeyedGroupOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
@@ -165,8 +167,20 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
 
   override protected def advance(): Iterator[T] = emissions.of(addWaiting() ++ advanceTime())
 
-  private def addWaiting(): Iterator[Unit] =
-    waiting.sortBy(-_._1).iterator.map { case (_, row) => report(row, add(row)) }
+  private def addWaiting(): Iterator[Unit] = {
+    val newestFirst = waiting.sortBy(-_._1).iterator.map(_._2)
+    if (spec.window.lateStart == LateStart.Open) newestFirst.map(row => report(row, add(row)))
+    else {
+      val late = ArrayBuffer.empty[Event.Row]
+      newestFirst.map(addOrKeep(_, late)) ++
+        late.sortBy(_.arrival.time).iterator.map(row => report(row, add(row)))
+    }
+  }
+
+  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Unit = {
+    val disposition = add(row)
+    if (disposition == Disposition.Late) late += row else report(row, disposition)
+  }
 
   private def advanceTime(): Iterator[Unit] = {
     // Windows in processing time fire too when the input ends.

@@ -46,6 +46,7 @@ object LayoutRules {
   private def unsupportedBySlices(window: Window): Option[String] = window match {
     case staggered if staggered.stagger != Stagger.Aligned =>
       Some("the stagger of Tumbling windows")
+    case rejecting if rejecting.lateStart == LateStart.Reject => Some("late_start='reject'")
     case _: GridWindow | _: Session | Global => None
     case _: DynamicSession => Some("a gap for each row")
     case other => Some(s"${nameOf(other)} windows")

@@ -49,7 +49,7 @@ object LateReason {
   /** All windows of the row had fired. */
   final val Late = "late"
 
-  /** The row touched no open session, and its own session had closed. */
+  /** The row touched no open session, and its own session had closed or must not open. */
   final val LateSession = "late_session"
 
   /** Some windows of the row had fired. The row counted in its other windows. */

@@ -8,6 +8,9 @@ sealed trait Window extends Product {
   /** Whether intersecting windows of a key are merged. */
   def isMerging: Boolean = false
 
+  /** What happens to a row behind the watermark that touches no open window. */
+  def lateStart: LateStart = LateStart.Open
+
   /** How far windows are shifted beyond their offset, per key group. */
   def stagger: Stagger = Stagger.Aligned
 
@@ -190,8 +193,14 @@ object CalendarUnit {
   *   whether rows exactly `gapUs` apart share a session
   * @param closed
   *   which bound is inclusive
+  * @param lateStart
+  *   what happens to a row behind the watermark that touches no open session
   */
-final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed = Closed.Left)
+final case class Session(
+    gapUs: Long,
+    inclusive: Boolean = true,
+    closed: Closed = Closed.Left,
+    override val lateStart: LateStart = LateStart.Open)
     extends Window {
 
   Check.positive("gap_us", gapUs)
@@ -207,11 +216,14 @@ final case class Session(gapUs: Long, inclusive: Boolean = true, closed: Closed 
   *   whether rows exactly one gap apart share a session
   * @param closed
   *   which bound is inclusive
+  * @param lateStart
+  *   what happens to a row behind the watermark that touches no open session
   */
 final case class DynamicSession(
     gapColumn: Int,
     inclusive: Boolean = true,
-    closed: Closed = Closed.Left)
+    closed: Closed = Closed.Left,
+    override val lateStart: LateStart = LateStart.Open)
     extends Window {
 
   override def isMerging: Boolean = true
@@ -268,21 +280,4 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window {
 
   override def isMerging: Boolean = merging
-}
-
-/** How far windows are shifted beyond their offset, so that key groups do not all fire at once.
-  */
-sealed trait Stagger
-
-/** The values of [[Stagger]]. */
-object Stagger {
-
-  /** No shift. */
-  case object Aligned extends Stagger
-
-  /** A random shift for each key group. */
-  case object Random extends Stagger
-
-  /** The time from the window start to the first row of the key group. */
-  case object Natural extends Stagger
 }

@@ -52,6 +52,13 @@ sealed abstract class Assigner {
 
   /** Whether merging windows that only touch are merged too. */
   def isInclusive: Boolean = true
+
+  /** Whether a row may open the window `own`, which meets no open window.
+    *
+    * @param watermark
+    *   the late watermark of the row
+    */
+  def canOpen(own: TimeWindow, watermark: Long): Boolean = true
 }
 
 /** Creates assigners from specs. */
@@ -64,8 +71,12 @@ object Assigner {
     */
   def of(window: Window, timeline: Timeline): Assigner = window match {
     case grid: GridWindow => new GridAssigner(Grid.of(grid), timeline)
-    case Session(gap, inclusive, _) => new SessionAssigner(Some(gap), inclusive, timeline)
-    case DynamicSession(_, inclusive, _) => new SessionAssigner(None, inclusive, timeline)
+    case Session(gap, inclusive, _, lateStart) =>
+      val convention = TimeConvention.of(window)
+      new SessionAssigner(Some(gap), inclusive, timeline, lateStart, convention)
+    case DynamicSession(_, inclusive, _, lateStart) =>
+      val convention = TimeConvention.of(window)
+      new SessionAssigner(None, inclusive, timeline, lateStart, convention)
     case Custom(_, merging) => new ListedAssigner(merging, timeline)
     case Global => GlobalAssigner
     case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
@@ -97,11 +108,15 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
   * @param gap
   *   gap of all rows in microseconds, or none if each row has its own gap. A shorter gap of a
   *   later row never moves the end of a session back (flink.md 1.6).
+  * @param lateStart
+  *   what happens to a row behind the watermark that touches no open session
   */
 final class SessionAssigner(
     gap: Option[Long],
     override val isInclusive: Boolean,
-    override val timeline: Timeline)
+    override val timeline: Timeline,
+    lateStart: LateStart,
+    convention: TimeConvention)
     extends Assigner {
 
   private val isFixed = gap.isDefined
@@ -111,6 +126,10 @@ final class SessionAssigner(
     windows += Sessions.windowOf(row.time, if (isFixed) fixed else row.gap)
 
   override def isMerging: Boolean = true
+
+  // The rule compares the time of the row, which no convention moves, with the host's watermark.
+  override def canOpen(own: TimeWindow, watermark: Long): Boolean =
+    lateStart == LateStart.Open || own.start >= convention.watermarkOut(watermark)
 }
 
 /** Assigns each row to the windows that the row lists. */

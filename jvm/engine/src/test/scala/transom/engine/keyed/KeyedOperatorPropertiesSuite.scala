@@ -161,7 +161,8 @@ object KeyedOperatorPropertiesSuite {
     def model: FlinkModel = {
       val (assign, merges): (Row => Seq[TimeWindow], Boolean) = window match {
         case grid: GridWindow => (row => GridModel.windows(grid, timeOf(row)), false)
-        case Session(gap, _, _) => (row => Seq(TimeWindow(timeOf(row), timeOf(row) + gap)), true)
+        case session: Session =>
+          (row => Seq(TimeWindow(timeOf(row), timeOf(row) + session.gapUs)), true)
         case _: DynamicSession =>
           (row => Seq(TimeWindow(timeOf(row), timeOf(row) + row.gap)), true)
         case Custom(_, merging) => (_.windows, merging)

@@ -31,6 +31,7 @@ class LayoutRulesSuite extends FunSuite {
     Seq(
       Specs.of(Tumbling(10, stagger = Stagger.Random)) -> "the stagger of Tumbling windows",
       Specs.of(DynamicSession(0)) -> "a gap for each row",
+      Specs.of(Session(10, lateStart = LateStart.Reject)) -> "late_start='reject'",
       Specs.of(Count(10)) -> "Count windows",
       Specs.of(Custom(0)) -> "Custom windows",
       Specs.of(Tumbling(10), ProcessingTime) -> "ProcessingTime()",

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.operator._
-import transom.engine.spec.{Custom, GridWindow, ProcessingTime, WindowSpec}
+import transom.engine.spec.{Custom, GridWindow, LateStart, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Ticks, Watermark}
 import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
@@ -69,8 +69,12 @@ abstract class Operator(spec: WindowSpec) {
     else rows.filter(row => (late(row.arrival) || isInGap(row)) && isBehind(row, watermark))
   }
 
-  private def isBehind(row: Row, watermark: Long): Boolean =
-    row.time.exists(Ticks.add(_, spec.allowedLatenessUs) < watermark)
+  private def isBehind(row: Row, watermark: Long): Boolean = {
+    // The lateness keeps sessions open, but lets no row open one (Atlas, rule A-54).
+    val lateness =
+      if (spec.window.lateStart == LateStart.Reject) 0L else spec.allowedLatenessUs
+    row.time.exists(Ticks.add(_, lateness) < watermark)
+  }
 
   private def isInGap(row: Row): Boolean = spec.window match {
     case grid: GridWindow =>

@@ -18,6 +18,7 @@ private[message] object WindowCodec {
     "quarter" -> CalendarUnit.Quarter,
     "year" -> CalendarUnit.Year)
   private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
+  private val lateStartNames = Seq("open" -> LateStart.Open, "reject" -> LateStart.Reject)
   private val staggerNames =
     Seq("aligned" -> Stagger.Aligned, "random" -> Stagger.Random, "natural" -> Stagger.Natural)
 
@@ -43,9 +44,10 @@ private[message] object WindowCodec {
 
   private def readSession(m: MessageObject, closed: Closed): Window = {
     val inclusive = m.boolean("inclusive")
+    val lateStart = m.choice("late_start", lateStartNames)
     (m.optional("gap_us")(m.duration), m.optional("gap_column")(m.column)) match {
-      case (Some(gap), None) => Session(gap, inclusive, closed)
-      case (None, Some(column)) => DynamicSession(column, inclusive, closed)
+      case (Some(gap), None) => Session(gap, inclusive, closed, lateStart)
+      case (None, Some(column)) => DynamicSession(column, inclusive, closed, lateStart)
       case _ => throw new InvalidSpec("gap_column", "and gap_us: one must be null, and one not")
     }
   }
@@ -56,9 +58,10 @@ private[message] object WindowCodec {
       written.put("offset_us", grid.offsetUs)
       written.put("closed", nameOf(grid.closed, closedNames))
       written.put("time_zone", grid.timeZone)
-    case Session(gap, inclusive, closed) => writeSession(Some(gap), None, inclusive, closed)
-    case DynamicSession(column, inclusive, closed) =>
-      writeSession(None, Some(column), inclusive, closed)
+    case Session(gap, inclusive, closed, lateStart) =>
+      writeSession(Some(gap), None, inclusive, closed, lateStart)
+    case DynamicSession(column, inclusive, closed, lateStart) =>
+      writeSession(None, Some(column), inclusive, closed, lateStart)
     case Global => obj("kind" -> "global")
     case Count(size, slide, partial) =>
       obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
@@ -85,11 +88,13 @@ private[message] object WindowCodec {
       gap: Option[Long],
       column: Option[Int],
       inclusive: Boolean,
-      closed: Closed): ObjectNode =
+      closed: Closed,
+      lateStart: LateStart): ObjectNode =
     obj(
       "kind" -> "session",
       "gap_us" -> gap,
       "gap_column" -> column,
       "inclusive" -> inclusive,
-      "closed" -> nameOf(closed, closedNames))
+      "closed" -> nameOf(closed, closedNames),
+      "late_start" -> nameOf(lateStart, lateStartNames))
 }

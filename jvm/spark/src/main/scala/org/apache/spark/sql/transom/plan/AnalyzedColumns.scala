@@ -78,7 +78,7 @@ object AnalyzedColumns {
 
   def of(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): AnalyzedColumns = {
     val windowIndex = spec.window match {
-      case DynamicSession(column, _, _) => Some(column)
+      case session: DynamicSession => Some(session.gapColumn)
       case Custom(column, _) => Some(column)
       case _ => None
     }

@@ -56,13 +56,14 @@ class SpecCodecSuite extends ScalaCheckSuite {
     Gen.zip(column, eviction).map((KeepWhere.apply _).tupled))
 
   private val closed = Gen.oneOf(Closed.Left, Closed.Right)
+  private val lateStart = Gen.oneOf(LateStart.Open, LateStart.Reject)
   private val stagger = Gen.oneOf(Stagger.Aligned, Stagger.Random, Stagger.Natural)
 
   private val window: Gen[Window] = Gen.oneOf(
     Generators.grid,
     Gen.zip(length, stagger).map { case (size, moved) => Tumbling(size, stagger = moved) },
-    Gen.zip(length, flag, closed).map((Session.apply _).tupled),
-    Gen.zip(column, flag, closed).map((DynamicSession.apply _).tupled),
+    Gen.zip(length, flag, closed, lateStart).map((Session.apply _).tupled),
+    Gen.zip(column, flag, closed, lateStart).map((DynamicSession.apply _).tupled),
     Gen.zip(Gen.choose(1, 9), Gen.option(Gen.choose(1, 9)), flag).map((Count.apply _).tupled),
     Gen.zip(column, flag).map((Custom.apply _).tupled),
     Gen.const(Global))

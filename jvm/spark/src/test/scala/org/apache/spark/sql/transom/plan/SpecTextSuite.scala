@@ -20,6 +20,9 @@ class SpecTextSuite extends FunSuite {
       text.of(Calendar(CalendarUnit.Week, "UTC", firstDay = DayOfWeek.SUNDAY)),
       "calendar, unit week, time zone UTC, every 1, first day sunday")
     assertEquals(text.of(Global), "global")
+    assertEquals(
+      text.of(Session(60000000L, lateStart = LateStart.Reject)),
+      "session, gap 1 minute, inclusive true, late start reject")
     assertEquals(text.of(Count(10, None, partial = false)), "count, size 10, partial false")
     assertEquals(text.of(KeepLast(3)), "keep last, rows 3, when before")
   }
