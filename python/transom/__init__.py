@@ -13,15 +13,14 @@ from transom.config import configure, jar_path
 from transom.functions import Context
 from transom.inspection import explain
 from transom.spec.assigners import Count, Custom, Global, Session, Sliding, Window
+from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (
-    AfterClock,
     AfterCount,
     AfterDelta,
-    EndOfStream,
     Every,
     EveryBatch,
     Never,
@@ -40,6 +39,7 @@ __all__ = [
     "AfterClock",
     "AfterCount",
     "AfterDelta",
+    "AfterLateness",
     "AfterWatermark",
     "Calendar",
     "Context",

@@ -117,6 +117,7 @@ def test_triggers_that_cannot_merge_are_refused_for_windows_that_do(
     "trigger",
     [
         transom.AfterWatermark(),
+        transom.AfterLateness(),
         transom.Every("1 minute"),
         transom.Purging(transom.Every("1 minute")),
     ],
@@ -125,7 +126,8 @@ def test_triggers_by_the_watermark_need_event_time(trigger: transom.Trigger) -> 
     for builder in (EVER, ON_THE_CLOCK):
         with raises("NO_CLOCK", "trigger"):
             builder.trigger(trigger)
-    windowed(transom.Global(), time=transom.EventTime("at")).trigger(trigger)
+    for time in (transom.EventTime("at"), transom.TimePolicy("at")):
+        windowed(transom.Global(), time=time).trigger(trigger)
 
 
 def test_triggers_by_the_wall_clock_need_no_event_time() -> None:
@@ -160,8 +162,9 @@ def test_steps_that_exclude_each_other_are_refused_in_either_order(
 
 def test_windows_of_rows_fire_by_themselves() -> None:
     full = windowed(transom.Count(size=9, slide=3))
-    with raises("CONFLICT", "trigger"):
-        full.trigger(transom.AfterCount(3))
+    for trigger in (transom.AfterCount(3), transom.AfterLateness()):
+        with raises("CONFLICT", "trigger"):
+            full.trigger(trigger)
     full.evictor(transom.KeepLast(5)).with_pane()
     full.retract()
     partial = windowed(transom.Count(size=9, slide=3, partial=True))

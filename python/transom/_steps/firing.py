@@ -36,9 +36,9 @@ class FiringSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
-            merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark` and `Every` by the watermark without
-            event time. ``TRANSOM_CONFLICT`` for `Count` windows, for `EveryBatch` with `evictor`,
-            and for `Purging` with `retract`. ``TRANSOM_SET_TWICE``.
+            merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark`, `AfterLateness` and `Every` by the
+            watermark without event time. ``TRANSOM_CONFLICT`` for `Count` windows, for
+            `EveryBatch` with `evictor`, and for `Purging` with `retract`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -102,7 +102,9 @@ class FiringSteps(Steps):
     def allowed_lateness(self, lateness: Duration) -> Self:
         """Keep a window after its end, so that late rows fire it again.
 
-        Without this step the lateness is 0: a window is dropped when it fires at its end.
+        Without this step the lateness is 0: a window is dropped when it fires at its end. With the
+        trigger `AfterLateness`, late rows do not fire the window. It fires once, when the lateness
+        is over.
 
         Parameters
         ----------

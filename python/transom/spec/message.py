@@ -15,16 +15,15 @@ from transom._base.columns import Col, Delta
 from transom._base.constants import MESSAGE_VERSION
 from transom._base.durations import Duration, micros
 from transom.spec.assigners import Count, Custom, Gap, Global, Session
+from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (
-    AfterClock,
     AfterCount,
     AfterDelta,
-    EndOfStream,
     Every,
     EveryBatch,
     Never,
@@ -60,6 +59,7 @@ WINDOWS: Kinds = {
 TRIGGERS: Kinds = {
     "after_watermark": AfterWatermark,
     "after_clock": AfterClock,
+    "after_lateness": AfterLateness,
     "after_count": AfterCount,
     "after_delta": AfterDelta,
     "every": Every,

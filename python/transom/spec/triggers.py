@@ -66,21 +66,6 @@ class AfterCount(Trigger):
 
 
 @dataclass(frozen=True, slots=True)
-class AfterClock(Trigger):
-    """Fires when the wall clock passes the end of the window. The default with `ProcessingTime`.
-
-    In event time, the watermark may drop a window before the wall clock passes its end. Such a
-    window emits no result, unless the input has ended.
-
-    Examples
-    --------
-    >>> import transom
-    >>> transom.AfterClock()
-    AfterClock()
-    """
-
-
-@dataclass(frozen=True, slots=True)
 class AfterDelta(Trigger):
     """Fires when a row is more than a threshold away from the row of the last firing.
 
@@ -226,29 +211,6 @@ class EveryBatch(Trigger):
 
     >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
     >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EveryBatch())
-    >>> windows.agg(F.sum("delay").alias("delay")).show()
-    +------+-----+
-    |window|delay|
-    +------+-----+
-    |  NULL|   70|
-    +------+-----+
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class EndOfStream(Trigger):
-    """Fires when the input ends: after a static DataFrame, or when a stream is drained.
-
-    Examples
-    --------
-    >>> import transom
-    >>> transom.EndOfStream()
-    EndOfStream()
-
-    A static DataFrame ends when all rows have been read.
-
-    >>> rows = spark.createDataFrame([(10,), (20,), (40,)], "delay int")
-    >>> windows = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
     >>> windows.agg(F.sum("delay").alias("delay")).show()
     +------+-----+
     |window|delay|

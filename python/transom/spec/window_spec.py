@@ -15,9 +15,10 @@ from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
 from transom.spec.assigners import Count, Global, Window, is_merging
+from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
 from transom.spec.time_policies import Clock, EventClock, ProcessingTime
-from transom.spec.triggers import AfterClock, AfterCount, AfterDelta, Every, EveryBatch, Trigger
+from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 
 LateRows = Literal["no", "late", "partly"]
@@ -121,7 +122,7 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
                 value=type(part).__name__,
                 window=type(window).__name__,
             )
-        by_watermark = isinstance(part, AfterWatermark) or (
+        by_watermark = isinstance(part, AfterWatermark | AfterLateness) or (
             isinstance(part, Every) and part.clock == "event"
         )
         if by_watermark and not isinstance(time, EventClock):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import value_error
-from transom.spec.triggers import AfterClock, AfterCount, EveryBatch, Trigger, check_trigger
+from transom.spec.end_triggers import AfterClock, AfterLateness
+from transom.spec.triggers import AfterCount, EveryBatch, Trigger, check_trigger
 
 _EACH_LATE_ROW = AfterCount(1)
 
@@ -26,8 +27,8 @@ class AfterWatermark(Trigger):
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_NOT_IN_PLACE`` if ``early`` or ``late`` is or contains `EveryBatch`,
-        `AfterWatermark` or `AfterClock`. The last two fire at the end of the window themselves.
+        ``TRANSOM_NOT_IN_PLACE`` if ``early`` or ``late`` is or contains `EveryBatch` or a trigger
+        for the end of a window: `AfterWatermark`, `AfterClock` or `AfterLateness`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -60,7 +61,9 @@ class AfterWatermark(Trigger):
     def __post_init__(self) -> None:
         for argument, inner in (("early", self.early), ("late", self.late)):
             if inner is not None:
-                _check_inner(argument, inner, self, EveryBatch, AfterWatermark, AfterClock)
+                _check_inner(
+                    argument, inner, self, EveryBatch, AfterWatermark, AfterClock, AfterLateness
+                )
 
 
 @dataclass(frozen=True, slots=True)

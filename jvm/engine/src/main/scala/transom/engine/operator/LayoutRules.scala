@@ -30,7 +30,7 @@ object LayoutRules {
     val isAligned =
       spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned
     val firesOnceInTime = spec.trigger match {
-      case AfterWatermark(None, None | Some(_: AfterCount)) => true
+      case AfterWatermark(None, None | Some(_: AfterCount)) | AfterLateness => true
       case _ => false
     }
     isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows &&

@@ -51,7 +51,7 @@ case object AfterClock extends Trigger {
   override def isOnClock: Boolean = true
 }
 
-/** Fires once, when the window is removed: at its end plus the allowed lateness. */
+/** Fires once, when the watermark reaches the end of the window plus the allowed lateness. */
 case object AfterLateness extends Trigger {
 
   override def isForEnds: Boolean = true

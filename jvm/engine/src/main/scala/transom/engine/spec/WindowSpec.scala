@@ -73,7 +73,7 @@ final case class WindowSpec(
 
   private def checkTrigger(): Unit = {
     def byWatermark(part: Trigger): Boolean = part match {
-      case _: AfterWatermark | Every(_, TriggerClock.Event, _) => true
+      case _: AfterWatermark | AfterLateness | Every(_, TriggerClock.Event, _) => true
       case _ => false
     }
     val inEventTime = time.exists(_.isEventTime)

@@ -38,6 +38,7 @@ class LayoutRulesSuite extends FunSuite {
       tumbling.copy(trigger = Every(5)) -> "the trigger Every",
       tumbling.copy(trigger = AfterWatermark(early = Some(AfterCount(1)))) ->
         "the trigger AfterWatermark",
+      tumbling.copy(trigger = AfterLateness) -> "the trigger AfterLateness",
       tumbling.copy(trigger = EveryBatch) -> "the trigger EveryBatch",
       tumbling.copy(trigger = EndOfStream) -> "the trigger EndOfStream",
       Specs.of(Global).copy(trigger = AfterCount(1)) -> "the trigger AfterCount",
@@ -57,7 +58,12 @@ class LayoutRulesSuite extends FunSuite {
     val late = AfterWatermark(late = Some(AfterCount(1)))
     val lateHops = Specs.of(Hopping(10, 3), allowedLateness = 5).copy(trigger = late)
     val called = tumbling.copy(function = calling(aggregates = Seq(1)))
-    Seq(tumbling, lateHops, lateHops.copy(pane = true, retract = true), called)
+    Seq(
+      tumbling,
+      lateHops,
+      lateHops.copy(trigger = AfterLateness),
+      lateHops.copy(pane = true, retract = true),
+      called)
       .foreach(spec => assert(LayoutRules.canCombineSlices(spec), spec))
   }
 

@@ -36,12 +36,12 @@ class WindowSpecSuite extends FunSuite {
   }
 
   test("watermark triggers need event time") {
-    Seq(AfterWatermark(), Purging(Every(1)), AfterWatermark(early = Some(Never))).foreach {
-      trigger =>
+    Seq(AfterWatermark(), AfterLateness, Purging(Every(1)), AfterWatermark(early = Some(Never)))
+      .foreach { trigger =>
         Seq(None, Some(ProcessingTime)).foreach { time =>
           assertEquals(fieldAtFault(hours.copy(time = time, trigger = trigger)), "trigger")
         }
-    }
+      }
     hours.copy(time = Some(ProcessingTime), trigger = Every(1, TriggerClock.Processing))
   }
 
@@ -50,6 +50,7 @@ class WindowSpecSuite extends FunSuite {
     full.copy(window = Count(4, Some(2), partial = true), trigger = AfterCount(2))
     assertEquals(fieldAtFault(full.copy(trigger = AfterCount(2))), "trigger")
     assertEquals(fieldAtFault(full.copy(trigger = Never)), "trigger")
+    assertEquals(fieldAtFault(full.copy(trigger = AfterLateness)), "trigger")
   }
 
   test("settings that exclude each other are rejected") {

@@ -122,24 +122,15 @@ final class AfterClockLogic[R, A] extends OneTimerLogic[R, A](Timeline.Clock) {
 }
 
 /** Fires once, at the cleanup of the window. The result includes all late rows that were
-  * accepted.
+  * accepted. A window without end fires when the input ends.
   */
-final class AfterLatenessLogic[R, A] extends TriggerLogic[R, A] {
+final class AfterLatenessLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
 
-  override def slots: Int = 0
+  override protected def timerOf(window: TriggerContext[R, A]): Long =
+    math.min(window.cleanup, GlobalGrid.EndOfTime)
 
-  override def onRow(window: TriggerContext[R, A]): TriggerResult = TriggerResult.Continue
-
-  override def onTimer(
-      timeline: Timeline,
-      timer: Long,
-      window: TriggerContext[R, A]): TriggerResult =
-    if (timeline == window.timeline && timer == window.cleanup) TriggerResult.Fire
-    else TriggerResult.Continue
-
-  override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = ()
-
-  override def clear(window: TriggerContext[R, A]): Unit = ()
+  override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
+    setTimer(window)
 }
 
 /** Fires when the input ends. */

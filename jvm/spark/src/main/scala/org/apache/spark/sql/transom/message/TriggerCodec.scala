@@ -18,6 +18,7 @@ private[message] object TriggerCodec {
       case "after_watermark" =>
         AfterWatermark(m.optional("early")(nested), m.optional("late")(nested))
       case "after_clock" => AfterClock
+      case "after_lateness" => AfterLateness
       case "after_count" => AfterCount(m.int("rows"))
       case "after_delta" => AfterDelta(m.column("delta_column"), m.double("threshold"))
       case "every" =>
@@ -44,6 +45,7 @@ private[message] object TriggerCodec {
         "early" -> early.map(writeTrigger),
         "late" -> late.map(writeTrigger))
     case AfterClock => obj("kind" -> "after_clock")
+    case AfterLateness => obj("kind" -> "after_lateness")
     case AfterCount(rows) => obj("kind" -> "after_count", "rows" -> rows)
     case AfterDelta(column, threshold) =>
       obj("kind" -> "after_delta", "delta_column" -> column, "threshold" -> threshold)
@@ -65,9 +67,6 @@ private[message] object TriggerCodec {
         "after_us" -> after,
         "reset" -> reset,
         "clear" -> clear)
-    case AfterLateness =>
-      throw new IllegalArgumentException(
-        s"messages of version ${Constants.MessageVersion} have no AfterLateness")
   }
 
   def readEvictor(m: MessageObject): Evictor = {

@@ -40,7 +40,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val trigger: Gen[Trigger] = Gen.oneOf(
     plainTrigger,
-    Gen.oneOf(AfterClock, EveryBatch),
+    Gen.oneOf(AfterClock, AfterLateness, EveryBatch),
     plainTrigger.map(Purging),
     Gen.zip(plainTrigger, length, flag, flag).map((ProcessingTimeout.apply _).tupled),
     Gen
