@@ -63,6 +63,15 @@ def test_the_wall_clock_is_told(spark: SparkSession) -> None:
     assert "layout      keyed: needed for ProcessingTime()" in text
 
 
+def test_a_single_result_after_the_lateness_is_told(rows: DataFrame) -> None:
+    hours = transom.stream(rows, time="time").window(transom.Tumbling(size="1 hour"))
+    final = hours.allowed_lateness("3 seconds").trigger(transom.AfterLateness())
+    text = transom.explain(final.agg(F.count("*")))
+    assert "trigger     after lateness" in text
+    assert "late rows   counted; allowed lateness 3 seconds" in text
+    assert "layout      keyed: needed for the trigger AfterLateness" in text
+
+
 def test_the_json_is_the_message_and_its_columns(hourly: DataFrame) -> None:
     (operator,) = json.loads(transom.explain(hourly, mode="json"))
     assert operator["operator"] == "window"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -37,6 +37,8 @@ KEYS: dict[str, Callable[[int], object]] = {
     "array<int>": lambda n: [n, None][: n % 3],
     "struct<a:int,b:string>": lambda n: Row(a=None if n % 3 else n, b="x" * (n % 5)),
 }
+
+_T = TypeVar("_T")
 
 Numbered = tuple[int, int | None, int | None, int | None]
 
@@ -108,6 +110,13 @@ class Stream:
 
     def _key(self, number: int | None) -> object:
         return None if number is None else KEYS[self.kind](number)
+
+
+def cut(rows: Sequence[_T], chosen: random.Random) -> list[Sequence[_T]]:
+    """Cut rows into batches at random places."""
+    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(len(rows))))
+    bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    return [rows[start:end] for start, end in bounds]
 
 
 def instant(ms: int | None) -> datetime | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
@@ -16,9 +15,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import transom
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import examples
+from tests.end_to_end.support.seeds import instant, vector
+from tests.end_to_end.support.streams import cut, examples
 
-SEEDS = Path(__file__).parents[2] / "conformance" / "seeds"
 NAMES = [
     "asa-01a-twelve-events-all-policies",
     "asa-01c-twelve-events-substreams",
@@ -42,15 +41,6 @@ RULES = {"early": "early", "late": "late_arrival", "out_of_order": "out_of_order
 Event = tuple[int, datetime, datetime, str | None]
 # The columns of the input, and the fields of the stamp.
 Stamped = tuple[Event, tuple[datetime | None, datetime | None, list[str], str]]
-
-
-def vector(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((SEEDS / f"{name}.json").read_text("utf-8"))
-    return found
-
-
-def instant(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=None)
 
 
 def events(name: str) -> list[Event]:
@@ -167,10 +157,7 @@ def test_neither_cuts_nor_the_order_within_batches_change_a_stamp(
     spark: SparkSession, name: str, seed: int
 ) -> None:
     chosen = random.Random(seed)
-    rows = events(name)
-    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(len(rows))))
-    bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
-    batches = [chosen.sample(rows[start:end], end - start) for start, end in bounds]
+    batches = [chosen.sample(batch, len(batch)) for batch in cut(events(name), chosen)]
     outcome = run_stream(spark, stamped(name), SCHEMA, batches)
     assert got(outcome.results) == expected(name)
 

@@ -126,7 +126,10 @@ def policy_of(model: stamping.TimePolicy) -> transom.TimePolicy:
 
 
 def expected(
-    rows: Sequence[Input], policy: stamping.TimePolicy, window: windows.Grid | windows.Session
+    rows: Sequence[Input],
+    policy: stamping.TimePolicy,
+    window: windows.Grid | windows.Session,
+    lateness: int,
 ) -> tuple[set[Fired], Rows, int]:
     """The results that fire, the numbers of late rows, and how many rows the rules drop."""
     events = [
@@ -134,7 +137,7 @@ def expected(
         for _, key, at, known in rows
     ]
     stamped = stamping.stamps(events, policy)
-    results, placed = windows.windows(stamped, window)
+    results, placed = windows.windows(stamped, window, lateness * SECOND)
     fired = {
         (
             str(result.key),
@@ -151,17 +154,15 @@ def expected(
 
 
 def windowed(
-    policy: stamping.TimePolicy, case: Case, layout: Layout
+    policy: stamping.TimePolicy, case: Case, layout: Layout, lateness: int
 ) -> Callable[[DataFrame], DataFrame]:
     def pipeline(rows: DataFrame) -> DataFrame:
-        return (
-            transom.stream(rows, time=policy_of(policy), order="n")
-            .key_by("key")
-            .window(case.ours)
-            .options(layout=layout)
-            .with_late_rows()
-            .agg(F.sum("bit").alias("bits"))
-        )
+        plain = transom.stream(rows, time=policy_of(policy), order="n").key_by("key")
+        windowed = plain.window(case.ours).options(layout=layout).with_late_rows()
+        if lateness:
+            late = windowed.allowed_lateness(seconds(lateness))
+            windowed = late.trigger(transom.AfterLateness())
+        return windowed.agg(F.sum("bit").alias("bits"))
 
     return pipeline
 
@@ -176,6 +177,40 @@ def bits(number: int) -> Rows:
     return frozenset(n for n in range(number.bit_length()) if number >> n & 1)
 
 
+def check(
+    spark: SparkSession,
+    case: Case,
+    rows: Sequence[Input],
+    policy: stamping.TimePolicy,
+    chosen: random.Random,
+    lateness: int = 0,
+) -> None:
+    """Run a query over random batches, and compare it with the model."""
+    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
+    bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    batches = [timed(rows[start:end]) for start, end in bounds]
+    layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
+    pipeline = windowed(policy, case, chosen.choice(layouts), lateness)
+    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    got = {
+        (
+            row["key"],
+            (row["window"]["start"] - EPOCH) // seconds(1),
+            (row["window"]["end"] - EPOCH) // seconds(1),
+            bits(row["bits"]),
+        )
+        for row in outcome.results
+    }
+    fired, late, dropped = expected(rows, policy, case.model, lateness)
+    assert got == fired
+    assert len(outcome.results) == len(fired)
+    assert frozenset(row["row"]["n"] for row in outcome.late) == late
+    counts = outcome.observed()
+    assert counts["transom_rows_in"] == len(rows)
+    assert counts["transom_rows_late"] == len(late)
+    assert counts["transom_rows_dropped"] == dropped
+
+
 @pytest.mark.parametrize("case", CASES, ids=repr)
 @examples(3)
 @given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
@@ -186,29 +221,23 @@ def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     policy: stamping.TimePolicy,
     seed: int,
 ) -> None:
-    chosen = random.Random(seed)
-    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
-    bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
-    batches = [timed(rows[start:end]) for start, end in bounds]
-    layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
-    outcome = run_stream(spark, windowed(policy, case, chosen.choice(layouts)), SCHEMA, batches)
-    got = {
-        (
-            row["key"],
-            (row["window"]["start"] - EPOCH) // seconds(1),
-            (row["window"]["end"] - EPOCH) // seconds(1),
-            bits(row["bits"]),
-        )
-        for row in outcome.results
-    }
-    fired, late, dropped = expected(rows, policy, case.model)
-    assert got == fired
-    assert len(outcome.results) == len(fired)
-    assert frozenset(row["row"]["n"] for row in outcome.late) == late
-    counts = outcome.observed()
-    assert counts["transom_rows_in"] == len(rows)
-    assert counts["transom_rows_late"] == len(late)
-    assert counts["transom_rows_dropped"] == dropped
+    check(spark, case, rows, policy, random.Random(seed))
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+@examples(2)
+@given(
+    rows=inputs(), policy=policies(), lateness=st.sampled_from([3, 8]), seed=st.integers(0, 2**32)
+)
+def test_a_single_result_after_the_lateness_is_that_of_the_model_however_rows_are_cut(
+    spark: SparkSession,
+    case: Case,
+    rows: list[Input],
+    policy: stamping.TimePolicy,
+    lateness: int,
+    seed: int,
+) -> None:
+    check(spark, case, rows, policy, random.Random(seed), lateness)
 
 
 def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkSession) -> None:

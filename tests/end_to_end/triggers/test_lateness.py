@@ -21,12 +21,14 @@ def run(
     steps: list[Step],
     *,
     partly: bool = False,
+    trigger: transom.Trigger | None = None,
     checkpoint: Path | None = None,
 ) -> Outcome:
     """Run windows with an allowed lateness of 5 seconds."""
 
     def pipeline(stream: transom.Stream) -> DataFrame:
         kept = stream.window(window).allowed_lateness("5 seconds").with_late_rows(partly=partly)
+        kept = kept if trigger is None else kept.trigger(trigger)
         return kept.agg(F.sort_array(F.collect_list("value")).alias("values"))
 
     return run_clocked(spark, pipeline, steps, checkpoint=checkpoint)
@@ -150,3 +152,58 @@ def test_purged_windows_give_late_rows_alone(spark: SparkSession) -> None:
 
     steps: list[Step] = [[("a", 1, 1), ("a", 2, 2)], 10, [("a", 3, 3)], 15]
     assert [row["rows"] for row in run_clocked(spark, pipeline, steps).results] == [2, 1]
+
+
+def test_after_the_lateness_a_window_fires_once(spark: SparkSession, tmp_path: Path) -> None:
+    steps: list[Step] = [[("a", 1, 1)], 10, [("a", 2, 2)], 14.999, [("a", 4, 4)], 15]
+    late_again: list[Step] = [[("a", 9, 5), ("b", 11, 6)], 20]
+    trigger = transom.AfterLateness()
+    outcome = run(spark, TEN, [*steps, *late_again], trigger=trigger, checkpoint=tmp_path)
+    assert results(outcome) == [((0, 10), [1, 2, 4])]
+    assert late(outcome) == [(5, "late")]
+    assert sum(kept(spark, tmp_path).values()) > 0
+    last = run(spark, TEN, [25], trigger=trigger, checkpoint=tmp_path)
+    assert results(last) == [((10, 20), [6])]
+    assert kept(spark, tmp_path) == {}
+
+
+def test_after_the_lateness_a_session_fires_once(spark: SparkSession, tmp_path: Path) -> None:
+    steps: list[Step] = [[("a", 1, 1), ("a", 4.5, 2)], 8.999, [("a", 4, 3)], 12.499]
+    late_again: list[Step] = [[("a", 7.5, 4)], 15.5, [("a", 7, 5)]]
+    outcome = run(
+        spark,
+        transom.Session(gap="3 seconds"),
+        [*steps, *late_again],
+        trigger=transom.AfterLateness(),
+        checkpoint=tmp_path,
+    )
+    # Without the row at 7.5, the session would end at 7.5 and fire at 12.5.
+    assert results(outcome) == [((1, 10.5), [1, 2, 3, 4])]
+    assert late(outcome) == [(5, "late_session")]
+    assert kept(spark, tmp_path) == {}
+
+
+def test_after_the_lateness_windows_have_rows_that_were_merged_before_the_exchange(
+    spark: SparkSession,
+) -> None:
+    def pipeline(stream: transom.Stream) -> DataFrame:
+        hops = stream.window(transom.Hopping(size="10 seconds", slide="5 seconds"))
+        final = hops.allowed_lateness("5 seconds").trigger(transom.AfterLateness())
+        kept = final.with_late_rows(partly=True)
+        return kept.agg(F.count("*").alias("n"), F.sum("value").alias("total"))
+
+    steps: list[Step] = [
+        [("a", 1, 1), ("a", 2, 2), ("a", 6, 3), ("a", 7, 4)],
+        11,
+        # [-5, 5) has fired, [0, 10) has ended, [5, 15) and [10, 20) are still open.
+        [("a", 6, 10), ("a", 4, 20), ("a", 12, 30), ("a", 8, 40), ("a", 13, 50)],
+        30,
+    ]
+    outcome = run_clocked(spark, pipeline, steps)
+    assert [(*bounds(row), row["n"], row["total"]) for row in outcome.results] == [
+        (-5, 5, 2, 3),
+        (0, 10, 7, 80),
+        (5, 15, 6, 137),
+        (10, 20, 2, 80),
+    ]
+    assert late(outcome) == [(20, "late_partly")]

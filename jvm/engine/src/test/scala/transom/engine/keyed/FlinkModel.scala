@@ -23,7 +23,7 @@ final class FlinkModel(
     evictor: Option[Evictor],
     lateness: Long) {
 
-  private val triggers = new ModelTriggers(timeline)
+  private val triggers = new ModelTriggers(timeline, lateness)
   private val contents = mutable.LinkedHashMap.empty[TimeWindow, Vector[Row]]
   private val sessions = mutable.Set.empty[TimeWindow]
   private val cleanups = mutable.SortedSet.empty[(Long, TimeWindow)](triggers.byTime)

@@ -237,7 +237,8 @@ object KeyedOperatorPropertiesSuite {
     val ends = Gen.zip(early, late).map { case (early, late) => AfterWatermark(early, late) }
     val plain: Gen[Trigger] =
       if (isEvent) {
-        Gen.oneOf[Trigger](ends, Gen.const(AfterWatermark()), count, everyEvent, Gen.const(Never))
+        val plainEnds = Gen.oneOf(AfterWatermark(), AfterLateness)
+        Gen.oneOf[Trigger](ends, plainEnds, count, everyEvent, Gen.const(Never))
       } else if (timeline == Timeline.Clock && window != Global) {
         Gen.oneOf[Trigger](Gen.const(AfterClock), everyClock, count)
       } else if (timeline == Timeline.Event) Gen.oneOf[Trigger](count, everyEvent)

@@ -8,7 +8,7 @@ import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}
 
 /** A model of Flink's triggers for one key (flink.md 5 and 9). */
-final class ModelTriggers(windowTimeline: Timeline) {
+final class ModelTriggers(windowTimeline: Timeline, lateness: Long) {
   import TriggerResult._
 
   val byTime: Ordering[(Long, TimeWindow)] = Ordering.by { case (time, w) =>
@@ -36,6 +36,15 @@ final class ModelTriggers(windowTimeline: Timeline) {
         override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
           if (max(into) > now) clockTimers += ((max(into), into))
         override def clear(w: TimeWindow): Unit = clockTimers -= ((max(w), w))
+      }
+    case AfterLateness =>
+      new Model {
+        override def onRow(row: Row, w: TimeWindow) = { onMerge(Nil, w); Continue }
+        override def onEventTime(time: Long, w: TimeWindow) =
+          if (time == max(w) + lateness) Fire else Continue
+        override def onMerge(from: Seq[TimeWindow], into: TimeWindow): Unit =
+          eventTimers += ((max(into) + lateness, into))
+        override def clear(w: TimeWindow): Unit = eventTimers -= ((max(w) + lateness, w))
       }
     case AfterCount(rows) =>
       new Model {
