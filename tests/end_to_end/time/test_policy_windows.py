@@ -248,7 +248,7 @@ def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkS
     policy = stamping.TimePolicy()
     case = session(5, inclusive=False, late_start="reject")
     batches = [timed(rows), timed([(5, "c", 90, 90)])]
-    outcome = run_stream(spark, windowed(policy, case, "auto"), SCHEMA, batches)
+    outcome = run_stream(spark, windowed(policy, case, "auto", 0), SCHEMA, batches)
     got = {(row["key"], bits(row["bits"])) for row in outcome.results}
     assert got == {("a", frozenset({0, 1, 3})), ("b", frozenset({4}))}
     late = [(row["row"]["n"], row["reason"]) for row in outcome.late]
