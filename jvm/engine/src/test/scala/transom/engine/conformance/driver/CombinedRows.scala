@@ -20,8 +20,8 @@ final class CombinedRows(
   /** Returns the events of some rows.
     *
     * @param lateWatermark
-    *   the watermark by which windows had fired before the batch, in the engine's convention. Rows
-    *   without a watermark of their own are late by it.
+    *   the watermark by which windows had fired before the batch, in the engine's convention.
+    *   Rows without a watermark of their own are late by it.
     * @param append
     *   writes a row to the segment of its slice
     */

@@ -85,8 +85,8 @@ object WindowPlanner {
   /** Maps a row's time to its slice, if rows of one key and slice share their windows and are
     * late together.
     *
-    * None in the keyed layout, and behind a time stage, which may move rows. Also none for sessions
-    * of a stream, because each row of a session may be late on its own.
+    * None in the keyed layout, and behind a time stage, which may move rows. Also none for
+    * sessions of a stream, because each row of a session may be late on its own.
     */
   private def sliceOf(
       spec: WindowSpec,
