@@ -6,8 +6,8 @@ from tests.time_model.stamping import Bound, Row, Stamp, Tick, TimePolicy, stamp
 from tests.time_model.vectors import Json, duration, grid, micros
 from tests.time_model.windows import Grid, Idle, Placed, Result, Session, passed, windows
 
-# In event time, the watermark is the largest time so far (A-11). In processing time, it is the wall
-# clock (A-41).
+# In event time, the watermark is the largest time so far. In processing time, it is the wall
+# clock.
 _EVENT_TIME = TimePolicy()
 _PROCESSING_TIME = TimePolicy(uses_arrival=True, late=Bound("adjust", 0), floor="estimate")
 
@@ -91,7 +91,7 @@ def taken(placed: Placed) -> Json:
 
 
 def open_windows(window: Grid, lateness: int, placed: Placed, start: int) -> list[list[int]]:
-    """The windows that the watermark has reached and that did not close, even empty ones (A-24)."""
+    """The windows that the watermark has reached and that did not close, even empty ones."""
     mark = placed.watermark
     assert mark is not None
     times = range(mark - lateness - window.size, mark + window.slide, window.slide)

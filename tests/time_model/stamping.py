@@ -1,8 +1,7 @@
 """A model of time policies: the time in force of each row, and the watermarks it meets.
 
 All times are whole microseconds. Events come in arrival order: rows, and ticks of the wall clock.
-Rule names such as Z-16 come from the semantics document for Atlas, Azure Stream Analytics and
-StreamInsight.
+The rules are those of Atlas Stream Processing and Azure Stream Analytics.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class Bound:
 class TimePolicy:
     """The settings of a time policy.
 
-    ``uses_arrival`` puts the arrival time in force and switches the other rules off (Z-01).
+    ``uses_arrival`` puts the arrival time in force and switches the other rules off.
     ``every`` replaces ``rows``: the watermark moves when it can move by at least that much.
-    ``floor`` selects the arrivals that raise a watermark to arrival - late (Z-18, Z-22). It is no
+    ``floor`` selects the arrivals that raise a watermark to arrival - late. It is no
     arrival, each row of the partition, or also the arrival that ticks of the wall clock estimate.
     """
 
@@ -129,7 +128,7 @@ def stamps(events: Iterable[Event], policy: TimePolicy) -> list[Stamp]:
 def judged(row: Row, policy: TimePolicy, met: int | None) -> tuple[int | None, list[str], str]:
     """The time in force, the rules that applied, and the reason of a drop or an empty text.
 
-    Early comes first, then late, then out of order (Z-10, Z-11, Z-12). Bounds are inclusive (Z-14).
+    Early comes first, then late, then out of order. Bounds are inclusive.
     """
     time = row.arrival if policy.uses_arrival else row.time
     if row.failure:
@@ -223,7 +222,7 @@ class _State:
         self.floors[partition] = max(floor, self.floors.get(partition, floor))
 
     def accept(self, source: Source, time: int) -> None:
-        """Move the watermark to the largest time in force - out_of_order (Z-16)."""
+        """Move the watermark to the largest time in force - out_of_order."""
         policy = self.policy
         self.largest[source] = max(time, self.largest.get(source, time))
         self.waiting[source] = self.waiting.get(source, 0) + 1

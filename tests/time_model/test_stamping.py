@@ -149,7 +149,7 @@ policies = st.builds(
 @in_any_time
 @given(streams(), policies)
 def test_a_floor_changes_no_time_and_no_rule(rows: list[Row], policy: TimePolicy) -> None:
-    # Z-18: a row that is not too late for its arrival is at or after the floor.
+    # A row that is not too late for its arrival is at or after the floor.
     without = stamps(rows, replace(policy, floor="none"))
     stamped = stamps(rows, policy)
     assert [(s.time, s.rules) for s in stamped] == [(s.time, s.rules) for s in without]
@@ -160,7 +160,7 @@ def test_a_floor_changes_no_time_and_no_rule(rows: list[Row], policy: TimePolicy
 def test_no_row_is_in_force_before_the_watermark_it_met(
     rows: list[Row], policy: TimePolicy
 ) -> None:
-    # Z-17: windows behind a policy that drops or adjusts see no late row.
+    # Windows behind a policy that drops or adjusts see no late row.
     for stamp in stamps(rows, policy):
         assert stamp.time is None or stamp.met is None or stamp.time >= stamp.met
 

@@ -58,7 +58,7 @@ def duration(settings: Json, name: str, default: int | None = None) -> int:
 
 
 def grid(settings: Json, *, aligned_ends: bool = False) -> Grid:
-    """Tumbling or hopping windows. Azure aligns their ends, others their starts (Z-33)."""
+    """Tumbling or hopping windows. Azure aligns their ends, others their starts."""
     size, offset = duration(settings, "size_ms"), duration(settings, "offset_ms", 0)
     slide = duration(settings, "hop_ms", settings["size_ms"])
     return Grid(size, slide, offset - size, "right") if aligned_ends else Grid(size, slide, offset)

@@ -41,7 +41,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Session:
-    """Rows that are at most a gap apart, cut at multiples of a maximum duration (Z-36)."""
+    """Rows that are at most a gap apart, cut at multiples of a maximum duration."""
 
     gap: int
     inclusive: bool = True
@@ -63,7 +63,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Idle:
-    """Windows with rows close when no row has come for a time of the wall clock (A-30, A-31)."""
+    """Windows with rows close when no row has come for a time of the wall clock."""
 
     after: int
     rule: Literal["after_window_end", "greater_of", "last_row"] = "after_window_end"
@@ -93,7 +93,7 @@ class Placed:
     """The windows that contain the row of an event, and the windows that it missed.
 
     ``watermark`` is the watermark of all sources after the event. A window that closes because no
-    row comes raises the watermark to the window's end (A-32). ``idle_end`` is the latest such end.
+    row comes raises the watermark to the window's end. ``idle_end`` is the latest such end.
     """
 
     taken: tuple[Bounds, ...] = ()
@@ -120,13 +120,13 @@ def windows(
             if stamp.time is not None:
                 owner = (stamp.source[1], event.key)
                 taken, missed = state.place(owner, at, stamp.time, stamp.met_merged)
-        # A row is placed first. The watermark that it moves closes windows afterwards (A-13).
+        # A row is placed first. The watermark that it moves closes windows afterwards.
         results += [
             Result(owner[1], bounds, rows, at, "watermark")
             for owner, bounds, rows in sorted(state.fire(stamp.after.merged), key=_order)
         ]
         if idle and isinstance(event, Tick) and last_row is not None:
-            assert isinstance(state, _Grids), "sessions have no idle timeout (A-02)"
+            assert isinstance(state, _Grids), "sessions have no idle timeout"
             results += [
                 Result(owner[1], bounds, rows, at, "idle")
                 for owner, bounds, rows in sorted(
@@ -146,9 +146,9 @@ def _order(full: Full) -> tuple[int, int, str]:
 
 
 def passed(window: Grid | Session, end: int, lateness: int, mark: int | None) -> bool:
-    """Whether a window is over: all rows that can still come are after it (A-24).
+    """Whether a window is over: all rows that can still come are after it.
 
-    A row at the watermark can still come. A window that includes its end waits for it (Z-29).
+    A row at the watermark can still come. A window that includes its end waits for it.
     """
     if mark is None:
         return False
@@ -169,7 +169,7 @@ class _Grids:
         taken: list[Bounds] = []
         missed: list[Bounds] = []
         for bounds in self.window.of(time):
-            # Lateness does not reopen a window that closed because no row came (A-36).
+            # Lateness does not reopen a window that closed because no row came.
             idle = self.idle_end is not None and bounds[1] <= self.idle_end
             if idle or passed(self.window, bounds[1], self.lateness, met):
                 missed.append(bounds)

@@ -9,6 +9,6 @@ object LateStart {
   /** The row opens a session, unless this session would already be closed (Flink). */
   case object Open extends LateStart
 
-  /** The row is late (Atlas, rule A-54). A row exactly at the watermark opens a session. */
+  /** The row is late (Atlas). A row exactly at the watermark opens a session. */
   case object Reject extends LateStart
 }

@@ -12,7 +12,7 @@ import transom.engine.operator.{LateReason, RowCounts}
 import transom.engine.spec._
 import transom.engine.window.TimeWindow
 
-/** Sessions that a row behind the watermark must not open (Atlas, rules ). */
+/** Sessions that a row behind the watermark must not open (Atlas). */
 class LateStartSuite extends ScalaCheckSuite {
   import LateStartSuite._
 

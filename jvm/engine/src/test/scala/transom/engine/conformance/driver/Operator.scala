@@ -70,7 +70,7 @@ abstract class Operator(spec: WindowSpec) {
   }
 
   private def isBehind(row: Row, watermark: Long): Boolean = {
-    // The lateness keeps sessions open, but lets no row open one (Atlas, rule A-54).
+    // The lateness keeps sessions open, but lets no row open one (Atlas).
     val lateness =
       if (spec.window.lateStart == LateStart.Reject) 0L else spec.allowedLatenessUs
     row.time.exists(Ticks.add(_, lateness) < watermark)
