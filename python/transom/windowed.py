@@ -15,6 +15,7 @@ from transom._calls import applying
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
 from transom._steps.output import OutputSteps
+from transom._steps.time import TimeSteps
 from transom.spec.window_spec import Apply, RowsForm, WindowSpec
 from transom.tagged import TAGS
 
@@ -29,7 +30,7 @@ _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Windowed(FiringSteps, OutputSteps, ExecutionSteps):
+class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
     """Rows assigned to windows, as `Stream.window` returns them.
 
     Each step returns a new builder and can be called once, in any order. `agg` and `apply` return a

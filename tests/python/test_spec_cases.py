@@ -1,7 +1,7 @@
 """The message of a spec, which Python and Scala read in the same way."""
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from pyspark.sql import Column, types
 
 import transom
 from transom.spec import Apply, StampSpec, WindowSpec
+from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.message import (
     ADVANCES,
     EVICTORS,
@@ -74,9 +75,12 @@ NAMES: dict[str, Any] = {
     **{column.called: column for column in COLUMNS},
     **vars(types),
     "Apply": Apply,
+    "IdleTimeout": IdleTimeout,
     "StampSpec": StampSpec,
     "WindowSpec": WindowSpec,
+    "datetime": datetime,
     "timedelta": timedelta,
+    "timezone": timezone,
 }
 
 VALIDATORS = {

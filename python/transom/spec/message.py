@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, get_type_hints
 
 from pyspark.sql import Column
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampType
 
 from transom._base.columns import Col, Delta
 from transom._base.constants import MESSAGE_VERSION
@@ -18,6 +18,7 @@ from transom.spec.assigners import Count, Custom, Gap, Global, Session
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
@@ -46,6 +47,7 @@ TIMES: Kinds = {
 }
 TIME_RULES: Kinds = {"accept": Accept, "drop": Drop, "adjust": Adjust}
 ADVANCES: Kinds = {"periodic": Periodic}
+IDLE_TIMEOUTS: Kinds = {"idle_timeout": IdleTimeout}
 WINDOWS: Kinds = {
     "tumbling": Tumbling,
     "hopping": Hopping,
@@ -109,6 +111,7 @@ class Columns:
 def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
     """Return the message of a spec, and the columns in the order of their indexes."""
     columns = Columns()
+    idle, first = spec.idle_timeout, spec.first_output
     message = {
         "version": MESSAGE_VERSION,
         "name": spec.name,
@@ -120,6 +123,8 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
         "evictor": None if spec.evictor is None else _write(spec.evictor, EVICTORS, columns),
         "function": _write_function(spec, columns),
         "allowed_lateness_us": micros(spec.allowed_lateness),
+        "idle_timeout": None if idle is None else _write(idle, IDLE_TIMEOUTS, columns),
+        "first_output_us": None if first is None else TimestampType().toInternal(first),
         "drain": spec.drain,
         "pane": spec.pane,
         "retract": spec.retract,

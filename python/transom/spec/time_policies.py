@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
+from transom._base import checks
 from transom._base.columns import Col, check_column
-from transom._base.durations import Duration, not_negative
+from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error, value_error
 from transom._base.values import Value
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
@@ -99,13 +100,21 @@ class TimePolicy(Value):
         watermark.
     advance : Periodic
         When the watermark moves. By default each row moves it.
+    idle_partition : str or timedelta, optional
+        How long a partition may be silent, by the wall clock, before the watermark of windows no
+        longer waits for it. The next row of the partition ends this. Without it, the watermark
+        waits for every partition.
+    estimate_arrival : bool
+        Whether the watermark moves on while no rows arrive: to the latest arrival, plus the time
+        that has passed since, minus the tolerance of ``late``.
 
     Raises
     ------
     PySparkValueError
         ``TRANSOM_TOLERANCE_WITHOUT_TIME`` for ``early`` or ``late`` if ``time`` is None.
-        ``TRANSOM_BAD_CHOICE`` for ``partitions`` without ``partition``. ``TRANSOM_BAD_DURATION``,
-        ``TRANSOM_NEGATIVE``.
+        ``TRANSOM_BAD_CHOICE`` for ``partitions`` or ``idle_partition`` without ``partition``.
+        ``TRANSOM_ESTIMATE_NEEDS_LATE`` for ``estimate_arrival`` without ``late``.
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NEGATIVE``, ``TRANSOM_NOT_POSITIVE``.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -140,6 +149,8 @@ class TimePolicy(Value):
     late: Drop | Adjust | None = field(default=None, kw_only=True)
     out_of_order: Duration | Accept | Drop | Adjust = field(default="0 seconds", kw_only=True)
     advance: Periodic = field(default=Periodic(), kw_only=True)
+    idle_partition: Duration | None = field(default=None, kw_only=True)
+    estimate_arrival: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("time", "arrival", "partition"):
@@ -148,11 +159,8 @@ class TimePolicy(Value):
         _check_sequence("partitions", self.partitions, str, "a list of ids, such as ['0', '1']")
         # The order of ids and repeated ids mean nothing, and policies are equal by meaning.
         object.__setattr__(self, "partitions", tuple(sorted(set(self.partitions))))
-        if self.partitions and self.partition is None:
-            choices = "partitions only together with partition, the column that holds these ids"
-            raise value_error(
-                "BAD_CHOICE", argument="partitions", value=self.partitions, choices=choices
-            )
+        if self.partitions:
+            self._check_has_partition("partitions", self.partitions)
         _check_sequence("over", self.over, (str, Column), "a list of Columns or column names")
         object.__setattr__(self, "over", tuple(self.over))
         for name in ("early", "late"):
@@ -162,6 +170,19 @@ class TimePolicy(Value):
             object.__setattr__(self, "out_of_order", Accept(length))
         if not isinstance(self.advance, Periodic):
             raise type_error("advance", self.advance, "transom.Periodic(...)")
+        if self.idle_partition is not None:
+            self._check_has_partition("idle_partition", self.idle_partition)
+            object.__setattr__(
+                self, "idle_partition", positive("idle_partition", self.idle_partition)
+            )
+        checks.flag("estimate_arrival", self.estimate_arrival)
+        if self.estimate_arrival and self.late is None:
+            raise value_error("ESTIMATE_NEEDS_LATE", argument="estimate_arrival")
+
+    def _check_has_partition(self, argument: str, value: object) -> None:
+        if self.partition is None:
+            choices = f"{argument} only together with partition, the column that holds the ids"
+            raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
 
     def _check_tolerance(self, name: str, rule: Drop | Adjust | None) -> None:
         if rule is None:

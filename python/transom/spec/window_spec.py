@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from pyspark.sql import Column
@@ -17,6 +17,7 @@ from transom._base.errors import value_error
 from transom.spec.assigners import Count, Global, Window, is_merging
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
+from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.time_policies import Clock, EventClock, ProcessingTime
 from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
@@ -67,6 +68,8 @@ class WindowSpec:
     function: Apply | None = None
     aggregates: tuple[Column, ...] = ()
     allowed_lateness: Duration = timedelta()
+    idle_timeout: IdleTimeout | None = None
+    first_output: datetime | None = None
     drain: bool = False
     pane: bool = False
     retract: bool = False

@@ -51,6 +51,11 @@ case object ProcessingTime extends Time {
   *   from the latest time to the watermark.
   * @param advance
   *   when the watermark advances
+  * @param idlePartitionUs
+  *   how long a partition may be silent, in microseconds of the wall clock, before the watermark
+  *   no longer waits for it; none if the watermark always waits
+  * @param estimateArrival
+  *   whether the watermark moves on while no rows arrive
   */
 final case class TimePolicy(
     timeColumn: Option[Int],
@@ -61,7 +66,9 @@ final case class TimePolicy(
     early: Option[TimeRule],
     late: Option[TimeRule],
     outOfOrder: TimeRule,
-    advance: Periodic)
+    advance: Periodic,
+    idlePartitionUs: Option[Long],
+    estimateArrival: Boolean)
     extends Time {
 
   Check.that("early", !early.exists(_.isInstanceOf[Accept]), "must drop or adjust rows")
@@ -78,6 +85,12 @@ final case class TimePolicy(
     "partitions",
     partitions.isEmpty || partitionColumn.isDefined,
     "needs a partition column")
+  idlePartitionUs.foreach(Check.positive("idle_partition_us", _))
+  Check.that(
+    "idle_partition_us",
+    idlePartitionUs.isEmpty || partitionColumn.isDefined,
+    "needs a partition column")
+  Check.that("estimate_arrival", !estimateArrival || late.isDefined, "needs a late rule")
 
   override def isEventTime: Boolean = true
 }
@@ -113,6 +126,33 @@ final case class Periodic(rows: Option[Int], everyUs: Option[Long]) {
   Check.that("rows", rows.isDefined || everyUs.isDefined, "must be set if every_us is not")
   rows.foreach(rows => Check.positive("rows", rows.toLong))
   everyUs.foreach(Check.positive("every_us", _))
+}
+
+/** When windows close although no row arrives.
+  *
+  * @param afterUs
+  *   how long the whole input must be silent, in microseconds of the wall clock
+  * @param rule
+  *   how the end of a window and the silence together decide
+  */
+final case class IdleTimeout(afterUs: Long, rule: IdleRule) {
+  Check.positive("after_us", afterUs)
+}
+
+/** How the end of a window and the silence of the input decide when the window closes. */
+sealed trait IdleRule
+
+/** The values of [[IdleRule]]. */
+object IdleRule {
+
+  /** The timeout begins at the last row or at the end of the window, whichever is later. */
+  case object AfterWindowEnd extends IdleRule
+
+  /** The window closes when its end has come and the timeout since the last row has passed. */
+  case object GreaterOf extends IdleRule
+
+  /** The window closes when the timeout since the last row has passed, whatever its end. */
+  case object LastRow extends IdleRule
 }
 
 /** The spec of an operator that stamps rows by a time policy, without windows.

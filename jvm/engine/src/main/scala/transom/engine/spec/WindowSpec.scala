@@ -23,6 +23,10 @@ package transom.engine.spec
   *   what is computed from the rows of a window
   * @param allowedLatenessUs
   *   allowed lateness, in microseconds
+  * @param idleTimeout
+  *   when windows close although no row arrives, if they do
+  * @param firstOutputUs
+  *   results of windows that end before this instant are not emitted, microseconds since 1970
   * @param drain
   *   whether open windows fire when a run with the trigger `availableNow` ends
   * @param pane
@@ -50,6 +54,8 @@ final case class WindowSpec(
     evictor: Option[Evictor],
     function: Function,
     allowedLatenessUs: Long,
+    idleTimeout: Option[IdleTimeout],
+    firstOutputUs: Option[Long],
     drain: Boolean,
     pane: Boolean,
     retract: Boolean,

@@ -111,7 +111,18 @@ private object LateStartSuite {
   type Closing = (Any, TimeWindow, Seq[Any])
 
   private val policy =
-    TimePolicy(Some(0), None, None, Nil, Nil, None, None, Accept(0), Periodic(Some(1), None))
+    TimePolicy(
+      Some(0),
+      None,
+      None,
+      Nil,
+      Nil,
+      None,
+      None,
+      Accept(0),
+      Periodic(Some(1), None),
+      None,
+      estimateArrival = false)
 
   def specOf(window: Window, lateness: Long): WindowSpec =
     Specs.of(window, policy, lateness).copy(trigger = AfterLateness)

@@ -99,7 +99,9 @@ private object TimePolicyLogicSuite {
       early = early.map(inMicros),
       late = late.map(inMicros),
       outOfOrder = inMicros(outOfOrder),
-      advance = advance)
+      advance = advance,
+      idlePartitionUs = None,
+      estimateArrival = false)
 
   private def inMicros(rule: TimeRule): TimeRule = rule match {
     case Accept(beyond) => Accept(beyond * Second)

@@ -102,7 +102,18 @@ private object TimeStageSuite {
       dropped: Option[String])
 
   def policy(late: Option[TimeRule], over: Seq[Int]): TimePolicy =
-    TimePolicy(Some(0), Some(1), None, Nil, over, None, late, Accept(0), Periodic(Some(1), None))
+    TimePolicy(
+      Some(0),
+      Some(1),
+      None,
+      Nil,
+      over,
+      None,
+      late,
+      Accept(0),
+      Periodic(Some(1), None),
+      None,
+      estimateArrival = false)
 
   private val bounds = Gen.choose(0L, 12L)
   private val strict: Gen[TimeRule] = Gen.oneOf(bounds.map(Drop(_)), bounds.map(Adjust(_)))
@@ -128,7 +139,9 @@ private object TimeStageSuite {
     early.filter(_ => hasTime),
     late.filter(_ => hasTime),
     outOfOrder,
-    advance)
+    advance,
+    None,
+    estimateArrival = false)
 
   val streams: Gen[Seq[Input]] = for {
     length <- Gen.choose(1, 60)

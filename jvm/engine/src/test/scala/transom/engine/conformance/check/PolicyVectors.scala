@@ -75,7 +75,9 @@ object PolicyVectors {
       early = rule("early").filter(_ => isByTime),
       late = rule("late").filter(_ => isByTime),
       outOfOrder = rule("out_of_order").getOrElse(Accept(0)),
-      advance = Periodic(Some(1), None))
+      advance = Periodic(Some(1), None),
+      idlePartitionUs = None,
+      estimateArrival = false)
   }
 }
 

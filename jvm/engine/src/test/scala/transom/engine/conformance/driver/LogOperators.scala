@@ -78,6 +78,8 @@ object Specs {
       evictor = None,
       function = AggFunction(Nil),
       allowedLatenessUs = allowedLateness,
+      idleTimeout = None,
+      firstOutputUs = None,
       drain = true,
       pane = false,
       retract = false,

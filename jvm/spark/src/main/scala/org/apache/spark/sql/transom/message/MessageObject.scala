@@ -50,6 +50,11 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
       case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
     }
 
+  /** An instant in microseconds since 1970. */
+  def instant(name: String): Long = as(name, "a 64-bit integer") {
+    case v if v.isIntegralNumber && v.canConvertToLong => v.asLong
+  }
+
   def int(name: String): Int = as(name, "a 32-bit integer") { case v if isInt(v) => v.asInt }
 
   def double(name: String): Double = as(name, "a number") { case v if v.isNumber => v.asDouble }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.transom.message
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.spark.sql.transom.message.MessageWriter.obj
+import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
 
 import transom.engine.spec._
 
@@ -27,7 +27,9 @@ private[message] object TimeCodec {
       early = rule("early"),
       late = rule("late"),
       outOfOrder = m.obj("out_of_order").readAll(readRule),
-      advance = m.obj("advance").readAll(readAdvance))
+      advance = m.obj("advance").readAll(readAdvance),
+      idlePartitionUs = m.optional("idle_partition_us")(m.duration),
+      estimateArrival = m.boolean("estimate_arrival"))
   }
 
   private def readRule(m: MessageObject): TimeRule = {
@@ -64,8 +66,25 @@ private[message] object TimeCodec {
         "advance" -> obj(
           "kind" -> "periodic",
           "rows" -> policy.advance.rows,
-          "every_us" -> policy.advance.everyUs))
+          "every_us" -> policy.advance.everyUs),
+        "idle_partition_us" -> policy.idlePartitionUs,
+        "estimate_arrival" -> policy.estimateArrival)
   }
+
+  private val idleRuleNames = Seq(
+    "after_window_end" -> IdleRule.AfterWindowEnd,
+    "greater_of" -> IdleRule.GreaterOf,
+    "last_row" -> IdleRule.LastRow)
+
+  def readIdleTimeout(m: MessageObject): IdleTimeout =
+    if (m.kind != "idle_timeout") throw m.unknownKind
+    else IdleTimeout(m.duration("after_us"), m.choice("rule", idleRuleNames))
+
+  def write(timeout: IdleTimeout): ObjectNode =
+    obj(
+      "kind" -> "idle_timeout",
+      "after_us" -> timeout.afterUs,
+      "rule" -> nameOf(timeout.rule, idleRuleNames))
 
   private def writeRule(rule: TimeRule): ObjectNode = {
     val kind = rule match {
