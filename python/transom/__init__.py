@@ -28,6 +28,7 @@ from transom.spec.triggers import (
     When,
 )
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.starts import earliest_input
 from transom.stream import Stream, stream
 from transom.tagged import route, untag
 from transom.windowed import Windowed
@@ -74,6 +75,7 @@ __all__ = [
     "Windowed",
     "__version__",
     "configure",
+    "earliest_input",
     "explain",
     "jar_path",
     "reduce",

@@ -45,11 +45,9 @@ def with_time(df: DataFrame, time: Time) -> tuple[DataFrame, Clock]:
 
 
 def check_one_watermark(policy: TimePolicy) -> None:
-    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a policy with several watermarks."""
-    several = {"partition": policy.partition is not None, "over": bool(policy.over)}
-    for setting, is_set in several.items():
-        if is_set:
-            raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting=setting)
+    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a policy with substreams."""
+    if policy.over:
+        raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="over")
 
 
 def check_window_columns(df: DataFrame, window: Window) -> None:

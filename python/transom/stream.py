@@ -164,8 +164,7 @@ class Stream:
         PySparkValueError
             ``TRANSOM_NO_CLOCK`` if the stream has no time and the window is neither `Count` nor
             `Global`. ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column that the window
-            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with
-            ``partition`` or ``over``.
+            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with ``over``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
 

@@ -117,7 +117,7 @@ class TimeSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`.
-            ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_UNBOUNDED_WINDOW`` for `Global` and `Count` windows. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -140,4 +140,8 @@ class TimeSteps(Steps):
             raise type_error("at", at, "a datetime, such as datetime(2013, 1, 1)")
         if not isinstance(self._spec.time, TimePolicy):
             raise value_error("NEEDS_TIME_POLICY", argument="first_output", value=self._spec.time)
+        if isinstance(self._spec.window, Global | Count):
+            raise value_error(
+                "UNBOUNDED_WINDOW", argument="first_output", window=self._spec.window
+            )
         return self._with("first_output", first_output=at)

@@ -81,10 +81,11 @@ class TimePolicy(Value):
         that a broker sets. Without it, the time of the micro-batch is the arrival time. An arrival
         time never goes back: a row counts as arriving no earlier than the rows before it.
     partition : str or Column, optional
-        The column that holds the partition of the source. Each partition has its own watermark. The
-        ids are compared as text.
+        The column that holds the partition of the source. Each partition has its own watermark, and
+        windows follow the least of them. The ids are compared as text.
     partitions : sequence of str
-        The ids of all partitions. Without it, any id is valid.
+        The ids of all partitions. Windows wait for each of them, also before its first row. Without
+        it, any id is valid, and a partition counts from its first row.
     over : sequence of str or Column
         The columns that identify a substream. Each substream has its own watermark.
     early : Drop or Adjust, optional

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import accumulate
 from typing import Any, Literal
 
 import pytest
@@ -21,7 +22,7 @@ from tests.time_model import stamping, windows
 from transom.spec.assigners import Window
 
 SECOND = 1_000_000
-SCHEMA = "n int, key string, at timestamp, known timestamp, bit long"
+SCHEMA = "n int, key string, at timestamp, known timestamp, source string, bit long"
 RULES: dict[str, type] = {
     "accept": transom.Accept,
     "drop": transom.Drop,
@@ -29,7 +30,8 @@ RULES: dict[str, type] = {
 }
 
 Layout = Literal["auto", "keyed"]
-Input = tuple[int, str, int, int]  # number, key, and the seconds of its time and arrival
+# Number, key, the seconds of its time and arrival, and the partition.
+Input = tuple[int, str, int, int, str]
 Rows = frozenset[int]
 # Key, start and end in seconds, and the numbers of the rows.
 Fired = tuple[str, int, int, Rows]
@@ -82,34 +84,42 @@ def policies(draw: st.DrawFn) -> stamping.TimePolicy:
         return stamping.Bound(draw(st.sampled_from(actions)), draw(bounds))
 
     late = draw(st.none() | st.just(rule("drop", "adjust")))
+    partitions = draw(st.sampled_from([(), ("0", "1", "2")]))
     return stamping.TimePolicy(
         out_of_order=rule("accept", "drop", "adjust"),
         early=draw(st.none() | st.just(rule("drop", "adjust"))),
         late=late,
         rows=draw(st.sampled_from([1, 1, 3])),
         floor="none" if late is None else "arrival",
+        partitions=partitions,
     )
 
 
 @st.composite
 def inputs(draw: st.DrawFn) -> list[Input]:
-    """Rows that come in order of arrival, with times around their arrival."""
+    """Rows that come in order of arrival, then of their partition, with times around arrival."""
     rows = draw(
         st.lists(
-            st.tuples(st.sampled_from("ab"), st.integers(-15, 8), st.integers(0, 4)),
+            st.tuples(
+                st.sampled_from("ab"),
+                st.integers(-15, 8),
+                st.integers(0, 4),
+                st.sampled_from("012"),
+            ),
             min_size=2,
             max_size=40,
         )
     )
-    arrival = 100
-    numbered = []
-    for number, (key, ahead, wait) in enumerate(rows):
-        arrival += wait
-        numbered.append((number, key, arrival + ahead, arrival))
-    return numbered
+    arrivals = accumulate((wait for _, _, wait, _ in rows), initial=100)
+    timed = [
+        (arrival, source, key, arrival + ahead)
+        for arrival, (key, ahead, _, source) in zip(arrivals, rows, strict=False)
+    ]
+    in_order = sorted(timed, key=lambda row: row[:2])
+    return [(n, key, at, arrival, source) for n, (arrival, source, key, at) in enumerate(in_order)]
 
 
-def policy_of(model: stamping.TimePolicy) -> transom.TimePolicy:
+def policy_of(model: stamping.TimePolicy, *, by_partition: bool) -> transom.TimePolicy:
     def rule(bound: stamping.Bound | None) -> Any:
         if bound is None:
             return None
@@ -118,6 +128,8 @@ def policy_of(model: stamping.TimePolicy) -> transom.TimePolicy:
     return transom.TimePolicy(
         "at",
         arrival="known",
+        partition="source" if by_partition else None,
+        partitions=model.partitions if by_partition else (),
         early=rule(model.early),
         late=rule(model.late),
         out_of_order=rule(model.out_of_order),
@@ -130,12 +142,15 @@ def expected(
     policy: stamping.TimePolicy,
     window: windows.Grid | windows.Session,
     lateness: int,
+    *,
+    by_partition: bool,
 ) -> tuple[set[Fired], Rows, int]:
     """The results that fire, the numbers of late rows, and how many rows the rules drop."""
     events = [
-        stamping.Row(at * SECOND, known * SECOND, key=key, substream=None)
-        for _, key, at, known in rows
+        stamping.Row(at * SECOND, known * SECOND, partition=source if by_partition else "", key=key)
+        for _, key, at, known, source in rows
     ]
+    policy = policy if by_partition else replace(policy, partitions=())
     stamped = stamping.stamps(events, policy)
     results, placed = windows.windows(stamped, window, lateness * SECOND)
     fired = {
@@ -154,10 +169,10 @@ def expected(
 
 
 def windowed(
-    policy: stamping.TimePolicy, case: Case, layout: Layout, lateness: int
+    time: transom.TimePolicy, case: Case, layout: Layout, lateness: int
 ) -> Callable[[DataFrame], DataFrame]:
     def pipeline(rows: DataFrame) -> DataFrame:
-        plain = transom.stream(rows, time=policy_of(policy), order="n").key_by("key")
+        plain = transom.stream(rows, time=time, order="n").key_by("key")
         windowed = plain.window(case.ours).options(layout=layout).with_late_rows()
         if lateness:
             late = windowed.allowed_lateness(seconds(lateness))
@@ -169,7 +184,8 @@ def windowed(
 
 def timed(rows: Sequence[Input]) -> list[tuple[Any, ...]]:
     return [
-        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), 1 << n) for n, key, at, known in rows
+        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), source, 1 << n)
+        for n, key, at, known, source in rows
     ]
 
 
@@ -190,7 +206,9 @@ def check(
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     batches = [timed(rows[start:end]) for start, end in bounds]
     layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
-    pipeline = windowed(policy, case, chosen.choice(layouts), lateness)
+    by_partition = chosen.random() < 0.5
+    time = policy_of(policy, by_partition=by_partition)
+    pipeline = windowed(time, case, chosen.choice(layouts), lateness)
     outcome = run_stream(spark, pipeline, SCHEMA, batches)
     got = {
         (
@@ -201,7 +219,7 @@ def check(
         )
         for row in outcome.results
     }
-    fired, late, dropped = expected(rows, policy, case.model, lateness)
+    fired, late, dropped = expected(rows, policy, case.model, lateness, by_partition=by_partition)
     assert got == fired
     assert len(outcome.results) == len(fired)
     assert frozenset(row["row"]["n"] for row in outcome.late) == late
@@ -244,11 +262,11 @@ def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkS
     # The times of atlas-23. Row 2 is behind the watermark and alone. Row 3 is too, but joins row 0.
     # Row 4 is at the watermark.
     times = [("a", 60), ("a", 63), ("b", 62), ("a", 56), ("b", 63)]
-    rows = [(number, key, at, 60 + number) for number, (key, at) in enumerate(times)]
-    policy = stamping.TimePolicy()
+    rows = [(number, key, at, 60 + number, "0") for number, (key, at) in enumerate(times)]
+    time = policy_of(stamping.TimePolicy(), by_partition=False)
     case = session(5, inclusive=False, late_start="reject")
-    batches = [timed(rows), timed([(5, "c", 90, 90)])]
-    outcome = run_stream(spark, windowed(policy, case, "auto", 0), SCHEMA, batches)
+    batches = [timed(rows), timed([(5, "c", 90, 90, "0")])]
+    outcome = run_stream(spark, windowed(time, case, "auto", 0), SCHEMA, batches)
     got = {(row["key"], bits(row["bits"])) for row in outcome.results}
     assert got == {("a", frozenset({0, 1, 3})), ("b", frozenset({4}))}
     late = [(row["row"]["n"], row["reason"]) for row in outcome.late]

@@ -186,6 +186,29 @@ def _late_rows(rows: DataFrame) -> DataFrame:
     return _by_key(rows, HOPPING).with_late_rows().drain().agg(*_sums())
 
 
+def _policy(window: transom.Window, **settings: Any) -> Callable[[DataFrame], DataFrame]:
+    """Windows over a policy, without drain: the watermark of the rows fires them."""
+
+    def query(rows: DataFrame) -> DataFrame:
+        clock = transom.TimePolicy(
+            "time",
+            arrival=F.timestamp_seconds("number"),
+            out_of_order=transom.Accept("5 minutes"),
+            **settings,
+        )
+        by_key = transom.stream(rows, time=clock, order="number").key_by("key")
+        return _counted(by_key.window(window))
+
+    return query
+
+
+def _stamped(rows: DataFrame) -> DataFrame:
+    clock = transom.TimePolicy("time", out_of_order=transom.Adjust("5 minutes"), over=["key"])
+    stamped = transom.stream(rows, time=clock, order="number").stamped()
+    at = F.col("stamp.time").alias("at")
+    return stamped.select("key", at, F.lit(1).alias("rows"), F.col("value").alias("total"))
+
+
 def _native(rows: DataFrame) -> DataFrame:
     window = F.window("time", "30 minutes", "10 minutes")
     grouped = rows.withWatermark("time", "5 minutes").groupBy("key", window)
@@ -209,5 +232,13 @@ KINDS: dict[str, Kind] = {
     "late-rows": Kind(_late_rows, layout="slices", is_tagged=True),
     "functions": Kind(_functions),
     "udaf": Kind(_udaf, layout="slices"),
+    "policy": Kind(_policy(HOPPING), layout="slices", drains=False),
+    "policy-sessions": Kind(_policy(SESSION), drains=False),
+    "policy-partitions": Kind(
+        _policy(HOPPING, partition=F.expr("number % 3"), partitions=["0", "1", "2"]),
+        layout="slices",
+        drains=False,
+    ),
+    "stamped": Kind(_stamped, layout="time stage", drains=False),
     "native": Kind(_native, layout="Spark", drains=False),
 }

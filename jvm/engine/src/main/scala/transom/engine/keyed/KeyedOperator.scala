@@ -85,7 +85,9 @@ final class KeyedOperator[R, A <: AnyRef](
     }
     if (clock > state.clock) {
       state.clock = clock
-      if (clock >= state.clockBound) runTimers(state, Timeline.Clock, clock, watermark, clock)
+      // A tick may come without a watermark. The key keeps the one that it has reached.
+      if (clock >= state.clockBound)
+        runTimers(state, Timeline.Clock, clock, state.watermark, clock)
     }
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
@@ -172,7 +174,8 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   private def handle(result: TriggerResult, window: WindowState[A]): Unit = {
-    if (result.fires && !contents.isEmpty(window)) firing.fire(window, firingContext)
+    if (result.fires && !contents.isEmpty(window) && plan.emits(window.bounds))
+      firing.fire(window, firingContext)
     if (result.purges) contents.clear(window)
   }
 

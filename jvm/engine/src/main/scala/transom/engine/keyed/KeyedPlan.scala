@@ -23,6 +23,8 @@ import transom.engine.window.{Assigner, TimeWindow, Timeline}
   *   whether the firings of each window are counted for the `pane` column
   * @param emitsEnds
   *   whether `Results.emitEnd` is called when a window is removed
+  * @param firstOutput
+  *   windows that end before this instant emit no results
   */
 final case class KeyedPlan[R, A <: AnyRef](
     assigner: Assigner,
@@ -34,7 +36,8 @@ final case class KeyedPlan[R, A <: AnyRef](
     emitsRows: Boolean = false,
     retracts: Boolean = false,
     countsPanes: Boolean = false,
-    emitsEnds: Boolean = false) {
+    emitsEnds: Boolean = false,
+    firstOutput: Long = Long.MinValue) {
 
   if (assigner.isMerging && !trigger.canMerge)
     throw new InvalidSpec("trigger", "cannot be used with windows that merge")
@@ -46,6 +49,10 @@ final case class KeyedPlan[R, A <: AnyRef](
 
   /** Whether rows are added to an accumulator when they arrive. */
   val keepsAccumulators: Boolean = !keepsRows || trigger.readsAccumulator
+
+  /** Whether a window emits results at all. */
+  def emits(window: TimeWindow): Boolean =
+    firstOutput == Long.MinValue || assigner.endOf(window) >= firstOutput
 
   /** Time at which a window is removed, on its timeline; `Long.MaxValue` if it never expires
     * (flink.md 3.2).
@@ -79,7 +86,8 @@ object KeyedPlan {
         retracts = spec.retract,
         emitsRows = spec.function.takesRows,
         countsPanes = spec.pane,
-        emitsEnds = spec.function.keepsByWindow)
+        emitsEnds = spec.function.keepsByWindow,
+        firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue))
 
   /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if settings
     * exclude each other.

@@ -18,7 +18,7 @@ import transom.engine.time.Watermark
   * @param logic
   *   the policy
   */
-final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) {
+final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends StageClock {
   private val held = new LinkedHashMap[KeyBytes, SourceClock]
   private val lookup = new KeyBytes
   private val lastKey = new ByteRange
@@ -39,8 +39,15 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) {
     last
   }
 
-  /** The sources that had rows in this batch, with their clocks. */
-  def touched: Iterator[(Array[Byte], SourceClock)] =
+  override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit =
+    logic.judge(apply(source), time, arrival, stamp)
+
+  // Stamped rows do not depend on the wall clock, and no operator below needs watermarks.
+  override def noteRow(): Unit = ()
+  override def tick(): Unit = ()
+  override def reached: Option[Long] = None
+
+  private def touched: Iterator[(Array[Byte], SourceClock)] =
     held.asScala.iterator.map { case (source, clock) => (source.bytes, clock) }
 
   private def find(source: ByteRange): SourceClock = {
@@ -57,8 +64,7 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) {
     }
   }
 
-  /** Writes the clocks to the store. */
-  def save(): Unit = {
+  override def save(): Unit = {
     touched.foreach { case (source, clock) => store.put(source, clock.bytes) }
     val latest = touched.map(_._2.arrival).maxOption.getOrElse(Watermark.NotYet)
     header = header.copy(arrival = math.max(header.arrival, latest))

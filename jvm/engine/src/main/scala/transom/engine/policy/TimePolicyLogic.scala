@@ -50,8 +50,11 @@ final class TimePolicyLogic(policy: TimePolicy) {
 
   /** The watermark of a source. */
   def watermarkOf(source: SourceClock): Long =
-    if (hasLate) math.max(source.watermark, Watermark.minus(source.arrival, lateBound))
-    else source.watermark
+    math.max(source.watermark, floorOf(source.arrival))
+
+  /** The bound that the late rule sets for watermarks, or `NotYet` without a late rule. */
+  def floorOf(arrival: Long): Long =
+    if (hasLate) Watermark.minus(arrival, lateBound) else Watermark.NotYet
 
   /** Whether the clocks of silent sources may be forgotten at all. */
   def forgetsSources: Boolean = hasLate && hasSubstreams
@@ -96,7 +99,7 @@ final class TimePolicyLogic(policy: TimePolicy) {
     if (countsRows) source.rows += 1
     if (countsRows && source.rows >= rows) {
       source.rows = 0
-      source.watermark = source.latest - tolerance
+      source.watermark = math.max(source.watermark, source.latest - tolerance)
     } else if (span > 0) {
       val step = source.latest - Math.floorMod(source.latest, span) - tolerance
       source.watermark = math.max(source.watermark, step)

@@ -2,7 +2,6 @@ package transom.engine.policy
 
 import transom.engine.operator._
 import transom.engine.state.ByteRange
-import transom.engine.time.Watermark
 
 /** Builds the host's output rows of the time stage. A row may overwrite the one before it. */
 trait StampedRows[T] {
@@ -17,7 +16,7 @@ trait StampedRows[T] {
   /** An input row that no rule can judge. */
   def unusable(row: ByteRange, reason: DeadLetterReason): T
 
-  /** Tells the operators below that the watermark of a source has advanced.
+  /** Tells the operators below that the watermark has advanced.
     *
     * @param watermark
     *   microseconds since 1970
@@ -25,17 +24,46 @@ trait StampedRows[T] {
   def watermark(watermark: Long): T
 }
 
+/** The clocks of a time stage, for one key group in one batch. */
+trait StageClock {
+
+  /** Judges a row, and advances the clock of its source.
+    *
+    * @param source
+    *   key of the source; the bytes must not change later
+    * @param time
+    *   time of the row, microseconds since 1970
+    * @param arrival
+    *   arrival time of the row, microseconds since 1970
+    * @param stamp
+    *   receives the decision
+    */
+  def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit
+
+  /** Notes a row that no rule can judge. */
+  def noteRow(): Unit
+
+  /** Lets the wall clock act. Called after all rows of the batch. */
+  def tick(): Unit
+
+  /** The watermark for the operators below, if it has advanced in this batch. */
+  def reached: Option[Long]
+
+  /** Writes the clocks to the store. */
+  def save(): Unit
+}
+
 /** The time stage of a task: stamps rows by a time policy, in their order.
   *
-  * @param sendsWatermarks
-  *   whether operators below need the watermarks
+  * @param clocks
+  *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
   */
-final class TimeStage[T](logic: TimePolicyLogic, rows: StampedRows[T], sendsWatermarks: Boolean)
+final class TimeStage[T](clocks: (SourceStore, Long) => StageClock, rows: StampedRows[T])
     extends WindowOperator[SourceStore, T] {
   private val emissions = new Emissions[T]
 
   override def open(group: Int, store: SourceStore, clock: Long): KeyGroupOperator[T] =
-    new TimeStageOperator(logic, new SourceClocks(logic, store), rows, sendsWatermarks, emissions)
+    new TimeStageOperator(clocks(store, clock), rows, emissions)
 }
 
 /** The time stage of one key group of sources.
@@ -44,34 +72,33 @@ final class TimeStage[T](logic: TimePolicyLogic, rows: StampedRows[T], sendsWate
   * `arrival.clock`.
   */
 private final class TimeStageOperator[T](
-    logic: TimePolicyLogic,
-    clocks: SourceClocks,
+    clocks: StageClock,
     rows: StampedRows[T],
-    sendsWatermarks: Boolean,
     emissions: Emissions[T])
     extends KeyGroupOperator[T](emissions) {
   private val stamp = new Stamp
+  private var hasTicked = false
 
   override def nextTimer: Long = Long.MaxValue
 
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
-      logic.judge(clocks(row.key), row.arrival.time, row.arrival.clock, stamp)
+      clocks.judge(row.key, row.arrival.time, row.arrival.clock, stamp)
       TimeStage.count(counts, stamp)
       emissions.emit(rows.stamped(row.value, stamp))
-    case letter: Event.DeadLetter => emissions.emit(rows.unusable(letter.input, letter.reason))
+    case letter: Event.DeadLetter =>
+      clocks.noteRow()
+      emissions.emit(rows.unusable(letter.input, letter.reason))
     case task: Event.Counts => counts.add(task.bytes)
+    case Event.Tick => hasTicked = true
     case _: Event.Watermark =>
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")
   }
 
-  override protected def advance(): Iterator[T] =
-    if (!sendsWatermarks) Iterator.empty
-    else
-      clocks.touched
-        .map { case (_, clock) => logic.watermarkOf(clock) }
-        .filter(_ != Watermark.NotYet)
-        .map(rows.watermark)
+  override protected def advance(): Iterator[T] = {
+    if (hasTicked) clocks.tick()
+    clocks.reached.iterator.map(rows.watermark)
+  }
 
   override protected def save(): Unit = clocks.save()
 }

@@ -26,12 +26,15 @@ import transom.engine.window.{Grid, TimeWindow}
   * @param sharedBytes
   *   largest size of a window's slices, in bytes, at which overlapping windows that fire together
   *   share their merges in memory
+  * @param firstOutput
+  *   windows that end before this instant emit no results
   */
 final class SliceLog[T](
     grid: Grid,
     slices: SliceDirectory,
     merger: AccumulatorMerger[T],
-    sharedBytes: Long)
+    sharedBytes: Long,
+    firstOutput: Long = Long.MinValue)
     extends SegmentLog[T] {
 
   private val blocks = new Blocks(grid, slices, merger)
@@ -111,8 +114,8 @@ final class SliceLog[T](
       window = Option(sibling).orElse(nextWindow().filter(hasEnded)).orNull
       if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
-        keys = new MergedRuns(cursors, merger)
-        total = if (grid.isCumulative && !isLastOf(window)) totalOf(held) else None
+        keys = new MergedRuns(if (emits(window)) cursors else Nil, merger)
+        total = if (grid.isCumulative && !isLastOf(window) && emits(window)) totalOf(held) else None
       }
     }
 
@@ -167,6 +170,8 @@ final class SliceLog[T](
       Option(grid.nextWindow(window))
         .flatMap(next => Option(grid.nextWindow(next)))
         .exists(hasEnded)
+
+    private def emits(window: TimeWindow): Boolean = grid.endOf(window) >= firstOutput
 
     private def hasEnded(window: TimeWindow): Boolean = grid.endOf(window) <= watermark
   }

@@ -24,7 +24,12 @@ final class SliceLogOperator[T](
     // A slice log reads whole slices, so their segments are stored together.
     val directory = new SliceDirectory(
       new BufferedStore(new BundledStore(store, limits.bundle), limits.segments))
-    val log = new SliceLog(slices.grid, directory, merger, limits.shared)
+    val log = new SliceLog(
+      slices.grid,
+      directory,
+      merger,
+      limits.shared,
+      spec.firstOutputUs.getOrElse(Long.MinValue))
     val side = new SideRows(sideOutput, convention, clock)
     new LogOperator(log, spec, slices, merger, side, emissions)
   }

@@ -77,6 +77,13 @@ final case class WindowSpec(
     case _ => time.contains(ProcessingTime)
   })
 
+  /** Whether ticks of the wall clock act on the time stage in front of the windows. */
+  def stageNeedsClock: Boolean = time.exists {
+    case policy: TimePolicy =>
+      idleTimeout.isDefined || policy.idlePartitionUs.isDefined || policy.estimateArrival
+    case _ => false
+  }
+
   private def checkTrigger(): Unit = {
     def byWatermark(part: Trigger): Boolean = part match {
       case _: AfterWatermark | AfterLateness | Every(_, TriggerClock.Event, _) => true
@@ -117,6 +124,30 @@ final case class WindowSpec(
       "window_state",
       !function.keepsByWindow || !window.isMerging,
       "cannot be used with windows that merge")
+    checkPolicy()
+  }
+
+  /** Rejects settings that need a time policy, or windows with an end. */
+  private def checkPolicy(): Unit = {
+    val hasPolicy = time.exists(_.isInstanceOf[TimePolicy])
+    Check.that("idle_timeout", idleTimeout.isEmpty || hasPolicy, "needs a time policy")
+    Check.that("first_output_us", firstOutputUs.isEmpty || hasPolicy, "needs a time policy")
+    val hasKnownEnd = window match {
+      case _: GridWindow | _: Session => true
+      case _ => false
+    }
+    Check.that(
+      "idle_timeout",
+      idleTimeout.isEmpty || hasKnownEnd,
+      "needs windows with an end that is known in advance")
+    val isEndless = window match {
+      case Global | _: Count => true
+      case _ => false
+    }
+    Check.that(
+      "first_output_us",
+      firstOutputUs.isEmpty || !isEndless,
+      "needs windows with an end that is known in advance")
   }
 }
 

@@ -23,7 +23,9 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
   property("results, late rows and counts do not depend on batches or on the layout") {
     forAllNoShrink(windows, policies, streams, cuts) { (window, policy, rows, cuts) =>
       val single = policy.copy(overColumns = Nil)
-      val stream = rows.map(_.copy(source = 0))
+      // One partition, or several.
+      val partitions = 1 + rows.length % 4
+      val stream = rows.map(row => row.copy(source = row.source % partitions))
       val spec = specOf(window, single)
       val expected = played(new KeyedRunner(spec), single, stream.map(Seq(_)), rows)
       val operators = Seq(new KeyedRunner(spec)) ++ (window match {
@@ -80,7 +82,7 @@ private object PolicyWindowsSuite {
       policy: TimePolicy,
       batches: Seq[Seq[Input]],
       keyed: Seq[Input]): (Seq[Result], Seq[String]) = {
-    val runner = new Runner(policy)
+    val runner = new Runner(policy, Some(specOf(Tumbling(1), policy)))
     var number = 0
     val outputs = batches.flatMap { batch =>
       val before = runner.watermark

@@ -163,12 +163,20 @@ private object TimeStageSuite {
     bounds.zip(bounds.tail).map { case (from, until) => rows.slice(from, until) }
   }
 
-  /** Runs the stage over one key group. Each batch has an operator of its own. */
-  final class Runner(policy: TimePolicy) {
+  /** Runs the stage over one key group. Each batch has an operator of its own.
+    *
+    * @param windows
+    *   the spec of the windows behind the stage, if there are any
+    */
+  final class Runner(policy: TimePolicy, windows: Option[WindowSpec] = None) {
     private val store = new MemorySourceStore
     private var current: Input = _
-    private val stage =
-      new TimeStage(new TimePolicyLogic(policy), Rows, sendsWatermarks = true)
+    private val logic = new TimePolicyLogic(policy)
+    private val stage = new TimeStage(
+      (store, now) =>
+        windows.fold[StageClock](new SourceClocks(logic, store))(
+          new InputClock(policy, logic, Nil, _, store, now)),
+      Rows)
     val counts = new RowCounts
 
     /** The last watermark that the stage has sent. */

@@ -3,7 +3,7 @@ package transom.engine.conformance.check
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.conformance.driver.{GridOperator, JsonAggregation, KeyedRunner, KeyedSettings, Operator, Row}
-import transom.engine.conformance.vector.{Json, Scale, Unsupported}
+import transom.engine.conformance.vector.{Json, Scale}
 import transom.engine.keyed.KeyedPlan
 import transom.engine.spec._
 import transom.engine.window.Timeline
@@ -17,11 +17,10 @@ object AtlasVectors {
   import SeedVectors.{bounds, micros, only}
 
   /** The default allowed lateness of Atlas: three seconds. */
-  private val DefaultLateness = 3000L
+  private[check] val DefaultLateness = 3000L
 
   def run(vector: Json): Outcome = {
     val policy = vector("policy")
-    if (policy.has("idle_timeout_ms")) Unsupported("idle timeouts are not supported so far")
     val isOnClock = policy.get("boundary").exists(_.string == "processingTime")
     val lateness = policy.get("allowed_lateness_ms").fold(DefaultLateness)(_.long)
     val isPlain = vector("model").string == "atlas.fixed" && !isOnClock && lateness == 0
@@ -54,6 +53,7 @@ object AtlasVectors {
 
   private def play(vector: Json, isOnClock: Boolean, operator: Operator): Seq[String] = {
     var watermark = Long.MinValue
+    val input = vector("policy").get("idle_timeout_ms").map(_ => InputVectors.ofAtlas(vector))
     val outputs = ArrayBuffer.empty[Map[String, Any]]
     val late = ArrayBuffer.empty[Any]
     // The host computes keys, so a row without a key never reaches the engine.
@@ -62,11 +62,19 @@ object AtlasVectors {
     events.foreach { event =>
       val seq = event("seq")
       val clock = event.get("processing_time").fold(0L)(micros)
-      val time = Some(if (isOnClock) clock else micros(event("event_time")))
-      val key = if (event.has("key")) event("key") else Json.parse("null")
-      val row = Row(key, seq, time, seq.long, clock)
-      late ++= operator.process(Seq(row), watermark).map(_.value.value)
-      if (isOnClock) operator.tick(clock) else watermark = Math.max(watermark, time.get)
+      val time = event.get("event_time").filterNot(_ => isOnClock).fold(clock)(micros)
+      if (!event.has("kind")) {
+        val key = if (event.has("key")) event("key") else Json.parse("null")
+        val row = Row(key, seq, Some(time), seq.long, clock)
+        late ++= operator.process(Seq(row), watermark).map(_.value.value)
+      }
+      if (isOnClock) operator.tick(clock)
+      else
+        watermark = input match {
+          case Some(input) if event.has("kind") => input.tick(clock)
+          case Some(input) => input.row(time, clock)
+          case None => Math.max(watermark, time)
+        }
       outputs ++= (operator.takeFired() ++ operator.fire(watermark)).map { fired =>
         bounds(fired) + ("seqs" -> fired.values.map(_.value)) + ("at_row" -> seq.value) ++
           Option.when(isSession(vector))("partition" -> fired.key.value)
@@ -77,7 +85,7 @@ object AtlasVectors {
     val expected = vector("expected")
     val missedAll = expected("per_event").elements
       .collect {
-        case event if event("disposition").string == "dlq" => event("seq").value
+        case event if event.get("disposition").exists(_.string == "dlq") => event("seq").value
       }
       .diff(withoutKey.map(_("seq").value))
     Outcome

@@ -1,6 +1,6 @@
 package transom.engine.conformance.check
 
-import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
+import transom.engine.conformance.vector.{Json, Malformed, Scale}
 import transom.engine.operator.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec._
@@ -12,11 +12,13 @@ import transom.engine.window.GridModel
 object PolicyVectors {
 
   def run(vector: Json): Outcome = {
-    val policy = vector("policy")
-    if (policy.has("partitions"))
-      Unsupported("estimated arrival times are not supported so far")
-    val logic = new TimePolicyLogic(policyOf(policy))
     val events = vector("events").elements
+    if (events.exists(_.has("kind"))) InputVectors.run(vector) else runStage(vector, events)
+  }
+
+  private def runStage(vector: Json, events: Seq[Json]): Outcome = {
+    val policy = vector("policy")
+    val logic = new TimePolicyLogic(policyOf(policy))
     val oneByOne = new PolicyRunner(logic, policy)
     val stamps = events.flatMap { event =>
       val stamp = oneByOne.process(Seq(event)).head
@@ -84,7 +86,8 @@ object PolicyVectors {
 /** Runs the time stage over one key group, with state in memory. Each call is a batch. */
 private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
   private val store = new MemorySourceStore
-  private val stage = new TimeStage(logic, StampFields, sendsWatermarks = false)
+  private val stage =
+    new TimeStage((store, _) => new SourceClocks(logic, store), StampFields)
   val counts = new RowCounts
 
   def process(events: Seq[Json]): Seq[Map[String, Any]] = {
@@ -116,7 +119,7 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
 }
 
 /** Stamps as the fields of a vector. */
-private object StampFields extends StampedRows[Map[String, Any]] {
+private[check] object StampFields extends StampedRows[Map[String, Any]] {
 
   override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
     "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),

@@ -13,13 +13,13 @@ import transom.engine.window.GridModel
 object SeedVectors {
 
   private val later = Map(
-    "asa.pipeline" -> "windows after a time policy are not run at this level so far",
     "si.advance_time" -> "punctuation is not supported so far",
     "si.cti_propagation" -> "output policies are not supported so far")
 
   def run(vector: Json): Outcome = vector("model").string match {
     case "atlas.fixed" | "atlas.session" => AtlasVectors.run(vector)
     case "asa.time_policy" => PolicyVectors.run(vector)
+    case "asa.pipeline" => PipelineVectors.run(vector)
     case "asa.window" => runFinished(vector, "event_time", Closed.Right)
     case "si.window" => runFinished(vector, "start", Closed.Left)
     case model => Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))

@@ -81,6 +81,7 @@ final class TimeStageDecoder(plan: TimeStagePlan) {
         case ExchangeFormat.DeadLetter => other = letters.read(exchangeRow)
         case ExchangeFormat.Counts =>
           other = new Event.Counts(exchangeRow.getBinary(ExchangeFormat.Payload))
+        case ExchangeFormat.Tick => other = Event.Tick
       }
   }
 

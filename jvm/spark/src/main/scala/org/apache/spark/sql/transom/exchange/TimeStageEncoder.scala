@@ -1,11 +1,15 @@
 package org.apache.spark.sql.transom.exchange
 
+import java.util.LinkedHashMap
+
 import scala.collection.AbstractIterator
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.operator.{StampColumns, TaskLimits, TimeStagePlan}
+import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
@@ -16,6 +20,10 @@ import transom.engine.time.Watermark
   * Sends all rows to the key group of their source, in chunks that keep the order of arrival. A
   * chunk ends where a row comes before the previous one in the order of arrival. So the rows of a
   * chunk are sorted, and the stage merges chunks. Not thread-safe.
+  *
+  * If windows follow, all rows go to the first key group. Each partition then has chunks of its
+  * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
+  * within a partition and the order by arrival agree.
   *
   * @param input
   *   the columns of the rows, under the stage's names
@@ -34,10 +42,19 @@ final class TimeStageEncoder(
   private val noStamp = Seq.fill(StampColumns.count)(Literal(0L))
   private val toRow = UnsafeProjection.create(plan.row ++ noStamp, input)
   private val toOrder = UnsafeProjection.create(plan.order, input)
-  private val ordering = RowOrdering.createNaturalAscendingOrdering(plan.order.map(_.dataType))
+  // The first two order columns of merged partitions are the arrival and the partition.
+  private val movesArrival = plan.mergesPartitions && plan.order.length > 2
+  private val ordering = {
+    val ascending = plan.order.zipWithIndex.map { case (column, i) =>
+      SortOrder(BoundReference(i, column.dataType, nullable = true), Ascending)
+    }
+    RowOrdering.create(if (movesArrival) ascending.drop(2) else ascending, Nil)
+  }
+  private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
   private val limits: Limits = TaskLimits.current
   private val encoder = new ExchangeEncoder(plan.order, Watermark.NotYet)
-  private val chunks = Array.fill(plan.keyGroups)(new OrderedChunk)
+  private val byGroup = Array.tabulate(plan.keyGroups)(new OrderedChunk(_))
+  private val byPartition = new LinkedHashMap[UTF8String, OrderedChunk]
   private val counts = new RowCounts
   private val source = new ByteRange
   private val row = new ByteRange
@@ -49,8 +66,9 @@ final class TimeStageEncoder(
     while (!out.hasNext && rows.hasNext) add(rows.next())
     if (!out.hasNext && !isOver) {
       isOver = true
-      out = chunks.indices.iterator.filterNot(chunks(_).rows.isEmpty).map(encoded) ++
-        Iterator.single(counts).map(encoder.counts)
+      out = (byGroup.iterator ++ byPartition.values.asScala)
+        .filterNot(_.rows.isEmpty)
+        .map(encoded) ++ Iterator.single(counts).map(encoder.counts)
     }
     out.hasNext
   }
@@ -61,35 +79,55 @@ final class TimeStageEncoder(
   private def add(read: InternalRow): Unit = {
     counts.add(RowCounts.In)
     UnsafeRows.bytesOf(toSource(read), source)
-    val group = KeyGroups.groupOf(KeyGroups.hash(source), plan.keyGroups)
     problem(read) match {
-      case None => add(read, group)
+      case None => add(read, chunkOf(read))
       case Some(reason) =>
         counts.add(reason.count)
         out = Iterator.single(encoder.deadLetter(group, reason, None, toRow(read).getBytes))
     }
   }
 
-  private def add(read: InternalRow, group: Int): Unit = {
-    val chunk = chunks(group)
+  private def group: Int =
+    if (plan.windows.isDefined) 0
+    else KeyGroups.groupOf(KeyGroups.hash(source), plan.keyGroups)
+
+  private def chunkOf(read: InternalRow): OrderedChunk =
+    if (!plan.mergesPartitions) byGroup(group)
+    else {
+      val partition = read.getUTF8String(partitionAt.get)
+      val found = byPartition.get(partition)
+      if (found != null) found
+      else {
+        val chunk = new OrderedChunk(group)
+        // Null is the id of a partition too. The bytes of other ids may change.
+        byPartition.put(if (partition == null) null else partition.copy(), chunk)
+        chunk
+      }
+    }
+
+  private def add(read: InternalRow, chunk: OrderedChunk): Unit = {
     val hasOrder = plan.order.nonEmpty
     val order = if (hasOrder) toOrder(read) else null
-    val isBefore = hasOrder && !chunk.rows.isEmpty && ordering.compare(order, chunk.last) < 0
+    val isBefore = hasOrder && chunk.hasLast && ordering.compare(order, chunk.last) < 0
+    if (isBefore) chunk.hasLast = false
+    if (movesArrival && chunk.hasLast)
+      order.setLong(0, math.max(order.getLong(0), chunk.last.getLong(0)))
     // `encoded` reuses the encoder's row, so the row waits in `out` before the chunk starts again.
-    if (isBefore || chunk.rows.isFull) out = Iterator.single(encoded(group))
+    if (chunk.rows.isFull || isBefore && !chunk.rows.isEmpty) out = Iterator.single(encoded(chunk))
     if (hasOrder) {
       if (chunk.rows.isEmpty) chunk.first = order.copy()
       chunk.last.copyFrom(order)
+      chunk.hasLast = true
     }
-    UnsafeRows.bytesOf(toRow(read), row)
+    val written = toRow(read)
+    if (movesArrival) written.setLong(arrivalInRow, order.getLong(0))
+    UnsafeRows.bytesOf(written, row)
     chunk.rows.add(source, row, noInput, read.getLong(timeAt), isPartlyLate = false, None)
   }
 
-  private def encoded(group: Int): InternalRow = {
-    val chunk = chunks(group)
-    if (plan.order.isEmpty) encoder.rows(group, chunk.rows)
-    else encoder.rows(group, chunk.rows, chunk.first)
-  }
+  private def encoded(chunk: OrderedChunk): InternalRow =
+    if (plan.order.isEmpty) encoder.rows(chunk.group, chunk.rows)
+    else encoder.rows(chunk.group, chunk.rows, chunk.first)
 
   /** Why no rule can judge a row. */
   private def problem(read: InternalRow): Option[DeadLetterReason] =
@@ -108,11 +146,17 @@ final class TimeStageEncoder(
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 
-  /** The rows of a key group that wait to be sent, and the order of the first and last of them.
+  /** Rows that wait to be sent, and the order of the first and last of them.
+    *
+    * @param group
+    *   the key group that receives the rows
     */
-  private final class OrderedChunk {
+  private final class OrderedChunk(val group: Int) {
     val rows = new RowChunk(limits.payload)
     var first: UnsafeRow = _
     val last: UnsafeRow = UnsafeRow.createFromByteArray(64, plan.order.length)
+
+    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty. */
+    var hasLast: Boolean = false
   }
 }

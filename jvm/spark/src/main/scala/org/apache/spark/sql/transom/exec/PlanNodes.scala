@@ -122,8 +122,8 @@ object WindowStrategy extends SparkStrategy {
     case TimeStageMapSide(plan, spec, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(plan.columns))
       TimeStageMapSideExec(plan, spec, input, output, operatorId, below) :: Nil
-    case KeyGroupTicks(operatorPlan, output, child) =>
-      KeyGroupTicksExec(operatorPlan, output, planLater(child)) :: Nil
+    case KeyGroupTicks(order, groups, output, child) =>
+      KeyGroupTicksExec(order, groups, output, planLater(child)) :: Nil
     case ByKeyGroup(order, child) =>
       ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.operator
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.TimePolicy
+import transom.engine.spec.{TimePolicy, WindowSpec}
 
 /** Everything that the tasks of a time stage need to know.
   *
@@ -23,8 +23,9 @@ import transom.engine.spec.TimePolicy
   *   read
   * @param carried
   *   the other columns of a row
-  * @param sendsWatermarks
-  *   whether a window operator follows, which needs the watermarks
+  * @param windows
+  *   the spec of the windows that follow, if any do. They need a watermark of the whole input, so
+  *   all rows go to one key group.
   */
 final case class TimeStagePlan(
     policy: TimePolicy,
@@ -35,13 +36,21 @@ final case class TimeStagePlan(
     over: Seq[Attribute],
     order: Seq[Attribute],
     carried: Seq[Attribute],
-    sendsWatermarks: Boolean) {
+    windows: Option[WindowSpec]) {
 
   /** All input columns that the stage reads. */
   def columns: Seq[Attribute] = (Seq(time, arrival) ++ partition ++ over ++ order ++ carried)
 
   /** The columns that identify a source. */
   def source: Seq[Attribute] = partition.toSeq ++ over
+
+  /** Whether rows of several partitions go to one key group. Their order is then the arrival, the
+    * partition, and the order within the partition.
+    */
+  def mergesPartitions: Boolean = windows.isDefined && partition.isDefined
+
+  /** Whether ticks of the wall clock act on the stage. */
+  def needsClock: Boolean = windows.exists(_.stageNeedsClock)
 
   /** The columns of a row that passes the stage: the input columns, then the columns of the
     * stamp.

@@ -44,7 +44,7 @@ object Explain {
       function(spec.function, list),
       "late rows" -> lateRows(spec),
       "bad rows" -> (if (spec.deadLetters) "counted, and emitted as dead letters"
-                     else "counted"),
+                     else "counted")) ++ spec.idleTimeout.map("silence" -> silence(_)) ++ Seq(
       "drain" -> drain(spec, isStreaming),
       "layout" -> layout(operatorPlan.choice),
       "key groups" -> spec.keyGroups.toString,
@@ -81,7 +81,7 @@ object Explain {
       case Some(EventTime(column, _)) => columns(column)
       case Some(policy: TimePolicy) => PolicyText.of(policy, columns)
     }
-    if (spec.needsClock) s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
+    if (spec.needsClock || spec.stageNeedsClock) s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
     else source
   }
 
@@ -95,6 +95,15 @@ object Explain {
     if (!isStreaming) "all windows fire at the end of the DataFrame"
     else if (spec.drain) "open windows fire when an availableNow run ends"
     else "no: open windows wait for the next run"
+
+  private def silence(timeout: IdleTimeout): String = {
+    val length = SpecText.duration(timeout.afterUs)
+    timeout.rule match {
+      case IdleRule.AfterWindowEnd => s"windows close $length after their end and the last row"
+      case IdleRule.GreaterOf => s"windows close at their end, and $length after the last row"
+      case IdleRule.LastRow => s"windows close $length after the last row"
+    }
+  }
 
   private def lateRows(spec: WindowSpec): String = {
     val what = spec.lateRows match {

@@ -36,7 +36,7 @@ object StampedPlanner {
       micros.toAttribute,
       RowColumns.policyIn(ofRows),
       carried = visible,
-      sendsWatermarks = false)
+      windows = None)
     val stamp = StampOf(
       stage.byColumn(micros.toAttribute),
       stage.stamp.watermark,

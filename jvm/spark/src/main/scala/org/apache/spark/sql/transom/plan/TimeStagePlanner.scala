@@ -3,13 +3,14 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.transom.clock.ClockSource
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
-import org.apache.spark.sql.transom.exec.TimeStageMapSide
+import org.apache.spark.sql.transom.exec.{KeyGroupTicks, TimeStageMapSide}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StampColumns, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
 import org.apache.spark.sql.types.LongType
 
-import transom.engine.spec.TimePolicy
+import transom.engine.spec.{TimePolicy, WindowSpec}
 
 /** A time stage over rows.
   *
@@ -27,7 +28,7 @@ import transom.engine.spec.TimePolicy
   *   the other columns, by the column of the rows below that they hold
   */
 final case class TimeStageNodes(
-    mapSide: LogicalPlan,
+    mapSide: TimeStageMapSide,
     tasks: TimeStageTasks,
     order: Seq[SortOrder],
     output: Seq[Attribute],
@@ -43,8 +44,19 @@ final case class TimeStageNodes(
       session: SparkSession,
       isStreaming: Boolean,
       observedAs: Option[String] = None): LogicalPlan =
-    if (isStreaming) OperatorPlans.streaming(session, tasks, order, mapSide, output, observedAs)
+    if (isStreaming)
+      OperatorPlans.streaming(session, tasks, order, withTicks(session), output, observedAs)
     else OperatorPlans.static(tasks, order, mapSide, output)
+
+  /** Adds the ticks of the clock source to the input, if the stage needs them. */
+  private def withTicks(session: SparkSession): LogicalPlan = {
+    import mapSide.plan
+    plan.windows.filter(_ => plan.needsClock).fold[LogicalPlan](mapSide) { windows =>
+      val clock = ClockSource.ticking(session, mapSide.spec, windows.tickUs)
+      // All rows are in the first key group.
+      Union(mapSide, KeyGroupTicks(plan.order, 1, mapSide.output.map(_.newInstance()), clock))
+    }
+  }
 }
 
 /** Builds time stages. */
@@ -66,14 +78,16 @@ object TimeStagePlanner {
       time: Attribute,
       columns: PolicyColumns,
       carried: Seq[Attribute],
-      sendsWatermarks: Boolean): TimeStageNodes = {
+      windows: Option[WindowSpec]): TimeStageNodes = {
     val arrival = Alias(
       PreciseTimestampConversion(columns.arrival, columns.arrival.dataType, LongType),
       columns.arrival.name)()
     val over = columns.over.map(column => Alias(ComparableKeys.of(column), column.name)())
     // Rows that arrived at the same time keep the order in which they are read.
     val order =
-      if (columns.order.isEmpty && policy.arrivalColumn.isDefined) Seq(arrival.toAttribute)
+      if (windows.isDefined && columns.partition.isDefined)
+        Seq(arrival.toAttribute) ++ columns.partition ++ columns.order
+      else if (columns.order.isEmpty && policy.arrivalColumn.isDefined) Seq(arrival.toAttribute)
       else columns.order
     val plan = TimeStagePlan(
       policy,
@@ -84,7 +98,7 @@ object TimeStagePlanner {
       over.map(_.toAttribute),
       order,
       carried,
-      sendsWatermarks)
+      windows)
     val computed = Seq(arrival) ++ over
     val below = plan.row.filterNot(AttributeSet(computed.map(_.toAttribute)).contains)
     val mapSide = TimeStageMapSide(

@@ -69,7 +69,7 @@ object WindowPlanner {
           aggregation.time,
           sources,
           carried = needed,
-          sendsWatermarks = true)
+          windows = Some(spec))
         mapSideOf(
           needed.map(stage.byColumn) ++ stage.stamp.all,
           stage.rows(session, input.isStreaming))
@@ -131,7 +131,8 @@ object WindowPlanner {
     if (!operatorPlan.settings.needsClock) mapSide
     else {
       val clock = ClockSource.ticking(session, operatorPlan.spec, operatorPlan.settings.tickUs)
-      Union(mapSide, KeyGroupTicks(operatorPlan, mapSide.output.map(_.newInstance()), clock))
+      val columns = mapSide.output.map(_.newInstance())
+      Union(mapSide, KeyGroupTicks(operatorPlan.order, operatorPlan.keyGroups, columns, clock))
     }
   }
 

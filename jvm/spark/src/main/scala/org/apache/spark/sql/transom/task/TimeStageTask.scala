@@ -23,11 +23,20 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
   override type State = SourceStore
 
   private lazy val decoder = new TimeStageDecoder(plan)
-  override protected lazy val operator: WindowOperator[SourceStore, InternalRow] =
-    new TimeStage(
-      new TimePolicyLogic(plan.policy),
-      new StampedUnsafeRows(plan),
-      plan.sendsWatermarks)
+  override protected lazy val operator: WindowOperator[SourceStore, InternalRow] = {
+    val logic = new TimePolicyLogic(plan.policy)
+    val clocks: (SourceStore, Long) => StageClock = plan.windows match {
+      case None => (store, _) => new SourceClocks(logic, store)
+      case Some(windows) =>
+        (store, now) => new InputClock(plan.policy, logic, declared, windows, store, now)
+    }
+    new TimeStage(clocks, new StampedUnsafeRows(plan))
+  }
+
+  /** The keys of the declared partitions. */
+  private lazy val declared: Seq[Array[Byte]] = plan.policy.partitions.map { id =>
+    UnsafeProjection.create(Seq(Literal(id))).apply(InternalRow.empty).getBytes
+  }
 
   override def stored(handle: StatefulProcessorHandle): SourceStore =
     new StateStoreSources(handle)

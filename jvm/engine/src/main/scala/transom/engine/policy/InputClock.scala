@@ -1,0 +1,131 @@
+package transom.engine.policy
+
+import java.util.LinkedHashMap
+
+import transom.engine.spec.{TimePolicy, WindowSpec}
+import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.time.Watermark
+
+/** The time of the whole input, for the windows behind a time stage, in one batch.
+  *
+  * Each partition of the input has a clock. The watermark of the windows is the least watermark of
+  * the partitions, and never falls. A row meets the watermark that the rows before it have
+  * reached. The wall clock moves the watermark only at a tick: a tick leaves silent partitions out,
+  * estimates the arrival of the next row, and closes windows of a silent input.
+  *
+  * @param declared
+  *   keys of the partitions that count before their first row
+  * @param windows
+  *   the spec of the windows
+  * @param now
+  *   wall-clock time of the batch, microseconds since 1970
+  */
+final class InputClock(
+    policy: TimePolicy,
+    logic: TimePolicyLogic,
+    declared: Seq[Array[Byte]],
+    windows: WindowSpec,
+    store: SourceStore,
+    now: Long)
+    extends StageClock {
+  private val partitions = new LinkedHashMap[KeyBytes, PartitionClock]
+  private val idle = windows.idleTimeout.map(IdleClosing.of(_, windows))
+  private val state = InputState.read(store.header)
+  private val before = state.watermark
+  private val estimates = policy.estimateArrival
+  private val lookup = new KeyBytes
+  // The least watermark of all partitions that are not idle. The estimated arrival is a bound of
+  // its own, because it is the same for all partitions.
+  private var least = Watermark.NotYet
+
+  store.all.foreach { case (source, bytes) =>
+    partitions.put(KeyBytes.of(source), PartitionClock.of(bytes))
+  }
+  declared.map(KeyBytes.of).filterNot(partitions.containsKey).foreach(add)
+  idle.foreach(_.windows.restore(state.windows))
+  least = minimum
+
+  /** The watermark of the windows. */
+  def watermark: Long = state.watermark
+
+  override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit = {
+    val partition = find(source)
+    val bound = watermarkOf(partition)
+    val wasIdle = partition.isIdle
+    partition.isIdle = false
+    partition.seen = now
+    partition.isChanged = true
+    noteRow()
+    if (estimates) partition.clock.arrival = math.max(partition.clock.arrival, state.arrival)
+    logic.judge(partition.clock, time, arrival, stamp)
+    stamp.watermark = state.watermark
+    state.noteArrival(partition.clock.arrival)
+    if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
+    if (wasIdle || bound <= least) least = minimum
+    advance()
+  }
+
+  override def noteRow(): Unit = state.seen = now
+
+  override def tick(): Unit = {
+    policy.idlePartitionUs.foreach { silence =>
+      change(p => if (now - p.seen >= silence) p.isIdle = true)
+    }
+    if (estimates) state.estimateArrival(now)
+    idle.foreach { closing =>
+      val closed = closing.lastClosed(state, now)
+      if (closed != Watermark.NotYet) {
+        change(p => p.clock.watermark = math.max(p.clock.watermark, closing.endOut(closed)))
+        state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
+      }
+    }
+    advance()
+  }
+
+  override def reached: Option[Long] = Option.when(state.watermark > before)(state.watermark)
+
+  override def save(): Unit = {
+    partitions.forEach((source, partition) =>
+      if (partition.isChanged) store.put(source.bytes, partition.bytes))
+    idle.foreach { closing =>
+      closing.forget(state.watermark)
+      state.windows = closing.windows.saved
+    }
+    store.saveHeader(state.bytes)
+  }
+
+  private def change(of: PartitionClock => Unit): Unit = {
+    partitions.values.forEach { partition =>
+      of(partition)
+      partition.isChanged = true
+    }
+    least = minimum
+  }
+
+  private def find(source: ByteRange): PartitionClock = {
+    lookup.set(source.bytes, source.offset, source.length)
+    val found = partitions.get(lookup)
+    if (found != null) found else add(KeyBytes.of(lookup.bytes))
+  }
+
+  private def add(source: KeyBytes): PartitionClock = {
+    val partition = new PartitionClock(new SourceClock, now)
+    partition.isChanged = true
+    partitions.put(source, partition)
+    partition
+  }
+
+  private def advance(): Unit = {
+    val floor = if (estimates) logic.floorOf(state.arrival) else Watermark.NotYet
+    state.watermark = math.max(state.watermark, math.max(least, floor))
+  }
+
+  private def watermarkOf(partition: PartitionClock): Long = logic.watermarkOf(partition.clock)
+
+  /** `NotYet` if a partition has no watermark yet, or if all partitions are idle. */
+  private def minimum: Long = {
+    var result = Long.MaxValue
+    partitions.values.forEach(p => if (!p.isIdle) result = math.min(result, watermarkOf(p)))
+    if (result == Long.MaxValue) Watermark.NotYet else result
+  }
+}

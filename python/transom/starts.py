@@ -1,0 +1,81 @@
+"""Where a new query must begin to read, so that its first result is complete."""
+
+from datetime import datetime, timedelta
+
+from transom._base.errors import type_error, value_error
+from transom.spec.assigners import Window
+from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.time_policies import TimePolicy
+
+# The longest instance of each unit.
+_LONGEST_DAYS = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
+# How much longer a window may be if the clocks of its time zone change.
+_CLOCK_CHANGES = timedelta(days=1)
+
+
+def earliest_input(
+    first_output: datetime, *windows: Window, time: TimePolicy | None = None
+) -> datetime:
+    """Return the arrival time of the first row that can count in the first result.
+
+    A source that starts at this time, together with the step `Windowed.first_output`, gives
+    complete results only. The time lies before ``first_output`` by the length of the largest
+    window, and by the tolerance of ``TimePolicy.early``. It may be a little too early, for example
+    for windows of a time zone.
+
+    Parameters
+    ----------
+    first_output : datetime
+        The end of the first window whose result is emitted.
+    *windows : Tumbling, Hopping, Cumulate or Calendar
+        The windows of the query, at least one.
+    time : TimePolicy, optional
+        The time of the query. Without a rule for early rows, a row may arrive any time before its
+        own time. The result then holds for rows that do not arrive before their time.
+
+    Returns
+    -------
+    datetime
+        In the time zone of ``first_output``.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_UNBOUNDED_WINDOW`` for windows without a largest length.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> import transom
+    >>> clock = transom.TimePolicy("departed", early=transom.Drop("5 minutes"))
+    >>> transom.earliest_input(
+    ...     datetime(2013, 1, 1, 12), transom.Tumbling(size="1 hour"), time=clock
+    ... )
+    datetime.datetime(2013, 1, 1, 10, 55)
+
+    Kafka starts at a time in milliseconds since 1970.
+
+    >>> start = transom.earliest_input(datetime(2013, 1, 1, 12), transom.Tumbling(size="1 hour"))
+    >>> milliseconds = int(start.timestamp() * 1000)
+    >>> reader = spark.readStream.format("kafka").option("startingTimestamp", milliseconds)
+    """
+    if not isinstance(first_output, datetime):
+        raise type_error("first_output", first_output, "a datetime, such as datetime(2013, 1, 1)")
+    if time is not None and not isinstance(time, TimePolicy):
+        raise type_error("time", time, "a transom.TimePolicy(...) or None")
+    if not windows:
+        raise type_error("windows", windows, "at least one window")
+    early = timedelta() if time is None or time.early is None else time.early.beyond
+    return first_output - max(_longest(window) for window in windows) - early
+
+
+def _longest(window: Window) -> timedelta:
+    if isinstance(window, Calendar):
+        return timedelta(days=window.every * _LONGEST_DAYS[window.unit]) + _CLOCK_CHANGES
+    if isinstance(window, Tumbling | Hopping | Cumulate):
+        return window.size if window.time_zone == "UTC" else window.size + _CLOCK_CHANGES
+    if isinstance(window, Window):
+        raise value_error("UNBOUNDED_WINDOW", argument="earliest_input", window=window)
+    raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")
