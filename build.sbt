@@ -102,7 +102,7 @@ lazy val spark = project
     autoScalaLibrary := false,
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
     Compile / packageBin / mappings :=
-      Signatures.strip((Compile / packageBin / mappings).value, target.value / "stripped"),
+      Shrink((Compile / packageBin / mappings).value, target.value / "shrunk"),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,

@@ -14,8 +14,8 @@ def entries(archive: Path) -> list[str]:
         return [name for name in opened.namelist() if not name.endswith("/")]
 
 
-def test_the_jar_is_under_one_and_a_half_megabytes(jar: Path) -> None:
-    assert jar.stat().st_size < 1_500_000
+def test_the_jar_is_under_one_megabyte(jar: Path) -> None:
+    assert jar.stat().st_size < 1_000_000
 
 
 def test_the_jar_holds_nothing_but_transom(jar: Path) -> None:
@@ -27,12 +27,23 @@ def test_the_jar_holds_nothing_but_transom(jar: Path) -> None:
     "name",
     [
         "transom/engine/window/TimeWindow.class",
-        "transom/spark/PythonApi.class",
+        "transom/spark/PythonApi$.class",
         "transom/error-conditions.json",
     ],
 )
 def test_the_jar_holds_engine_and_spark_part(jar: Path, name: str) -> None:
     assert name in entries(jar)
+
+
+def test_classes_keep_their_files_and_lines_for_stack_traces(jar: Path) -> None:
+    with zipfile.ZipFile(jar) as opened:
+        engine, spark = (
+            opened.read(f"{name}.class")
+            for name in ("transom/engine/slice/SliceLog", "transom/spark/PythonApi$")
+        )
+    for class_file in (engine, spark):
+        assert b"SourceFile" in class_file
+        assert b"LineNumberTable" in class_file
 
 
 def test_the_wheel_holds_the_jar(wheel: Path, jar: Path) -> None:
