@@ -18,7 +18,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 JAR := python/transom/jars/transom.jar
-# Only tests use it: a file manager that crashes queries at their durable writes.
+# Only tests use it: a file manager that crashes queries at their durable writes, and a quick local
+# file system.
 CRASHING := build/crashing.jar
 WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
 # Folders too: their time changes when a file goes.
@@ -117,7 +118,7 @@ spec-check: $(READY) ## Check that both languages read the message alike (so do 
 	$(BIN)/pytest tests/python/test_spec_cases.py
 	./sbt "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
-conformance: $(READY) $(JAR) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
+conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"
 
 demo: $(READY) $(JAR) ## Replay a year of flights through windows

@@ -125,7 +125,7 @@ lazy val spark = project
       }
     })
 
-// Crashes streaming queries at their durable writes, for tests only.
+// For tests only: crashes streaming queries at their durable writes, and reads local files quickly.
 lazy val crashing = project
   .in(file("jvm/crashing"))
   .settings(common)

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import transom
 from tests.end_to_end.support import vectors
+from tests.end_to_end.support.file_system import with_quick_files
 from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
 from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.vector_steps import (
@@ -162,7 +163,7 @@ def session() -> SparkSession:
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
     )
-    spark = transom.configure(builder).getOrCreate()
+    spark = transom.configure(with_quick_files(builder)).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
 

@@ -21,11 +21,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 import transom
 from tests.end_to_end.restarts.crashes.kinds import KINDS, SCHEMA
+from tests.end_to_end.support.file_system import with_quick_files
 from tests.end_to_end.support.queries import parse_schema
 from transom.tagged import Writer
 
 ROOT = Path(__file__).parents[4]
-JAR = ROOT / "build" / "crashing.jar"
 SINKS = ("files", "batches")
 STARTS = "query starts in process"
 ENDS = "query ended"
@@ -48,18 +48,15 @@ def session(local: Path) -> SparkSession:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "OFF")
         .config("spark.local.dir", str(local))
-        .config("spark.hadoop.fs.file.impl", "transom.crashing.QuickLocalFileSystem")
-        .config("spark.hadoop.fs.AbstractFileSystem.file.impl", "transom.crashing.QuickLocalFs")
         .config("spark.driver.memory", "1g")
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
-        .config("spark.driver.extraClassPath", str(JAR))
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.checkpointFileManagerClass", manager)
         # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
         .config("spark.sql.parquet.enableVectorizedReader", "false")
     )
-    return transom.configure(builder).getOrCreate()
+    return transom.configure(with_quick_files(builder)).getOrCreate()
 
 
 class Crashes:
