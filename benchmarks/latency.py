@@ -50,6 +50,7 @@ SPARK = (sys.executable, "-m", "benchmarks.latency_once")
 FLINK = (".venv-flink/bin/python", "-m", "benchmarks.latency_flink")
 PEERS = {
     "transom": (*SPARK, "transom"),
+    "transom-policy": (*SPARK, "transom-policy"),
     "native": (*SPARK, "native"),
     "flink-heap": (*FLINK, "hashmap"),
     "flink-rocksdb": (*FLINK, "rocksdb"),

@@ -1,4 +1,4 @@
-"""The peers of ``benchmarks.latency`` on Spark: Spark's own windows, and transom.
+"""The peers of ``benchmarks.latency`` on Spark: Spark's own windows, and transom with two clocks.
 
 ``python -m benchmarks.latency_once transom FOLDER``. Runs until it is killed.
 """
@@ -17,10 +17,15 @@ from benchmarks.peers.spark_once import session
 def windows(rows: DataFrame, peer: str) -> DataFrame:
     """Count by key in windows of a second."""
     count = F.count("*").alias("n")
-    if peer == "native":
-        return rows.groupBy("k", F.window("ts", "1 second")).agg(count)
-    windowed = transom.stream(rows, time="ts").key_by("k").window(transom.Tumbling(size="1 second"))
-    return windowed.agg(count)
+    if peer == "transom-policy":
+        # Times rise, so they are the order of the rows, and the watermark needs no tolerance.
+        stream = transom.stream(rows, time=transom.TimePolicy("ts"), order="ts")
+    else:
+        rows = rows.withWatermark("ts", "0 seconds")
+        if peer == "native":
+            return rows.groupBy("k", F.window("ts", "1 second")).agg(count)
+        stream = transom.stream(rows, time="ts")
+    return stream.key_by("k").window(transom.Tumbling(size="1 second")).agg(count)
 
 
 def print_counts(results: DataFrame, _: int) -> None:
@@ -36,12 +41,12 @@ def print_counts(results: DataFrame, _: int) -> None:
 def main() -> None:
     """Read the folder until this process is killed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("peer", choices=["transom", "native"])
+    parser.add_argument("peer", choices=["transom", "transom-policy", "native"])
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
     spark = session()
     rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
-    results = windows(rows.withWatermark("ts", "0 seconds"), arguments.peer)
+    results = windows(rows, arguments.peer)
     with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:
         writer = results.writeStream.foreachBatch(print_counts)
         query = writer.option("checkpointLocation", checkpoint).start()

@@ -1,7 +1,7 @@
 """The section of the page on performance that lists every measurement that transom loses."""
 
 from benchmarks.markdown import megabytes, table
-from benchmarks.reading import LIMITS, Found, Taken
+from benchmarks.reading import LIMITS, OWN, Found, Taken
 from benchmarks.record import Measurement
 
 
@@ -12,7 +12,7 @@ def section(found: Found, timed: Found) -> str:
         for peer, taken in peers.items():
             if peer == "transom" and taken.measurement.failed:
                 slower += [[name, "", f"does not run: {taken.measurement.failed}", "", ""]]
-            elif peer not in ("transom", *LIMITS):
+            elif peer not in ("transom", *OWN, *LIMITS):
                 slower += [[name, peer, *lost] for lost in _slower(taken)]
                 larger += [[name, peer, *lost] for lost in _larger(taken)]
     return (
@@ -48,7 +48,8 @@ def _later(found: Found) -> list[list[str]]:
         if ours is None or not name.startswith("latency/"):
             continue
         for peer, taken in peers.items():
-            theirs = taken.measurement.figures if taken.record is ours.record else {}
+            known = taken.record is ours.record and peer not in OWN
+            theirs = taken.measurement.figures if known else {}
             for centile in ("p50_ms", "p99_ms"):
                 mine, other = ours.measurement.figures.get(centile), theirs.get(centile)
                 if mine is not None and other is not None and mine > other:

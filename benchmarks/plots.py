@@ -15,6 +15,9 @@ from benchmarks.record import Measurement
 COLORS = {
     "transom": "#4269d0",
     "transom-keyed": "#97bbf5",
+    "transom-policy": "#2a9d8f",
+    "event-time": "#7f9ede",
+    "one-watermark": "#b7c9ee",
     "native": "#ff725c",
     "applyInPandas": "#ff8ab7",
     "python": "#6cc5b0",

@@ -8,8 +8,12 @@ from typing import Any
 from benchmarks.record import Measurement, Record
 
 LIMITS = ("pass-through", "batch")
+# Peers that are transom too, without or with what a benchmark measures the cost of.
+OWN = ("transom-policy", "event-time", "one-watermark")
 PEERS = (
-    *("transom", "native", "applyInPandas", "python", "flink-heap", "flink-rocksdb", "pyflink"),
+    "transom",
+    *OWN,
+    *("native", "applyInPandas", "python", "flink-heap", "flink-rocksdb", "pyflink"),
     *LIMITS,
 )
 # Prefixes of queries that have figures instead of timed runs.

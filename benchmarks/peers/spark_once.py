@@ -30,6 +30,8 @@ SETTINGS = {
 }
 PEERS = {
     "transom": spark_queries.with_transom,
+    "event-time": spark_queries.event_time,
+    "one-watermark": spark_queries.one_watermark,
     "native": spark_queries.native,
     "python": by_hand.with_state,
     "applyInPandas": by_hand.in_pandas,
@@ -50,14 +52,17 @@ def session(cores: int = 2, jars: Sequence[Path] = (), heap_gb: int = 4) -> Spar
     return transom.configure(builder).getOrCreate()
 
 
-def source(spark: SparkSession, folder: Path, files: int, key: str = "long") -> DataFrame:
-    """Read the files as a stream with a number of files in each batch."""
-    rows = (
-        spark.readStream.schema(f"k {key}, ts timestamp, v double")
-        .option("maxFilesPerTrigger", files)
-        .parquet(str(folder))
-    )
-    return rows.withWatermark("ts", WATERMARK_DELAY)
+def source(
+    spark: SparkSession,
+    folder: Path,
+    files: int,
+    schema: str = "k long, ts timestamp, v double",
+    delay: str | None = WATERMARK_DELAY,
+) -> DataFrame:
+    """Read the files as a stream with a number of files in each batch, with Spark's watermark."""
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", files)
+    rows = reader.parquet(str(folder))
+    return rows if delay is None else rows.withWatermark("ts", delay)
 
 
 def run(writer: DataStreamWriter, work: Path) -> StreamingQuery:
@@ -92,11 +97,12 @@ def planned(
     spark: SparkSession, query: Query, peer: str, folder: Path, files: int, *, written: bool
 ) -> DataFrame:
     """Return the plan of a peer's query. If `written`, it has the columns that all peers write."""
-    key = "string" if query.long_keys else "long"
+    schema = query.input(0, files).schema
     if peer == "batch":
-        rows = spark.read.schema(f"k {key}, ts timestamp, v double").parquet(str(folder))
+        rows = spark.read.schema(schema).parquet(str(folder))
     else:
-        rows = source(spark, folder, files, key)
+        has_policy = query.policy is not None and peer in ("transom", "one-watermark")
+        rows = source(spark, folder, files, schema, None if has_policy else WATERMARK_DELAY)
     result = PEERS[peer](rows, query)
     return flat(result, query, peer) if written else result
 

@@ -1,5 +1,6 @@
 """The queries in PySpark: with transom, and with Spark's own windows."""
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +14,9 @@ from benchmarks.queries.catalogue import Query, micros
 
 def with_transom(rows: DataFrame, query: Query) -> DataFrame:
     """Return a query with a window of transom."""
-    windowed = transom.stream(rows, time="ts").key_by("k").window(query.window)
+    time, order = ("ts", ()) if query.policy is None else (query.policy, "o")
+    stream = transom.stream(rows, time=time, order=order)
+    windowed = stream.key_by("k").window(query.window)
     windowed = windowed.options(layout=query.layout)
     if query.trigger is not None:
         windowed = windowed.trigger(query.trigger)
@@ -24,6 +27,17 @@ def with_transom(rows: DataFrame, query: Query) -> DataFrame:
         if query.function
         else windowed.agg(*_aggregates(query))
     )
+
+
+def event_time(rows: DataFrame, query: Query) -> DataFrame:
+    """Return the same query with Spark's watermark instead of its time policy."""
+    return with_transom(rows, replace(query, policy=None))
+
+
+def one_watermark(rows: DataFrame, query: Query) -> DataFrame:
+    """Return the same query with a policy that has no substreams."""
+    assert query.policy is not None
+    return with_transom(rows, replace(query, policy=replace(query.policy, over=())))
 
 
 def native(rows: DataFrame, query: Query) -> DataFrame:

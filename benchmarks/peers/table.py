@@ -131,7 +131,12 @@ def _plain(query: Query) -> bool:
 
 
 def _by_hand(query: Query) -> bool:
-    return not query.function and not query.late_rows and query.aggregates == TOTALS
+    return (
+        not query.function
+        and not query.late_rows
+        and query.policy is None
+        and query.aggregates == TOTALS
+    )
 
 
 def _on_static_rows(query: Query) -> bool:
@@ -139,11 +144,19 @@ def _on_static_rows(query: Query) -> bool:
 
 
 def _in_flink(query: Query) -> bool:
-    return query.plain and not query.small_batches
+    return query.plain and not query.small_batches and query.policy is None
 
 
 def _in_pyflink(query: Query) -> bool:
     return _in_flink(query) and _by_hand(query)
+
+
+def _has_policy(query: Query) -> bool:
+    return query.policy is not None
+
+
+def _has_substreams(query: Query) -> bool:
+    return query.policy is not None and bool(query.policy.over)
 
 
 def _is_function(query: Query) -> bool:
@@ -152,6 +165,8 @@ def _is_function(query: Query) -> bool:
 
 PEERS = {
     "transom": _spark("transom", lambda _: True),
+    "event-time": _spark("event-time", _has_policy),
+    "one-watermark": _spark("one-watermark", _has_substreams),
     "native": _spark("native", _plain),
     "python": _spark("python", _by_hand, share=10),
     "applyInPandas": _spark("applyInPandas", _is_function, share=10),

@@ -1,21 +1,51 @@
 """Measures transom against the present choice of PySpark users, in turn.
 
-``python -m benchmarks.queries [NAME ...]``. For each query both sides first write their rows once,
-and the rows must be the same. Then both run in turn, in fresh processes, and the command prints the
-medians. The environment variables of `benchmarks.peers` apply.
+``python -m benchmarks.queries [--further] [NAME ...]``. For each query both sides first write their
+rows once, and the rows must be the same. Then both run in turn, in fresh processes, and the command
+prints the medians. The environment variables of `benchmarks.peers` apply.
 """
 
 import argparse
 import json
 import statistics
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 from benchmarks.peers.__main__ import settings
-from benchmarks.peers.compare import BUILD, clear, compare
+from benchmarks.peers.compare import BUILD, Settings, clear, compare
 from benchmarks.peers.processes import end_on_signal
 from benchmarks.peers.turns import EmptyResultsError
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.record import Measurement
+
+# What the two times of a query are called that measures the cost of a part of transom. The peer is
+# transom without this part.
+COSTS = {
+    "event-time": ("windows", "with policy"),
+    "one-watermark": ("without", "with"),
+}
+# An input with further rows is longer by this factor.
+FURTHER = 4
+
+
+def cost(without: Measurement, ours: Measurement) -> str:
+    """Return both times of a part of transom's cost, and the median of their ratios."""
+    pairs = zip(without.runs, ours.runs, strict=True)
+    ratio = statistics.median(our.seconds / one.seconds for one, our in pairs)
+    name, more = COSTS[without.peer]
+    times = f"{name} {without.seconds:.1f} s, {more} {ours.seconds:.1f} s"
+    return f"{ours.query}: {times}, ratio {ratio:.2f}"
+
+
+def cost_of_a_row(fewer: dict[str, Measurement], more: dict[str, Measurement]) -> str:
+    """Return what a row costs that a longer input has in addition. Start-up is no part of it."""
+    costs = {
+        peer: (long.seconds - fewer[peer].seconds) * 1e6 / (long.rows - fewer[peer].rows)
+        for peer, long in more.items()
+    }
+    shown = ", ".join(f"{peer} {micros:.2f} µs" for peer, micros in costs.items())
+    peer = next(iter(costs))
+    return f"a further row: {shown}, ratio {costs['transom'] / costs[peer]:.2f}"
 
 
 def line(theirs: Measurement, ours: Measurement) -> str:
@@ -36,25 +66,42 @@ def main() -> None:
     compared = {name: query.bench for name, query in QUERIES.items() if query.bench}
     parser = argparse.ArgumentParser(prog="benchmarks.queries", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(compared))
-    names = parser.parse_args().names or list(compared)
+    parser.add_argument(
+        "--further",
+        action="store_true",
+        help=f"measure {FURTHER} times the rows too, for the cost of a further row",
+    )
+    given = parser.parse_args()
+    names = given.names or list(compared)
     if unknown := [name for name in names if name not in compared]:
         parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(compared)}")
     end_on_signal()
     clear()
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
+    usual = settings(files_per_batch=1)
     for name in names:
         peers = [compared[name], "transom"]
-        try:
-            sides = compare(name, peers, settings(files_per_batch=1), lambda _: None)
-        except EmptyResultsError as error:
-            raise SystemExit(str(error)) from None
-        for measurement in sides.values():
-            if measurement.failed is not None:
-                raise SystemExit(f"{name}: {measurement.peer} failed, {measurement.failed}")
-        print(line(*sides.values()), flush=True)
+        sides = measure(name, peers, usual)
+        summary = cost if compared[name] in COSTS else line
+        print(summary(*sides.values()), flush=True)
         kept = {peer: asdict(measurement) for peer, measurement in sides.items()}
         (results / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n")
+        if given.further:
+            more = measure(name, peers, replace(usual, rows=FURTHER * usual.rows))
+            print(f"{name}: {cost_of_a_row(sides, more)}", flush=True)
+
+
+def measure(name: str, peers: Sequence[str], conditions: Settings) -> dict[str, Measurement]:
+    """Measure a query, and end the program if a peer fails."""
+    try:
+        sides = compare(name, peers, conditions, lambda _: None)
+    except EmptyResultsError as error:
+        raise SystemExit(str(error)) from None
+    for measurement in sides.values():
+        if measurement.failed is not None:
+            raise SystemExit(f"{name}: {measurement.peer} failed, {measurement.failed}")
+    return sides
 
 
 if __name__ == "__main__":

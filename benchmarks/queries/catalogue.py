@@ -5,9 +5,12 @@ from datetime import timedelta
 from typing import Any, Literal
 
 import transom
-from benchmarks.queries.data import Input
+from benchmarks.queries.data import MAX_LATENESS_MICROS, PARTITIONS, Input
 
 TOTALS = {"n": "count(*)", "s": "sum(v)"}
+# Whether windows support a policy with a watermark for each partition, or for each substream.
+BY_PARTITION = False
+BY_SUBSTREAM = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +27,8 @@ class Query:
         SQL that every peer understands, by the name of its column.
     trigger : transom.Trigger or None
         The trigger. None fires a window once, when the watermark passes its end.
+    policy : transom.TimePolicy or None
+        The time policy. The input then has arrivals. None takes Spark's watermark.
     function : bool
         Whether a function in Python computes the aggregates from all rows of a window.
     layout : {"auto", "keyed"}
@@ -43,6 +48,7 @@ class Query:
     keys: int = 10_000
     aggregates: dict[str, str] = field(default_factory=lambda: TOTALS)
     trigger: transom.Trigger | None = None
+    policy: transom.TimePolicy | None = None
     function: bool = False
     layout: Literal["auto", "keyed"] = "auto"
     long_keys: bool = False
@@ -64,12 +70,13 @@ class Query:
             late=self.late_rows,
             even_values=self.even_values,
             small_batches=self.small_batches,
+            arrivals=self.policy is not None,
             files_per_batch=files_per_batch,
         )
 
     @property
     def plain(self) -> bool:
-        """Whether Spark and Flink have this window, with one result at its end."""
+        """Whether Spark has this window, with one result at its end. Flink has it too."""
         has_window = isinstance(self.window, transom.Tumbling | transom.Hopping | transom.Session)
         return has_window and self.trigger is None and not self.function
 
@@ -85,7 +92,11 @@ class Query:
         overlap = {"overlap": lengths["size_ms"] // slide} if slide else {}
         kind = type(self.window).__name__.lower()
         shape = {"shape": self.shape} if self.shape else {}
-        return {"window": kind, "keys": self.keys, **shape, **lengths, **overlap}
+        clocks = {} if self.policy is None else {"watermarks": self._watermarks(self.policy)}
+        return {"window": kind, "keys": self.keys, **shape, **lengths, **overlap, **clocks}
+
+    def _watermarks(self, policy: transom.TimePolicy) -> int:
+        return PARTITIONS if policy.partition else self.keys if policy.over else 1
 
 
 def micros(length: Any) -> int:
@@ -100,6 +111,31 @@ def _tumbling(**special: Any) -> Query:
 
 def _hopping(slide: str, **special: Any) -> Query:
     return Query(window=transom.Hopping(size="60 seconds", slide=slide), **special)
+
+
+def _policy(**watermarks: Any) -> transom.TimePolicy:
+    """Return a policy with all rules. The input breaks none, so each peer has the same results."""
+    latest = timedelta(microseconds=MAX_LATENESS_MICROS)
+    return transom.TimePolicy(
+        "ts",
+        arrival="a",
+        early=transom.Drop("1 minute"),
+        late=transom.Drop(latest),
+        out_of_order=transom.Drop(latest),
+        **watermarks,
+    )
+
+
+def _time_stages() -> dict[str, Query]:
+    queries = {"time-stage": _tumbling(policy=_policy(), bench="event-time")}
+    if BY_PARTITION:
+        ids = [str(partition) for partition in range(PARTITIONS)]
+        policy = _policy(partition="p", partitions=ids)
+        queries["time-stage-partitions"] = _tumbling(policy=policy, bench="event-time")
+    if BY_SUBSTREAM:
+        policy = _policy(over=["k"])
+        queries["substreams"] = _tumbling(policy=policy, keys=100_000, bench="one-watermark")
+    return queries
 
 
 def _session(gap: str = "2 seconds", **special: Any) -> Query:
@@ -144,4 +180,5 @@ QUERIES = {
     ),
     "long-keys": _tumbling(long_keys=True),
     "skewed-key": _tumbling(skewed=True),
+    **_time_stages(),
 }

@@ -26,10 +26,13 @@ HOUR_MICROS = 3_600_000_000
 CLOSING_KEY = -1
 CLOSES_AFTER_MICROS = 24 * HOUR_MICROS
 
+# Arrivals name partitions in turn, as a producer without keys does.
+PARTITIONS = 16
+
 SMALL_BATCHES = 50
 SMALL_BATCH_ROWS = 1_000
 
-KINDS = ("long_keys", "skewed", "late", "even_values", "small_batches")
+KINDS = ("long_keys", "skewed", "late", "even_values", "small_batches", "arrivals")
 
 Numbers = npt.NDArray[np.int64]
 
@@ -56,6 +59,9 @@ class Input:
     small_batches : bool
         Whether the first batch has a row for each key, and each other batch has 1,000 rows. `rows`
         is not used.
+    arrivals : bool
+        Whether rows have three more columns: their arrival ``a``, their partition ``p`` and their
+        order ``o``. Then a row of each partition closes all windows.
     files_per_batch : int
         Number of files of a batch. They hold its rows in turn, like the partitions of a log.
     """
@@ -67,7 +73,14 @@ class Input:
     late: bool = False
     even_values: bool = False
     small_batches: bool = False
+    arrivals: bool = False
     files_per_batch: int = 1
+
+    @property
+    def schema(self) -> str:
+        """The columns of the files, as Spark's schema."""
+        arrivals = ", a timestamp, p int, o long" if self.arrivals else ""
+        return f"k {'string' if self.long_keys else 'long'}, ts timestamp, v double{arrivals}"
 
     @property
     def size(self) -> int:
@@ -99,7 +112,7 @@ class Input:
 
     def _batches(self) -> Iterator[pa.Table]:
         random = np.random.default_rng(SEED)
-        keys, times = self._small(random) if self.small_batches else self._arriving(random)
+        keys, times, arrived = self._small(random) if self.small_batches else self._arriving(random)
         batches = np.array_split(np.arange(self.size), BATCHES)
         if self.small_batches:
             batches = np.split(np.arange(self.size), range(self.keys, self.size, SMALL_BATCH_ROWS))
@@ -111,12 +124,19 @@ class Input:
         values = random.integers(0, 1_000, self.size).astype(np.float64)
         if self.even_values:
             values = (keys % 1_000).astype(np.float64)
-        closing = self._table([CLOSING_KEY], [int(times.max()) + CLOSES_AFTER_MICROS], [0.0])
         for batch in batches:
-            table = self._table(keys[batch], times[batch], values[batch])
-            yield pa.concat_tables([table, closing]) if batch is batches[-1] else table
+            table = self._table(keys[batch], times[batch], values[batch], arrived[batch], batch)
+            last = batch is batches[-1]
+            yield pa.concat_tables([table, self._closing(int(times.max()))]) if last else table
 
-    def _arriving(self, random: np.random.Generator) -> tuple[Numbers, Numbers]:
+    def _closing(self, latest: int) -> pa.Table:
+        rows = PARTITIONS if self.arrivals else 1
+        at = np.full(rows, latest + CLOSES_AFTER_MICROS)
+        order = np.arange(self.size, self.size + rows)
+        return self._table(np.full(rows, CLOSING_KEY), at, np.zeros(rows), at, order)
+
+    def _arriving(self, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the keys, times and arrivals of rows, in the order of arrival."""
         happened = MICROS_PER_EVENT * np.arange(self.rows, dtype=np.int64)
         happened += FIRST_EVENT_MICROS - happened % RESOLUTION_MICROS
         lateness = random.exponential(MEAN_LATENESS_MICROS, self.rows)
@@ -124,24 +144,33 @@ class Input:
         keys = random.integers(0, self.keys, self.rows, dtype=np.int64)
         if self.skewed:
             keys[::2] = 0
-        return keys, happened[np.argsort(arrived, kind="stable")]
+        order = np.argsort(arrived, kind="stable")
+        return keys, happened[order], arrived[order]
 
-    def _small(self, random: np.random.Generator) -> tuple[Numbers, Numbers]:
-        """Return keys and times of small batches, which are a second apart."""
+    def _small(self, random: np.random.Generator) -> tuple[Numbers, Numbers, Numbers]:
+        """Return keys and times of small batches, which are a second apart and arrive at once."""
         touched = [
             random.choice(self.keys, SMALL_BATCH_ROWS, replace=False) for _ in range(SMALL_BATCHES)
         ]
         keys = np.concatenate([np.arange(self.keys), *touched]).astype(np.int64)
         seconds = np.zeros(self.keys, dtype=np.int64), np.arange(SMALL_BATCHES) + 1
         times = np.concatenate([seconds[0], np.repeat(seconds[1], SMALL_BATCH_ROWS)])
-        return keys, FIRST_EVENT_MICROS + 1_000_000 * times
+        times = FIRST_EVENT_MICROS + 1_000_000 * times
+        return keys, times, times
 
-    def _table(self, keys: object, times: object, values: object) -> pa.Table:
+    def _table(
+        self, keys: object, times: object, values: object, arrived: object, order: Numbers
+    ) -> pa.Table:
         numbers = pa.array(keys, pa.int64())
-        return pa.table(
-            {
-                "k": [f"{key:064}" for key in numbers.to_pylist()] if self.long_keys else numbers,
-                "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
-                "v": pa.array(values, pa.float64()),
+        columns = {
+            "k": [f"{key:064}" for key in numbers.to_pylist()] if self.long_keys else numbers,
+            "ts": pa.array(times, pa.timestamp("us", tz="UTC")),
+            "v": pa.array(values, pa.float64()),
+        }
+        if self.arrivals:
+            columns |= {
+                "a": pa.array(arrived, pa.timestamp("us", tz="UTC")),
+                "p": pa.array(order % PARTITIONS, pa.int32()),
+                "o": pa.array(order, pa.int64()),
             }
-        )
+        return pa.table(columns)

@@ -11,9 +11,17 @@ from benchmarks.peers import flink_sql
 from benchmarks.peers.compare import rows_of
 from benchmarks.peers.digest import digest
 from benchmarks.peers.table import PEERS, Job
+from benchmarks.queries.__main__ import cost_of_a_row
 from benchmarks.queries.catalogue import QUERIES
-from benchmarks.queries.data import CLOSES_AFTER_MICROS, CLOSING_KEY, SMALL_BATCH_ROWS, Input
-from benchmarks.record import Measurement, Record
+from benchmarks.queries.data import (
+    CLOSES_AFTER_MICROS,
+    CLOSING_KEY,
+    MAX_LATENESS_MICROS,
+    PARTITIONS,
+    SMALL_BATCH_ROWS,
+    Input,
+)
+from benchmarks.record import Measurement, Record, Run
 
 
 def test_a_tumbling_window_reads_in_flink_as_its_length() -> None:
@@ -82,7 +90,9 @@ def test_peers_are_not_asked_for_what_they_cannot_do() -> None:
     def takes(name: str) -> set[str]:
         return {peer for peer in PEERS if PEERS[peer].takes(QUERIES[name])}
 
-    assert takes("tumbling-10k") == set(PEERS) - {"applyInPandas"}
+    assert takes("tumbling-10k") == set(PEERS) - {"applyInPandas", "event-time", "one-watermark"}
+    limits = {"native", "pass-through", "batch"}
+    assert takes("time-stage") == {"transom", "event-time"} | limits
     assert takes("session-early") == {"transom", "python"}
     assert takes("session-function") == {"transom", "applyInPandas"}
     assert "batch" not in takes("late-rows")
@@ -120,6 +130,32 @@ def test_files_of_a_batch_hold_its_rows_in_turn_and_the_last_row_closes_all(
     assert times.max() - np.sort(times)[-2] == CLOSES_AFTER_MICROS
     assert keys[times.argmax()] == CLOSING_KEY
     assert np.all(times % 1_000 == 0)
+
+
+def test_arrivals_break_no_rule_of_the_policy_and_end_in_each_partition(tmp_path: Path) -> None:
+    given = QUERIES["time-stage"].input(10_000, files_per_batch=1)
+    rows = pa.concat_tables(_read(given.make(tmp_path)))
+    times, arrived = (rows[name].cast(pa.int64()).to_numpy() for name in ("ts", "a"))
+    order, partitions = rows["o"].to_numpy(), rows["p"].to_numpy()
+    assert np.array_equal(order, np.arange(len(order)))
+    assert np.all(np.diff(arrived) >= 0)
+    assert np.all((times <= arrived) & (arrived - times <= MAX_LATENESS_MICROS))
+    assert np.array_equal(partitions, order % PARTITIONS)
+    assert np.count_nonzero(rows["k"].to_numpy() == CLOSING_KEY) == PARTITIONS
+    assert set(partitions[-PARTITIONS:]) == set(range(PARTITIONS))
+
+
+def test_the_cost_of_a_further_row_is_without_start_up() -> None:
+    def took(peer: str, rows: int, seconds: float) -> Measurement:
+        return Measurement(query="q", peer=peer, rows=rows, runs=(Run(seconds=seconds),))
+
+    fewer = {"event-time": took("event-time", 10, 5), "transom": took("transom", 10, 7)}
+    more = {
+        "event-time": took("event-time", 2_000_010, 7),
+        "transom": took("transom", 2_000_010, 10),
+    }
+    expected = "a further row: event-time 1.00 µs, transom 1.50 µs, ratio 1.50"
+    assert cost_of_a_row(fewer, more) == expected
 
 
 def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
