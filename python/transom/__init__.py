@@ -6,6 +6,7 @@ DataFrame.
 
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
+from transom import atlas, azure
 from transom._version import __version__
 from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf
@@ -74,6 +75,8 @@ __all__ = [
     "Window",
     "Windowed",
     "__version__",
+    "atlas",
+    "azure",
     "configure",
     "earliest_input",
     "explain",

@@ -1,0 +1,1 @@
+"""Presets: their defaults and limits, and the queries without a preset that they stand for."""
