@@ -7,7 +7,7 @@ from transom._base import checks
 from transom._base.errors import type_error
 
 # {"size": 3, "unit": "minute"}, or 0 where Atlas allows it.
-JsonDuration = Mapping[str, int | str] | int
+JsonDuration = Mapping[str, object] | int
 
 _UNITS = {
     "ms": timedelta(milliseconds=1),
@@ -56,4 +56,5 @@ def _length(argument: str, value: JsonDuration, size: str, *, least: int) -> tim
     count, unit = value[size], value["unit"]
     checks.whole_number(f"{argument}.{size}", count, least=least)
     checks.choice(f"{argument}.unit", unit, _UNITS)
-    return int(count) * _UNITS[str(unit)]
+    assert isinstance(count, int)
+    return count * _UNITS[str(unit)]

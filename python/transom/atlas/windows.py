@@ -1,6 +1,5 @@
 """The window stages of Atlas."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import Literal
 
@@ -22,7 +21,7 @@ from transom.windowed import Windowed
 Boundary = Literal["eventTime", "processingTime"]
 
 _SYSTEM = "Atlas Stream Processing"
-_DEFAULT_LATENESS: Mapping[str, int | str] = {"size": 3, "unit": "second"}
+_DEFAULT_LATENESS: JsonDuration = {"size": 3, "unit": "second"}
 # Stands for an idle timeout of 0, because the step idle_timeout needs a positive timeout.
 _SHORTEST_TIMEOUT = timedelta(microseconds=1)
 

@@ -162,7 +162,7 @@ def test_processing_time_excludes_idle_timeout_and_lateness(setting: str, length
 @pytest.mark.parametrize("setting", ["idleTimeout", "offset"])
 def test_sessions_have_no_idle_timeout_and_no_offset(setting: str) -> None:
     with pytest.raises(TypeError, match=setting):
-        atlas.sessionWindow(STREAM, partitionBy="sensor", gap=MINUTE, **{setting: 0})
+        atlas.sessionWindow(STREAM, partitionBy="sensor", gap=MINUTE, **{setting: 0})  # type: ignore[arg-type]
 
 
 def test_a_session_is_partitioned_by_one_value() -> None:
