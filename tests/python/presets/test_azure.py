@@ -174,6 +174,16 @@ def test_a_window_includes_its_end(window: transom.Window, expected: transom.Win
     assert window == expected
 
 
+@pytest.mark.parametrize(
+    ("window", "arguments"),
+    [(azure.TumblingWindow, ("day", 7.1)), (azure.HoppingWindow, ("hour", 169, 1))],
+)
+def test_a_window_lasts_at_most_seven_days(window: Any, arguments: tuple[Any, ...]) -> None:
+    with raises("PRESET_LIMIT", "size", PySparkValueError) as caught:
+        window(*arguments)
+    assert "which Azure Stream Analytics does not allow" in str(caught.value)
+
+
 @pytest.mark.skipif(not HAS_MAX_DURATION, reason="Session has no maximum duration yet")
 def test_a_session_has_a_maximum_duration() -> None:
     expected: Any = {"gap": "5 minutes", "closed": "right", "max_duration": "1 hour"}
@@ -200,8 +210,6 @@ def test_a_unit_has_abbreviations(names: tuple[str, ...], length: timedelta) -> 
 @pytest.mark.parametrize(
     ("window", "arguments", "condition", "argument"),
     [
-        (azure.TumblingWindow, ("day", 7.1), "PRESET_LIMIT", "size"),
-        (azure.HoppingWindow, ("hour", 169, 1), "PRESET_LIMIT", "size"),
         (azure.TumblingWindow, ("week", 1), "BAD_CHOICE", "unit"),
         (azure.TumblingWindow, (1, 1), "BAD_TYPE", "unit"),
         (azure.TumblingWindow, ("second", 0), "NOT_POSITIVE", "size"),
