@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Window
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
@@ -67,7 +68,9 @@ def earliest_input(
         raise type_error("time", time, "a transom.TimePolicy(...) or None")
     if not windows:
         raise type_error("windows", windows, "at least one window")
-    early = timedelta() if time is None or time.early is None else time.early.beyond
+    early = timedelta()
+    if time is not None and time.early is not None:
+        early = duration("early", time.early.beyond)
     return first_output - max(_longest(window) for window in windows) - early
 
 
@@ -75,7 +78,8 @@ def _longest(window: Window) -> timedelta:
     if isinstance(window, Calendar):
         return timedelta(days=window.every * _LONGEST_DAYS[window.unit]) + _CLOCK_CHANGES
     if isinstance(window, Tumbling | Hopping | Cumulate):
-        return window.size if window.time_zone == "UTC" else window.size + _CLOCK_CHANGES
+        size = duration("size", window.size)
+        return size if window.time_zone == "UTC" else size + _CLOCK_CHANGES
     if isinstance(window, Window):
         raise value_error("UNBOUNDED_WINDOW", argument="earliest_input", window=window)
     raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")

@@ -141,7 +141,5 @@ class TimeSteps(Steps):
         if not isinstance(self._spec.time, TimePolicy):
             raise value_error("NEEDS_TIME_POLICY", argument="first_output", value=self._spec.time)
         if isinstance(self._spec.window, Global | Count):
-            raise value_error(
-                "UNBOUNDED_WINDOW", argument="first_output", window=self._spec.window
-            )
+            raise value_error("UNBOUNDED_WINDOW", argument="first_output", window=self._spec.window)
         return self._with("first_output", first_output=at)

@@ -50,9 +50,7 @@ def test_rows_of_earlier_windows_are_not_late(spark: SparkSession) -> None:
     at = START + timedelta(hours=2)
     window = transom.Hopping(size="1 hour", slide="10 minutes")
     batches = [ROWS[:11], ROWS[11:20], ROWS[20:]]
-    outcome = run_stream(
-        spark, lambda rows: results(rows, window, "slices", at), SCHEMA, batches
-    )
+    outcome = run_stream(spark, lambda rows: results(rows, window, "slices", at), SCHEMA, batches)
     # The watermark ends at the last row.
     closed = [
         row
