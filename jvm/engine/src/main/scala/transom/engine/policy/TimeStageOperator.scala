@@ -84,7 +84,7 @@ private final class TimeStageOperator[T](
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, stamp)
-      TimeStage.count(counts, stamp)
+      TimeStage.count(counts, stamp.rules, stamp.isAdjusted, Option(stamp.dropped))
       emissions.emit(rows.stamped(row.value, stamp))
     case letter: Event.DeadLetter =>
       clocks.noteRow()
@@ -106,12 +106,24 @@ private final class TimeStageOperator[T](
 /** Counts what a time policy does. */
 object TimeStage {
 
-  /** Adds a stamp to the counts. */
-  def count(counts: RowCounts, stamp: Stamp): Unit = {
-    if ((stamp.rules & Stamp.Early) != 0) counts.add(RowCounts.Early)
-    if ((stamp.rules & Stamp.LateArrival) != 0) counts.add(RowCounts.LateArrival)
-    if ((stamp.rules & Stamp.OutOfOrder) != 0) counts.add(RowCounts.OutOfOrder)
-    if (stamp.dropped != null) counts.add(stamp.dropped.count)
-    else if (stamp.isAdjusted) counts.add(RowCounts.Adjusted)
+  /** Counts the decision about a row.
+    *
+    * @param rules
+    *   the rules that the row broke, as bits of [[Stamp]]
+    * @param dropped
+    *   why the row is dropped; none if the row is accepted
+    */
+  def count(
+      counts: RowCounts,
+      rules: Int,
+      isAdjusted: Boolean,
+      dropped: Option[DeadLetterReason]): Unit = {
+    if ((rules & Stamp.Early) != 0) counts.add(RowCounts.Early)
+    if ((rules & Stamp.LateArrival) != 0) counts.add(RowCounts.LateArrival)
+    if ((rules & Stamp.OutOfOrder) != 0) counts.add(RowCounts.OutOfOrder)
+    dropped match {
+      case Some(reason) => counts.add(reason.count)
+      case None => if (isAdjusted) counts.add(RowCounts.Adjusted)
+    }
   }
 }

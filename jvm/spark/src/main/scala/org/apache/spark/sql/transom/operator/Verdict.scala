@@ -1,7 +1,7 @@
 package org.apache.spark.sql.transom.operator
 
 import transom.engine.operator.{DeadLetterReason, RowCounts}
-import transom.engine.policy.Stamp
+import transom.engine.policy.{Stamp, TimeStage}
 
 /** The decision of a time policy about a row, as a number: the rules that the row broke in three
   * bits, a bit for an adjusted time, and the reason if the row is dropped.
@@ -38,13 +38,8 @@ object Verdict {
   }
 
   /** Counts a verdict. */
-  def count(counts: RowCounts, verdict: Long): Unit = {
-    val stamp = new Stamp
-    stamp.rules = (verdict & Rules).toInt
-    stamp.isAdjusted = isAdjusted(verdict)
-    stamp.dropped = dropped(verdict).orNull
-    transom.engine.policy.TimeStage.count(counts, stamp)
-  }
+  def count(counts: RowCounts, verdict: Long): Unit =
+    TimeStage.count(counts, (verdict & Rules).toInt, isAdjusted(verdict), dropped(verdict))
 
   private def reasonBits(reason: DeadLetterReason): Long = (reason.code + 1L) << ReasonShift
 }
