@@ -40,7 +40,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   override protected def onOutputExhausted(): Unit =
     if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()
 
-  override protected def startBatch(firedBefore: Long): Unit = router.firedBefore = firedBefore
+  override protected def startBatch(): Unit = router.firedBefore = firedBefore
 
   override protected def add(row: InternalRow, time: Long): Unit =
     router.route(time, lateWatermark) match {
@@ -75,7 +75,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
     readKey(row)
     chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
-    encoder.rows(groupOfKey, chunk)
+    encoder.rows(groupOfKey, chunk, lateWatermark)
   }
 
   override protected def drain(): Iterator[InternalRow] =
@@ -85,13 +85,14 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
     val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
+    def encoded(group: Int) =
+      if (after == Watermark.NotYet) encoder.segments(group, batches(group), firedBefore)
+      else encoder.waitingSegments(group, batches(group), after)
     val full = for {
       (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
       _ = batches(group).add(slice, segment)
       if batches(group).isFull
-    } yield encoder.segments(group, batches(group), after)
-    full ++ batches.indices.iterator
-      .filterNot(batches(_).isEmpty)
-      .map(group => encoder.segments(group, batches(group), after))
+    } yield encoded(group)
+    full ++ batches.indices.iterator.filterNot(batches(_).isEmpty).map(encoded)
   }
 }

@@ -13,11 +13,8 @@ import transom.engine.time.Watermark
   *
   * @param orderColumns
   *   the user's order columns
-  * @param lateWatermark
-  *   the watermark by which rows of this batch are late, in the engine's convention. Behind a
-  *   time stage the map side sets it at the first row, which brings it.
   */
-final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Long) {
+final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
   import ExchangeEncoder._
 
   private val toExchangeRow = ExchangeFormat.projection(orderColumns)
@@ -26,33 +23,40 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
 
   /** Encodes a batch of segments, and empties the batch.
     *
-    * @param after
-    *   the instant until which windows fire before the segments are added, in the engine's
-    *   convention; `Watermark.NotYet` if the segments do not wait
+    * @param lateWatermark
+    *   the watermark by which rows of the batch are late, in the engine's convention
     */
-  def segments(group: Int, batch: SegmentBatch, after: Long): InternalRow =
-    if (after == Watermark.NotYet)
-      encode(group, ExchangeFormat.Segments, nextPosition(), batch.take())
-    else
-      encode(
-        group,
-        ExchangeFormat.WaitingSegments,
-        nextPosition(),
-        batch.take(),
-        lateWatermark = after)
+  def segments(group: Int, batch: SegmentBatch, lateWatermark: Long): InternalRow =
+    encode(group, ExchangeFormat.Segments, nextPosition(), batch.take(), lateWatermark)
+
+  /** Encodes a batch of segments that wait until windows have fired, and empties the batch.
+    *
+    * @param after
+    *   the instant until which windows fire first, in the engine's convention
+    */
+  def waitingSegments(group: Int, batch: SegmentBatch, after: Long): InternalRow =
+    encode(group, ExchangeFormat.WaitingSegments, nextPosition(), batch.take(), after)
 
   /** Encodes a chunk of rows, and empties the chunk.
     *
+    * @param lateWatermark
+    *   the watermark by which the rows are late that have no watermark of their own
     * @param order
     *   the values of the user's order columns, if the spec names any
     */
-  def rows(group: Int, chunk: RowChunk, order: InternalRow = NoOrder): InternalRow =
-    encode(group, ExchangeFormat.Rows, nextPosition(), chunk.take(), order)
+  def rows(
+      group: Int,
+      chunk: RowChunk,
+      lateWatermark: Long,
+      order: InternalRow = NoOrder): InternalRow =
+    encode(group, ExchangeFormat.Rows, nextPosition(), chunk.take(), lateWatermark, order)
 
   /** Encodes a dead letter.
     *
     * @param time
     *   the time of the row in microseconds since 1970; none if it has no usable time
+    * @param lateWatermark
+    *   the watermark that the row met, in the engine's convention
     * @param input
     *   bytes of the input row
     */
@@ -60,6 +64,7 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
       group: Int,
       reason: DeadLetterReason,
       time: Option[Long],
+      lateWatermark: Long,
       input: Array[Byte]): InternalRow = {
     val payload = ByteBuffer
       .allocate(DeadLetterHeader + input.length)
@@ -67,7 +72,7 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
       .putInt(time.size)
       .putLong(time.getOrElse(0L))
       .put(input)
-    encode(group, ExchangeFormat.DeadLetter, AnyPosition, payload.array)
+    encode(group, ExchangeFormat.DeadLetter, AnyPosition, payload.array, lateWatermark)
   }
 
   /** Encodes the counts of a task. The first key group receives them. */
@@ -100,8 +105,8 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute], var lateWatermark: Lon
       kind: Int,
       position: Long,
       payload: Array[Byte],
-      order: InternalRow = NoOrder,
-      lateWatermark: Long = lateWatermark): InternalRow = {
+      lateWatermark: Long = Watermark.NotYet,
+      order: InternalRow = NoOrder): InternalRow = {
     val columns = new Array[Any](ExchangeFormat.Payload + 1 + orderColumns.length)
     columns(ExchangeFormat.Group) = KeyGroups.idOf(group)
     columns(ExchangeFormat.Kind) = kind

@@ -34,10 +34,15 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
   private var reached = Watermark.NotYet
   private var isFirst = true
-  protected val encoder = new ExchangeEncoder(operatorPlan.order, plan.lateWatermark)
+  protected val encoder = new ExchangeEncoder(operatorPlan.order)
 
   /** The watermark by which the current row is late, in the engine's convention. */
   protected var lateWatermark: Long = plan.lateWatermark
+
+  /** The watermark by which windows had fired before this batch, in the engine's convention.
+    * Behind a time stage it is known once `startBatch` is called.
+    */
+  protected var firedBefore: Long = plan.lateWatermark
 
   /** The late watermark of the current row, if it is not that of the whole batch. */
   protected final def ownWatermark: Option[Long] =
@@ -54,12 +59,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def add(row: InternalRow, time: Long): Unit
 
-  /** Called behind a time stage, before the first row of a batch.
-    *
-    * @param firedBefore
-    *   the watermark by which windows had fired before this batch, in the engine's convention
-    */
-  protected def startBatch(firedBefore: Long): Unit = ()
+  /** Called behind a time stage, before the first row of a batch is added. */
+  protected def startBatch(): Unit = ()
 
   /** Emits all rows that the task holds. */
   protected def drain(): Iterator[InternalRow]
@@ -106,21 +107,21 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     else {
       counts.add(RowCounts.In)
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
-      if (isFirst) start()
+      if (isFirst && Verdict.isJudged(verdict)) start()
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
       val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
       Verdict.dropped(verdict) match {
-        case Some(reason) => emitDeadLetter(row, reason, time)
+        case Some(reason) => emitDeadLetter(row, reason, time.filter(RowRules.isInRange))
         case None => add(row, operatorPlan.convention.timeIn(time.get))
       }
     }
   }
 
-  /** The first row of a batch has met the watermark of the batch before. */
+  /** The first judged row of a batch has met the watermark of the batch before. */
   private def start(): Unit = {
     isFirst = false
-    encoder.lateWatermark = lateWatermark
-    startBatch(lateWatermark)
+    firedBefore = lateWatermark
+    startBatch()
   }
 
   private def refuse(row: InternalRow, reason: DeadLetterReason, time: Option[Long]): Unit = {
@@ -148,7 +149,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       time: Option[Long] = None): Unit =
     if (operatorPlan.deadLetters) {
       readKey(row)
-      out = Iterator.single(encoder.deadLetter(groupOfKey, reason, time, toInput(row).getBytes))
+      out = Iterator.single(
+        encoder.deadLetter(groupOfKey, reason, time, lateWatermark, toInput(row).getBytes))
     }
 
   /** Points `key` at the key of a row. */

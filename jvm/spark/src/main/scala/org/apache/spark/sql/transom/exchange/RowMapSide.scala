@@ -50,14 +50,16 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       ownWatermark)
     toOrder match {
       // The exchange sorts these rows one by one, so each row needs its own exchange row.
-      case Some(order) => out = Iterator.single(encoder.rows(group, chunks(group), order(row)))
+      case Some(order) =>
+        out = Iterator.single(encoder.rows(group, chunks(group), lateWatermark, order(row)))
       case None =>
-        if (chunks(group).isFull) out = Iterator.single(encoder.rows(group, chunks(group)))
+        if (chunks(group).isFull)
+          out = Iterator.single(encoder.rows(group, chunks(group), lateWatermark))
     }
   }
 
   override protected def drain(): Iterator[InternalRow] =
     chunks.indices.iterator
       .filterNot(chunks(_).isEmpty)
-      .map(group => encoder.rows(group, chunks(group)))
+      .map(group => encoder.rows(group, chunks(group), lateWatermark))
 }

@@ -52,7 +52,7 @@ final class TimeStageEncoder(
   }
   private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
   private val limits: Limits = TaskLimits.current
-  private val encoder = new ExchangeEncoder(plan.order, Watermark.NotYet)
+  private val encoder = new ExchangeEncoder(plan.order)
   private val byGroup = Array.tabulate(plan.keyGroups)(new OrderedChunk(_))
   private val byPartition = new LinkedHashMap[UTF8String, OrderedChunk]
   private val counts = new RowCounts
@@ -83,7 +83,8 @@ final class TimeStageEncoder(
       case None => add(read, chunkOf(read))
       case Some(reason) =>
         counts.add(reason.count)
-        out = Iterator.single(encoder.deadLetter(group, reason, None, toRow(read).getBytes))
+        out = Iterator.single(
+          encoder.deadLetter(group, reason, None, Watermark.NotYet, toRow(read).getBytes))
     }
   }
 
@@ -126,8 +127,8 @@ final class TimeStageEncoder(
   }
 
   private def encoded(chunk: OrderedChunk): InternalRow =
-    if (plan.order.isEmpty) encoder.rows(chunk.group, chunk.rows)
-    else encoder.rows(chunk.group, chunk.rows, chunk.first)
+    if (plan.order.isEmpty) encoder.rows(chunk.group, chunk.rows, Watermark.NotYet)
+    else encoder.rows(chunk.group, chunk.rows, Watermark.NotYet, chunk.first)
 
   /** Why no rule can judge a row. */
   private def problem(read: InternalRow): Option[DeadLetterReason] =

@@ -7,8 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.exchange.ExchangeEncoder
 
-import transom.engine.time.Watermark
-
 /** Logical node that sends each row of a clock to the first key groups of an operator.
   *
   * @param order
@@ -44,7 +42,7 @@ case class KeyGroupTicksExec(
   override protected def doExecute(): RDD[InternalRow] = {
     val (columns, ticked) = (order, groups)
     child.execute().mapPartitionsInternal { ticks =>
-      val encoder = new ExchangeEncoder(columns, Watermark.NotYet)
+      val encoder = new ExchangeEncoder(columns)
       ticks.flatMap(_ => (0 until ticked).iterator.map(encoder.tick))
     }
   }

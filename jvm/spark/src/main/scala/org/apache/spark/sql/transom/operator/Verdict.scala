@@ -31,6 +31,11 @@ object Verdict {
   /** Whether the verdict has anything to count or report. */
   def isPlain(verdict: Long): Boolean = verdict == 0L
 
+  /** Whether the rules have judged the row, so that the row has met a watermark. A row that a
+    * rule has dropped has broken the rule.
+    */
+  def isJudged(verdict: Long): Boolean = (verdict & Rules) != 0 || (verdict >>> ReasonShift) == 0
+
   /** Why the row is dropped; none if the row is accepted. */
   def dropped(verdict: Long): Option[DeadLetterReason] = {
     val reason = (verdict >>> ReasonShift).toInt

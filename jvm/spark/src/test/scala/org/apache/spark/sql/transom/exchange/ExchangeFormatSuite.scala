@@ -11,7 +11,6 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.KeyGroups
-import transom.engine.time.Watermark
 import transom.engine.window.Grid
 
 class ExchangeFormatSuite extends ScalaCheckSuite {
@@ -24,20 +23,22 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   /** The row in bytes of its own, as an exchange delivers it. */
   private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
 
-  private def newEncoder() = new ExchangeEncoder(plan.order, lateWatermark)
+  private def newEncoder() = new ExchangeEncoder(plan.order)
   private def events(row: InternalRow): Iterator[Event] = new ExchangeDecoder(plan).events(row)
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
 
   property("segments of several key groups are decoded with their slices and their watermark") {
     val segments = Gen.listOf(Gen.zip(Gen.long, Gen.containerOf[Array, Byte](Gen.choose(0, 9))))
-    val after = Gen.oneOf(Gen.const(Watermark.NotYet), Gen.choose(-99L, 99L))
+    val after = Gen.option(Gen.choose(-99L, 99L))
     forAll(Gen.listOf(Gen.zip(group, segments, after))) { batches =>
       val encoder = newEncoder()
       val rows = batches.map { case (group, segments, after) =>
         val batch = new SegmentBatch(1 << 20)
         segments.foreach { case (slice, bytes) => batch.add(slice, bytes) }
-        delivered(encoder.segments(group, batch, after))
+        delivered(
+          after.fold(encoder.segments(group, batch, lateWatermark))(
+            encoder.waitingSegments(group, batch, _)))
       }
       val read = rows.map { row =>
         events(row).map {
@@ -50,9 +51,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       assertEquals(
         read,
         batches.map { case (_, segments, after) =>
-          val waits = after != Watermark.NotYet
           segments.map { case (slice, bytes) =>
-            (slice, bytes.toSeq, if (waits) after else lateWatermark, waits)
+            (slice, bytes.toSeq, after.getOrElse(lateWatermark), after.isDefined)
           }
         })
     }
@@ -64,7 +64,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       val sent = chunks.map { case (group, rows) =>
         val chunk = new RowChunk(1 << 20)
         rows.foreach(addTo(chunk, _))
-        delivered(encoder.rows(group, chunk))
+        delivered(encoder.rows(group, chunk, lateWatermark))
       }
       val read = sent.map { row =>
         events(row).map {
@@ -88,7 +88,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       DeadLetterReason.TooManyWindows)
     val inputs = Gen.listOf(Gen.choose[Byte](-128, 127))
     forAll(group, reasons, Gen.option(Gen.long), inputs) { (group, reason, time, input) =>
-      val row = delivered(newEncoder().deadLetter(group, reason, time, input.toArray))
+      val row =
+        delivered(newEncoder().deadLetter(group, reason, time, lateWatermark, input.toArray))
       assertEquals(groupOf(row), KeyGroups.idOf(group))
       events(row).toList match {
         case List(letter: Event.DeadLetter) =>
@@ -119,8 +120,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   test("positions grow from row to row, and a tick comes after all of them") {
     val encoder = newEncoder()
     def position(row: InternalRow): Long = row.getLong(ExchangeFormat.Position)
-    val positions = Seq.fill(3)(position(encoder.rows(1, new RowChunk(1)))) ++
-      Seq.fill(3)(position(encoder.segments(2, new SegmentBatch(1), Watermark.NotYet)))
+    val positions = Seq.fill(3)(position(encoder.rows(1, new RowChunk(1), lateWatermark))) ++
+      Seq.fill(3)(position(encoder.segments(2, new SegmentBatch(1), lateWatermark)))
     assertEquals(positions, positions.distinct.sorted)
     val tick = delivered(encoder.tick(3))
     assert(position(tick) > positions.last)
@@ -142,9 +143,9 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     val order = Seq(
       AttributeReference("name", StringType, nullable = false)(),
       AttributeReference("number", LongType, nullable = false)())
-    val encoder = new ExchangeEncoder(order, lateWatermark)
+    val encoder = new ExchangeEncoder(order)
     val values = InternalRow(UTF8String.fromString("a long name of a row"), 7L)
-    val row = delivered(encoder.rows(1, new RowChunk(1), values))
+    val row = delivered(encoder.rows(1, new RowChunk(1), lateWatermark, values))
     val unordered = delivered(encoder.tick(1))
     val attributes = ExchangeFormat.attributes(order)
     val sortedBy = ExchangeFormat.inOrder(attributes).map(_.child)

@@ -24,6 +24,8 @@ abstract class MapSideTest extends ScalaCheckSuite {
 
   /** Returns what an operator receives. Each event is read before the next one.
     *
+    * @param columns
+    *   the columns of the rows
     * @param watermark
     *   the late watermark in microseconds since 1970
     * @param limit
@@ -35,7 +37,8 @@ abstract class MapSideTest extends ScalaCheckSuite {
       plan: WindowOperatorPlan,
       rows: Seq[InternalRow],
       watermark: Long = Watermark.NotYet,
-      limit: Option[Int] = None)(read: (Int, Event) => Seq[T]): Seq[T] = {
+      limit: Option[Int] = None,
+      columns: Seq[Attribute] = input)(read: (Int, Event) => Seq[T]): Seq[T] = {
     val conf = new SQLConf
     limit.foreach { bytes =>
       Seq("payload", "combined").foreach(name =>
@@ -44,7 +47,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
     val decoder = new ExchangeDecoder(plan)
     val groupOf = (0 until plan.keyGroups).map(group => KeyGroups.idOf(group) -> group).toMap
     SQLConf.withExistingConf(conf) {
-      MapSidePlan(plan, input, watermark)
+      MapSidePlan(plan, columns, watermark)
         .encode(rows.iterator)
         .map(_.copy())
         .flatMap { row =>
