@@ -50,6 +50,7 @@ object RowCounts {
   final val Dropped = 11
   final val WithoutSubstream = 12
   final val OfUnknownPartition = 13
+  final val WithFailedKeys = 14
 
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
@@ -67,5 +68,6 @@ object RowCounts {
       "rows_adjusted",
       "rows_dropped",
       "rows_without_substream",
-      "rows_of_unknown_partition")
+      "rows_of_unknown_partition",
+      "rows_with_failed_keys")
 }

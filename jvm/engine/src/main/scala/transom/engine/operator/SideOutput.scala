@@ -99,6 +99,9 @@ object DeadLetterReason {
   /** The out-of-order rule has dropped the row. */
   case object OutOfOrder extends DeadLetterReason(9, "out_of_order", RowCounts.Dropped)
 
+  /** An expression of the row's key failed. */
+  case object KeyFailed extends DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
+
   private val all = IndexedSeq(
     NoTime,
     TimeOutOfRange,
@@ -109,7 +112,8 @@ object DeadLetterReason {
     UnknownPartition,
     Early,
     LateArrival,
-    OutOfOrder)
+    OutOfOrder,
+    KeyFailed)
 
   def of(code: Int): DeadLetterReason = all(code)
 }

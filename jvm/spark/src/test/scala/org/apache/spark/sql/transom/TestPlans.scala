@@ -25,6 +25,7 @@ object TestPlans {
       choice = LayoutChoice(layout, None),
       time = time,
       keys = keys,
+      keyFailed = None,
       inputs = inputs,
       row = Nil,
       contents = Nil,

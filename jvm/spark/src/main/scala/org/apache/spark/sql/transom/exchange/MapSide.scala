@@ -25,6 +25,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   import plan.{input, operatorPlan}
 
   private val timeAt = positionOf(operatorPlan.time)
+  private val keyFailedAt = operatorPlan.keyFailed.fold(-1)(positionOf)
   private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
   private lazy val toInput = UnsafeProjection.create(operatorPlan.row, input)
   private val inputBytes = new ByteRange
@@ -51,6 +52,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected val counts = new RowCounts
   protected var out: Iterator[InternalRow] = Iterator.empty
   private var isOver = false
+
+  /** Whether rows have an event time. */
+  protected val hasTime: Boolean = operatorPlan.settings.time.exists(_.isEventTime)
 
   /** Adds a row that has a usable time. May set `out` to rows that are ready to be emitted.
     *
@@ -95,8 +99,10 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     if (row.isNullAt(timeAt)) refuse(row, DeadLetterReason.NoTime, None)
     else {
       val time = row.getLong(timeAt)
-      if (RowRules.isInRange(time)) add(row, operatorPlan.convention.timeIn(time))
-      else refuse(row, DeadLetterReason.TimeOutOfRange, None)
+      if (!RowRules.isInRange(time)) refuse(row, DeadLetterReason.TimeOutOfRange, None)
+      else if (keyFailedAt >= 0 && row.getBoolean(keyFailedAt))
+        refuse(row, DeadLetterReason.KeyFailed, reported(time))
+      else add(row, operatorPlan.convention.timeIn(time))
     }
   }
 
@@ -128,6 +134,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     counts.add(reason.count)
     emitDeadLetter(row, reason, time)
   }
+
+  /** The time of a dead letter, in microseconds since 1970. */
+  protected final def reported(time: Long): Option[Long] = Option.when(hasTime)(time)
 
   private def watermarks: Iterator[InternalRow] =
     if (reached == Watermark.NotYet) Iterator.empty

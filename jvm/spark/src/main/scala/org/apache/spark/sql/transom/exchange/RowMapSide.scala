@@ -14,7 +14,6 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSide(plan, rows) {
   import plan.{input, operatorPlan}
 
-  private val hasTime = operatorPlan.settings.time.exists(_.isEventTime)
   private val rowWindows = new RowWindowReader(operatorPlan)
   private val toRecord = UnsafeProjection.create(operatorPlan.record, input)
   private val toOrder =
@@ -30,8 +29,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       case None => send(row, read, time)
       case Some(reason) =>
         counts.add(reason.count)
-        val hostTime = operatorPlan.convention.timeOut(time)
-        emitDeadLetter(row, reason, if (hasTime) Some(hostTime) else None)
+        emitDeadLetter(row, reason, reported(operatorPlan.convention.timeOut(time)))
     }
   }
 

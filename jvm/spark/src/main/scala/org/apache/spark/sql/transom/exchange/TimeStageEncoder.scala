@@ -37,6 +37,7 @@ final class TimeStageEncoder(
   private val arrivalAt = positionOf(plan.arrival)
   private val partitionAt = plan.partition.map(positionOf)
   private val overAt = plan.over.map(positionOf).toArray
+  private val keyFailedAt = plan.keyFailed.map(positionOf)
   private val partitions = plan.policy.partitions.toSet
   private val toSource = UnsafeProjection.create(plan.source, input)
   private val noStamp = Seq.fill(StampColumns.count)(Literal(0L))
@@ -138,6 +139,7 @@ final class TimeStageEncoder(
     else if (!RowRules.isInRange(read.getLong(timeAt)) || !RowRules.isInRange(
         read.getLong(arrivalAt)))
       Some(DeadLetterReason.TimeOutOfRange)
+    else if (keyFailedAt.exists(read.getBoolean)) Some(DeadLetterReason.KeyFailed)
     else None
 
   private def isOfUnknownPartition(read: InternalRow): Boolean =

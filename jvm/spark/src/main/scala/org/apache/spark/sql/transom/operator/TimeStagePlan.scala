@@ -23,6 +23,8 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   read
   * @param carried
   *   the other columns of a row
+  * @param keyFailed
+  *   whether a key of a row failed; none if no key can fail, or no windows follow
   * @param windows
   *   the spec of the windows that follow, if any do. They need a watermark of the whole input, so
   *   all rows go to one key group.
@@ -36,10 +38,11 @@ final case class TimeStagePlan(
     over: Seq[Attribute],
     order: Seq[Attribute],
     carried: Seq[Attribute],
+    keyFailed: Option[Attribute],
     windows: Option[WindowSpec]) {
 
   /** All input columns that the stage reads. */
-  def columns: Seq[Attribute] = (Seq(time, arrival) ++ partition ++ over ++ order ++ carried)
+  def columns: Seq[Attribute] = row ++ keyFailed
 
   /** The columns that identify a source. */
   def source: Seq[Attribute] = partition.toSeq ++ over
@@ -52,10 +55,9 @@ final case class TimeStagePlan(
   /** Whether ticks of the wall clock act on the stage. */
   def needsClock: Boolean = windows.exists(_.stageNeedsClock)
 
-  /** The columns of a row that passes the stage: the input columns, then the columns of the
-    * stamp.
-    */
-  def row: Seq[Attribute] = columns.distinct
+  /** The input columns of a row that passes the stage. The columns of the stamp follow them. */
+  def row: Seq[Attribute] =
+    (Seq(time, arrival) ++ partition ++ over ++ order ++ carried).distinct
 
   /** The number of columns of a row with its stamp. */
   def width: Int = row.length + StampColumns.count

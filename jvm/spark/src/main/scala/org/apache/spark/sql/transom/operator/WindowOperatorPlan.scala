@@ -17,6 +17,8 @@ import transom.engine.window.TimeConvention
   *   the event time of a row, in microseconds since 1970
   * @param keys
   *   the grouping attributes, in a form whose bytes can be compared
+  * @param keyFailed
+  *   whether a key of a row failed; none if the operator receives no such row
   * @param inputs
   *   the columns that functions, triggers and evictors read
   * @param row
@@ -46,6 +48,7 @@ final case class WindowOperatorPlan(
     choice: LayoutChoice,
     time: Attribute,
     keys: Seq[Attribute],
+    keyFailed: Option[Attribute],
     inputs: Seq[Attribute],
     row: Seq[Attribute],
     contents: Seq[Attribute],
@@ -102,7 +105,7 @@ final case class WindowOperatorPlan(
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
     (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
-      order
+      keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
     * then the inputs and the contents.

@@ -24,6 +24,8 @@ import org.apache.spark.sql.types._
   *   columns of `plan` that define the order of arrival
   * @param groups
   *   grouping columns of `plan`; equal keys have equal bytes
+  * @param keyFailed
+  *   column of `plan` that says whether a key of the row failed; none if no key can fail
   * @param inputs
   *   columns of `plan` that the functions and `userExpressions` read
   * @param aggregates
@@ -48,6 +50,7 @@ final case class Aggregation(
     windowColumn: Option[Attribute],
     order: Seq[Attribute],
     groups: Seq[Attribute],
+    keyFailed: Option[Attribute],
     inputs: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
@@ -94,7 +97,7 @@ object Aggregation {
       aggregate: Aggregate,
       sliceOf: Expression => Expression): LogicalPlan = {
     val slice = sliceOf(lastInstant(time))
-    val place = Place(aggregate.groupingExpressions.map(ComparableKeys.of) :+ slice)
+    val place = Place(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
     aggregate.transformExpressions { case parts: Parts => parts.accumulated(place) }
   }
 
@@ -115,21 +118,14 @@ object Aggregation {
         alias.toAttribute
     }
 
-    val keyed = Project(child.output ++ grouping.filterNot(_.isInstanceOf[Attribute]), child)
-    val groups =
-      grouping.map(g => ComparableKeys.of(g.toAttribute)).zip(keyNames).map { case (g, n) =>
-        column(g, n)
-      }
+    val KeyColumns(keyed, keys, keyFailed) = KeyColumns.of(grouping, child)
+    val groups = keys.map(ComparableKeys.of).zip(keyNames).map { case (g, n) => column(g, n) }
     // A grouping column may have another type than its key. `First` then restores a value of the
     // key.
-    val carried = grouping.zip(groups).map { case (key, group) =>
+    val carried = keys.zip(groups).map { case (key, group) =>
       if (group.dataType == key.dataType) None
       else
-        Some(
-          AggregateExpression(
-            First(key.toAttribute, ignoreNulls = false),
-            Complete,
-            isDistinct = false))
+        Some(AggregateExpression(First(key, ignoreNulls = false), Complete, isDistinct = false))
     }
     val distinct = userExpressions.functions.foldLeft(functions) { (known, f) =>
       if (known.exists(areSame(_, f))) known else known :+ f
@@ -145,7 +141,7 @@ object Aggregation {
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
     }
-    val byKey = AttributeMap(grouping.map(_.toAttribute).zip(keyResults.map(_.toAttribute)))
+    val byKey = AttributeMap(keys.zip(keyResults.map(_.toAttribute)))
     val micros = Alias(lastInstant(time), time.name)()
     Aggregation(
       plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
@@ -154,6 +150,7 @@ object Aggregation {
       windowColumn = columns.windowColumn,
       order = order,
       groups = groups,
+      keyFailed = keyFailed,
       inputs = ((all ++ hidden).flatMap(_.references) ++
         ofColumns.columns.filterNot(ofFunctions.contains)).distinct,
       aggregates = all,

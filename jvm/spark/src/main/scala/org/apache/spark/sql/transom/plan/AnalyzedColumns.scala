@@ -93,7 +93,7 @@ object AnalyzedColumns {
       (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
         RowColumns.order(spec.orderColumns, columns) ++
         policy.toSeq.flatMap(RowColumns.policy(_, columns)))
-    val rows = analyzed(input.select(col("*") +: added.map(_._2): _*))
+    val rows = RowColumns.guarded(analyzed(input.select(col("*") +: added.map(_._2): _*)))
     val ofRows = rows.output.drop(input.columns.length)
     val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
     val aggregate =

@@ -181,6 +181,8 @@ final class OutputLayout(
     choice = choice,
     time = aggregation.time,
     keys = aggregation.groups,
+    // A time stage has already set such rows aside.
+    keyFailed = if (stamp.isDefined) None else aggregation.keyFailed,
     inputs = aggregation.inputs,
     row = row,
     contents = contents,

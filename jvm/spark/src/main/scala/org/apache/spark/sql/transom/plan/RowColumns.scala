@@ -1,8 +1,11 @@
 package org.apache.spark.sql.transom.plan
 
-import org.apache.spark.sql.Column
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.{current_timestamp, lit}
+import org.apache.spark.sql.transom.function.NullOnError
 import org.apache.spark.sql.types.{StringType, TimestampType}
 
 import transom.engine.spec._
@@ -74,6 +77,35 @@ object RowColumns {
 
   private def numbered(indexes: Seq[Int], prefix: String, columns: Int => Column): Seq[Indexed] =
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
+
+  /** Makes times and columns of the substream null where their expressions fail.
+    *
+    * @param rows
+    *   rows with the added columns
+    */
+  def guarded(rows: LogicalPlan): LogicalPlan = rows match {
+    case Project(columns, child) =>
+      Project(
+        columns.map {
+          case alias: Alias if isGuarded(alias.name) =>
+            Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
+          case other => other
+        },
+        child)
+    case other => other
+  }
+
+  private def isGuarded(name: String): Boolean =
+    name == Time || name == Arrival || name.startsWith(OverPrefix)
+
+  /** Makes the time of a stream null where its expression fails. The Python package has added this
+    * time below the watermark.
+    */
+  def guardedTime(df: Dataset[Row]): Dataset[Row] = df.queryExecution.analyzed match {
+    case node: EventTimeWatermark if node.eventTime.name == Time =>
+      Dataset.ofRows(df.sparkSession, node.withNewChildren(Seq(guarded(node.child))))
+    case _ => df
+  }
 
   /** The user's columns by their index in the message.
     *

@@ -19,7 +19,8 @@ object StampedPlanner {
     val policy = spec.policy
     val added = RowColumns.time(Some(policy), columns) +:
       (RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
-    val rows = input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed
+    val rows =
+      RowColumns.guarded(input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed)
     val (visible, ofRows) = rows.output.splitAt(input.columns.length)
     val byIndex =
       RowColumns.byIndex(added, new OverInput(input).outputOf(rows).drop(visible.length))
@@ -36,6 +37,7 @@ object StampedPlanner {
       micros.toAttribute,
       RowColumns.policyIn(ofRows),
       carried = visible,
+      keyFailed = None,
       windows = None)
     val stamp = StampOf(
       stage.byColumn(micros.toAttribute),

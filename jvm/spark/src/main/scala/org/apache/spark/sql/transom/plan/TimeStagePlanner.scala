@@ -68,6 +68,8 @@ object TimeStagePlanner {
     *   the time of a row in microseconds
     * @param carried
     *   the columns that operators above the stage read
+    * @param keyFailed
+    *   the column that says whether a key of a row failed, if a key can fail
     */
   def plan(
       policy: TimePolicy,
@@ -78,6 +80,7 @@ object TimeStagePlanner {
       time: Attribute,
       columns: PolicyColumns,
       carried: Seq[Attribute],
+      keyFailed: Option[Attribute],
       windows: Option[WindowSpec]): TimeStageNodes = {
     val arrival = Alias(
       PreciseTimestampConversion(columns.arrival, columns.arrival.dataType, LongType),
@@ -98,9 +101,10 @@ object TimeStagePlanner {
       over.map(_.toAttribute),
       order,
       carried,
+      keyFailed,
       windows)
     val computed = Seq(arrival) ++ over
-    val below = plan.row.filterNot(AttributeSet(computed.map(_.toAttribute)).contains)
+    val below = plan.columns.filterNot(AttributeSet(computed.map(_.toAttribute)).contains)
     val mapSide = TimeStageMapSide(
       plan,
       spec,

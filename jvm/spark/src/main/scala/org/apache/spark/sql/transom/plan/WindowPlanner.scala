@@ -29,9 +29,10 @@ object WindowPlanner {
   private val functions: Seq[(String, FunctionBuilder)] =
     Seq(Reduce.Name -> Reduce.of, Parts.Name -> Parts.of, Place.Name -> Place.of)
 
-  def plan(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
-    val session = input.sparkSession
+  def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
+    val session = df.sparkSession
     prepare(session)
+    val input = RowColumns.guardedTime(df)
     val analyzed = AnalyzedColumns.of(input, spec, columns)
     val choice = Layouts.choose(spec, analyzed.functions)
     val operatorSpec =
@@ -69,12 +70,13 @@ object WindowPlanner {
           aggregation.time,
           sources,
           carried = needed,
+          keyFailed = aggregation.keyFailed,
           windows = Some(spec))
         mapSideOf(
           needed.map(stage.byColumn) ++ stage.stamp.all,
           stage.rows(session, input.isStreaming))
       case _ =>
-        val columns = needed ++ aggregation.order
+        val columns = needed ++ aggregation.keyFailed ++ aggregation.order
         mapSideOf(columns, Project(columns.distinct, aggregation.plan))
     }
     val rows =

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.operator.{StampColumns, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, Event}
@@ -64,6 +65,18 @@ class MapSideSuite extends MapSideTest {
         ("no_time", None, Watermark.NotYet),
         ("out_of_order", Some(-Hour), Hour),
         ("segment", None, Hour)))
+  }
+
+  test("a row with a failed key becomes a dead letter, unless it has no usable time") {
+    val failed = AttributeReference("key_failed", BooleanType)()
+    val rows = Seq(row(null, true), row(Long.MaxValue, true), row(Hour, true), row(Hour, false))
+    assertEquals(
+      outcome(plan.copy(keyFailed = Some(failed)), rows, Seq(failed)),
+      Seq(
+        ("no_time", None, Watermark.NotYet),
+        ("time_out_of_range", None, Watermark.NotYet),
+        ("key_failed", Some(Hour), Watermark.NotYet),
+        ("segment", None, Watermark.NotYet)))
   }
 
   test("behind a time stage, a dead letter has no time if its time is out of range") {

@@ -3,10 +3,11 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
-import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
+import org.apache.spark.sql.transom.function.{DistinctAggregate, NullOnError, Parts, Place}
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{WindowSpec, _}
@@ -72,6 +73,21 @@ class AggregationSuite extends PlanTest {
     assertReadsPlan(found)
     // A plain key needs no function.
     assertEquals(aggregation().aggregates.length, 2)
+  }
+
+  test("a column says whether a key failed, if a key is more than a column") {
+    assertEquals(aggregation().keyFailed, None)
+    assert(
+      aggregation().plan
+        .collect { case p: Project => p }
+        .forall(_.expressions.forall { e =>
+          !e.exists(_.isInstanceOf[NullOnError])
+        }))
+    val found = aggregation((col("n") / lit(2)) +: usual.tail)
+    assertEquals(found.keyFailed.map(_.dataType), Some(BooleanType: DataType))
+    assert(found.plan.outputSet.contains(found.keyFailed.get))
+    assert(found.groups.forall(_.nullable))
+    assertReadsPlan(found)
   }
 
   test("the time of a row is its timestamp, or the last instant of its window") {
