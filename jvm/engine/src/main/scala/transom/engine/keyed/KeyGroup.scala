@@ -30,7 +30,7 @@ trait KeyListener {
   *   approximate number of bytes of state to hold in memory
   */
 final class KeyGroup[R, A <: AnyRef](
-    operator: KeyedOperator[R, A],
+    operator: PerKeyOperator[R, A],
     codec: StateCodec[A],
     store: KeyStore,
     listener: KeyListener,

@@ -8,14 +8,8 @@ import transom.engine.keyed.state.{Contents, KeyState, WindowState}
 import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.window._
 
-/** Window operator of the keyed layout, for one key at a time. Follows Flink's `WindowOperator`.
-  *
-  * The operator keeps no state of a key between calls. The caller passes the `KeyState` of the
-  * key to each call. Before each call, the caller points `rows` and `results` at the same key.
-  *
-  * Times are microseconds since the epoch. A watermark W means that no more rows with a time
-  * before W arrive. Windows end, and timers are due, at the first watermark or wall-clock time
-  * that is not below their own time. Holds mutable caches: not thread-safe.
+/** Window operator of windows whose bounds are known when a row is added. Follows Flink's
+  * `WindowOperator`. Holds mutable caches: not thread-safe.
   *
   * @param rows
   *   stores the raw rows of the current key
@@ -23,9 +17,10 @@ import transom.engine.window._
   *   receives the results of the current key
   */
 final class KeyedOperator[R, A <: AnyRef](
-    val plan: KeyedPlan[R, A],
+    override val plan: KeyedPlan[R, A],
     rows: Contents[R],
-    results: Results[R, A]) {
+    results: Results[R, A])
+    extends PerKeyOperator[R, A] {
   import plan.{assigner, trigger}
 
   private val contents = new WindowContents(plan, rows)
@@ -35,12 +30,10 @@ final class KeyedOperator[R, A <: AnyRef](
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
 
-  /** Adds a row to its windows and runs the triggers.
-    *
-    * First advances the key to the watermark and wall-clock time of the row's arrival. Windows
-    * that have passed their cleanup time do not get the row. See `missedWindows`.
+  /** Adds a row to its windows and runs the triggers. Windows that have passed their cleanup time
+    * do not get the row.
     */
-  def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
+  override def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
     advance(state, arrival.watermark, arrival.clock)
     assigned.clear()
     missed.clear()
@@ -63,20 +56,15 @@ final class KeyedOperator[R, A <: AnyRef](
     else Disposition.Late
   }
 
-  /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
-    * until the next call of `process`.
-    */
-  def missedWindows: Seq[TimeWindow] =
+  override def missedWindows: Seq[TimeWindow] =
     missed.iterator
       .map(window => TimeWindow(assigner.startOf(window), assigner.endOf(window)))
       .toVector
 
-  /** Advances the key to a watermark and a wall-clock time.
-    *
-    * Runs the timers that are due, which may emit results, and removes windows that reach their
-    * cleanup time. Timers run only on a timeline whose time moves forward.
+  /** Runs the timers that are due, and removes windows that reach their cleanup time. Timers run
+    * only on a timeline whose time moves forward.
     */
-  def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+  override def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     if (watermark > state.watermark) {
       state.watermark = watermark
       if (watermark >= state.watermarkBound) {
@@ -92,13 +80,12 @@ final class KeyedOperator[R, A <: AnyRef](
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
 
-  /** Whether `endBatch` can emit results. */
-  def seesBatches: Boolean = trigger.seesBatches
+  override def seesBatches: Boolean = trigger.seesBatches
 
   /** Signals the end of a micro-batch to the triggers of all windows of the key. Triggers act
     * only on windows that had rows in the batch.
     */
-  def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+  override def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
     context.open(state, watermark, clock)
     firingContext.set(Cause.Batch, watermark, clock)
     state.windows.values.toArray(Array.empty[WindowState[A]]).foreach { window =>

@@ -29,7 +29,7 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
     sideOutput: SideOutput[T],
     limits: Limits)
     extends WindowOperator[KeyStore, T] {
-  private val aligned = new KeyedOperator(plan, rows, results)
+  private val aligned = PerKeyOperator.of(plan, rows, results)
   private val codec = new StateCodec(plan.aggregation)
   private val convention = TimeConvention.of(spec.window)
   private val listener: KeyListener = key => {
@@ -61,12 +61,12 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
     * @param firstRow
     *   wall-clock time at the first row of the key group, microseconds since 1970
     */
-  private def operatorOf(group: Int, firstRow: => Long): KeyedOperator[R, A] =
+  private def operatorOf(group: Int, firstRow: => Long): PerKeyOperator[R, A] =
     spec.window match {
       case window: Tumbling if window.stagger != Stagger.Aligned =>
         val offset = Staggers.offset(window.stagger, window, group, firstRow)
         val assigner = Assigner.of(window.copy(offsetUs = offset), plan.assigner.timeline)
-        new KeyedOperator(plan.copy(assigner = assigner), rows, results)
+        PerKeyOperator.of(plan.copy(assigner = assigner), rows, results)
       case _ => aligned
     }
 }
@@ -82,7 +82,7 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
   */
 private final class KeyedGroupOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
-    operator: KeyedOperator[R, A],
+    operator: PerKeyOperator[R, A],
     group: KeyGroup[R, A],
     rows: StoredRows[R],
     store: KeyStore,

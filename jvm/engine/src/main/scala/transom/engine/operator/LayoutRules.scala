@@ -47,6 +47,7 @@ object LayoutRules {
     case staggered if staggered.stagger != Stagger.Aligned =>
       Some("the stagger of Tumbling windows")
     case rejecting if rejecting.lateStart == LateStart.Reject => Some("late_start='reject'")
+    case limited: SessionWindow if limited.maxDurationUs.isDefined => Some("max_duration")
     case _: GridWindow | _: Session | Global => None
     case _: DynamicSession => Some("a gap for each row")
     case other => Some(s"${nameOf(other)} windows")

@@ -70,6 +70,7 @@ final case class WindowSpec(
   Check.positive("tick_us", tickUs)
   checkTrigger()
   checkTogether()
+  checkMaxDuration()
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
@@ -148,6 +149,23 @@ final case class WindowSpec(
       "first_output_us",
       firstOutputUs.isEmpty || !isEndless,
       "needs windows with an end that is known in advance")
+  }
+
+  /** Rejects settings that let a session fire before its end, or again after its end. A session
+    * with a maximum duration has no bounds until the watermark passes its end.
+    */
+  private def checkMaxDuration(): Unit = window match {
+    case session: SessionWindow if session.maxDurationUs.isDefined =>
+      val firesOnce =
+        trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
+      Seq(
+        "trigger" -> firesOnce,
+        "evictor" -> evictor.isEmpty,
+        "retract" -> !retract,
+        "allowed_lateness_us" -> (allowedLatenessUs == 0L)).foreach { case (field, holds) =>
+        Check.that(field, holds, "cannot be used with a maximum duration of sessions")
+      }
+    case _ =>
   }
 }
 

@@ -185,6 +185,27 @@ object CalendarUnit {
   case object Year extends CalendarUnit(365)
 }
 
+/** Windows that stay open while rows of a key keep arriving. */
+sealed trait SessionWindow extends Window {
+
+  /** Whether rows exactly one gap apart share a session. */
+  def inclusive: Boolean
+
+  /** Which bound of a session is inclusive. */
+  def closed: Closed
+
+  /** The maximum duration of a session, if there is one. Checks lie on its multiples since 1970.
+    */
+  def maxDurationUs: Option[Long]
+
+  /** Which sessions a check closes. Without a maximum duration it has no effect. */
+  def maxCheck: MaxCheck
+
+  maxDurationUs.foreach(Check.positive("max_duration_us", _))
+
+  override def isMerging: Boolean = true
+}
+
 /** Session windows: a session ends when a key has no rows for `gapUs`.
   *
   * @param gapUs
@@ -195,17 +216,21 @@ object CalendarUnit {
   *   which bound is inclusive
   * @param lateStart
   *   what happens to a row behind the watermark that touches no open session
+  * @param maxDurationUs
+  *   the maximum duration of a session, if there is one
+  * @param maxCheck
+  *   which sessions a check of the maximum duration closes
   */
 final case class Session(
     gapUs: Long,
     inclusive: Boolean = true,
     closed: Closed = Closed.Left,
-    override val lateStart: LateStart = LateStart.Open)
-    extends Window {
+    override val lateStart: LateStart = LateStart.Open,
+    maxDurationUs: Option[Long] = None,
+    maxCheck: MaxCheck = MaxCheck.AtLeast)
+    extends SessionWindow {
 
   Check.positive("gap_us", gapUs)
-
-  override def isMerging: Boolean = true
 }
 
 /** Session windows whose gap is computed for each row.
@@ -218,16 +243,19 @@ final case class Session(
   *   which bound is inclusive
   * @param lateStart
   *   what happens to a row behind the watermark that touches no open session
+  * @param maxDurationUs
+  *   the maximum duration of a session, if there is one
+  * @param maxCheck
+  *   which sessions a check of the maximum duration closes
   */
 final case class DynamicSession(
     gapColumn: Int,
     inclusive: Boolean = true,
     closed: Closed = Closed.Left,
-    override val lateStart: LateStart = LateStart.Open)
-    extends Window {
-
-  override def isMerging: Boolean = true
-}
+    override val lateStart: LateStart = LateStart.Open,
+    maxDurationUs: Option[Long] = None,
+    maxCheck: MaxCheck = MaxCheck.AtLeast)
+    extends SessionWindow
 
 /** One window per key that contains all rows. */
 case object Global extends Window

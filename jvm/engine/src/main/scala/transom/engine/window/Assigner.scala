@@ -59,6 +59,9 @@ sealed abstract class Assigner {
     *   the late watermark of the row
     */
   def canOpen(own: TimeWindow, watermark: Long): Boolean = true
+
+  /** The checks that close sessions after a maximum duration, if there is one. */
+  def checks: Option[SessionChecks] = None
 }
 
 /** Creates assigners from specs. */
@@ -71,12 +74,7 @@ object Assigner {
     */
   def of(window: Window, timeline: Timeline): Assigner = window match {
     case grid: GridWindow => new GridAssigner(Grid.of(grid), timeline)
-    case Session(gap, inclusive, _, lateStart) =>
-      val convention = TimeConvention.of(window)
-      new SessionAssigner(Some(gap), inclusive, timeline, lateStart, convention)
-    case DynamicSession(_, inclusive, _, lateStart) =>
-      val convention = TimeConvention.of(window)
-      new SessionAssigner(None, inclusive, timeline, lateStart, convention)
+    case session: SessionWindow => new SessionAssigner(session, timeline)
     case Custom(_, merging) => new ListedAssigner(merging, timeline)
     case Global => GlobalAssigner
     case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
@@ -105,31 +103,31 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
 
 /** Assigns each row to a session window of its own. Sessions that meet are merged later.
   *
-  * @param gap
-  *   gap of all rows in microseconds, or none if each row has its own gap. A shorter gap of a
-  *   later row never moves the end of a session back (flink.md 1.6).
-  * @param lateStart
-  *   what happens to a row behind the watermark that touches no open session
+  * All rows have the same gap, or each row has its own gap. A shorter gap of a later row never
+  * moves the end of a session back (flink.md 1.6).
   */
-final class SessionAssigner(
-    gap: Option[Long],
-    override val isInclusive: Boolean,
-    override val timeline: Timeline,
-    lateStart: LateStart,
-    convention: TimeConvention)
+final class SessionAssigner(session: SessionWindow, override val timeline: Timeline)
     extends Assigner {
 
-  private val isFixed = gap.isDefined
-  private val fixed = gap.getOrElse(0L)
+  private val convention = TimeConvention.of(session)
+  private val (isFixed, fixed) = session match {
+    case Session(gap, _, _, _, _, _) => (true, gap)
+    case _: DynamicSession => (false, 0L)
+  }
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     windows += Sessions.windowOf(row.time, if (isFixed) fixed else row.gap)
 
   override def isMerging: Boolean = true
 
+  override def isInclusive: Boolean = session.inclusive
+
   // The rule compares the time of the row, which no convention moves, with the host's watermark.
   override def canOpen(own: TimeWindow, watermark: Long): Boolean =
-    lateStart == LateStart.Open || own.start >= convention.watermarkOut(watermark)
+    session.lateStart == LateStart.Open || own.start >= convention.watermarkOut(watermark)
+
+  override val checks: Option[SessionChecks] =
+    session.maxDurationUs.map(new SessionChecks(_, session.maxCheck, session.closed))
 }
 
 /** Assigns each row to the windows that the row lists. */

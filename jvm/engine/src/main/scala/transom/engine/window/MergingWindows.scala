@@ -1,6 +1,6 @@
 package transom.engine.window
 
-import java.util.{Map, TreeMap}
+import java.util.{Map, NavigableMap}
 
 import scala.collection.mutable.ArrayBuffer
 
@@ -28,7 +28,7 @@ object MergingWindows {
     *   whether windows that only touch are merged too
     */
   def targetOf[T](
-      windows: TreeMap[TimeWindow, T],
+      windows: NavigableMap[TimeWindow, T],
       own: TimeWindow,
       inclusive: Boolean): MergeTarget[T] = {
     val met = meeting(windows, own, inclusive)
@@ -40,7 +40,7 @@ object MergingWindows {
 
   /** The entries of `windows` that `own` meets. No two of `windows` meet. */
   private def meeting[T](
-      windows: TreeMap[TimeWindow, T],
+      windows: NavigableMap[TimeWindow, T],
       own: TimeWindow,
       inclusive: Boolean): ArrayBuffer[Map.Entry[TimeWindow, T]] = {
     val met = ArrayBuffer.empty[Map.Entry[TimeWindow, T]]

@@ -32,6 +32,8 @@ class LayoutRulesSuite extends FunSuite {
       Specs.of(Tumbling(10, stagger = Stagger.Random)) -> "the stagger of Tumbling windows",
       Specs.of(DynamicSession(0)) -> "a gap for each row",
       Specs.of(Session(10, lateStart = LateStart.Reject)) -> "late_start='reject'",
+      Specs.of(Session(10, maxDurationUs = Some(60))) -> "max_duration",
+      Specs.of(DynamicSession(0, maxDurationUs = Some(60))) -> "max_duration",
       Specs.of(Count(10)) -> "Count windows",
       Specs.of(Custom(0)) -> "Custom windows",
       Specs.of(Tumbling(10), ProcessingTime) -> "ProcessingTime()",

@@ -100,7 +100,7 @@ object LayoutsSuite {
 
   /** Rows whose own session has ended by the watermark that they meet. */
   private def lateRows(window: Window, stream: Seq[Batch]): Long = window match {
-    case Session(gap, _, closed, _) =>
+    case Session(gap, _, closed, _, _, _) =>
       val shift = if (closed == Closed.Right) 1L else 0L
       val met = Long.MinValue +: stream.map(_.watermark)
       stream

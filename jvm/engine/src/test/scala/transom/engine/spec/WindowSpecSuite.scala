@@ -70,4 +70,19 @@ class WindowSpecSuite extends FunSuite {
     hours.copy(function = stateful)
     hours.copy(trigger = EveryBatch, retract = true)
   }
+
+  test("sessions with a maximum duration fire once, at their end") {
+    Seq(Session(1, maxDurationUs = Some(9)), DynamicSession(1, maxDurationUs = Some(9))).foreach {
+      window =>
+        val sessions = hours.copy(window = window)
+        Seq(AfterWatermark(late = None), AfterLateness, AfterClock, AfterCount(2), EndOfStream)
+          .foreach { trigger =>
+            assertEquals(fieldAtFault(sessions.copy(trigger = trigger)), "trigger")
+          }
+        assertEquals(fieldAtFault(sessions.copy(evictor = Some(KeepLast(1)))), "evictor")
+        assertEquals(fieldAtFault(sessions.copy(retract = true)), "retract")
+        assertEquals(fieldAtFault(sessions.copy(allowedLatenessUs = 1)), "allowed_lateness_us")
+        sessions.copy(time = Some(ProcessingTime), trigger = AfterClock)
+    }
+  }
 }

@@ -15,6 +15,8 @@ class WindowsSuite extends FunSuite {
     assertEquals(fieldAtFault(Cumulate(2, -1)), "step_us")
     assertEquals(fieldAtFault(Calendar(CalendarUnit.Day, "UTC", every = 0)), "every")
     assertEquals(fieldAtFault(Session(0)), "gap_us")
+    assertEquals(fieldAtFault(Session(1, maxDurationUs = Some(0))), "max_duration_us")
+    assertEquals(fieldAtFault(DynamicSession(0, maxDurationUs = Some(-1))), "max_duration_us")
     assertEquals(fieldAtFault(AfterCount(0)), "rows")
     assertEquals(fieldAtFault(EventTime(0, Some(-1))), "delay_us")
   }

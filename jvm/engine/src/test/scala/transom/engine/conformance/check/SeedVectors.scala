@@ -2,13 +2,13 @@ package transom.engine.conformance.check
 
 import java.time.Instant
 
-import transom.engine.conformance.driver.{Fired, GridOperator, Row}
+import transom.engine.conformance.driver.{Fired, GridOperator, KeyedRunner, Operator, Row, Specs}
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
-/** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight that need only grid
-  * windows over points in time.
+/** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight that need only points in
+  * time.
   */
 object SeedVectors {
 
@@ -29,14 +29,13 @@ object SeedVectors {
   private def runFinished(vector: Json, time: String, closed: Closed): Outcome = {
     val policy = vector("policy")
     if (vector.has("stages")) Unsupported("chained stages are not run at this level")
-    val window = windowOf(vector("windows"), closed)
+    val operator = operatorOf(vector("windows"), closed)
     if (policy.has("top_k")) Unsupported("top-k is not supported so far")
     val events = vector("events").elements
     if (events.exists(_.has("end")) || policy.has("alter_duration_ms"))
       Unsupported("lifetimes are not supported so far")
     val keys = policy.get("group_by").fold(Seq.empty[String])(_.elements.map(_.string))
     val aggregates = policy("aggregates").elements.map(aggregate)
-    val operator = new GridOperator(window)
     val rows = events.zipWithIndex.map { case (event, i) =>
       val key = keys.map(name => event("payload")(name).value)
       Row(Json.parse(Json.show(key)), event, Some(micros(event(time))), i.toLong)
@@ -51,9 +50,27 @@ object SeedVectors {
     Outcome.of(Outcome.compareInAnyOrder("outputs", expected, got).toSeq)
   }
 
-  private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
+  private def operatorOf(windows: Json, closed: Closed): Operator = {
     if (windows.value.isInstanceOf[Vector[_]])
       Unsupported("several windows in one pass are not supported so far")
+    if (windows("type").string == "session") new KeyedRunner(Specs.of(session(windows, closed)))
+    else new GridOperator(windowOf(windows, closed))
+  }
+
+  private def session(windows: Json, closed: Closed): Session = {
+    val scale = Scale.of(windows)
+    Session(
+      scale.in(windows("timeout_ms").long),
+      closed = closed,
+      maxDurationUs = Some(scale.in(windows("max_duration_ms").long)),
+      maxCheck = windows.get("max_duration_check").fold("ge")(_.string) match {
+        case "ge" => MaxCheck.AtLeast
+        case "gt" => MaxCheck.Above
+        case other => throw new Malformed(s"unknown check $other")
+      })
+  }
+
+  private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
     val scale = Scale.of(windows)
     def millis(name: String) = scale.in(windows(name).long)
     def offset(period: Long) = windows
@@ -66,7 +83,7 @@ object SeedVectors {
         Tumbling(millis("size_ms"), offset(millis("size_ms")), closed = closed)
       case "hopping" =>
         Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms")), closed = closed)
-      case "sliding" | "snapshot" | "session" | "count" =>
+      case "sliding" | "snapshot" | "count" =>
         Unsupported(
           s"the ${windows("type").string} windows of this system are not supported so far")
       case other => throw new Malformed(s"windows of unknown type $other")
