@@ -175,6 +175,24 @@ def test_windows_of_rows_fire_by_themselves() -> None:
 
 
 @pytest.mark.parametrize(
+    ("step", "value"),
+    [
+        ("trigger", (transom.AfterLateness(),)),
+        ("trigger", (transom.EveryBatch(),)),
+        ("evictor", (transom.KeepLast(5),)),
+        ("retract", ()),
+        ("allowed_lateness", ("1 second",)),
+    ],
+)
+def test_sessions_with_a_maximum_duration_fire_once(step: str, value: tuple[Any, ...]) -> None:
+    limited = transom.Session(gap="1 minute", max_duration="1 hour")
+    builder = windowed(limited, time=transom.EventTime("at"))
+    with raises("CONFLICT", step):
+        getattr(builder, step)(*value)
+    builder.trigger(transom.AfterWatermark()).allowed_lateness("0 seconds").with_pane().drain()
+
+
+@pytest.mark.parametrize(
     ("settings", "condition", "argument"),
     [
         ({"name": ""}, "BAD_NAME", "name"),

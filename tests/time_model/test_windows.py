@@ -119,6 +119,22 @@ def test_a_session_of_just_the_maximum_duration_is_too_long_or_not() -> None:
     assert shown(results) == [((20, 40), (0, 1, 2, 3, 4, 5), 6), ((40, 49), (6,), None)]
 
 
+def test_a_row_at_a_check_is_in_the_session_that_includes_its_end() -> None:
+    for closed, sizes in (("right", (4, 1)), ("left", (3, 2))):
+        session = Session(5, closed=closed, max_duration=10)
+        results, _ = windows(at(8, 12, 16, 20, 24), session)
+        assert tuple(len(result.rows) for result in results) == sizes
+        assert [result.bounds for result in results] == [(8, 20), (20, 29)]
+
+
+def test_a_late_row_joins_the_session_that_a_check_has_opened() -> None:
+    rows = [Row(time, 0, key="a") for time in (3, 7, 12, 17, 18, 21)]
+    other = Row(22, 0, key="b")
+    session = Session(5, late_start="reject", max_duration=10)
+    _, placed = windows(stamps([*rows[:5], other, rows[5]], TimePolicy()), session)
+    assert placed[-1].taken == ((20, 26),)
+
+
 def test_windows_of_a_key_follow_the_watermark_of_its_substream() -> None:
     rows = [
         Row(5, 5, substream="x", key="x"),

@@ -7,7 +7,7 @@ All times are whole microseconds. A window fires when its end + the allowed late
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from tests.time_model.stamping import Row, Stamp, Tick
@@ -16,7 +16,6 @@ Bounds = tuple[int, int]
 Closed = Literal["left", "right"]
 Cause = Literal["watermark", "idle", "open"]
 Owner = tuple[str | None, Hashable]
-Timed = tuple[int, int]
 Full = tuple[Owner, Bounds, tuple[int, ...]]
 
 
@@ -50,8 +49,13 @@ class Session:
     max_duration: int | None = None
     max_check: Literal[">=", ">"] = ">="
 
-    def joins(self, distance: int) -> bool:
-        return distance < self.gap or (self.inclusive and distance == self.gap)
+    def reaches(self, end: int, start: int) -> bool:
+        """Whether a session that ends at ``end`` continues with a row at ``start``."""
+        return start < end or (self.inclusive and start == end)
+
+    def is_after(self, time: int, check: int) -> bool:
+        """Whether a row comes after a check. A session that includes its end has rows at it."""
+        return time > check if self.closed == "right" else time >= check
 
     def check(self, start: int) -> int | None:
         """The multiple of the maximum duration that finds a session from ``start`` too long."""
@@ -201,15 +205,31 @@ class _Grids:
         return self.take(list(self.contents))
 
 
-@dataclass
+@dataclass(frozen=True, order=True)
 class _Open:
-    """The rows of a key in open sessions, as (time, place), and the checks that cut its sessions.
+    """A row of an open session, from its time to a gap after it.
 
-    A cut is the instant of the check, and the last row before it.
+    ``at`` is None for a session without rows that starts at the check which closed the session
+    before it. This session ends a gap after the last row before the check.
     """
 
-    rows: list[Timed] = field(default_factory=list)
-    cuts: list[tuple[int, int]] = field(default_factory=list)
+    start: int
+    end: int
+    at: int | None
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A session by the rows so far. ``unchecked`` is its end if no check closes it."""
+
+    start: int
+    end: int
+    unchecked: int
+    parts: list[_Open]
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        return tuple(sorted(part.at for part in self.parts if part.at is not None))
 
 
 class _Sessions:
@@ -219,61 +239,63 @@ class _Sessions:
 
     def __init__(self, window: Session, lateness: int) -> None:
         self.window, self.lateness = window, lateness
-        self.open: dict[Owner, _Open] = {}
+        self.open: dict[Owner, list[_Open]] = {}
 
-    def pieces(self, live: _Open) -> Iterator[tuple[int, int, list[Timed]]]:
-        """The start, the end and the rows of each session of a key."""
-        rows = sorted(live.rows)
-        while rows:
-            length = next(
-                (i for i in range(1, len(rows)) if not self.joins(rows[i - 1], rows[i])), len(rows)
-            )
-            cluster, rows = rows[:length], rows[length:]
-            first = cluster[0][0]
-            # A session that a check cut continues from the instant of the check.
-            cuts = (c for c, last in live.cuts if c < first and self.window.joins(first - last))
-            start = next(cuts, first)
-            while cluster:
-                check, end = self.window.check(start), cluster[-1][0] + self.window.gap
-                if check is None or end <= check:
-                    yield start, end, cluster
-                    break
-                head = [row for row in cluster if row[0] <= check]
-                if head:
-                    yield start, check, head
-                start, cluster = check, cluster[len(head) :]
-
-    def joins(self, before: Timed, row: Timed) -> bool:
-        return self.window.joins(row[0] - before[0])
+    def sessions(self, live: list[_Open]) -> Iterator[_Made]:
+        """The sessions of a key, in order of time."""
+        left = sorted(live, key=lambda part: (part.start, part.at is not None))
+        while left:
+            check, unchecked, length = self.window.check(left[0].start), left[0].end, 1
+            while (
+                length < len(left)
+                and self.window.reaches(unchecked, left[length].start)
+                and (check is None or not self.window.is_after(left[length].start, check))
+            ):
+                unchecked = max(unchecked, left[length].end)
+                length += 1
+            end = unchecked if check is None else min(check, unchecked)
+            yield _Made(left[0].start, end, unchecked, left[:length])
+            left = left[length:]
+            if left and end < unchecked and self.window.reaches(unchecked, left[0].start):
+                left.insert(0, _Open(end, unchecked, None))
 
     def place(
         self, owner: Owner, at: int, time: int, met: int | None
     ) -> tuple[list[Bounds], list[Bounds]]:
-        live = self.open.setdefault(owner, _Open())
-        live.rows.append((time, at))
-        start, end, rows = next(piece for piece in self.pieces(live) if (time, at) in piece[2])
-        if self.window.late_start == "reject":
-            late = met is not None and time < met and len(rows) == 1
-        else:
-            late = passed(self.window, end, self.lateness, met)
+        live = self.open.setdefault(owner, [])
+        own = _Open(time, time + self.window.gap, at)
+        is_alone = not any(
+            self.window.reaches(part.end, own.start) and self.window.reaches(own.end, part.start)
+            for part in live
+        )
+        made = next(made for made in self.sessions([*live, own]) if own in made.parts)
+        bounds = made.start, made.end
+        late = passed(self.window, made.end, self.lateness, met)
+        if self.window.late_start == "reject" and is_alone:
+            late |= met is not None and time < met
         if late:
-            live.rows.remove((time, at))
-        return ([], [(start, end)]) if late else ([(start, end)], [])
+            return [], [bounds]
+        live.append(own)
+        return [bounds], []
 
     def fire(self, marks: dict[str | None, int | None]) -> list[Full]:
         fired: list[Full] = []
         for owner, live in self.open.items():
-            for start, end, rows in list(self.pieces(live)):
-                if passed(self.window, end, self.lateness, marks.get(owner[0])):
-                    fired.append((owner, (start, end), tuple(sorted(at for _, at in rows))))
-                    live.rows = [row for row in live.rows if row not in rows]
-                    if end < rows[-1][0] + self.window.gap:
-                        live.cuts.append((end, rows[-1][0]))
+            mark = marks.get(owner[0])
+            while made := next(self.sessions(live), None):
+                if not passed(self.window, made.end, self.lateness, mark):
+                    break
+                live[:] = [part for part in live if part not in made.parts]
+                if made.end < made.unchecked:
+                    live.append(_Open(made.end, made.unchecked, None))
+                if made.rows:
+                    fired.append((owner, (made.start, made.end), made.rows))
         return fired
 
     def rest(self) -> list[Full]:
         return [
-            (owner, (start, end), tuple(sorted(at for _, at in rows)))
+            (owner, (made.start, made.end), made.rows)
             for owner, live in self.open.items()
-            for start, end, rows in self.pieces(live)
+            for made in self.sessions(live)
+            if made.rows
         ]

@@ -25,7 +25,7 @@ class FiringSteps(Steps):
         ----------
         trigger : Trigger
             The trigger. `Global` windows have no end and need one. `Count` windows fire when they
-            are full and accept no trigger.
+            are full and accept no trigger, and neither do sessions with a maximum duration.
 
         Returns
         -------
@@ -38,7 +38,8 @@ class FiringSteps(Steps):
             ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
             merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark`, `AfterLateness` and `Every` by the
             watermark without event time. ``TRANSOM_CONFLICT`` for `Count` windows, for
-            `EveryBatch` with `evictor`, and for `Purging` with `retract`. ``TRANSOM_SET_TWICE``.
+            ``Session(max_duration=)``, for `EveryBatch` with `evictor`, and for `Purging` with
+            `retract`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -77,7 +78,8 @@ class FiringSteps(Steps):
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract` and ``Count(partial=True)``.
+            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract`, ``Count(partial=True)`` and
+            ``Session(max_duration=)``.
             ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
@@ -120,7 +122,7 @@ class FiringSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
-            ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_SET_TWICE``. ``TRANSOM_CONFLICT`` with ``Session(max_duration=)``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 

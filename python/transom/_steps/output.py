@@ -27,7 +27,8 @@ class OutputSteps(Steps):
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `evictor`, `Purging` and ``Count(partial=True)``.
+            ``TRANSOM_CONFLICT`` with `evictor`, `Purging`, ``Count(partial=True)`` and
+            ``Session(max_duration=)``.
             ``TRANSOM_SET_TWICE``.
 
         Examples

@@ -19,6 +19,7 @@ from transom._base.values import Value
 
 Closed = Literal["left", "right"]
 LateStart = Literal["open", "reject"]
+MaxCheck = Literal[">=", ">"]
 Gap = Duration | Column
 
 
@@ -46,6 +47,15 @@ class Session(Window):
     closed : {"left", "right"}
         The end that belongs to the window. With "right" a window fires when the watermark is past
         its end.
+    max_duration : str or timedelta, optional
+        The duration after which a window is closed although rows keep arriving, as in Azure Stream
+        Analytics. Checks lie on the multiples of this duration since 1970. A check closes a window
+        that has lasted too long, and the window ends at the check. If the next row is still within
+        the gap, its window starts at the check. So no window lasts longer than twice this duration.
+        Such windows fire once, at their end, and have no allowed lateness.
+    max_check : {">=", ">"}
+        Which windows a check closes: windows that have lasted ``max_duration`` or longer, or only
+        windows that have lasted longer.
     late_start : {"open", "reject"}
         What happens to a row before the watermark that is within the gap of no open window. With
         "open" the row opens a window if this window would not be closed already, as in Flink. With
@@ -78,11 +88,30 @@ class Session(Window):
     |2013-01-01 05:40:00|2013-01-01 05:55:00|  2|
     |2013-01-01 06:10:00|2013-01-01 06:20:00|  1|
     +-------------------+-------------------+---+
+
+    With a maximum duration of 10 minutes, the check at 06:00 closes the window that has been open
+    since 05:45. The row of 06:05 is within the gap, so its window starts at 06:00. The next check
+    closes this window too.
+
+    >>> times = ["2013-01-01 05:45", "2013-01-01 05:52", "2013-01-01 05:58", "2013-01-01 06:05"]
+    >>> rows = spark.createDataFrame([(time,) for time in times], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> limited = transom.Session(gap="8 minutes", max_duration="10 minutes")
+    >>> counts = by_time.window(limited).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:45:00|2013-01-01 06:00:00|  3|
+    |2013-01-01 06:00:00|2013-01-01 06:10:00|  1|
+    +-------------------+-------------------+---+
     """
 
     gap: Gap
     inclusive: bool = True
     closed: Closed = "left"
+    max_duration: Duration | None = None
+    max_check: MaxCheck = ">="
     late_start: LateStart = "open"
 
     def __post_init__(self) -> None:
@@ -90,6 +119,9 @@ class Session(Window):
             keep_positive(self, "gap")
         checks.flag("inclusive", self.inclusive)
         check_closed(self.closed)
+        if self.max_duration is not None:
+            keep_positive(self, "max_duration")
+        checks.choice("max_check", self.max_check, (">=", ">"))
         checks.choice("late_start", self.late_start, ("open", "reject"))
 
 

@@ -14,7 +14,7 @@ from transom._base.columns import Col
 from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
-from transom.spec.assigners import Count, Global, Window, is_merging
+from transom.spec.assigners import Count, Global, Session, Window, is_merging
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
 from transom.spec.idle_timeout import IdleTimeout
@@ -166,10 +166,27 @@ def _check_together(spec: WindowSpec) -> None:
         raise _conflict(
             "retract()", "apply()", "the state does not store the rows that a function returns"
         )
+    if isinstance(spec.window, Session) and spec.window.max_duration is not None:
+        _check_max_duration(spec)
     has_window_state = spec.function is not None and spec.function.window_state is not None
     if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__
         raise value_error("STATE_WITH_MERGING", argument="window_state", window=window)
+
+
+def _check_max_duration(spec: WindowSpec) -> None:
+    """Raise ``TRANSOM_CONFLICT`` for steps that let a session fire before or after its end."""
+    steps = {
+        "trigger()": spec.trigger != _default_trigger(spec.window, spec.time),
+        "evictor()": spec.evictor is not None,
+        "retract()": spec.retract,
+        "allowed_lateness()": spec.allowed_lateness != timedelta(),
+    }
+    for step, is_set in steps.items():
+        if is_set:
+            raise _conflict(
+                step, "Session(max_duration=)", "sessions with a maximum duration fire once"
+            )
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

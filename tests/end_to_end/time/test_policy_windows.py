@@ -57,11 +57,26 @@ def grid(size: int, slide: int, closed: Any = "left") -> Case:
     return Case(ours, windows.Grid(size * SECOND, slide * SECOND, closed=closed))
 
 
-def session(gap: int, *, inclusive: bool, late_start: Any = "open", closed: Any = "left") -> Case:
+def session(
+    gap: int,
+    *,
+    inclusive: bool,
+    late_start: Any = "open",
+    closed: Any = "left",
+    longest: int | None = None,
+    check: Any = ">=",
+) -> Case:
     ours = transom.Session(
-        gap=seconds(gap), inclusive=inclusive, closed=closed, late_start=late_start
+        gap=seconds(gap),
+        inclusive=inclusive,
+        closed=closed,
+        max_duration=None if longest is None else seconds(longest),
+        max_check=check,
+        late_start=late_start,
     )
-    return Case(ours, windows.Session(gap * SECOND, inclusive, closed, late_start))
+    micros = None if longest is None else longest * SECOND
+    model = windows.Session(gap * SECOND, inclusive, closed, late_start, micros, check)
+    return Case(ours, model)
 
 
 CASES = [
@@ -73,6 +88,12 @@ CASES = [
     session(4, inclusive=False),
     session(4, inclusive=False, late_start="reject"),
     session(4, inclusive=True, late_start="reject", closed="right"),
+]
+# Sessions with a maximum duration have no lateness.
+LIMITED = [
+    session(5, inclusive=True, closed="right", longest=6),
+    session(5, inclusive=False, longest=4, check=">"),
+    session(5, inclusive=True, late_start="reject", closed="right", longest=7, check=">"),
 ]
 
 
@@ -229,7 +250,7 @@ def check(
     assert counts["transom_rows_dropped"] == dropped
 
 
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@pytest.mark.parametrize("case", [*CASES, *LIMITED], ids=repr)
 @examples(3)
 @given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
 def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(

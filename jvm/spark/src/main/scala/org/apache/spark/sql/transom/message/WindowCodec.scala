@@ -19,6 +19,7 @@ private[message] object WindowCodec {
     "year" -> CalendarUnit.Year)
   private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
   private val lateStartNames = Seq("open" -> LateStart.Open, "reject" -> LateStart.Reject)
+  private val maxCheckNames = Seq(">=" -> MaxCheck.AtLeast, ">" -> MaxCheck.Above)
   private val staggerNames =
     Seq("aligned" -> Stagger.Aligned, "random" -> Stagger.Random, "natural" -> Stagger.Natural)
 
@@ -45,9 +46,12 @@ private[message] object WindowCodec {
   private def readSession(m: MessageObject, closed: Closed): Window = {
     val inclusive = m.boolean("inclusive")
     val lateStart = m.choice("late_start", lateStartNames)
+    val longest = m.optional("max_duration_us")(m.duration)
+    val check = m.choice("max_check", maxCheckNames)
     (m.optional("gap_us")(m.duration), m.optional("gap_column")(m.column)) match {
-      case (Some(gap), None) => Session(gap, inclusive, closed, lateStart)
-      case (None, Some(column)) => DynamicSession(column, inclusive, closed, lateStart)
+      case (Some(gap), None) => Session(gap, inclusive, closed, lateStart, longest, check)
+      case (None, Some(column)) =>
+        DynamicSession(column, inclusive, closed, lateStart, longest, check)
       case _ => throw new InvalidSpec("gap_column", "and gap_us: one must be null, and one not")
     }
   }
@@ -58,10 +62,8 @@ private[message] object WindowCodec {
       written.put("offset_us", grid.offsetUs)
       written.put("closed", nameOf(grid.closed, closedNames))
       written.put("time_zone", grid.timeZone)
-    case Session(gap, inclusive, closed, lateStart) =>
-      writeSession(Some(gap), None, inclusive, closed, lateStart)
-    case DynamicSession(column, inclusive, closed, lateStart) =>
-      writeSession(None, Some(column), inclusive, closed, lateStart)
+    case session: Session => writeSession(session, Some(session.gapUs), None)
+    case session: DynamicSession => writeSession(session, None, Some(session.gapColumn))
     case Global => obj("kind" -> "global")
     case Count(size, slide, partial) =>
       obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
@@ -85,16 +87,16 @@ private[message] object WindowCodec {
   }
 
   private def writeSession(
+      session: SessionWindow,
       gap: Option[Long],
-      column: Option[Int],
-      inclusive: Boolean,
-      closed: Closed,
-      lateStart: LateStart): ObjectNode =
+      column: Option[Int]): ObjectNode =
     obj(
       "kind" -> "session",
       "gap_us" -> gap,
       "gap_column" -> column,
-      "inclusive" -> inclusive,
-      "closed" -> nameOf(closed, closedNames),
-      "late_start" -> nameOf(lateStart, lateStartNames))
+      "inclusive" -> session.inclusive,
+      "closed" -> nameOf(session.closed, closedNames),
+      "max_duration_us" -> session.maxDurationUs,
+      "max_check" -> nameOf(session.maxCheck, maxCheckNames),
+      "late_start" -> nameOf(session.lateStart, lateStartNames))
 }

@@ -19,7 +19,8 @@ final class SpecText(column: Int => String) {
   }
 
   private def field(name: String, value: Any): Option[String] = (name, value) match {
-    case ("offsetUs", 0L) | (_, Closed.Left) | (_, Stagger.Aligned) | (_, LateStart.Open) => None
+    case ("offsetUs", 0L) | (_, Closed.Left) | (_, Stagger.Aligned) => None
+    case (_, LateStart.Open) | (_, MaxCheck.AtLeast) => None
     case (_, micros: Long) if name.endsWith("Us") =>
       Some(s"${words(name.stripSuffix("Us"))} ${SpecText.duration(micros)}")
     case (_, index: Int) if name.endsWith("Column") =>

@@ -57,13 +57,19 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val closed = Gen.oneOf(Closed.Left, Closed.Right)
   private val lateStart = Gen.oneOf(LateStart.Open, LateStart.Reject)
+  private val maxDuration = Gen.option(length)
+  private val maxCheck = Gen.oneOf(MaxCheck.AtLeast, MaxCheck.Above)
   private val stagger = Gen.oneOf(Stagger.Aligned, Stagger.Random, Stagger.Natural)
 
   private val window: Gen[Window] = Gen.oneOf(
     Generators.grid,
     Gen.zip(length, stagger).map { case (size, moved) => Tumbling(size, stagger = moved) },
-    Gen.zip(length, flag, closed, lateStart).map((Session.apply _).tupled),
-    Gen.zip(column, flag, closed, lateStart).map((DynamicSession.apply _).tupled),
+    Gen
+      .zip(length, flag, closed, lateStart, maxDuration, maxCheck)
+      .map((Session.apply _).tupled),
+    Gen
+      .zip(column, flag, closed, lateStart, maxDuration, maxCheck)
+      .map((DynamicSession.apply _).tupled),
     Gen.zip(Gen.choose(1, 9), Gen.option(Gen.choose(1, 9)), flag).map((Count.apply _).tupled),
     Gen.zip(column, flag).map((Custom.apply _).tupled),
     Gen.const(Global))
@@ -94,6 +100,11 @@ class SpecCodecSuite extends ScalaCheckSuite {
       .retryUntil(_.isSuccess)
       .map(_.get)
 
+  private def hasMaxDuration(window: Window): Boolean = window match {
+    case session: SessionWindow => session.maxDurationUs.isDefined
+    case _ => false
+  }
+
   private val specs: Gen[WindowSpec] = for {
     parts <- together
     name <- Gen.option(Gen.alphaStr)
@@ -111,7 +122,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
     keyColumns = keys,
     orderColumns = order,
     function = AggFunction(aggregates),
-    allowedLatenessUs = number.toLong - 1,
+    allowedLatenessUs = if (hasMaxDuration(parts.window)) 0L else number.toLong - 1,
     drain = drain,
     pane = pane,
     lateRows = lateRows,
