@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
-from transom.spec.assigners import Window
+from transom.spec.assigners import Session, Window
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.time_policies import TimePolicy
 
@@ -28,8 +28,8 @@ def earliest_input(
     ----------
     first_output : datetime
         The end of the first window whose result is emitted.
-    *windows : Tumbling, Hopping, Cumulate or Calendar
-        The windows of the query, at least one.
+    *windows : Tumbling, Hopping, Cumulate, Calendar or Session
+        The windows of the query, at least one. A session needs a ``max_duration``.
     time : TimePolicy, optional
         The time of the query. Without a rule for early rows, a row may arrive any time before its
         own time. The result then holds for rows that do not arrive before their time.
@@ -80,6 +80,8 @@ def _longest(window: Window) -> timedelta:
     if isinstance(window, Tumbling | Hopping | Cumulate):
         size = duration("size", window.size)
         return size if window.time_zone == "UTC" else size + _CLOCK_CHANGES
+    if isinstance(window, Session) and window.max_duration is not None:
+        return 2 * duration("max_duration", window.max_duration)
     if isinstance(window, Window):
         raise value_error("UNBOUNDED_WINDOW", argument="earliest_input", window=window)
     raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")

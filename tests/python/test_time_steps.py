@@ -94,6 +94,7 @@ def test_the_first_output_is_an_instant() -> None:
         # Clocks may change within the window.
         ([transom.Tumbling(size="1 hour", time_zone="Europe/Rome")], None, timedelta(hours=25)),
         ([transom.Calendar(unit="month", time_zone="UTC", every=2)], None, timedelta(days=63)),
+        ([transom.Session(gap="1 minute", max_duration="1 hour")], None, timedelta(hours=2)),
         (
             [HOUR],
             transom.TimePolicy("at", early=transom.Drop("5 minutes")),

@@ -120,7 +120,8 @@ def test_a_session_of_just_the_maximum_duration_is_too_long_or_not() -> None:
 
 
 def test_a_row_at_a_check_is_in_the_session_that_includes_its_end() -> None:
-    for closed, sizes in (("right", (4, 1)), ("left", (3, 2))):
+    cases: list[tuple[Closed, tuple[int, int]]] = [("right", (4, 1)), ("left", (3, 2))]
+    for closed, sizes in cases:
         session = Session(5, closed=closed, max_duration=10)
         results, _ = windows(at(8, 12, 16, 20, 24), session)
         assert tuple(len(result.rows) for result in results) == sizes

@@ -1,6 +1,5 @@
 """The preset of Azure Stream Analytics."""
 
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -27,7 +26,6 @@ ROWS = Rows(
 LATE = "eventsLateArrivalMaxDelayInSeconds"
 OUT_OF_ORDER = "eventsOutOfOrderMaxDelayInSeconds"
 EARLY = transom.Drop("5 minutes")
-HAS_MAX_DURATION = "max_duration" in {field.name for field in fields(transom.Session)}
 
 
 def policy(**settings: Any) -> transom.TimePolicy:
@@ -184,7 +182,6 @@ def test_a_window_lasts_at_most_seven_days(window: Any, arguments: tuple[Any, ..
     assert "which Azure Stream Analytics does not allow" in str(caught.value)
 
 
-@pytest.mark.skipif(not HAS_MAX_DURATION, reason="Session has no maximum duration yet")
 def test_a_session_has_a_maximum_duration() -> None:
     expected: Any = {"gap": "5 minutes", "closed": "right", "max_duration": "1 hour"}
     assert azure.SessionWindow("minute", 5, 60) == transom.Session(**expected)
