@@ -108,6 +108,11 @@ class Stream:
         Without this step, and with no columns, all rows have the same key. Null is a key like any
         other.
 
+        A key whose expression fails does not end the query. The row is counted, enters no window,
+        and is a dead letter with the reason "key_failed", see `Windowed.with_dead_letters`. Errors
+        in Python functions end the query, as in Spark. So do errors in columns that the DataFrame
+        computes before this step.
+
         Parameters
         ----------
         *keys : str or Column
@@ -251,7 +256,8 @@ class Stream:
             ``late_arrival``, ``out_of_order``. For a row that no rule can judge, the only element
             is the reason: ``no_time`` (the time or the arrival time is null),
             ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null) or
-            ``unknown_partition`` (not among ``partitions``).
+            ``unknown_partition`` (not among ``partitions``). An expression that fails counts as
+            null.
 
             ``disposition``, a string: ``accepted``, ``adjusted`` or ``dropped``.
 

@@ -155,15 +155,26 @@ class OutputSteps(Steps):
         tagged rows, as after `with_late_rows`. The tag ``dead_letters`` has the columns of
         ``late``, and one of these reasons:
 
-        - "no_time": the time is null.
+        - "no_time": the time is null, or its expression failed.
         - "time_out_of_range": the time is outside of the years 1 to 9999.
+        - "key_failed": an expression of `Stream.key_by` failed, see there.
         - "bad_gap": the gap of the row is null, not positive, or longer than 10,000,000 days.
         - "bad_windows": the windows of the row are null, or a window does not start before it ends.
           Windows outside of the years 1 to 9999 have this reason too.
         - "too_many_windows": the row has more than 10,000,000 windows.
 
-        ``time`` is null for the first two reasons. ``missed_windows`` is empty. ``watermark`` is
-        null before the first watermark.
+        With `TimePolicy` there are more reasons:
+
+        - "early", "late_arrival", "out_of_order": the rule of the policy has dropped the row.
+        - "no_substream": a column of ``over`` is null, or its expression failed.
+        - "unknown_partition": the partition of the row is not among ``partitions``.
+
+        A row that no rule can judge moves no watermark of the policy. "no_time" and
+        "time_out_of_range" then hold for the arrival time too.
+
+        ``time`` is null if the row has no usable time. ``missed_windows`` is empty. ``watermark``
+        is null before the first watermark. With `TimePolicy` it is the watermark that the row met,
+        and null for a row that no rule can judge.
 
         Returns
         -------

@@ -201,7 +201,7 @@ private object AfterLatenessSuite {
 
   /** The same rows with the watermarks of the time stage. */
   def stamped(policy: TimePolicy, arrived: Seq[Reached]): Seq[Reached] = {
-    val runner = new TimeStageSuite.Runner(policy)
+    val runner = new TimeStageSuite.Runner(policy, Some(Specs.of(Tumbling(1), policy)))
     arrived.map { batch =>
       val inputs = batch.rows.map(row => TimeStageSuite.Input(0, row.time, row.time))
       val rows = batch.rows.zip(runner.batch(inputs)).map { case (row, stamp) =>
