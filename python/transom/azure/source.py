@@ -53,6 +53,7 @@ def stream(
         tolerances are ignored.
     over : sequence of str or Column
         The columns that identify a substream. Each substream has its own watermark.
+        `transom.Stream.stamped` supports them, windows do not so far.
     partition : str or Column, optional
         The partition of the source, such as ``partition`` of Spark's Kafka source. Spark does not
         say which events come from which partition, so name the column. Without it, there is one
