@@ -8,8 +8,7 @@ import transom
 from benchmarks.queries.data import MAX_LATENESS_MICROS, PARTITIONS, Input
 
 TOTALS = {"n": "count(*)", "s": "sum(v)"}
-# Whether windows support a policy with a watermark for each partition, or for each substream.
-BY_PARTITION = False
+# Whether windows support a policy with a watermark for each substream.
 BY_SUBSTREAM = False
 
 
@@ -127,11 +126,12 @@ def _policy(**watermarks: Any) -> transom.TimePolicy:
 
 
 def _time_stages() -> dict[str, Query]:
-    queries = {"time-stage": _tumbling(policy=_policy(), bench="event-time")}
-    if BY_PARTITION:
-        ids = [str(partition) for partition in range(PARTITIONS)]
-        policy = _policy(partition="p", partitions=ids)
-        queries["time-stage-partitions"] = _tumbling(policy=policy, bench="event-time")
+    ids = [str(partition) for partition in range(PARTITIONS)]
+    by_partition = _policy(partition="p", partitions=ids)
+    queries = {
+        "time-stage": _tumbling(policy=_policy(), bench="event-time"),
+        "time-stage-partitions": _tumbling(policy=by_partition, bench="event-time"),
+    }
     if BY_SUBSTREAM:
         policy = _policy(over=["k"])
         queries["substreams"] = _tumbling(policy=policy, keys=100_000, bench="one-watermark")
