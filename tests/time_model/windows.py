@@ -209,8 +209,7 @@ class _Grids:
 class _Open:
     """A row of an open session, from its time to a gap after it.
 
-    ``at`` is None for a session without rows that starts at the check which closed the session
-    before it. This session ends a gap after the last row before the check.
+    ``at`` is None for a session without rows, from a check to a gap after the last row before it.
     """
 
     start: int
@@ -271,8 +270,8 @@ class _Sessions:
         made = next(made for made in self.sessions([*live, own]) if own in made.parts)
         bounds = made.start, made.end
         late = passed(self.window, made.end, self.lateness, met)
-        if self.window.late_start == "reject" and is_alone:
-            late |= met is not None and time < met
+        if self.window.late_start == "reject" and is_alone and met is not None:
+            late |= time < met
         if late:
             return [], [bounds]
         live.append(own)

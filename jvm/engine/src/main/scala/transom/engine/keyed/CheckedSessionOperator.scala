@@ -8,8 +8,8 @@ import transom.engine.window._
 /** Window operator of sessions with a maximum duration, for one key at a time.
   *
   * The bounds of such a session are known only when its end is reached, because an earlier row
-  * moves the check that closes the session. So the key keeps its open sessions in parts. A part is
-  * a window with the rows of a session between two checks. Parts that touch are a chain. The
+  * moves the check that closes the session. So the key keeps its open sessions in parts. A part
+  * is a window with the rows of a session between two checks. Parts that touch are a chain. The
   * chain is cut into sessions when they end, from its first row on.
   *
   * A check that closes a session leaves a part without rows, from the check to the end that the
@@ -82,7 +82,8 @@ final class CheckedSessionOperator[R, A <: AnyRef](
 
   /** Whether `own` starts within a part, or at its end. */
   private def continues(state: KeyState[A], own: TimeWindow): Boolean = {
-    val earlier = state.windows.headMap(TimeWindow(own.start, Long.MaxValue), true).keySet.iterator
+    val earlier =
+      state.windows.headMap(TimeWindow(own.start, Long.MaxValue), true).keySet.iterator
     var isFound = false
     while (!isFound && earlier.hasNext) isFound = reaches(earlier.next().end, own)
     isFound
@@ -102,11 +103,7 @@ final class CheckedSessionOperator[R, A <: AnyRef](
     * @param time
     *   the time of the row that decides between which checks the part is
     */
-  private def join(
-      state: KeyState[A],
-      own: TimeWindow,
-      time: Long,
-      now: Long): WindowState[A] = {
+  private def join(state: KeyState[A], own: TimeWindow, time: Long, now: Long): WindowState[A] = {
     val from = checks.partFrom(time, now)
     val latest = state.latest
     if (latest != null && latest.bounds.start >= from && latest.bounds.covers(own)) latest

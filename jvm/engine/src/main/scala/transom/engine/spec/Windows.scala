@@ -35,19 +35,6 @@ sealed trait GridWindow extends Window {
   def timeZone: String
 }
 
-/** Which bound of a window is inclusive. */
-sealed trait Closed
-
-/** The values of [[Closed]]. */
-object Closed {
-
-  /** The start is inclusive, the end exclusive. */
-  case object Left extends Closed
-
-  /** The start is exclusive, the end inclusive. */
-  case object Right extends Closed
-}
-
 /** Windows of one size without overlap or gaps.
   *
   * @param sizeUs
@@ -194,8 +181,7 @@ sealed trait SessionWindow extends Window {
   /** Which bound of a session is inclusive. */
   def closed: Closed
 
-  /** The maximum duration of a session, if there is one. Checks lie on its multiples since 1970.
-    */
+  /** The maximum duration of a session, if there is one. */
   def maxDurationUs: Option[Long]
 
   /** Which sessions a check closes. Without a maximum duration it has no effect. */

@@ -72,7 +72,8 @@ private[keyed] object MaxDurationModel {
     }
 
     private def close(end: Long): Unit = {
-      if (numbers.nonEmpty) closed :+= ((TimeWindow(start, math.min(this.end, end)), numbers.sorted))
+      if (numbers.nonEmpty)
+        closed :+= ((TimeWindow(start, math.min(this.end, end)), numbers.sorted))
       numbers = Nil
     }
   }

@@ -30,7 +30,8 @@ class MaxDurationSuite extends ScalaCheckSuite {
         val rows = batches.flatMap(_.rows)
         val expected = atOnce(window, rows)
         val shown = s"$window, $batches"
-        assertEquals(late(rows, window), Nil, shown)
+        val model = new Stream(window)
+        assertEquals(rows.filter(model.isLate), Nil, shown)
         assertEquals(sessions(byBatches(new KeyedRunner(spec), batches)), expected, shown)
         val staged = new KeyedRunner(spec.copy(time = Some(policy)))
         assertEquals(sessions(rowByRow(staged, batches)), expected, shown)
@@ -62,15 +63,15 @@ class MaxDurationSuite extends ScalaCheckSuite {
   }
 
   test("generated streams have sessions that a check closes, and late rows that join") {
-    val seen = Seq.fill(2000)(Gen.zip(windows, streams(-30L)).sample).flatten.map {
-      case (window, moves) =>
+    val seen =
+      Seq.fill(2000)(Gen.zip(windows, streams(-30L)).sample).flatten.map { case (window, moves) =>
         val rows = numbered(window, moves).flatMap(_.rows)
         val model = new Stream(window)
         val late = rows.count(model.isLate)
         model.advance(Long.MaxValue)
         val checked = model.closed.count(_._2.end % window.maxDurationUs.get == 0)
         (late, rows.count(row => row.time < row.met) - late, checked)
-    }
+      }
     assert(seen.count(_._1 > 0) > 300, seen.count(_._1 > 0))
     assert(seen.count(_._2 > 0) > 300, seen.count(_._2 > 0))
     assert(seen.count(_._3 > 2) > 300, seen.count(_._3 > 2))
@@ -120,9 +121,7 @@ class MaxDurationSuite extends ScalaCheckSuite {
     batch(0, 8, 11, 15, 20, 25): Unit
     // Without the row at 8, the session would be open from 11 to 30.
     val outputs = batch(8, 20, 8) ++ batch(20, Long.MaxValue)
-    assertEquals(
-      sessions(outputs).map(_._2),
-      Seq(TimeWindow(8, 20), TimeWindow(20, 30)))
+    assertEquals(sessions(outputs).map(_._2), Seq(TimeWindow(8, 20), TimeWindow(20, 30)))
   }
 
   test("a pause of many checks costs no work for each check") {
@@ -238,8 +237,8 @@ private object MaxDurationSuite {
 
   /** Doubles all times and lengths, and moves watermarks between the times.
     *
-    * An inclusive session that excludes its end fires when the watermark is at its end, although a
-    * row at this time could still join the session. With such a row, the times alone do not
+    * An inclusive session that excludes its end fires when the watermark is at its end, although
+    * a row at this time could still join the session. With such a row, the times alone do not
     * determine the sessions.
     */
   def withoutTies(window: SessionWindow, batches: Seq[Batch]): (SessionWindow, Seq[Batch]) = {
@@ -270,12 +269,6 @@ private object MaxDurationSuite {
     came.number,
     gap = came.gap)
 
-  /** The rows that the model of a stream finds late. */
-  def late(rows: Seq[Came], window: SessionWindow): Seq[Came] = {
-    val model = new Stream(window)
-    rows.filter(model.isLate)
-  }
-
   /** Each row meets the watermark of the batch before. */
   def byBatches(operator: KeyedRunner, batches: Seq[Batch]): Seq[Output] = {
     val met = Long.MinValue +: batches.map(_.watermark)
@@ -295,9 +288,8 @@ private object MaxDurationSuite {
     outputs
   }
 
-  def sessions(outputs: Seq[Output]): Seq[Closing] = sorted(outputs.collect {
-    case fired: Fired =>
-      (fired.key.string, fired.window, fired.values.map(_.long).sorted)
+  def sessions(outputs: Seq[Output]): Seq[Closing] = sorted(outputs.collect { case fired: Fired =>
+    (fired.key.string, fired.window, fired.values.map(_.long).sorted)
   })
 
   def lateRows(outputs: Seq[Output]): Seq[Long] = outputs.collect { case side: SideRow =>

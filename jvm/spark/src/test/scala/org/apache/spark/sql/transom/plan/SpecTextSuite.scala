@@ -24,8 +24,7 @@ class SpecTextSuite extends FunSuite {
       text.of(Session(60000000L, lateStart = LateStart.Reject)),
       "session, gap 1 minute, inclusive true, late start reject")
     assertEquals(
-      text.of(
-        Session(60000000L, maxDurationUs = Some(3600000000L), maxCheck = MaxCheck.Above)),
+      text.of(Session(60000000L, maxDurationUs = Some(3600000000L), maxCheck = MaxCheck.Above)),
       "session, gap 1 minute, inclusive true, max duration 1 hour, max check above")
     assertEquals(text.of(Count(10, None, partial = false)), "count, size 10, partial false")
     assertEquals(text.of(AfterLateness), "after lateness")
