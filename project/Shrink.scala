@@ -6,8 +6,8 @@ import sbt.io.IO
 
 /** Makes the jar smaller, which travels with each wheel and to each executor.
   *
-  *   - Only compilers and debuggers read the signatures of Scala and of generics, and the names of
-  *     parameters and variables.
+  *   - Only compilers and debuggers read the signatures of Scala and of generics, and the names
+  *     of parameters and variables.
   *   - Only Java calls the static methods by which an object offers its methods. Scala and Python
   *     use the object itself.
   *   - Without these static methods, nothing names most companions of case classes any more.
@@ -30,7 +30,9 @@ object Shrink {
       path.stripSuffix(suffix) -> strip(IO.readBytes(file))
     }.toMap)
     others ++ classes.flatMap { case (_, path) =>
-      kept.get(path.stripSuffix(suffix)).map(bytes => write(new File(folder, path), bytes) -> path)
+      kept
+        .get(path.stripSuffix(suffix))
+        .map(bytes => write(new File(folder, path), bytes) -> path)
     }
   }
 

@@ -63,8 +63,8 @@ private[policy] object IdleClosing {
   }
 }
 
-/** The ends of windows that have rows, whatever their keys. Watermarks and ends are in the engine's
-  * convention.
+/** The ends of windows that have rows, whatever their keys. Watermarks and ends are in the
+  * engine's convention.
   */
 private[policy] sealed abstract class OpenWindows {
 
@@ -86,8 +86,7 @@ private[policy] sealed abstract class OpenWindows {
 }
 
 /** Windows on a grid: remembers the slices that have rows. */
-private final class OpenGridWindows(grid: Grid, convention: TimeConvention)
-    extends OpenWindows {
+private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends OpenWindows {
   private val slices = mutable.TreeSet.empty[Long]
   private val lateness = GridSlices(grid).lateness()
   private var last = Grid.NoSlice

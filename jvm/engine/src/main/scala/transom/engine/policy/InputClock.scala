@@ -8,10 +8,10 @@ import transom.engine.time.Watermark
 
 /** The time of the whole input, for the windows behind a time stage, in one batch.
   *
-  * Each partition of the input has a clock. The watermark of the windows is the least watermark of
-  * the partitions, and never falls. A row meets the watermark that the rows before it have
-  * reached. The wall clock moves the watermark only at a tick: a tick leaves silent partitions out,
-  * estimates the arrival of the next row, and closes windows of a silent input.
+  * Each partition of the input has a clock. The watermark of the windows is the least watermark
+  * of the partitions, and never falls. A row meets the watermark that the rows before it have
+  * reached. The wall clock moves the watermark only at a tick: a tick leaves silent partitions
+  * out, estimates the arrival of the next row, and closes windows of a silent input.
   *
   * @param declared
   *   keys of the partitions that count before their first row

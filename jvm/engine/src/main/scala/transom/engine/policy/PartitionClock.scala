@@ -5,8 +5,8 @@ import java.nio.ByteBuffer
 /** The clock of an input partition, and how long the partition has been silent.
   *
   * @param seen
-  *   wall-clock time of the batch with the last row, microseconds since 1970. Before the first row:
-  *   the wall-clock time at which the partition was first known.
+  *   wall-clock time of the batch with the last row, microseconds since 1970. Before the first
+  *   row: the wall-clock time at which the partition was first known.
   */
 private[policy] final class PartitionClock(val clock: SourceClock, var seen: Long) {
 

@@ -115,7 +115,8 @@ final class SliceLog[T](
       if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
         keys = new MergedRuns(if (emits(window)) cursors else Nil, merger)
-        total = if (grid.isCumulative && !isLastOf(window) && emits(window)) totalOf(held) else None
+        total =
+          if (grid.isCumulative && !isLastOf(window) && emits(window)) totalOf(held) else None
       }
     }
 

@@ -252,7 +252,8 @@ private object InputClockSuite {
     }
   }
 
-  /** The watermark after each step of one partition, with windows that close when it is silent. */
+  /** The watermark after each step of one partition, with windows that close when it is silent.
+    */
   def closed(timeout: IdleTimeout, window: GridWindow, steps: Seq[Step]): Seq[Long] = {
     val grid = Grid.of(window)
     var lastRow: Option[Long] = None
@@ -270,7 +271,8 @@ private object InputClockSuite {
             case IdleRule.GreaterOf => math.max(end, last + timeout.afterUs)
             case IdleRule.LastRow => last + timeout.afterUs
           }
-          val due = for (last <- lastRow.toSeq; end <- ends if closesAt(end, last) <= clock) yield end
+          val due =
+            for (last <- lastRow.toSeq; end <- ends if closesAt(end, last) <= clock) yield end
           watermark = (watermark +: due).max
       }
       watermark

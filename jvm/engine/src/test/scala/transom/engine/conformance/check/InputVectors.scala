@@ -21,28 +21,25 @@ object InputVectors {
         partitions = ids,
         estimateArrival = true)
     val player = new InputPlayer(Specs.of(Tumbling(1), times), times)
-    Outcome.of(
-      vector("events").elements.zip(vector("expected")("per_event").elements).flatMap {
-        case (event, expected) =>
-          val isTick = event.has("kind")
-          val clock = micros(event(if (isTick) "wall_time" else "arrival_time"))
-          val watermark =
-            if (isTick) player.tick(clock)
-            else
-              player.row(
-                micros(event("event_time")),
-                clock,
-                event.get("partition").fold("")(_.string))
-          val combined =
-            if (expected.has("combined_watermark")) "combined_watermark"
-            else "watermark_with_idle_floor"
-          Outcome.compare(
-            s"row ${event("seq")}",
-            Seq(expected(combined).value) ++
-              Option.unless(isTick)(expected("system_timestamp").value),
-            Seq(StampFields.shown(watermark)) ++
-              Option.unless(isTick)(StampFields.shown(player.stamp.time)))
-      })
+    Outcome.of(vector("events").elements.zip(vector("expected")("per_event").elements).flatMap {
+      case (event, expected) =>
+        val isTick = event.has("kind")
+        val clock = micros(event(if (isTick) "wall_time" else "arrival_time"))
+        val watermark =
+          if (isTick) player.tick(clock)
+          else
+            player
+              .row(micros(event("event_time")), clock, event.get("partition").fold("")(_.string))
+        val combined =
+          if (expected.has("combined_watermark")) "combined_watermark"
+          else "watermark_with_idle_floor"
+        Outcome.compare(
+          s"row ${event("seq")}",
+          Seq(expected(combined).value) ++
+            Option.unless(isTick)(expected("system_timestamp").value),
+          Seq(StampFields.shown(watermark)) ++
+            Option.unless(isTick)(StampFields.shown(player.stamp.time)))
+    })
   }
 
   /** Plays the input of windows that close when the source is silent. */

@@ -11,7 +11,8 @@ object PipelineVectors {
 
   def run(vector: Json): Outcome = {
     val policy = vector("policy")
-    if (policy.has("over")) Unsupported("windows over substreams are not run at this level so far")
+    if (policy.has("over"))
+      Unsupported("windows over substreams are not run at this level so far")
     val keys = policy("group_by").elements.map(_.string)
     val spec = Specs.of(
       SeedVectors.windowOf(vector("windows"), Closed.Right),

@@ -115,7 +115,8 @@ final class TimeStageEncoder(
     if (movesArrival && chunk.hasLast)
       order.setLong(0, math.max(order.getLong(0), chunk.last.getLong(0)))
     // `encoded` reuses the encoder's row, so the row waits in `out` before the chunk starts again.
-    if (chunk.rows.isFull || isBefore && !chunk.rows.isEmpty) out = Iterator.single(encoded(chunk))
+    if (chunk.rows.isFull || isBefore && !chunk.rows.isEmpty)
+      out = Iterator.single(encoded(chunk))
     if (hasOrder) {
       if (chunk.rows.isEmpty) chunk.first = order.copy()
       chunk.last.copyFrom(order)
@@ -159,7 +160,8 @@ final class TimeStageEncoder(
     var first: UnsafeRow = _
     val last: UnsafeRow = UnsafeRow.createFromByteArray(64, plan.order.length)
 
-    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty. */
+    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty.
+      */
     var hasLast: Boolean = false
   }
 }

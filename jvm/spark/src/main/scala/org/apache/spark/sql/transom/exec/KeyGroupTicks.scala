@@ -29,7 +29,9 @@ case class KeyGroupTicks(
     copy(child = newChild)
 }
 
-/** Emits one tick per key group that receives ticks, in the exchange format, for each row of a clock. */
+/** Emits one tick per key group that receives ticks, in the exchange format, for each row of a
+  * clock.
+  */
 case class KeyGroupTicksExec(
     order: Seq[Attribute],
     groups: Int,

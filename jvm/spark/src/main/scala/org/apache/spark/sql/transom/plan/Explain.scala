@@ -81,7 +81,8 @@ object Explain {
       case Some(EventTime(column, _)) => columns(column)
       case Some(policy: TimePolicy) => PolicyText.of(policy, columns)
     }
-    if (spec.needsClock || spec.stageNeedsClock) s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
+    if (spec.needsClock || spec.stageNeedsClock)
+      s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
     else source
   }
 

@@ -21,9 +21,9 @@ private object PolicyText {
       policy.late.map(rule => s"late rows ${action(rule)} the arrival") :+
       s"out of order rows ${action(policy.outOfOrder)} the latest time" :+
       advance(policy.advance)
-    val silent = policy.idlePartitionUs.map(us =>
-      s"a partition is idle after ${SpecText.duration(us)}") ++
-      Option.when(policy.estimateArrival)("the arrival is estimated while no rows arrive")
+    val silent =
+      policy.idlePartitionUs.map(us => s"a partition is idle after ${SpecText.duration(us)}") ++
+        Option.when(policy.estimateArrival)("the arrival is estimated while no rows arrive")
     (parts ++ silent).mkString(", ")
   }
 

@@ -98,8 +98,8 @@ object RowColumns {
   private def isGuarded(name: String): Boolean =
     name == Time || name == Arrival || name.startsWith(OverPrefix)
 
-  /** Makes the time of a stream null where its expression fails. The Python package has added this
-    * time below the watermark.
+  /** Makes the time of a stream null where its expression fails. The Python package has added
+    * this time below the watermark.
     */
   def guardedTime(df: Dataset[Row]): Dataset[Row] = df.queryExecution.analyzed match {
     case node: EventTimeWatermark if node.eventTime.name == Time =>
