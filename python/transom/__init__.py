@@ -13,10 +13,11 @@ from transom.aggregates import reduce, udaf
 from transom.config import configure, jar_path
 from transom.functions import Context
 from transom.inspection import explain
-from transom.spec.assigners import Count, Custom, Global, Session, Sliding, Window
+from transom.spec.assigners import Count, Custom, Global, Sliding, Window
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.sessions import Session
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (

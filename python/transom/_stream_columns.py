@@ -21,7 +21,8 @@ from transom._base.columns import (
 )
 from transom._base.durations import micros
 from transom._base.errors import column_type_error, value_error
-from transom.spec.assigners import Custom, Session, Window
+from transom.spec.assigners import Custom, Window
+from transom.spec.sessions import Session
 from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
 
 

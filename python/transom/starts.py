@@ -4,8 +4,9 @@ from datetime import datetime, timedelta
 
 from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
-from transom.spec.assigners import Session, Window
+from transom.spec.assigners import Window
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.sessions import Session
 from transom.spec.time_policies import TimePolicy
 
 # The longest instance of each unit.

@@ -8,8 +8,9 @@ from pyspark.sql import Column
 from transom._base.durations import Duration
 from transom._base.errors import type_error, value_error
 from transom._steps.base import Steps
-from transom.spec.assigners import Count, Custom, Global, Session
+from transom.spec.assigners import Count, Custom, Global
 from transom.spec.idle_timeout import IdleRule, IdleTimeout
+from transom.spec.sessions import Session
 from transom.spec.time_policies import ProcessingTime, TimePolicy
 
 

@@ -10,9 +10,10 @@ from transom._base.columns import Col, check_column, fields_of, text_of
 from transom._base.errors import type_error, value_error
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration
-from transom.spec.assigners import Session, Window
+from transom.spec.assigners import Window
 from transom.spec.end_triggers import AfterLateness
 from transom.spec.grids import Hopping, Tumbling
+from transom.spec.sessions import Session
 from transom.spec.time_policies import ProcessingTime
 from transom.stream import Stream
 from transom.stream import stream as transom_stream

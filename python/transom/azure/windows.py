@@ -6,8 +6,8 @@ from transom._base import checks
 from transom._base.durations import duration_text, positive
 from transom._base.errors import value_error
 from transom.azure.limits import limit_error
-from transom.spec.assigners import Session
 from transom.spec.grids import Hopping, Tumbling
+from transom.spec.sessions import Session
 
 _UNITS = {
     ("day", "dd", "d"): timedelta(days=1),

@@ -14,11 +14,12 @@ from pyspark.sql.types import StructType, TimestampType
 from transom._base.columns import Col, Delta
 from transom._base.constants import MESSAGE_VERSION
 from transom._base.durations import Duration, micros
-from transom.spec.assigners import Count, Custom, Gap, Global, Session
+from transom.spec.assigners import Count, Custom, Global
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
+from transom.spec.sessions import Gap, Session
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic

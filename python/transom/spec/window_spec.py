@@ -14,10 +14,11 @@ from transom._base.columns import Col
 from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
-from transom.spec.assigners import Count, Global, Session, Window, is_merging
+from transom.spec.assigners import Count, Global, Window
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
 from transom.spec.idle_timeout import IdleTimeout
+from transom.spec.sessions import Session, is_merging
 from transom.spec.time_policies import Clock, EventClock, ProcessingTime
 from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
