@@ -186,10 +186,14 @@ def _late_rows(rows: DataFrame) -> DataFrame:
     return _by_key(rows, HOPPING).with_late_rows().drain().agg(*_sums())
 
 
-def _policy(window: transom.Window, **settings: Any) -> Callable[[DataFrame], DataFrame]:
+def _policy(window: transom.Window, *, partitions: int = 0) -> Callable[[DataFrame], DataFrame]:
     """Windows over a policy, without drain: the watermark of the rows fires them."""
 
     def query(rows: DataFrame) -> DataFrame:
+        settings: dict[str, Any] = {}
+        if partitions:
+            settings["partition"] = F.expr(f"number % {partitions}")
+            settings["partitions"] = [str(partition) for partition in range(partitions)]
         clock = transom.TimePolicy(
             "time",
             arrival=F.timestamp_seconds("number"),
@@ -235,7 +239,7 @@ KINDS: dict[str, Kind] = {
     "policy": Kind(_policy(HOPPING), layout="slices", drains=False),
     "policy-sessions": Kind(_policy(SESSION), drains=False),
     "policy-partitions": Kind(
-        _policy(HOPPING, partition=F.expr("number % 3"), partitions=["0", "1", "2"]),
+        _policy(HOPPING, partitions=3),
         layout="slices",
         drains=False,
     ),
