@@ -23,6 +23,7 @@ WINDOWS: list[tuple[transom.Window, Any]] = [
     (transom.Hopping(size="1 hour", slide="10 minutes", closed="right"), "keyed"),
     (transom.Cumulate(size="1 hour", step="10 minutes"), "slices"),
     (transom.Session(gap="7 minutes", inclusive=False), "auto"),
+    (transom.Session(gap="14 minutes", max_duration="1 hour"), "auto"),
 ]
 
 

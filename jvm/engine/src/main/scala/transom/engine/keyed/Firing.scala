@@ -14,7 +14,11 @@ private[keyed] final class Firing[R, A <: AnyRef](
     results: Results[R, A]) {
   import plan.{assigner, aggregation}
 
-  def fire(window: WindowState[A], firingContext: FiringContext): Unit = {
+  /** Fires a window, unless it ends before the first output. */
+  def fire(window: WindowState[A], firingContext: FiringContext): Unit =
+    if (plan.emits(window.bounds)) emit(window, firingContext)
+
+  private def emit(window: WindowState[A], firingContext: FiringContext): Unit = {
     val pane = paneOf(window, firingContext)
     if (plan.countsPanes) window.firings += 1
     val watermark = firingContext.watermark

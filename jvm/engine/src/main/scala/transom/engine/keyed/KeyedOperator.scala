@@ -161,8 +161,7 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   private def handle(result: TriggerResult, window: WindowState[A]): Unit = {
-    if (result.fires && !contents.isEmpty(window) && plan.emits(window.bounds))
-      firing.fire(window, firingContext)
+    if (result.fires && !contents.isEmpty(window)) firing.fire(window, firingContext)
     if (result.purges) contents.clear(window)
   }
 
