@@ -2,6 +2,8 @@ package transom.engine.policy
 
 import java.util.LinkedHashMap
 
+import scala.collection.mutable.ArrayBuffer
+
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.Watermark
@@ -29,6 +31,8 @@ final class InputClock(
     now: Long)
     extends StageClock {
   private val partitions = new LinkedHashMap[KeyBytes, PartitionClock]
+  // The same clocks, for the loop that may run for every row.
+  private val clocks = ArrayBuffer.empty[PartitionClock]
   private val idle = windows.idleTimeout.map(IdleClosing.of(_, windows))
   private val state = InputState.read(store.header)
   private val before = state.watermark
@@ -39,7 +43,7 @@ final class InputClock(
   private var least = Watermark.NotYet
 
   store.all.foreach { case (source, bytes) =>
-    partitions.put(KeyBytes.of(source), PartitionClock.of(bytes))
+    hold(KeyBytes.of(source), PartitionClock.of(bytes))
   }
   declared.map(KeyBytes.of).filterNot(partitions.containsKey).foreach(add)
   idle.foreach(_.windows.restore(state.windows))
@@ -61,7 +65,7 @@ final class InputClock(
     stamp.watermark = state.watermark
     state.noteArrival(partition.clock.arrival)
     if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
-    if (wasIdle || bound <= least) least = minimum
+    if (wasIdle || bound <= least && watermarkOf(partition) != bound) least = minimum
     advance()
   }
 
@@ -95,7 +99,7 @@ final class InputClock(
   }
 
   private def change(of: PartitionClock => Unit): Unit = {
-    partitions.values.forEach { partition =>
+    clocks.foreach { partition =>
       of(partition)
       partition.isChanged = true
     }
@@ -111,7 +115,14 @@ final class InputClock(
   private def add(source: KeyBytes): PartitionClock = {
     val partition = new PartitionClock(new SourceClock, now)
     partition.isChanged = true
+    // The watermark waits for the partition until it has a watermark of its own.
+    least = Watermark.NotYet
+    hold(source, partition)
+  }
+
+  private def hold(source: KeyBytes, partition: PartitionClock): PartitionClock = {
     partitions.put(source, partition)
+    clocks += partition
     partition
   }
 
@@ -125,7 +136,11 @@ final class InputClock(
   /** `NotYet` if a partition has no watermark yet, or if all partitions are idle. */
   private def minimum: Long = {
     var result = Long.MaxValue
-    partitions.values.forEach(p => if (!p.isIdle) result = math.min(result, watermarkOf(p)))
+    var i = 0
+    while (i < clocks.length) {
+      if (!clocks(i).isIdle) result = math.min(result, watermarkOf(clocks(i)))
+      i += 1
+    }
     if (result == Long.MaxValue) Watermark.NotYet else result
   }
 }
