@@ -103,6 +103,7 @@ lazy val spark = project
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
     Compile / packageBin / mappings :=
       Shrink((Compile / packageBin / mappings).value, target.value / "shrunk"),
+    Compile / packageBin := Repack((Compile / packageBin).value),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,

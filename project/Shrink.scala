@@ -10,6 +10,10 @@ import sbt.io.IO
   *     of parameters and variables.
   *   - Only Java calls the static methods by which an object offers its methods. Scala and Python
   *     use the object itself.
+  *   - Nothing reads the names of the fields of case classes, and most of these classes are never
+  *     copied or matched. What no class calls of the generated methods goes.
+  *   - Only serialization calls `$deserializeLambda$`. No function of the engine or of the
+  *     planner is sent to executors.
   *   - Without these static methods, nothing names most companions of case classes any more.
   *
   * Source files and line numbers stay, for stack traces.
@@ -19,6 +23,12 @@ object Shrink {
   /** The classes that are found by their names: Python asks for this one. */
   private val entries = Set("transom/spark/PythonApi$")
 
+  /** The packages whose functions are never sent to executors. */
+  private val atHome = Seq(
+    "transom/engine/",
+    "org/apache/spark/sql/transom/message/",
+    "org/apache/spark/sql/transom/plan/")
+
   private val suffix = ".class"
 
   /** The files of a jar, without classes that nothing names. All other classes are stripped and
@@ -26,9 +36,9 @@ object Shrink {
     */
   def apply(files: Seq[(File, String)], folder: File): Seq[(File, String)] = {
     val (classes, others) = files.partition(_._2.endsWith(suffix))
-    val kept = used(classes.map { case (file, path) =>
-      path.stripSuffix(suffix) -> strip(IO.readBytes(file))
-    }.toMap)
+    val read = classes.map { case (file, path) => path.stripSuffix(suffix) -> IO.readBytes(file) }
+    val called = read.iterator.flatMap { case (_, bytes) => calls(bytes) }.toSet
+    val kept = used(read.map { case (path, bytes) => path -> strip(bytes, called) }.toMap)
     others ++ classes.flatMap { case (_, path) =>
       kept
         .get(path.stripSuffix(suffix))
@@ -73,8 +83,54 @@ object Shrink {
     found
   }
 
-  private def strip(bytes: Array[Byte]): Array[Byte] = {
+  /** The methods that a class calls or refers to, each with its class. */
+  private def calls(bytes: Array[Byte]): Set[(String, Method)] = {
+    var found = Set.empty[(String, Method)]
+    def note(handle: AnyRef): Unit = handle match {
+      case method: Handle => found += method.getOwner -> (method.getName -> method.getDesc)
+      case _ =>
+    }
+    val ofMethod = new MethodVisitor(Opcodes.ASM9) {
+      override def visitMethodInsn(
+          opcode: Int,
+          owner: String,
+          name: String,
+          descriptor: String,
+          isInterface: Boolean): Unit = found += owner -> (name -> descriptor)
+      override def visitInvokeDynamicInsn(
+          name: String,
+          descriptor: String,
+          bootstrap: Handle,
+          arguments: AnyRef*): Unit = arguments.foreach(note)
+    }
+    val visitor = new ClassVisitor(Opcodes.ASM9) {
+      override def visitMethod(
+          access: Int,
+          name: String,
+          descriptor: String,
+          signature: String,
+          exceptions: Array[String]): MethodVisitor = ofMethod
+    }
+    new ClassReader(bytes).accept(visitor, ClassReader.SKIP_DEBUG)
+    found
+  }
+
+  /** Whether the compiler has written a method of a case class that no class calls. */
+  private def isUnused(owner: String, method: Method, called: Set[(String, Method)]): Boolean =
+    fieldNames(method) || isGenerated(method._1) && !called(owner -> method)
+
+  // Without these methods, those of `Product` are used.
+  private val fieldNames: Set[Method] = Set(
+    "productElementName" -> "(I)Ljava/lang/String;",
+    "productElementNames" -> "()Lscala/collection/Iterator;")
+
+  private def isGenerated(name: String): Boolean =
+    name == "copy" || name == "unapply" || name.startsWith("copy$default$")
+
+  private def strip(bytes: Array[Byte], called: Set[(String, Method)]): Array[Byte] = {
     val dropped = forwarders(bytes)
+    val owner = new ClassReader(bytes).getClassName
+    val isSent = !atHome.exists(owner.startsWith)
     val writer = new ClassWriter(0)
     val visitor = new ClassVisitor(Opcodes.ASM9, writer) {
       override def visit(
@@ -103,7 +159,8 @@ object Shrink {
           descriptor: String,
           signature: String,
           exceptions: Array[String]): MethodVisitor =
-        if (dropped((name, descriptor))) null
+        if (dropped((name, descriptor)) || isUnused(owner, (name, descriptor), called) ||
+          !isSent && name == "$deserializeLambda$") null
         else
           new MethodVisitor(
             Opcodes.ASM9,
