@@ -8,8 +8,6 @@ import transom
 from benchmarks.queries.data import MAX_LATENESS_MICROS, PARTITIONS, Input
 
 TOTALS = {"n": "count(*)", "s": "sum(v)"}
-# Whether windows support a policy with a watermark for each substream.
-BY_SUBSTREAM = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,14 +126,12 @@ def _policy(**watermarks: Any) -> transom.TimePolicy:
 def _time_stages() -> dict[str, Query]:
     ids = [str(partition) for partition in range(PARTITIONS)]
     by_partition = _policy(partition="p", partitions=ids)
-    queries = {
+    by_key = _policy(over=["k"])
+    return {
         "time-stage": _tumbling(policy=_policy(), bench="event-time"),
         "time-stage-partitions": _tumbling(policy=by_partition, bench="event-time"),
+        "substreams": _tumbling(policy=by_key, keys=100_000, bench="one-watermark"),
     }
-    if BY_SUBSTREAM:
-        policy = _policy(over=["k"])
-        queries["substreams"] = _tumbling(policy=policy, keys=100_000, bench="one-watermark")
-    return queries
 
 
 def _session(gap: str = "2 seconds", **special: Any) -> Query:

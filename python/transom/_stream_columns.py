@@ -45,10 +45,10 @@ def with_time(df: DataFrame, time: Time) -> tuple[DataFrame, Clock]:
     return _with_watermark(df, clock, field) if df.isStreaming else (df, clock)
 
 
-def check_one_watermark(policy: TimePolicy) -> None:
-    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a policy with substreams."""
-    if policy.over:
-        raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="over")
+def check_substreams(policy: TimePolicy) -> None:
+    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for substreams of several partitions."""
+    if policy.over and policy.partition is not None:
+        raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="partition")
 
 
 def check_window_columns(df: DataFrame, window: Window) -> None:

@@ -9,7 +9,7 @@ from transom import _bridge
 from transom._base.columns import Col, check_column, fields_of, quoted_list, text_of
 from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import type_error, value_error
-from transom._stream_columns import check_one_watermark, check_window_columns, with_time
+from transom._stream_columns import check_substreams, check_window_columns, with_time
 from transom.spec.assigners import Count, Global, Window
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import Clock, Time, TimePolicy
@@ -169,7 +169,8 @@ class Stream:
         PySparkValueError
             ``TRANSOM_NO_CLOCK`` if the stream has no time and the window is neither `Count` nor
             `Global`. ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column that the window
-            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with ``over``.
+            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with ``over``
+            and ``partition``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
 
@@ -191,7 +192,7 @@ class Stream:
         if self._time is None and not isinstance(window, Count | Global):
             raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
         if isinstance(self._time, TimePolicy):
-            check_one_watermark(self._time)
+            check_substreams(self._time)
         check_window_columns(self._df, window)
         spec = WindowSpec(keys=self._keys or (), time=self._time, order=self._order, window=window)
         return Windowed(self._df, spec)

@@ -172,13 +172,19 @@ def test_windows_over_a_policy_have_event_time() -> None:
     assert hours.allowed_lateness("1 minute")._spec.allowed_lateness == timedelta(minutes=1)
 
 
-def test_windows_need_a_policy_without_substreams() -> None:
-    several = stream(transom.TimePolicy("at", over=["k"]))
+def test_windows_follow_partitions_or_substreams_but_not_both() -> None:
+    both = stream(transom.TimePolicy("at", partition="p", over=["k"]))
     for window in (HOUR, transom.Count(size=5)):
         with raises("TIME_POLICY_UNSUPPORTED", "window"):
-            several.window(window)
-    stream(transom.TimePolicy("at")).window(HOUR)
+            both.window(window)
+    stream(transom.TimePolicy("at", over=["k"])).window(HOUR)
     stream(transom.TimePolicy("at", partition="p")).window(HOUR)
+
+
+def test_substreams_have_no_idle_timeout() -> None:
+    hours = stream(transom.TimePolicy("at", over=["k"])).window(HOUR)
+    with raises("TIME_POLICY_UNSUPPORTED", "idle_timeout"):
+        hours.idle_timeout("1 minute")
 
 
 @pytest.mark.parametrize("time", [None, transom.EventTime("at"), transom.ProcessingTime()])

@@ -55,8 +55,9 @@ class TimeSteps(Steps):
             ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`, and
             ``TRANSOM_NOT_EVENT_TIME`` if it is the wall clock. ``TRANSOM_UNBOUNDED_WINDOW`` for
             windows whose end the policy does not know: `Global`, `Count`, `Custom`, and `Session`
-            with a gap for each row. ``TRANSOM_BAD_CHOICE``, ``TRANSOM_BAD_DURATION``,
-            ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_SET_TWICE``.
+            with a gap for each row. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a `TimePolicy` with
+            ``over``, whose ``estimate_arrival`` closes windows in silence. ``TRANSOM_BAD_CHOICE``,
+            ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -90,6 +91,10 @@ class TimeSteps(Steps):
             raise value_error("NOT_EVENT_TIME", argument="idle_timeout")
         if not isinstance(spec.time, TimePolicy):
             raise value_error("NEEDS_TIME_POLICY", argument="idle_timeout", value=spec.time)
+        if spec.time.over:
+            raise value_error(
+                "TIME_POLICY_UNSUPPORTED", argument="idle_timeout", setting="idle_timeout"
+            )
         window = spec.window
         has_row_gaps = isinstance(window, Session) and isinstance(window.gap, Column)
         if has_row_gaps or isinstance(window, Global | Count | Custom):

@@ -52,12 +52,13 @@ def stream(
         The application time of an event, a timestamp. Without it, the arrival time counts, and all
         tolerances are ignored.
     over : sequence of str or Column
-        The columns that identify a substream. Each substream has its own watermark.
-        `transom.Stream.stamped` supports them, windows do not so far.
+        The columns that identify a substream. Each substream has its own watermark. All columns
+        must be keys of the windows.
     partition : str or Column, optional
         The partition of the source, such as ``partition`` of Spark's Kafka source. Spark does not
         say which events come from which partition, so name the column. Without it, there is one
-        watermark for all events.
+        watermark for all events. With ``over`` it changes nothing, because a substream lies in one
+        partition.
     partitions : sequence of str
         The ids of all partitions. With it, a partition counts before its first event.
     eventsOutOfOrderPolicy : {"Adjust", "Drop"}
@@ -123,10 +124,11 @@ def stream(
             )
         policy = TimePolicy(None, arrival=arrival, partition=partition, partitions=partitions)
         return transom_stream(df, time=policy)
+    by_substream = bool(over) and not partitions
     policy = TimePolicy(
         timestampBy,
         arrival=arrival,
-        partition=partition,
+        partition=None if by_substream else partition,
         partitions=partitions,
         over=over,
         early=_EARLY,

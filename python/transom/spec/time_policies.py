@@ -87,7 +87,10 @@ class TimePolicy(Value):
         The ids of all partitions. Windows wait for each of them, also before its first row. Without
         it, any id is valid, and a partition counts from its first row.
     over : sequence of str or Column
-        The columns that identify a substream. Each substream has its own watermark.
+        The columns that identify a substream. Each substream has its own watermark, and its windows
+        follow it. All columns must be keys of the windows. The rule for ``late`` limits how far the
+        watermark of a substream stays behind the latest arrival of all rows, so windows of silent
+        substreams close too.
     early : Drop or Adjust, optional
         What happens to a row whose time is after its arrival by more than the tolerance. `Adjust`
         moves the time to the arrival plus the tolerance.

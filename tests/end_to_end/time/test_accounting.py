@@ -124,7 +124,7 @@ def windowed(rows: DataFrame, policy: stamping.TimePolicy) -> DataFrame:
     """The numbers of the rows in each window, late rows and dead letters."""
     timed = rows.select("id", "key", F.timestamp_micros("micros").alias("at"), _known())
     tagged = (
-        transom.stream(timed, time=policy_of(policy, by_partition=False), order="id")
+        transom.stream(timed, time=policy_of(policy, "all rows"), order="id")
         .key_by(F.col("key").cast("int"))
         .window(OURS)
         .with_late_rows()

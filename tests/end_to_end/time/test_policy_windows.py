@@ -30,7 +30,11 @@ RULES: dict[str, type] = {
 }
 
 Layout = Literal["auto", "keyed"]
-# Number, key, the seconds of its time and arrival, and the partition.
+# What has a watermark of its own. Windows follow the least watermark of the partitions, or the
+# watermark of their substream.
+Sources = Literal["all rows", "partitions", "substreams"]
+SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]
+# Number, key, the seconds of its time and arrival, and the partition or substream.
 Input = tuple[int, str, int, int, str]
 Rows = frozenset[int]
 # Key, start and end in seconds, and the numbers of the rows.
@@ -140,7 +144,7 @@ def inputs(draw: st.DrawFn) -> list[Input]:
     return [(n, key, at, arrival, source) for n, (arrival, source, key, at) in enumerate(in_order)]
 
 
-def policy_of(model: stamping.TimePolicy, *, by_partition: bool) -> transom.TimePolicy:
+def policy_of(model: stamping.TimePolicy, sources: Sources) -> transom.TimePolicy:
     def rule(bound: stamping.Bound | None) -> Any:
         if bound is None:
             return None
@@ -149,8 +153,9 @@ def policy_of(model: stamping.TimePolicy, *, by_partition: bool) -> transom.Time
     return transom.TimePolicy(
         "at",
         arrival="known",
-        partition="source" if by_partition else None,
-        partitions=model.partitions if by_partition else (),
+        partition="source" if sources == "partitions" else None,
+        partitions=model.partitions if sources == "partitions" else (),
+        over=["source"] if sources == "substreams" else (),
         early=rule(model.early),
         late=rule(model.late),
         out_of_order=rule(model.out_of_order),
@@ -163,15 +168,24 @@ def expected(
     policy: stamping.TimePolicy,
     window: windows.Grid | windows.Session,
     lateness: int,
-    *,
-    by_partition: bool,
+    sources: Sources,
 ) -> tuple[set[Fired], Rows, int]:
     """The results that fire, the numbers of late rows, and how many rows the rules drop."""
     events = [
-        stamping.Row(at * SECOND, known * SECOND, partition=source if by_partition else "", key=key)
+        stamping.Row(
+            at * SECOND,
+            known * SECOND,
+            partition=source if sources == "partitions" else "",
+            substream=source if sources == "substreams" else None,
+            key=key_of(key, source, sources),
+        )
         for _, key, at, known, source in rows
     ]
-    policy = policy if by_partition else replace(policy, partitions=())
+    policy = replace(
+        policy,
+        by_substream=sources == "substreams",
+        partitions=policy.partitions if sources == "partitions" else (),
+    )
     stamped = stamping.stamps(events, policy)
     results, placed = windows.windows(stamped, window, lateness * SECOND)
     fired = {
@@ -189,11 +203,17 @@ def expected(
     return fired, late, dropped
 
 
+def key_of(key: str, source: str, sources: Sources) -> str:
+    """The key of a row. With substreams, each key belongs to one of them."""
+    return key + source if sources == "substreams" else key
+
+
 def windowed(
     time: transom.TimePolicy, case: Case, layout: Layout, lateness: int
 ) -> Callable[[DataFrame], DataFrame]:
     def pipeline(rows: DataFrame) -> DataFrame:
-        plain = transom.stream(rows, time=time, order="n").key_by("key")
+        keys = [*time.over, "key"]
+        plain = transom.stream(rows, time=time, order="n").key_by(*keys)
         windowed = plain.window(case.ours).options(layout=layout).with_late_rows()
         if lateness:
             late = windowed.allowed_lateness(seconds(lateness))
@@ -227,20 +247,20 @@ def check(
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     batches = [timed(rows[start:end]) for start, end in bounds]
     layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
-    by_partition = chosen.random() < 0.5
-    time = policy_of(policy, by_partition=by_partition)
+    sources = chosen.choice(SOURCES)
+    time = policy_of(policy, sources)
     pipeline = windowed(time, case, chosen.choice(layouts), lateness)
     outcome = run_stream(spark, pipeline, SCHEMA, batches)
     got = {
         (
-            row["key"],
+            key_of(row["key"], row["source"] if time.over else "", sources),
             (row["window"]["start"] - EPOCH) // seconds(1),
             (row["window"]["end"] - EPOCH) // seconds(1),
             bits(row["bits"]),
         )
         for row in outcome.results
     }
-    fired, late, dropped = expected(rows, policy, case.model, lateness, by_partition=by_partition)
+    fired, late, dropped = expected(rows, policy, case.model, lateness, sources)
     assert got == fired
     assert len(outcome.results) == len(fired)
     assert frozenset(row["row"]["n"] for row in outcome.late) == late
@@ -284,7 +304,7 @@ def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkS
     # Row 4 is at the watermark.
     times = [("a", 60), ("a", 63), ("b", 62), ("a", 56), ("b", 63)]
     rows = [(number, key, at, 60 + number, "0") for number, (key, at) in enumerate(times)]
-    time = policy_of(stamping.TimePolicy(), by_partition=False)
+    time = policy_of(stamping.TimePolicy(), "all rows")
     case = session(5, inclusive=False, late_start="reject")
     batches = [timed(rows), timed([(5, "c", 90, 90, "0")])]
     outcome = run_stream(spark, windowed(time, case, "auto", 0), SCHEMA, batches)

@@ -66,7 +66,7 @@ def ours(**settings: Any) -> transom.TimePolicy:
         ),
         (
             {"partition": "partition", "over": ["partition", "device"]},
-            ours(partition="partition", over=["partition", "device"]),
+            ours(over=["partition", "device"]),
         ),
     ],
 )

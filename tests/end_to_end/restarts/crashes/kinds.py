@@ -186,11 +186,13 @@ def _late_rows(rows: DataFrame) -> DataFrame:
     return _by_key(rows, HOPPING).with_late_rows().drain().agg(*_sums())
 
 
-def _policy(window: transom.Window, *, partitions: int = 0) -> Callable[[DataFrame], DataFrame]:
+def _policy(
+    window: transom.Window, *, partitions: int = 0, over: Sequence[str] = ()
+) -> Callable[[DataFrame], DataFrame]:
     """Windows over a policy, without drain: the watermark of the rows fires them."""
 
     def query(rows: DataFrame) -> DataFrame:
-        settings: dict[str, Any] = {}
+        settings: dict[str, Any] = {"over": over}
         if partitions:
             settings["partition"] = F.expr(f"number % {partitions}")
             settings["partitions"] = [str(partition) for partition in range(partitions)]
@@ -243,6 +245,7 @@ KINDS: dict[str, Kind] = {
         layout="slices",
         drains=False,
     ),
+    "policy-substreams": Kind(_policy(HOPPING, over=["key"]), drains=False),
     "stamped": Kind(_stamped, layout="time stage", drains=False),
     "native": Kind(_native, layout="Spark", drains=False),
 }

@@ -33,5 +33,14 @@ private object ArchitectureSuite {
       "operator",
       "keyed.state",
       "keyed.trigger",
-      "keyed.evictor"))
+      "keyed.evictor"),
+    "substream" -> Set(
+      "time",
+      "spec",
+      "window",
+      "state",
+      "operator",
+      "policy",
+      "keyed",
+      "keyed.state"))
 }

@@ -22,6 +22,8 @@ trait KeyListener {
   * One instance serves one batch, in this order: `process` for all rows, `advance` to its end,
   * `save`. Not thread-safe.
   *
+  * @param clocks
+  *   the watermarks of keys that are ahead of the key group
   * @param listener
   *   receives each key before the operator works on the key
   * @param forgetsAtEnd
@@ -33,6 +35,7 @@ final class KeyGroup[R, A <: AnyRef](
     operator: PerKeyOperator[R, A],
     codec: StateCodec[A],
     store: KeyStore,
+    clocks: KeyClocks,
     listener: KeyListener,
     forgetsAtEnd: Boolean,
     maxHeld: Long) {
@@ -67,7 +70,8 @@ final class KeyGroup[R, A <: AnyRef](
     disposition
   }
 
-  /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time.
+  /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time. A key whose
+    * own watermark is later advances to its own watermark.
     *
     * Reaches keys with rows in this batch, keys with due timers, and all keys at the end of the
     * input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call processes one
@@ -90,14 +94,16 @@ final class KeyGroup[R, A <: AnyRef](
       hasTicked: Boolean): Iterator[Unit] = {
     acceptsRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
-    def expired = watermarkTimers.take(watermark).flatMap(load).tapEach(_.watermarkListed = Never)
+    def expired = (watermarkTimers.take(watermark) ++ clocks.expired)
+      .flatMap(load)
+      .tapEach(_.watermarkListed = Never)
     // At the end of the input no later tick comes, so all wall-clock timers are due.
     val ticked =
       if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ expiredByClock ++ all)
-      .map(advanceKey(_, lateWatermark, watermark, clock))
+      .map(key => advanceKey(key, lateWatermark, math.max(watermark, clocks.of(key.key)), clock))
   }
 
   /** Writes the changed keys and the timer indexes to the store. */
@@ -170,11 +176,14 @@ final class KeyGroup[R, A <: AnyRef](
     if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
     else {
       if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
-      // A key that is written early must be loaded again when the batch ends. Its timer is
-      // therefore due at any watermark.
-      val timer =
-        if (acceptsRows && operator.seesBatches) Long.MinValue else entry.state.nextTimer
-      if (timer < entry.watermarkListed) watermarkTimers.add(timer, entry.key)
+      // A key that is written early must be loaded again when the batch ends, if the batch or the
+      // key's own watermark matters. Its timer is therefore due at any watermark.
+      val awaitsEnd = acceptsRows && (operator.seesBatches || (clocks ne CommonClock))
+      val timer = if (awaitsEnd) Long.MinValue else entry.state.nextTimer
+      if (timer < entry.watermarkListed) {
+        watermarkTimers.add(timer, entry.key)
+        clocks.noteTimer(timer, entry.key)
+      }
       if (entry.state.nextClockTimer < entry.clockListed)
         clockTimers.add(entry.state.nextClockTimer, entry.key)
       if (forgetsAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)

@@ -19,16 +19,19 @@ import transom.engine.window._
   *   stores the raw rows of windows
   * @param results
   *   builds the results of the current key and adds them to `emissions`
+  * @param clocksOf
+  *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
   */
-final class KeyedWindowOperator[R, A <: AnyRef, T](
+final class KeyedWindowOperator[S <: KeyStore, R, A <: AnyRef, T](
     spec: WindowSpec,
     plan: KeyedPlan[R, A],
     rows: StoredRows[R],
     results: Results[R, A],
     emissions: Emissions[T],
     sideOutput: SideOutput[T],
-    limits: Limits)
-    extends WindowOperator[KeyStore, T] {
+    limits: Limits,
+    clocksOf: (S, Long) => KeyClocks)
+    extends WindowOperator[S, T] {
   private val aligned = PerKeyOperator.of(plan, rows, results)
   private val codec = new StateCodec(plan.aggregation)
   private val convention = TimeConvention.of(spec.window)
@@ -37,13 +40,15 @@ final class KeyedWindowOperator[R, A <: AnyRef, T](
     rows.pointAt(key)
   }
 
-  override def open(group: Int, store: KeyStore, clock: Long): KeyGroupOperator[T] = {
+  override def open(group: Int, store: S, clock: Long): KeyGroupOperator[T] = {
     rows.open(store)
+    val clocks = clocksOf(store, clock)
     val operator = operatorOf(group, store.firstRow.getOrElse(clock))
     new KeyedGroupOperator(
       spec,
       operator,
-      new KeyGroup(operator, codec, store, listener, forgetsAtEnd, limits.keys),
+      new KeyGroup(operator, codec, store, clocks, listener, forgetsAtEnd, limits.keys),
+      clocks,
       rows,
       store,
       clock,
@@ -84,6 +89,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
     operator: PerKeyOperator[R, A],
     group: KeyGroup[R, A],
+    clocks: KeyClocks,
     rows: StoredRows[R],
     store: KeyStore,
     clock: Long,
@@ -100,6 +106,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
   private val combined = new Arrival
+  private val dropped = new Event.DeadLetter
   private val waiting = ArrayBuffer.empty[(Long, Event.Row)]
   private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
   private var lateWatermark = Watermark.NotYet
@@ -110,16 +117,35 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
 
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
-      val disposition = add(row)
-      if (disposition == Disposition.Late && lateRowsWait)
-        waiting += ((operator.missedWindows.map(_.end).max, row.copy()))
-      else report(row, disposition)
+      val time = row.arrival.time
+      val reason = clocks.judge(row, counts)
+      if (reason == null) place(row) else drop(row, reason, time)
     case segment: Event.Segment => add(segment)
     case Event.Tick => hasTicked = true
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
     case task: Event.Counts => counts.add(task.bytes)
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
+    case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
   }
+
+  private def place(row: Event.Row): Unit = {
+    val disposition = add(row)
+    if (disposition == Disposition.Late && lateRowsWait)
+      waiting += ((operator.missedWindows.map(_.end).max, row.copy()))
+    else report(row, disposition)
+  }
+
+  /** @param time
+    *   the time of the row before the rules, microseconds since 1970
+    */
+  private def drop(row: Event.Row, reason: DeadLetterReason, time: Long): Unit =
+    if (spec.deadLetters) {
+      dropped.input.set(row.input)
+      dropped.reason = reason
+      dropped.time = Some(time)
+      dropped.lateWatermark = row.arrival.watermark
+      emissions.emit(side.deadLetter(dropped))
+    }
 
   private def add(row: Event.Row): Disposition = {
     lateWatermark = row.arrival.watermark
@@ -186,8 +212,12 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     // Windows in processing time fire too when the input ends.
     val isEnd = plan.assigner.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
     val until = if (isEnd) GlobalGrid.EndOfTime else now
-    group.advance(lateWatermark, watermark, until, hasTicked)
+    if (hasTicked) clocks.tick()
+    group.advance(lateWatermark, math.max(watermark, clocks.common), until, hasTicked)
   }
 
-  override protected def save(): Unit = group.save()
+  override protected def save(): Unit = {
+    group.save()
+    clocks.save()
+  }
 }

@@ -15,6 +15,13 @@ trait RowCodec[R] {
 
   def encode(row: R): Array[Byte]
 
+  /** Replaces the event time in the bytes of a row.
+    *
+    * @param time
+    *   in the host's convention
+    */
+  def setTime(bytes: ByteRange, time: Long): Unit
+
   /** The event time of a row in the host's convention, or `Arrival.NoTime`. */
   def timeOf(row: R): Long
 }

@@ -80,6 +80,13 @@ object Event {
   /** The counts of one map-side task, as bytes of [[RowCounts]]. */
   final class Counts(val bytes: Array[Byte]) extends Event
 
+  /** The latest arrival of the rows of one map-side task, for windows over substreams.
+    *
+    * @param time
+    *   microseconds since 1970
+    */
+  final class LatestArrival(val time: Long) extends Event
+
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 

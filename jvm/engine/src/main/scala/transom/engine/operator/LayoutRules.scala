@@ -12,6 +12,8 @@ object LayoutRules {
     def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
     unsupportedBySlices(spec.window)
       .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
+      // Each key has the watermark of its substream, but a log has one watermark.
+      .orElse(part(spec.hasSubstreams, "over in the TimePolicy"))
       .orElse(part(closesBetweenRows(spec), "sessions over a TimePolicy"))
       .orElse(part(!firesFromSlices(spec), s"the trigger ${nameOf(spec.trigger)}"))
       .orElse(part(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))

@@ -47,8 +47,8 @@ final class LogOperator[T](
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
     case task: Event.Counts => counts.add(task.bytes)
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
-    // Windows in processing time need the keyed layout.
-    case Event.Tick =>
+    // Windows in processing time and over substreams need the keyed layout.
+    case Event.Tick | _: Event.LatestArrival =>
   }
 
   override protected def advance(): Iterator[T] = {

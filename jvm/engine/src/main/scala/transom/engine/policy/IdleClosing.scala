@@ -24,7 +24,8 @@ private[policy] final class IdleClosing(
     * none does.
     */
   def lastClosed(input: InputState, now: Long): Long =
-    if (input.seen == Watermark.NotYet || now - input.seen < timeout.afterUs) Watermark.NotYet
+    if (input.arrivals.seen == Watermark.NotYet || now - input.arrivals.seen < timeout.afterUs)
+      Watermark.NotYet
     else {
       val bound = timeout.rule match {
         case IdleRule.AfterWindowEnd => now - timeout.afterUs

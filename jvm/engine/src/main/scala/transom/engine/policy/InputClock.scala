@@ -60,22 +60,23 @@ final class InputClock(
     partition.seen = now
     partition.isChanged = true
     noteRow()
-    if (estimates) partition.clock.arrival = math.max(partition.clock.arrival, state.arrival)
+    if (estimates)
+      partition.clock.arrival = math.max(partition.clock.arrival, state.arrivals.latest)
     logic.judge(partition.clock, time, arrival, stamp)
     stamp.watermark = state.watermark
-    state.noteArrival(partition.clock.arrival)
+    state.arrivals.note(partition.clock.arrival)
     if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
     if (wasIdle || bound <= least && watermarkOf(partition) != bound) least = minimum
     advance()
   }
 
-  override def noteRow(): Unit = state.seen = now
+  override def noteRow(): Unit = state.arrivals.seen = now
 
   override def tick(): Unit = {
     policy.idlePartitionUs.foreach { silence =>
       change(p => if (now - p.seen >= silence) p.isIdle = true)
     }
-    if (estimates) state.estimateArrival(now)
+    if (estimates) state.arrivals.estimate(now)
     idle.foreach { closing =>
       val closed = closing.lastClosed(state, now)
       if (closed != Watermark.NotYet) {
@@ -127,7 +128,7 @@ final class InputClock(
   }
 
   private def advance(): Unit = {
-    val floor = if (estimates) logic.floorOf(state.arrival) else Watermark.NotYet
+    val floor = if (estimates) logic.floorOf(state.arrivals.latest) else Watermark.NotYet
     state.watermark = math.max(state.watermark, math.max(least, floor))
   }
 

@@ -1,12 +1,11 @@
 package transom.engine.policy
 
 import java.nio.ByteBuffer
-import java.util.LinkedHashMap
+import java.util.{Arrays, LinkedHashMap}
 
 import scala.jdk.CollectionConverters._
 
 import transom.engine.state.{ByteRange, KeyBytes}
-import transom.engine.time.Watermark
 
 /** The clocks of the sources of one key group, in one batch.
   *
@@ -17,14 +16,21 @@ import transom.engine.time.Watermark
   *
   * @param logic
   *   the policy
+  * @param isInUse
+  *   whether a source must be kept for another reason. The callback may release what it holds for
+  *   the source.
   */
-final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends StageClock {
+final class SourceClocks(
+    logic: TimePolicyLogic,
+    store: SourceStore,
+    isInUse: Array[Byte] => Boolean = _ => false)
+    extends StageClock {
   private val held = new LinkedHashMap[KeyBytes, SourceClock]
   private val lookup = new KeyBytes
   private val lastKey = new ByteRange
   private var last: SourceClock = _
-  private var header = Header.read(store.header)
-  private val saved = header
+  private val saved = store.header
+  private val header = Header.read(saved)
 
   /** The clock of a source.
     *
@@ -39,6 +45,13 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends Sta
     last
   }
 
+  /** The clock of a source that has rows in this batch, or null. */
+  def touched(source: ByteRange): SourceClock =
+    held.get(lookup.set(source.bytes, source.offset, source.length))
+
+  /** The arrivals of the rows of all sources, those of other key groups included. */
+  def arrivals: ArrivalClock = header.arrivals
+
   override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit =
     logic.judge(apply(source), time, arrival, stamp)
 
@@ -47,7 +60,8 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends Sta
   override def tick(): Unit = ()
   override def reached: Option[Long] = None
 
-  private def touched: Iterator[(Array[Byte], SourceClock)] =
+  /** The sources that have rows in this batch. */
+  def touched: Iterator[(Array[Byte], SourceClock)] =
     held.asScala.iterator.map { case (source, clock) => (source.bytes, clock) }
 
   private def find(source: ByteRange): SourceClock = {
@@ -57,7 +71,7 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends Sta
     else {
       val key = lookup.bytes
       val state = store.get(key)
-      if (state == null) header = header.copy(sources = header.sources + 1)
+      if (state == null) header.sources += 1
       val clock = if (state == null) new SourceClock else SourceClock.of(state)
       held.put(KeyBytes.of(key), clock)
       clock
@@ -66,56 +80,61 @@ final class SourceClocks(logic: TimePolicyLogic, store: SourceStore) extends Sta
 
   override def save(): Unit = {
     touched.foreach { case (source, clock) => store.put(source, clock.bytes) }
-    val latest = touched.map(_._2.arrival).maxOption.getOrElse(Watermark.NotYet)
-    header = header.copy(arrival = math.max(header.arrival, latest))
+    touched.map(_._2.arrival).maxOption.foreach(arrivals.note)
     if (logic.forgetsSources && header.sources >= header.limit) forget()
-    if (header != saved) store.saveHeader(header.bytes)
+    val bytes = header.bytes
+    if (!Arrays.equals(bytes, saved)) store.saveHeader(bytes)
   }
 
   private def forget(): Unit = {
     var left = 0
     store.all.foreach { case (source, state) =>
-      if (logic.canForget(SourceClock.of(state), header.arrival)) store.remove(source)
+      if (logic.canForget(SourceClock.of(state), arrivals.latest) && !isInUse(source))
+        store.remove(source)
       else left += 1
     }
-    header = header.copy(sources = left, limit = math.max(Header.Least, 2 * left))
+    header.sources = left
+    header.limit = math.max(Header.Least, 2 * left)
   }
 }
 
-/** The state of a key group besides its sources.
-  *
-  * @param sources
-  *   number of sources in the store
-  * @param limit
-  *   number of sources at which all of them are inspected
-  * @param arrival
-  *   the latest arrival of all sources, microseconds since 1970
-  */
-private final case class Header(sources: Int, limit: Int, arrival: Long) {
-  def bytes: Array[Byte] =
-    ByteBuffer
-      .allocate(Header.Size)
-      .put(Header.Version)
-      .putInt(sources)
-      .putInt(limit)
-      .putLong(arrival)
-      .array
+/** The state of a key group besides its sources. */
+private final class Header {
+
+  /** Number of sources in the store. */
+  var sources: Int = 0
+
+  /** Number of sources at which all of them are inspected. */
+  var limit: Int = Header.Least
+
+  /** The arrivals of the rows of all sources. */
+  val arrivals: ArrivalClock = new ArrivalClock
+
+  def bytes: Array[Byte] = {
+    val out = ByteBuffer.allocate(Header.Size).put(Header.Version).putInt(sources).putInt(limit)
+    arrivals.write(out)
+    out.array
+  }
 }
 
 private object Header {
-  private val Version: Byte = 1
-  private final val Size = 17
+  private val Version: Byte = 2
+  private final val Size = 9 + ArrivalClock.Size
 
   /** The least number of sources at which they are inspected. */
   final val Least = 64
 
   /** Decodes a header; null stands for a key group without state. */
-  def read(bytes: Array[Byte]): Header =
-    if (bytes == null) Header(0, Least, Watermark.NotYet)
-    else {
+  def read(bytes: Array[Byte]): Header = {
+    val header = new Header
+    if (bytes != null) {
       val in = ByteBuffer.wrap(bytes)
       val version = in.get()
       if (version != Version) throw new IllegalStateException(s"unknown state version $version")
-      Header(in.getInt(), in.getInt(), in.getLong())
+      header.sources = in.getInt()
+      header.limit = in.getInt()
+      header.arrivals.read(in)
     }
+    header
+  }
 }

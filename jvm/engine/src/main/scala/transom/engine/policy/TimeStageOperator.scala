@@ -84,7 +84,7 @@ private final class TimeStageOperator[T](
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, stamp)
-      TimeStage.count(counts, stamp.rules, stamp.isAdjusted, Option(stamp.dropped))
+      TimeStage.count(counts, stamp)
       emissions.emit(rows.stamped(row.value, stamp))
     case letter: Event.DeadLetter =>
       clocks.noteRow()
@@ -105,6 +105,11 @@ private final class TimeStageOperator[T](
 
 /** Counts what a time policy does. */
 object TimeStage {
+
+  /** Counts the decision about a row. */
+  def count(counts: RowCounts, stamp: Stamp): Unit =
+    if (stamp.rules != 0 || stamp.dropped != null)
+      count(counts, stamp.rules, stamp.isAdjusted, Option(stamp.dropped))
 
   /** Counts the decision about a row.
     *

@@ -85,6 +85,13 @@ final case class WindowSpec(
     case _ => false
   }
 
+  /** Whether windows follow the watermark of their substream. */
+  def hasSubstreams: Boolean = policyOfSubstreams.isDefined
+
+  private def policyOfSubstreams: Option[TimePolicy] = time.collect {
+    case policy: TimePolicy if policy.overColumns.nonEmpty => policy
+  }
+
   private def checkTrigger(): Unit = {
     def byWatermark(part: Trigger): Boolean = part match {
       case _: AfterWatermark | AfterLateness | Every(_, TriggerClock.Event, _) => true
@@ -141,6 +148,14 @@ final case class WindowSpec(
       "idle_timeout",
       idleTimeout.isEmpty || hasKnownEnd,
       "needs windows with an end that is known in advance")
+    Check.that(
+      "idle_timeout",
+      idleTimeout.isEmpty || !hasSubstreams,
+      "cannot be used with substreams")
+    Check.that(
+      "time.partition_column",
+      policyOfSubstreams.forall(_.partitionColumn.isEmpty),
+      "cannot be used with substreams")
     val isEndless = window match {
       case Global | _: Count => true
       case _ => false

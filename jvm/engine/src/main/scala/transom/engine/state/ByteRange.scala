@@ -17,6 +17,9 @@ final class ByteRange {
 
   def set(other: ByteRange): this.type = set(other.bytes, other.offset, other.length)
 
+  /** A copy of the bytes. */
+  def copied: Array[Byte] = Arrays.copyOfRange(bytes, offset, offset + length)
+
   /** Whether both ranges have the same bytes. */
   def contentEquals(other: ByteRange): Boolean =
     Arrays.equals(

@@ -1,7 +1,5 @@
 package transom.engine.state
 
-import java.util.Arrays
-
 /** A key in binary form, with equality by content, for use in hash maps.
   *
   * A lookup key may refer to a range of a larger array. A stored key must have an array that does
@@ -26,7 +24,7 @@ private[engine] final class KeyBytes {
   /** The bytes of the key; a copy if the key is a range of a larger array. */
   def bytes: Array[Byte] =
     if (range.offset == 0 && range.length == range.bytes.length) range.bytes
-    else Arrays.copyOfRange(range.bytes, range.offset, range.offset + range.length)
+    else range.copied
 
   override def hashCode: Int = hash
 

@@ -89,6 +89,7 @@ object KeyGroupPropertiesSuite {
         new KeyedOperator(plan, contents, EventResults),
         new StateCodec(plan.aggregation),
         store,
+        CommonClock,
         bytes => key = bytes,
         forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,
         maxHeld = 2000)

@@ -60,6 +60,7 @@ class KeyGroupSuite extends FunSuite {
         operator,
         codec,
         store,
+        CommonClock,
         bytes => key = ByteBuffer.wrap(bytes).getInt(),
         forgetsAtEnd = false,
         maxHeld)

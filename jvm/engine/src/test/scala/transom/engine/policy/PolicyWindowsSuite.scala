@@ -51,7 +51,7 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
   }
 }
 
-private object PolicyWindowsSuite {
+private[engine] object PolicyWindowsSuite {
   import TimeStageSuite._
 
   val windows: Gen[Window] = for {

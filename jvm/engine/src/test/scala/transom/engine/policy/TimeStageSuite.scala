@@ -88,7 +88,7 @@ class TimeStageSuite extends ScalaCheckSuite {
   }
 }
 
-private object TimeStageSuite {
+private[engine] object TimeStageSuite {
 
   /** A row: its source, its time and its arrival. */
   final case class Input(source: Int, time: Long, arrival: Long)

@@ -57,7 +57,7 @@ trait TimerStore {
 final case class TimerEntry(timer: Long, number: Long, keys: Array[Byte])
 
 /** A key store in memory, for a query over a static DataFrame or a test. */
-final class MemoryKeyStore extends KeyStore {
+class MemoryKeyStore extends KeyStore {
   private val states = new HashMap[KeyBytes, Array[Byte]]
   private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
 

@@ -24,7 +24,8 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
     new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined")),
     emissions,
     Operator.Side,
-    Limits.Default)
+    Limits.Default,
+    CommonClock.open)
   private val combined =
     new CombinedRows(SliceAssigner.of(spec.window), forKeyedLayout = true, spec, counts)
 
@@ -47,6 +48,7 @@ private object CombinedKeyedRunner {
       RowList.values(RowList.copy(bytes)).map(_._2)
     override def decode(bytes: Array[Byte]): Vector[Json] = RowList.values(bytes).map(_._2)
     override def encode(row: Vector[Json]): Array[Byte] = Unsupported("no rows are stored")
+    override def setTime(bytes: ByteRange, time: Long): Unit = Unsupported("rows have no time")
     override def timeOf(row: Vector[Json]): Long = Arrival.NoTime
   }
 

@@ -24,7 +24,8 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
     new EmittedResults[Row](emissions, _.value),
     emissions,
     Operator.Side,
-    Limits.Default)
+    Limits.Default,
+    CommonClock.open)
 
   /** Runs a plan for a window.
     *
@@ -127,6 +128,9 @@ object RowBytes extends RowCodec[Row] {
     val windows = Vector.fill(in.getInt())(TimeWindow(in.getLong(), in.getLong()))
     Row(json(), json(), Some(time).filter(_ != Arrival.NoTime), arrival, clock, gap, windows)
   }
+
+  override def setTime(bytes: ByteRange, time: Long): Unit =
+    ByteBuffer.wrap(bytes.bytes).putLong(bytes.offset, time): Unit
 
   override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
 }

@@ -95,6 +95,18 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
       Long.MaxValue,
       ByteBuffer.allocate(8).putLong(watermark).array)
 
+  /** The latest arrival of the rows of a task.
+    *
+    * @param arrival
+    *   microseconds since 1970
+    */
+  def latestArrival(group: Int, arrival: Long): InternalRow =
+    encode(
+      group,
+      ExchangeFormat.LatestArrival,
+      AnyPosition,
+      ByteBuffer.allocate(8).putLong(arrival).array)
+
   private def nextPosition(): Long = {
     position += 1
     position

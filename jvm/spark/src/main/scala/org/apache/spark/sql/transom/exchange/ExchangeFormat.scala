@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
   * watermark  the watermark by which the rows are late, in the engine's convention; windows that
   *            end by it fire before waiting segments are added
   * payload    a segment batch, a chunk of rows, a dead letter, counts, the watermark by which
-  *            windows fire, or empty for a tick
+  *            windows fire, the latest arrival of a task, or empty for a tick
   * }}}
   *
   * The user's order columns follow, if there are any.
@@ -31,6 +31,7 @@ object ExchangeFormat {
   final val Tick = 4
   final val Watermark = 5
   final val WaitingSegments = 6
+  final val LatestArrival = 7
 
   private val columns = Seq(
     "group" -> IntegerType,

@@ -63,6 +63,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def add(row: InternalRow, time: Long): Unit
 
+  /** Why the source of a row is unusable; null if it is usable. */
+  protected def sourceProblem(row: InternalRow): DeadLetterReason = null
+
   /** Called behind a time stage, before the first row of a batch is added. */
   protected def startBatch(): Unit = ()
 
@@ -96,7 +99,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   private def addPlain(row: InternalRow): Unit = {
     counts.add(RowCounts.In)
-    if (row.isNullAt(timeAt)) refuse(row, DeadLetterReason.NoTime, None)
+    val reason = sourceProblem(row)
+    if (reason != null) refuse(row, reason, None)
+    else if (row.isNullAt(timeAt)) refuse(row, DeadLetterReason.NoTime, None)
     else {
       val time = row.getLong(timeAt)
       if (!RowRules.isInRange(time)) refuse(row, DeadLetterReason.TimeOutOfRange, None)

@@ -20,6 +20,7 @@ final case class MapSidePlan(
   val lateWatermark: Long = operatorPlan.convention.watermarkIn(watermark)
 
   def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
-    if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this, rows)
+    if (operatorPlan.substreams.isDefined) new SubstreamMapSide(this, rows)
+    else if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this, rows)
     else new RowMapSide(this, rows)
 }

@@ -12,14 +12,13 @@ import org.apache.spark.sql.transom.operator.{StampColumns, TaskLimits, TimeStag
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
-import transom.engine.state.{ByteRange, KeyGroups, Limits}
+import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.time.Watermark
 
 /** Iterator over the exchange rows of one map-side task of a time stage.
   *
-  * Sends all rows to the key group of their source, in chunks that keep the order of arrival. A
-  * chunk ends where a row comes before the previous one in the order of arrival. So the rows of a
-  * chunk are sorted, and the stage merges chunks. Not thread-safe.
+  * Sends all rows to the key group of their source, in chunks that keep the order of arrival. Not
+  * thread-safe.
   *
   * If windows follow, all rows go to the first key group. Each partition then has chunks of its
   * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
@@ -42,20 +41,14 @@ final class TimeStageEncoder(
   private val toSource = UnsafeProjection.create(plan.source, input)
   private val noStamp = Seq.fill(StampColumns.count)(Literal(0L))
   private val toRow = UnsafeProjection.create(plan.row ++ noStamp, input)
-  private val toOrder = UnsafeProjection.create(plan.order, input)
   // The first two order columns of merged partitions are the arrival and the partition.
   private val movesArrival = plan.mergesPartitions && plan.order.length > 2
-  private val ordering = {
-    val ascending = plan.order.zipWithIndex.map { case (column, i) =>
-      SortOrder(BoundReference(i, column.dataType, nullable = true), Ascending)
-    }
-    RowOrdering.create(if (movesArrival) ascending.drop(2) else ascending, Nil)
-  }
   private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
-  private val limits: Limits = TaskLimits.current
   private val encoder = new ExchangeEncoder(plan.order)
-  private val byGroup = Array.tabulate(plan.keyGroups)(new OrderedChunk(_))
-  private val byPartition = new LinkedHashMap[UTF8String, OrderedChunk]
+  private val chunks =
+    new OrderedChunks(plan.order, movesArrival, input, TaskLimits.current.payload, encoder)
+  private val byGroup = Array.tabulate(plan.keyGroups)(chunks.chunkOf)
+  private val byPartition = new LinkedHashMap[UTF8String, chunks.OrderedChunk]
   private val counts = new RowCounts
   private val source = new ByteRange
   private val row = new ByteRange
@@ -69,7 +62,7 @@ final class TimeStageEncoder(
       isOver = true
       out = (byGroup.iterator ++ byPartition.values.asScala)
         .filterNot(_.rows.isEmpty)
-        .map(encoded) ++ Iterator.single(counts).map(encoder.counts)
+        .map(_.encoded()) ++ Iterator.single(counts).map(encoder.counts)
     }
     out.hasNext
   }
@@ -93,44 +86,28 @@ final class TimeStageEncoder(
     if (plan.windows.isDefined) 0
     else KeyGroups.groupOf(KeyGroups.hash(source), plan.keyGroups)
 
-  private def chunkOf(read: InternalRow): OrderedChunk =
+  private def chunkOf(read: InternalRow): chunks.OrderedChunk =
     if (!plan.mergesPartitions) byGroup(group)
     else {
       val partition = read.getUTF8String(partitionAt.get)
       val found = byPartition.get(partition)
       if (found != null) found
       else {
-        val chunk = new OrderedChunk(group)
+        val chunk = chunks.chunkOf(group)
         // Null is the id of a partition too. The bytes of other ids may change.
         byPartition.put(if (partition == null) null else partition.copy(), chunk)
         chunk
       }
     }
 
-  private def add(read: InternalRow, chunk: OrderedChunk): Unit = {
-    val hasOrder = plan.order.nonEmpty
-    val order = if (hasOrder) toOrder(read) else null
-    val isBefore = hasOrder && chunk.hasLast && ordering.compare(order, chunk.last) < 0
-    if (isBefore) chunk.hasLast = false
-    if (movesArrival && chunk.hasLast)
-      order.setLong(0, math.max(order.getLong(0), chunk.last.getLong(0)))
-    // `encoded` reuses the encoder's row, so the row waits in `out` before the chunk starts again.
-    if (chunk.rows.isFull || isBefore && !chunk.rows.isEmpty)
-      out = Iterator.single(encoded(chunk))
-    if (hasOrder) {
-      if (chunk.rows.isEmpty) chunk.first = order.copy()
-      chunk.last.copyFrom(order)
-      chunk.hasLast = true
-    }
+  private def add(read: InternalRow, chunk: chunks.OrderedChunk): Unit = {
+    val sent = chunk.start(read)
+    if (sent != null) out = Iterator.single(sent)
     val written = toRow(read)
-    if (movesArrival) written.setLong(arrivalInRow, order.getLong(0))
+    if (movesArrival) written.setLong(arrivalInRow, chunk.arrival)
     UnsafeRows.bytesOf(written, row)
     chunk.rows.add(source, row, noInput, read.getLong(timeAt), isPartlyLate = false, None)
   }
-
-  private def encoded(chunk: OrderedChunk): InternalRow =
-    if (plan.order.isEmpty) encoder.rows(chunk.group, chunk.rows, Watermark.NotYet)
-    else encoder.rows(chunk.group, chunk.rows, Watermark.NotYet, chunk.first)
 
   /** Why no rule can judge a row. */
   private def problem(read: InternalRow): Option[DeadLetterReason] =
@@ -149,19 +126,4 @@ final class TimeStageEncoder(
     }
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
-
-  /** Rows that wait to be sent, and the order of the first and last of them.
-    *
-    * @param group
-    *   the key group that receives the rows
-    */
-  private final class OrderedChunk(val group: Int) {
-    val rows = new RowChunk(limits.payload)
-    var first: UnsafeRow = _
-    val last: UnsafeRow = UnsafeRow.createFromByteArray(64, plan.order.length)
-
-    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty.
-      */
-    var hasLast: Boolean = false
-  }
 }

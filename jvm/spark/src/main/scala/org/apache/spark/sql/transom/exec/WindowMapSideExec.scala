@@ -37,9 +37,9 @@ case class WindowMapSideExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
-    // Behind a time stage each row has the watermark that it met.
+    // With a time policy each row has the watermark that it met.
     val watermark =
-      if (operatorPlan.stamp.isDefined) Watermark.NotYet
+      if (operatorPlan.isJudged) Watermark.NotYet
       else LateWatermark.of(session, operatorId)
     val plan = MapSidePlan(operatorPlan, input, watermark)
     InputRows.of(child).mapPartitionsInternal(plan.encode)

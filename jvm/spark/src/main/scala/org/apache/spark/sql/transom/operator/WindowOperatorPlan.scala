@@ -29,6 +29,8 @@ import transom.engine.window.TimeConvention
   *   the column that holds the gap or the windows of each row, if the window type has one
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
+  * @param substreams
+  *   the columns that identify and judge the rows of substreams, if the time policy has any
   * @param order
   *   the columns that define the order of arrival; empty if rows keep the order in which they are
   *   read
@@ -54,6 +56,7 @@ final case class WindowOperatorPlan(
     contents: Seq[Attribute],
     windowColumn: Option[Attribute],
     stamp: Option[StampColumns],
+    substreams: Option[SubstreamColumns],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
@@ -92,6 +95,9 @@ final case class WindowOperatorPlan(
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
 
+  /** Whether a time policy judges the rows. */
+  def isJudged: Boolean = stamp.isDefined || substreams.isDefined
+
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"
 
@@ -105,10 +111,13 @@ final case class WindowOperatorPlan(
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
     (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
-      keyFailed ++ order
+      substreams.map(_.arrival) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
-    * then the inputs and the contents.
+    * then the inputs and the contents. With substreams, the operator also reads the arrival and
+    * the order.
     */
-  def record: Seq[Attribute] = (time +: (windowColumn.toSeq ++ inputs ++ contents)).distinct
+  def record: Seq[Attribute] =
+    (time +: (windowColumn.toSeq ++ inputs ++ contents ++
+      substreams.toSeq.flatMap(_.arrival +: order))).distinct
 }

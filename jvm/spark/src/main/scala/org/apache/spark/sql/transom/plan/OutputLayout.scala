@@ -16,17 +16,19 @@ final class OutputLayout(
     operatorSpec: OperatorSpec,
     spec: Spec,
     choice: LayoutChoice,
-    aggregation: Aggregation) {
+    aggregation: Aggregation,
+    substreams: Option[Substreams] = None) {
   private val timeType = aggregation.timeType
   private def attributeOf(tag: String) =
     AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
   private val late = Option.when(spec.lateRows != LateRows.No)(attributeOf("late"))
   private val deadLetter = Option.when(spec.deadLetters)(attributeOf("dead_letters"))
 
-  // A static DataFrame has late rows only behind a time stage, which judges its rows one by one.
+  // A static DataFrame has late rows only with a time policy, which judges its rows one by one.
+  private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
   private val stamp =
-    if (spec.time.exists(_.isInstanceOf[TimePolicy])) Some(StampColumns.create()) else None
-  private val hasLateRows = df.isStreaming || stamp.isDefined
+    if (isJudged && substreams.isEmpty) Some(StampColumns.create()) else None
+  private val hasLateRows = df.isStreaming || isJudged
 
   /** The columns of the requested side outputs, in the order late rows, dead letters. */
   private val sideOutputs = (late ++ deadLetter).toSeq
@@ -188,7 +190,8 @@ final class OutputLayout(
     contents = contents,
     windowColumn = aggregation.windowColumn,
     stamp = stamp,
-    order = aggregation.order,
+    substreams = substreams.map(_.columns),
+    order = substreams.fold(aggregation.order)(_.order),
     aggregates = aggregation.aggregates,
     hidden = aggregation.hidden,
     userExpressions = aggregation.userExpressions,

@@ -82,16 +82,12 @@ object TimeStagePlanner {
       carried: Seq[Attribute],
       keyFailed: Option[Attribute],
       windows: Option[WindowSpec]): TimeStageNodes = {
-    val arrival = Alias(
-      PreciseTimestampConversion(columns.arrival, columns.arrival.dataType, LongType),
-      columns.arrival.name)()
+    val arrival = arrivalOf(columns)
     val over = columns.over.map(column => Alias(ComparableKeys.of(column), column.name)())
-    // Rows that arrived at the same time keep the order in which they are read.
     val order =
       if (windows.isDefined && columns.partition.isDefined)
         Seq(arrival.toAttribute) ++ columns.partition ++ columns.order
-      else if (columns.order.isEmpty && policy.arrivalColumn.isDefined) Seq(arrival.toAttribute)
-      else columns.order
+      else orderOf(policy, columns, arrival)
     val plan = TimeStagePlan(
       policy,
       keyGroups,
@@ -122,4 +118,20 @@ object TimeStagePlanner {
       stamp,
       AttributeMap(plan.row.zip(output)))
   }
+
+  /** The arrival time of a row in microseconds. */
+  def arrivalOf(columns: PolicyColumns): NamedExpression =
+    Alias(
+      PreciseTimestampConversion(columns.arrival, columns.arrival.dataType, LongType),
+      columns.arrival.name)()
+
+  /** The order of the rows of a source. Rows that arrived at the same time keep the order in
+    * which they are read.
+    */
+  def orderOf(
+      policy: TimePolicy,
+      columns: PolicyColumns,
+      arrival: NamedExpression): Seq[Attribute] =
+    if (columns.order.isEmpty && policy.arrivalColumn.isDefined) Seq(arrival.toAttribute)
+    else columns.order
 }

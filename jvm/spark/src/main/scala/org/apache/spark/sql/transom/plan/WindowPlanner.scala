@@ -47,7 +47,8 @@ object WindowPlanner {
       // The slice log merges rows in any order, and a time stage emits them in their order.
       if (choice.layout == KeyedLayout && analyzed.policy.isEmpty) analyzed.order else Nil,
       if (analyzed.policy.isDefined) None else sliceOf(spec, choice.layout, input.isStreaming))
-    val layout = new OutputLayout(input, operatorSpec, spec, choice, aggregation)
+    val substreams = SubstreamPlanner.of(spec, analyzed)
+    val layout = new OutputLayout(input, operatorSpec, spec, choice, aggregation, substreams)
     val operatorId = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
@@ -60,7 +61,7 @@ object WindowPlanner {
         ExchangeFormat.attributes(layout.operatorPlan.order),
         rows)
     val mapSide = (spec.time, analyzed.policy) match {
-      case (Some(policy: TimePolicy), Some(sources)) =>
+      case (Some(policy: TimePolicy), Some(sources)) if substreams.isEmpty =>
         val stage = TimeStagePlanner.plan(
           policy,
           spec.keyGroups,
@@ -76,8 +77,11 @@ object WindowPlanner {
           needed.map(stage.byColumn) ++ stage.stamp.all,
           stage.rows(session, input.isStreaming))
       case _ =>
-        val columns = needed ++ aggregation.keyFailed ++ aggregation.order
-        mapSideOf(columns, Project(columns.distinct, aggregation.plan))
+        val computed = substreams.map(_.arrival)
+        val columns = needed ++ computed.map(_.toAttribute) ++ aggregation.keyFailed ++
+          layout.operatorPlan.order
+        val below = columns.distinct.filterNot(computed.map(_.toAttribute).contains)
+        mapSideOf(columns, Project(below ++ computed, aggregation.plan))
     }
     val rows =
       if (input.isStreaming) streaming(session, layout, mapSide) else static(layout, mapSide)
@@ -124,13 +128,15 @@ object WindowPlanner {
       observedAs = Some(operatorPlan.name))
   }
 
-  /** Adds the ticks of the clock source to the input, if the operator uses processing time. */
+  /** Adds the ticks of the clock source to the input, if the operator uses the wall clock. */
   private def withTicks(
       session: SparkSession,
       layout: OutputLayout,
       mapSide: WindowMapSide): LogicalPlan = {
     import layout.operatorPlan
-    if (!operatorPlan.settings.needsClock) mapSide
+    val settings = operatorPlan.settings
+    val ofSubstreams = operatorPlan.substreams.isDefined && settings.stageNeedsClock
+    if (!settings.needsClock && !ofSubstreams) mapSide
     else {
       val clock = ClockSource.ticking(session, operatorPlan.spec, operatorPlan.settings.tickUs)
       val columns = mapSide.output.map(_.newInstance())

@@ -12,8 +12,7 @@ import transom.engine.spec.{Stagger, WindowSpec}
   * the operator needs. Spark selects the key group, so one instance serves all groups of a
   * partition.
   */
-final class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec)
-    extends KeyStore {
+class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec) extends KeyStore {
   private val states = StateStoreKeys.mapState(handle, "keys")
   private val rows = StateStoreKeys.mapState(handle, "rows")
 

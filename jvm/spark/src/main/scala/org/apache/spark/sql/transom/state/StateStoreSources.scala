@@ -7,10 +7,14 @@ import transom.engine.policy.SourceStore
 
 /** Source store of the current key group in Spark's state store. Spark selects the key group, so
   * one instance serves all groups of a partition.
+  *
+  * @param headerName
+  *   the name of the state variable of the key group itself
   */
-final class StateStoreSources(handle: StatefulProcessorHandle) extends SourceStore {
+final class StateStoreSources(handle: StatefulProcessorHandle, headerName: String = "group")
+    extends SourceStore {
   private val sources = StateStoreKeys.mapState(handle, "sources")
-  private val headerState = handle.getValueState("group", Encoders.BINARY, TTLConfig.NONE)
+  private val headerState = handle.getValueState(headerName, Encoders.BINARY, TTLConfig.NONE)
 
   override def get(source: Array[Byte]): Array[Byte] = sources.getValue(source)
   override def put(source: Array[Byte], state: Array[Byte]): Unit =

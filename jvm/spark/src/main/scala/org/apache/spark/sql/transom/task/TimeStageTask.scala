@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.TimeStageDecoder
+import org.apache.spark.sql.transom.exchange.OrderedChunkDecoder
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.transom.state.StateStoreSources
 
@@ -22,7 +22,8 @@ final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
 private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
   override type State = SourceStore
 
-  private lazy val decoder = new TimeStageDecoder(plan)
+  private lazy val decoder =
+    new OrderedChunkDecoder(plan.row, plan.width, plan.arrival, plan.order, _ => ())
   override protected lazy val operator: WindowOperator[SourceStore, InternalRow] = {
     val logic = new TimePolicyLogic(plan.policy)
     val clocks: (SourceStore, Long) => StageClock = plan.windows match {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.exchange.ExchangeDecoder
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
-import transom.engine.keyed.{KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows}
+import transom.engine.keyed.{CommonClock, KeyClocks, KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows}
 import transom.engine.keyed.state.{KeyStore, MemoryKeyStore}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
@@ -20,23 +20,31 @@ import transom.engine.window.Arrival
 final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
   override def create(): KeyGroupTask = operatorPlan.layout match {
     case SliceLayout => new LogTask(operatorPlan)
+    case KeyedLayout if operatorPlan.substreams.isDefined => new SubstreamTask(operatorPlan)
     case KeyedLayout => new KeyedTask(operatorPlan)
   }
 }
 
 /** A task of a window operator. */
-private sealed abstract class WindowTask(operatorPlan: WindowOperatorPlan) extends KeyGroupTask {
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
+private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extends KeyGroupTask {
   protected lazy val limits: Limits = TaskLimits.current
 
+  /** Reads events from exchange rows. */
+  protected def decoded(rows: Iterator[InternalRow]): Iterator[Event]
+
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    rows.flatMap(decoder.events) ++
+    decoded(rows) ++
       Iterator.single(new Event.Watermark(operatorPlan.convention.watermarkIn(watermark)))
 }
 
 /** A task over slice logs or session logs. */
 private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
   override type State = Store
+
+  private lazy val decoder = new ExchangeDecoder(operatorPlan)
+
+  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
+    rows.flatMap(decoder.events)
 
   override protected lazy val operator: WindowOperator[Store, InternalRow] = {
     import operatorPlan.settings
@@ -58,7 +66,28 @@ private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask
 private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
   override type State = KeyStore
 
-  override protected lazy val operator: WindowOperator[KeyStore, InternalRow] = {
+  private lazy val decoder = new ExchangeDecoder(operatorPlan)
+
+  override protected lazy val operator: WindowOperator[KeyStore, InternalRow] =
+    KeyedTask.operator(operatorPlan, limits, CommonClock.open)
+
+  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
+    rows.flatMap(decoder.events)
+
+  override def stored(handle: StatefulProcessorHandle): KeyStore =
+    new StateStoreKeys(handle, operatorPlan.settings)
+  override def inMemory(): KeyStore = new MemoryKeyStore
+}
+
+private[task] object KeyedTask {
+
+  /** @param clocksOf
+    *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
+    */
+  def operator[S <: KeyStore](
+      operatorPlan: WindowOperatorPlan,
+      limits: Limits,
+      clocksOf: (S, Long) => KeyClocks): WindowOperator[S, InternalRow] = {
     import operatorPlan.settings
     val aggregation = new KeyedAggregation(operatorPlan)
     val rows = new StoredRows(new RecordCodec(operatorPlan), operatorPlan.convention)
@@ -71,18 +100,16 @@ private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTa
       new KeyedResults(operatorPlan, aggregation, emissions),
       emissions,
       new SideOutputRows(operatorPlan),
-      limits)
+      limits,
+      clocksOf)
   }
-
-  override def stored(handle: StatefulProcessorHandle): KeyStore =
-    new StateStoreKeys(handle, operatorPlan.settings)
-  override def inMemory(): KeyStore = new MemoryKeyStore
 }
 
 /** Reads and writes the values of exchange rows in the keyed layout. The values are records, or
   * accumulators if the map side combines rows.
   */
-private final class RecordCodec(operatorPlan: WindowOperatorPlan) extends RowCodec[UnsafeRow] {
+private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
+    extends RowCodec[UnsafeRow] {
   private val width =
     if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
     else operatorPlan.record.length
@@ -101,6 +128,8 @@ private final class RecordCodec(operatorPlan: WindowOperatorPlan) extends RowCod
   }
 
   override def encode(row: UnsafeRow): Array[Byte] = row.getBytes
+
+  override def setTime(bytes: ByteRange, time: Long): Unit = view(bytes).setLong(0, time)
 
   override def timeOf(row: UnsafeRow): Long = if (hasTime) row.getLong(0) else Arrival.NoTime
 }

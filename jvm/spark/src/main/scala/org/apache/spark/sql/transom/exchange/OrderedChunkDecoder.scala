@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.exchange
 
+import java.nio.ByteBuffer
 import java.util.PriorityQueue
 
 import scala.collection.AbstractIterator
@@ -7,27 +8,42 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.TimeStagePlan
 
 import transom.engine.operator.Event
 
-/** Reads the events of a key group of sources, in the order of arrival. Reuses the events.
+/** Reads the events of a key group whose rows come in ordered chunks, in the order of arrival.
+  * Reuses the events.
   *
   * The exchange sorts chunks by the order of their first rows. Chunks may overlap, so the decoder
   * merges all chunks that have begun. Rows of equal order keep the order in which they were read.
+  *
+  * @param columns
+  *   the columns of the value of a row
+  * @param width
+  *   the number of fields of the value; it may have more fields than `columns`
+  * @param arrival
+  *   the column with the arrival time, one of `columns`
+  * @param order
+  *   the columns that define the order of arrival, a part of `columns`
+  * @param complete
+  *   reads further properties of a row from its value
   */
-final class TimeStageDecoder(plan: TimeStagePlan) {
+final class OrderedChunkDecoder(
+    columns: Seq[Attribute],
+    width: Int,
+    arrival: Attribute,
+    order: Seq[Attribute],
+    complete: Event.Row => Unit) {
   private val letters = new LetterReader
-  private val arrivalAt = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
-  private val orderAt = plan.order.map(o => plan.row.indexWhere(_.exprId == o.exprId))
+  private val arrivalAt = positionOf(arrival)
   private val ordering = RowOrdering.create(
-    plan.order.zip(orderAt).map { case (column, at) =>
-      SortOrder(BoundReference(at, column.dataType, nullable = true), Ascending)
+    order.map { column =>
+      SortOrder(BoundReference(positionOf(column), column.dataType, nullable = true), Ascending)
     },
     Nil)
   private val comesFirst: java.util.Comparator[OpenChunk] = (a, b) => {
-    val order = if (plan.order.isEmpty) 0 else ordering.compare(a.view, b.view)
-    if (order != 0) order else java.lang.Long.compare(a.position, b.position)
+    val compared = if (order.isEmpty) 0 else ordering.compare(a.view, b.view)
+    if (compared != 0) compared else java.lang.Long.compare(a.position, b.position)
   }
 
   /** @param rows
@@ -82,6 +98,9 @@ final class TimeStageDecoder(plan: TimeStagePlan) {
         case ExchangeFormat.Counts =>
           other = new Event.Counts(exchangeRow.getBinary(ExchangeFormat.Payload))
         case ExchangeFormat.Tick => other = Event.Tick
+        case ExchangeFormat.LatestArrival =>
+          val payload = ByteBuffer.wrap(exchangeRow.getBinary(ExchangeFormat.Payload))
+          other = new Event.LatestArrival(payload.getLong())
       }
   }
 
@@ -89,7 +108,7 @@ final class TimeStageDecoder(plan: TimeStagePlan) {
   private final class OpenChunk(exchangeRow: InternalRow) {
     val position: Long = exchangeRow.getLong(ExchangeFormat.Position)
     val row = new Event.Row
-    val view = new UnsafeRow(plan.width)
+    val view = new UnsafeRow(width)
     private val reader = new RowChunkReader(exchangeRow.getBinary(ExchangeFormat.Payload), row)
     advance(): Unit
 
@@ -98,7 +117,10 @@ final class TimeStageDecoder(plan: TimeStagePlan) {
       reader.read()
       view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
       row.arrival.clock = view.getLong(arrivalAt)
+      complete(row)
       true
     }
   }
+
+  private def positionOf(column: Attribute): Int = columns.indexWhere(_.exprId == column.exprId)
 }

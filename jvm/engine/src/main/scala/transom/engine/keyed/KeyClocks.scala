@@ -1,0 +1,68 @@
+package transom.engine.keyed
+
+import transom.engine.keyed.state.KeyStore
+import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.time.Watermark
+
+/** The watermarks of the keys of a key group, in one batch.
+  *
+  * With Spark's watermark and behind a time stage, all keys have the same watermark. With
+  * substreams, the keys of each substream have a watermark of their own.
+  *
+  * Watermarks follow the engine's convention.
+  */
+trait KeyClocks {
+
+  /** Judges a row before its windows receive it. Sets the time and the late watermark of the row.
+    *
+    * @param counts
+    *   receives what the rules have done
+    * @return
+    *   why the row is dropped; null if it is accepted
+    */
+  def judge(row: Event.Row, counts: RowCounts): DeadLetterReason
+
+  /** Notes the latest arrival of rows of any key group, in microseconds since 1970. */
+  def noteArrival(arrival: Long): Unit
+
+  /** Lets the wall clock act. Called after all rows of a batch with a tick. */
+  def tick(): Unit
+
+  /** A watermark that all keys have reached. */
+  def common: Long
+
+  /** The watermark of a key, or an earlier one if the key has no rows in this batch and no timer
+    * that is due.
+    */
+  def of(key: Array[Byte]): Long
+
+  /** The keys without rows whose timers are due by a watermark that not all keys have reached.
+    * May contain further keys. Read once, after all rows.
+    */
+  def expired: Iterator[Array[Byte]]
+
+  /** Notes the next timer of a key. */
+  def noteTimer(timer: Long, key: Array[Byte]): Unit
+
+  /** Writes the clocks to the store. */
+  def save(): Unit
+}
+
+/** The clocks of keys that all have the watermark of the key group. Something before the operator
+  * has judged the rows.
+  */
+object CommonClock extends KeyClocks {
+
+  /** Opens the clocks of a key group. */
+  val open: (KeyStore, Long) => KeyClocks = (_, _) => this
+
+  override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = null
+  override def noteArrival(arrival: Long): Unit =
+    throw new IllegalArgumentException("only windows over substreams take arrivals")
+  override def tick(): Unit = ()
+  override def common: Long = Watermark.NotYet
+  override def of(key: Array[Byte]): Long = Watermark.NotYet
+  override def expired: Iterator[Array[Byte]] = Iterator.empty
+  override def noteTimer(timer: Long, key: Array[Byte]): Unit = ()
+  override def save(): Unit = ()
+}

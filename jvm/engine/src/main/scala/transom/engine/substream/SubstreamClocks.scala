@@ -1,0 +1,108 @@
+package transom.engine.substream
+
+import transom.engine.keyed.KeyClocks
+import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.policy._
+import transom.engine.spec.TimePolicy
+import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
+import transom.engine.window.TimeConvention
+
+/** Tells the engine about the keys and rows of a host whose time policy has substreams. */
+trait SubstreamRows {
+
+  /** Whether each substream has one key. The bytes of the substream are then those of the key. */
+  def isKey: Boolean
+
+  /** Points `to` at the substream of a key. The bytes stay valid. */
+  def substreamOf(key: ByteRange, to: ByteRange): Unit
+
+  /** Replaces the time in the value of a row.
+    *
+    * @param time
+    *   microseconds since 1970
+    */
+  def setTime(value: ByteRange, time: Long): Unit
+}
+
+/** The watermarks of the keys of one key group, if a time policy has substreams.
+  *
+  * All rows of a substream are in one key group. So the time policy judges rows here, right
+  * before their windows receive them. The late rule holds the watermarks of all substreams at
+  * least at the floor. The latest arrival of any row moves the floor, so the map side tells it to
+  * all key groups.
+  *
+  * Arrivals may go back from batch to batch, but the floor never does: a row meets at least the
+  * floor by which windows have fired. While no rows arrive, a tick may estimate the arrival of
+  * the next row. A later row then counts as arriving no earlier.
+  *
+  * @param policy
+  *   the time policy; `logic` applies it
+  * @param now
+  *   wall-clock time of the batch, microseconds since 1970
+  */
+final class SubstreamClocks(
+    policy: TimePolicy,
+    logic: TimePolicyLogic,
+    convention: TimeConvention,
+    rows: SubstreamRows,
+    store: SubstreamStore,
+    now: Long)
+    extends KeyClocks {
+  private val timers: SubstreamTimers =
+    if (rows.isKey) NoTimers else new TimerHeaps(store.timers)
+  private val clocks =
+    new SourceClocks(logic, store.clocks, timers.isWaiting(_, common))
+  private val floorBefore = common
+  // What the rows of this batch are compared with: messages of its own rows may come first.
+  private val estimated =
+    if (policy.estimateArrival) clocks.arrivals.latest else Watermark.NotYet
+  private val substream = new ByteRange
+  private val keyRange = new ByteRange
+  private val stamp = new Stamp
+
+  override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = {
+    val time = row.arrival.time
+    rows.substreamOf(row.key, substream)
+    clocks.judge(substream, time, math.max(estimated, row.arrival.clock), stamp)
+    TimeStage.count(counts, stamp)
+    row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(stamp.watermark))
+    if (stamp.dropped == null) {
+      if (stamp.time != time) rows.setTime(row.value, stamp.time)
+      row.arrival.time = convention.timeIn(stamp.time)
+    }
+    stamp.dropped
+  }
+
+  override def noteArrival(arrival: Long): Unit = {
+    clocks.arrivals.note(arrival)
+    clocks.arrivals.seen = now
+  }
+
+  override def tick(): Unit = if (policy.estimateArrival) clocks.arrivals.estimate(now)
+
+  override def common: Long = convention.watermarkIn(logic.floorOf(clocks.arrivals.latest))
+
+  override def of(key: Array[Byte]): Long = {
+    rows.substreamOf(keyRange.set(key, 0, key.length), substream)
+    val clock = clocks.touched(substream)
+    if (clock == null) Watermark.NotYet else watermarkOf(clock)
+  }
+
+  override def expired: Iterator[Array[Byte]] = clocks.touched.flatMap {
+    case (substream, clock) => timers.take(substream, watermarkOf(clock))
+  }
+
+  override def noteTimer(timer: Long, key: Array[Byte]): Unit = if (!rows.isKey) {
+    rows.substreamOf(keyRange.set(key, 0, key.length), substream)
+    timers.add(substream.copied, timer, key)
+  }
+
+  override def save(): Unit = {
+    clocks.save()
+    timers.save()
+  }
+
+  private def watermarkOf(clock: SourceClock): Long =
+    convention.watermarkIn(logic.watermarkOf(clock))
+}

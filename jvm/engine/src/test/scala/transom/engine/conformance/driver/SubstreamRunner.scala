@@ -1,0 +1,83 @@
+package transom.engine.conformance.driver
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import transom.engine.conformance.vector.Json
+import transom.engine.keyed._
+import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.policy.TimePolicyLogic
+import transom.engine.spec.{TimePolicy, WindowSpec}
+import transom.engine.state.{ByteRange, Limits}
+import transom.engine.substream.{MemorySubstreamStore, SubstreamClocks, SubstreamRows}
+import transom.engine.time.Watermark
+import transom.engine.window.TimeConvention
+
+/** Runs windows over substreams, over single rows. The arrival of a row is its `clock`.
+  *
+  * @param substreamOf
+  *   the substream of a key; none if each key is a substream
+  */
+final class SubstreamRunner(
+    spec: WindowSpec,
+    policy: TimePolicy,
+    substreamOf: Option[Json => Json],
+    limits: Limits = Limits.Default)
+    extends Operator(spec) {
+  private val store = new MemorySubstreamStore
+  private val rows = new StoredRows(RowBytes, convention)
+  private val emissions = new Emissions[Output]
+  private val logic = new TimePolicyLogic(policy)
+  private var latest = Watermark.NotYet
+  private val operator = new KeyedWindowOperator(
+    spec,
+    KeyedPlan.of(spec, new JsonAggregation(_.map(_.value)), rows, KeyedSettings.NoConditions),
+    rows,
+    new EmittedResults[Row](emissions, _.value),
+    emissions,
+    Operator.Side,
+    limits,
+    (store: MemorySubstreamStore, now: Long) =>
+      new SubstreamClocks(policy, logic, convention, Substreams, store, now))
+
+  override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
+
+  /** Runs a batch.
+    *
+    * @param latest
+    *   the latest arrival of the rows of all key groups in this batch
+    */
+  def batch(rows: Seq[Row], latest: Long): Seq[Output] = {
+    this.latest = latest
+    batch(rows, Watermark.NotYet, Watermark.NotYet)
+  }
+
+  /** Ends the input. */
+  def end(): Seq[Output] = batch(Nil, Watermark.NotYet, Long.MaxValue)
+
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+    held.map { row =>
+      val event =
+        Operator.event(row, RowBytes.range(row), TimeConvention.Start, lateWatermark)
+      event.arrival.clock = row.clock
+      event
+    } :+ new Event.LatestArrival(latest)
+
+  // The timer index may still list a key that has no state any more.
+  override def isEmpty: Boolean = store.keys.isEmpty && store.rowCount == 0
+
+  /** The number of substreams that have a clock. */
+  def substreams: Int = store.clocks.size
+
+  /** The number of timers of substreams. */
+  def timers: Int = store.timers.size
+
+  private object Substreams extends SubstreamRows {
+    override def isKey: Boolean = SubstreamRunner.this.substreamOf.isEmpty
+    override def substreamOf(key: ByteRange, to: ByteRange): Unit =
+      SubstreamRunner.this.substreamOf.fold(to.set(key)) { of =>
+        val json = Json.parse(new String(RowList.copy(key), UTF_8))
+        to.set(RowList.range(of(json).toString.getBytes(UTF_8)))
+      }: Unit
+    override def setTime(value: ByteRange, time: Long): Unit = RowBytes.setTime(value, time)
+  }
+}

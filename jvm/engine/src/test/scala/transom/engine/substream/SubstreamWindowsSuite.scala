@@ -1,0 +1,190 @@
+package transom.engine.substream
+
+import scala.collection.mutable
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
+import transom.engine.policy._
+import transom.engine.spec._
+import transom.engine.state.Limits
+import transom.engine.time.Watermark
+import transom.engine.window.TimeWindow
+
+/** Windows over substreams: each key follows the watermark of its substream, and the floor. */
+class SubstreamWindowsSuite extends ScalaCheckSuite {
+  import SubstreamWindowsSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(800))
+
+  property("after each row, exactly the windows have fired that a clock for each key fires") {
+    forAllNoShrink(PolicyWindowsSuite.windows, policies, streams) { (window, policy, rows) =>
+      val model = new Model(window, policy)
+      val groups = new Groups(window, policy, Limits.Default)
+      rows.foreach { row =>
+        assertEquals(groups.batch(Seq(row)), model.add(row), s"$window, $policy, $rows, $row")
+      }
+      assertEquals(groups.end(), model.end(), s"$window, $policy, $rows")
+    }
+  }
+
+  property("batches and memory limits change nothing") {
+    forAllNoShrink(PolicyWindowsSuite.windows, policies, streams, TimeStageSuite.cuts) {
+      (window, policy, rows, cuts) =>
+        val whole = new Model(window, policy)
+        val expected = (rows.flatMap(whole.add) ++ whole.end()).sorted
+        Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
+          val groups = new Groups(window, policy, limits)
+          val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
+          val got = bounds.zip(bounds.tail).flatMap { case (from, until) =>
+            groups.batch(rows.slice(from, until))
+          } ++ groups.end()
+          assertEquals(got.sorted, expected, s"$window, $policy, $rows, $cuts, $limits")
+        }
+    }
+  }
+
+  test("generated streams fire windows by substreams and by the floor, and have late rows") {
+    val fired = mutable.Map.empty[String, Int].withDefaultValue(0)
+    Seq.fill(400)(Gen.zip(PolicyWindowsSuite.windows, policies, streams).sample).flatten.foreach {
+      case (window, policy, rows) =>
+        val groups = new Groups(window, policy, Limits.Default)
+        rows.foreach { row =>
+          groups.batch(Seq(row)).foreach { output =>
+            val isOfRow = output.contains(s"[${row.substream},")
+            val kind = if (output.startsWith("late")) "late" else if (isOfRow) "own" else "floor"
+            fired(kind) += 1
+          }
+        }
+    }
+    Seq("late", "own", "floor").foreach(kind => assert(fired(kind) > 100, s"$kind $fired"))
+  }
+
+  test("ticks estimate the arrival of the next row, which moves the floor") {
+    val policy = TimeStageSuite.policy(Some(Adjust(10)), Seq(0)).copy(estimateArrival = true)
+    val runner = new SubstreamRunner(specOf(Tumbling(10), policy), policy, Some(_.elements.head))
+    assertEquals(runner.batch(Seq(Input(0, 0, 103, 105, 1).row), 105L), Nil)
+    runner.tick(119L)
+    assertEquals(runner.takeFired(), Nil)
+    runner.tick(120L)
+    assertEquals(runner.takeFired().map(_.window), Seq(TimeWindow(100, 110)))
+    // The row counts as arriving at 120, so its time moves to 110.
+    assertEquals(runner.batch(Seq(Input(1, 0, 99, 107, 2).row), 107L), Nil)
+    assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(110, 120)))
+  }
+
+  test("the clock and the timers of a silent substream go once the floor has passed it") {
+    val policy = TimeStageSuite.policy(Some(Adjust(10)), Seq(0))
+    val runner =
+      new SubstreamRunner(specOf(Tumbling(10), policy), policy, Some(_.elements.head))
+    def batch(substreams: Range, from: Long): Unit = runner.batch(
+      substreams.map(n => Input(n, n % 2, from + n, from + n)).map(_.row),
+      from + substreams.last): Unit
+    batch(0 until 50, 0L)
+    assertEquals(runner.substreams, 50)
+    // 50 more substreams reach the limit of 64. The floor is then 1089.
+    batch(50 until 100, 1000L)
+    // The windows of the last 20 substreams end at 1090 and at 1100.
+    assertEquals(runner.substreams, 20)
+    // The store has the timer of each of them, and the number of its timers.
+    assertEquals(runner.timers, 40)
+  }
+}
+
+private object SubstreamWindowsSuite {
+
+  /** A row: the substream and the rest of its key, its time and its arrival. */
+  final case class Input(substream: Int, rest: Int, time: Long, arrival: Long, number: Long = 0) {
+    val key: Json = Json.parse(s"[$substream,$rest]")
+    def row: Row = Row(key, Json.parse(s"$number"), Some(time), number, clock = arrival)
+  }
+
+  /** Policies that need no more than the order of rows: arrivals of a stream never go back. */
+  val policies: Gen[TimePolicy] =
+    TimeStageSuite.policies.map(_.copy(overColumns = Seq(2)))
+
+  val streams: Gen[Seq[Input]] = for {
+    rows <- TimeStageSuite.streams
+    rests <- Gen.listOfN(rows.length, Gen.choose(0, 2))
+  } yield {
+    val arrivals = rows.map(_.arrival).scanLeft(0L)(math.max).tail
+    rows.zip(rests).zip(arrivals).zipWithIndex.map { case (((row, rest), arrival), i) =>
+      Input(row.source % 7, rest, row.time, arrival, i.toLong)
+    }
+  }
+
+  def specOf(window: Window, policy: TimePolicy): WindowSpec =
+    Specs.of(window, time = policy, lateRows = LateRows.Partly)
+
+  private def shown(output: Output): String = output match {
+    case Fired(key, window, values, _, _, _) => s"$key $window ${values.map(_.value)}"
+    case row: SideRow => s"late $row"
+    case Ended(window) => throw new IllegalStateException(s"$window")
+  }
+
+  /** Two key groups of substreams. All rows of a key are in one of them. */
+  final class Groups(window: Window, policy: TimePolicy, limits: Limits) {
+    private val groups = Seq.fill(2)(
+      new SubstreamRunner(specOf(window, policy), policy, Some(_.elements.head), limits))
+
+    /** The outputs of a batch, sorted. */
+    def batch(rows: Seq[Input]): Seq[String] = {
+      val latest = rows.map(_.arrival).maxOption.getOrElse(Watermark.NotYet)
+      groups.zipWithIndex
+        .flatMap { case (group, i) =>
+          group.batch(rows.filter(_.substream % 2 == i).map(_.row), latest)
+        }
+        .map(shown)
+        .sorted
+    }
+
+    def end(): Seq[String] = {
+      val outputs = groups.flatMap(_.end())
+      assert(groups.forall(_.isEmpty), "state is left after the end of time")
+      outputs.map(shown).sorted
+    }
+  }
+
+  /** An operator for each key, which a watermark of its own advances after each row. */
+  final class Model(window: Window, policy: TimePolicy) {
+    private val logic = new TimePolicyLogic(policy)
+    private val clocks = mutable.Map.empty[Int, SourceClock]
+    private val operators = mutable.Map.empty[(Int, Int), KeyedRunner]
+    private var latest = Watermark.NotYet
+
+    /** The outputs of a row, and of all keys after it, sorted. */
+    def add(input: Input): Seq[String] = {
+      val stamp = new Stamp
+      logic.judge(
+        clocks.getOrElseUpdate(input.substream, new SourceClock),
+        input.time,
+        input.arrival,
+        stamp)
+      latest = math.max(latest, input.arrival)
+      val own = operators
+        .getOrElseUpdate((input.substream, input.rest), new KeyedRunner(specOf(window, policy)))
+      val added =
+        if (stamp.dropped != null) Nil
+        else {
+          val row = input.row.copy(time = Some(stamp.time))
+          own.batch(Seq(row), stamp.watermark, stamp.watermark)
+        }
+      (added ++ advanced).map(shown).sorted
+    }
+
+    def end(): Seq[String] =
+      operators.values.flatMap(_.batch(Nil, Long.MaxValue, Long.MaxValue)).map(shown).toSeq.sorted
+
+    private def advanced: Seq[Output] = operators.toSeq.flatMap {
+      case ((substream, _), operator) =>
+        val watermark = math.max(logic.watermarkOf(clocks(substream)), logic.floorOf(latest))
+        operator.batch(Nil, watermark, watermark)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+
+import transom.engine.time.Watermark
+
+/** Collects the rows of a map-side task in chunks whose rows are in the order of arrival.
+  *
+  * A chunk ends where a row comes before the previous one. So the rows of each chunk are sorted,
+  * and [[OrderedChunkDecoder]] merges chunks. Not thread-safe.
+  *
+  * @param order
+  *   the columns that define the order of arrival; empty if rows keep the order in which they are
+  *   read
+  * @param movesArrival
+  *   whether the first two columns of `order` are the arrival and the partition, and a row counts
+  *   as arriving no earlier than the row before it
+  * @param input
+  *   the columns of the rows
+  * @param fullSize
+  *   the size in bytes at which a chunk is full
+  */
+private final class OrderedChunks(
+    order: Seq[Attribute],
+    movesArrival: Boolean,
+    input: Seq[Attribute],
+    fullSize: Int,
+    encoder: ExchangeEncoder) {
+  private val toOrder = UnsafeProjection.create(order, input)
+  private val ordering = {
+    val ascending = order.zipWithIndex.map { case (column, i) =>
+      SortOrder(BoundReference(i, column.dataType, nullable = true), Ascending)
+    }
+    RowOrdering.create(if (movesArrival) ascending.drop(2) else ascending, Nil)
+  }
+
+  /** Creates a chunk for rows of a key group. */
+  def chunkOf(group: Int): OrderedChunk = new OrderedChunk(group)
+
+  /** The rows of a key group that wait to be sent, and the order of the first and last of them.
+    */
+  final class OrderedChunk(group: Int) {
+    val rows = new RowChunk(fullSize)
+    private var first: UnsafeRow = _
+    private val last: UnsafeRow = UnsafeRow.createFromByteArray(64, order.length)
+
+    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty.
+      */
+    private var hasLast = false
+
+    /** The arrival of the last row, if `movesArrival`. */
+    def arrival: Long = last.getLong(0)
+
+    /** Makes room for a row. The caller adds the row to `rows` afterwards.
+      *
+      * @return
+      *   the rows before it, if they are ready to be sent, else null. Valid until the next row is
+      *   encoded.
+      */
+    def start(row: InternalRow): InternalRow =
+      if (order.isEmpty) { if (rows.isFull) encoded() else null }
+      else {
+        val next = toOrder(row)
+        val isBefore = hasLast && ordering.compare(next, last) < 0
+        if (movesArrival && hasLast && !isBefore)
+          next.setLong(0, math.max(next.getLong(0), arrival))
+        val sent = if (rows.isFull || isBefore && !rows.isEmpty) encoded() else null
+        if (rows.isEmpty) first = next.copy()
+        last.copyFrom(next)
+        hasLast = true
+        sent
+      }
+
+    /** The rows that wait, as an exchange row. */
+    def encoded(): InternalRow =
+      if (order.isEmpty) encoder.rows(group, rows, Watermark.NotYet)
+      else encoder.rows(group, rows, Watermark.NotYet, first)
+  }
+}

@@ -1,0 +1,14 @@
+package org.apache.spark.sql.transom.operator
+
+import org.apache.spark.sql.catalyst.expressions.Attribute
+
+import transom.engine.spec.TimePolicy
+
+/** The columns by which an operator judges rows itself, because its time policy has substreams.
+  *
+  * @param arrival
+  *   the arrival time of a row, in microseconds since 1970
+  * @param keys
+  *   positions of the keys that identify a substream, in ascending order
+  */
+final case class SubstreamColumns(policy: TimePolicy, arrival: Attribute, keys: Seq[Int])

@@ -1,0 +1,73 @@
+package org.apache.spark.sql.transom.task
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.streaming.StatefulProcessorHandle
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowWindowReader}
+import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
+import org.apache.spark.sql.transom.state.StateStoreSubstreams
+
+import transom.engine.operator.{Event, WindowOperator}
+import transom.engine.policy.TimePolicyLogic
+import transom.engine.state.ByteRange
+import transom.engine.substream._
+
+/** A task of windows over substreams: judges rows by the time policy, and windows them. */
+private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
+    extends WindowTask(operatorPlan) {
+  override type State = SubstreamStore
+
+  private val substreams: SubstreamColumns = operatorPlan.substreams.get
+  private lazy val decoder = {
+    val record = operatorPlan.record
+    val windows = new RowWindowReader(operatorPlan)
+    new OrderedChunkDecoder(
+      record,
+      record.length,
+      substreams.arrival,
+      operatorPlan.order,
+      windows.read)
+  }
+
+  override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
+    val logic = new TimePolicyLogic(substreams.policy)
+    val rows = new SubstreamRecords(operatorPlan, substreams)
+    KeyedTask.operator(
+      operatorPlan,
+      limits,
+      (store: SubstreamStore, now: Long) =>
+        new SubstreamClocks(substreams.policy, logic, operatorPlan.convention, rows, store, now))
+  }
+
+  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
+    decoder.events(rows)
+
+  override def stored(handle: StatefulProcessorHandle): SubstreamStore =
+    new StateStoreSubstreams(handle, operatorPlan.settings)
+  override def inMemory(): SubstreamStore = new MemorySubstreamStore
+}
+
+/** Reads the substream of a key, and writes times into records. */
+private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: SubstreamColumns)
+    extends SubstreamRows {
+  private val codec = new RecordCodec(operatorPlan)
+  private val key = new UnsafeRow(operatorPlan.keys.length)
+  private val toSubstream = UnsafeProjection.create(columns.keys.map { i =>
+    val column = operatorPlan.keys(i)
+    BoundReference(i, column.dataType, column.nullable)
+  })
+
+  override val isKey: Boolean = columns.keys.length == operatorPlan.keys.length
+
+  override def substreamOf(bytes: ByteRange, to: ByteRange): Unit =
+    if (isKey) to.set(bytes): Unit
+    else {
+      key.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
+      // The projection reuses its row, and the clocks keep the substream.
+      val substream = toSubstream(key).getBytes
+      to.set(substream, 0, substream.length): Unit
+    }
+
+  override def setTime(value: ByteRange, time: Long): Unit = codec.setTime(value, time)
+}

@@ -1,0 +1,170 @@
+package org.apache.spark.sql.transom.exchange
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.operator.{KeyedLayout, SubstreamColumns}
+import org.apache.spark.sql.types.{LongType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+import org.scalacheck.Test.Parameters
+
+import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.spec._
+import transom.engine.state.KeyGroups
+import transom.engine.time.Watermark
+
+/** Rows on their way to windows over substreams: encoded by tasks, sorted, and decoded. */
+class SubstreamMapSideSuite extends MapSideTest {
+  import SubstreamMapSideSuite._
+
+  // Spark compiles projections for each case.
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(30)
+
+  property("a key group reads its rows in the order of arrival, and a substream has one group") {
+    forAll(tasks, limits) { (tasks, limit) =>
+      val events = sent(tasks, limit)
+      val rows = events.collect { case (group, Read(row)) => group -> row }
+      assertEquals(
+        rows.map(_._2).sortBy(_.number),
+        tasks.flatten.filter(_.isUsable).sortBy(_.number))
+      rows.groupBy(_._1).values.foreach { ofGroup =>
+        val arrivals = ofGroup.map(_._2.arrival.get)
+        assertEquals(arrivals, arrivals.sorted)
+      }
+      rows.groupBy(_._2.substream).foreach { case (substream, ofSubstream) =>
+        assertEquals(ofSubstream.map(_._1).distinct.length, 1, s"$substream")
+      }
+    }
+  }
+
+  property("each task tells its latest arrival to all key groups, if it has usable rows") {
+    forAll(tasks, limits) { (tasks, limit) =>
+      val told = sent(tasks, limit).collect { case (group, Latest(arrival)) => group -> arrival }
+      val latest =
+        tasks.map(_.filter(_.isUsable).flatMap(_.arrival)).filter(_.nonEmpty).map(_.max)
+      val expected = for (arrival <- latest; group <- 0 until Groups) yield group -> arrival
+      assertEquals(told.sorted, expected.sorted)
+    }
+  }
+
+  property("rows without a substream or an arrival are dead letters") {
+    forAll(tasks, limits) { (tasks, limit) =>
+      val letters = sent(tasks, limit).collect { case (_, Letter(reason)) => reason }
+      val expected = tasks.flatten.collect {
+        case row if row.substream.isEmpty => DeadLetterReason.NoSubstream.name
+        case row if row.arrival.isEmpty => DeadLetterReason.NoTime.name
+      }
+      assertEquals(letters.sorted, expected.sorted)
+    }
+  }
+}
+
+private object SubstreamMapSideSuite {
+  final val Groups = 3
+
+  /** A row: its number, substream, the rest of its key, and arrival. Its time is its number. */
+  final case class Sent(
+      number: Long,
+      substream: Option[String],
+      rest: Long,
+      arrival: Option[Long]) {
+    def isUsable: Boolean = substream.isDefined && arrival.isDefined
+    def internal: InternalRow =
+      InternalRow(substream.map(UTF8String.fromString).orNull, rest, number, arrival.orNull)
+  }
+
+  sealed trait Received
+  final case class Read(row: Sent) extends Received
+  final case class Latest(arrival: Long) extends Received
+  final case class Letter(reason: String) extends Received
+
+  private val device = AttributeReference("device", StringType)()
+  private val rest = AttributeReference("rest", LongType)()
+  private val arrival = AttributeReference("arrival", LongType)()
+  private val input = Seq(device, rest, TestPlans.time, arrival)
+
+  private val policy = TimePolicy(
+    Some(1),
+    Some(2),
+    None,
+    Nil,
+    Seq(0),
+    None,
+    None,
+    Accept(0),
+    Periodic(Some(1), None),
+    None,
+    estimateArrival = false)
+
+  private val plan = TestPlans
+    .of(
+      Seq(rest, device),
+      Nil,
+      Nil,
+      TestSpecs.hours.copy(time = Some(policy), keyGroups = Groups, deadLetters = true),
+      KeyedLayout)
+    .copy(
+      row = input,
+      order = Seq(arrival),
+      substreams = Some(SubstreamColumns(policy, arrival, keys = Seq(1))))
+
+  val limits: Gen[Option[Int]] = Gen.option(Gen.oneOf(1, 300))
+
+  /** The rows of two tasks. */
+  val tasks: Gen[Seq[Seq[Sent]]] = for {
+    length <- Gen.choose(0, 40)
+    rows <- Gen.listOfN(
+      length,
+      Gen.zip(
+        Gen.frequency(9 -> Gen.oneOf("a", "b", "c", "d").map(Some(_)), 1 -> Gen.const(None)),
+        Gen.choose(0L, 2L),
+        Gen.frequency(9 -> Gen.choose(0L, 60L).map(Some(_)), 1 -> Gen.const(None))))
+    cut <- Gen.choose(0, length)
+  } yield {
+    val sent = rows.zipWithIndex.map { case ((substream, rest, arrival), number) =>
+      Sent(number.toLong, substream, rest, arrival)
+    }
+    Seq(sent.take(cut), sent.drop(cut))
+  }
+
+  /** What the key groups receive from the tasks, each event with its key group. */
+  def sent(tasks: Seq[Seq[Sent]], limit: Option[Int]): Seq[(Int, Received)] = {
+    val conf = new SQLConf
+    limit.foreach(bytes => conf.setConfString("spark.transom.limits.payload", bytes.toString))
+    val exchanged = SQLConf.withExistingConf(conf) {
+      tasks.flatMap { rows =>
+        MapSidePlan(plan, input, Watermark.NotYet)
+          .encode(rows.iterator.map(_.internal))
+          .map(_.copy())
+          .toVector
+      }
+    }
+    val columns = ExchangeFormat.attributes(plan.order)
+    val order = RowOrdering.create(ExchangeFormat.inOrder(columns), columns)
+    (0 until Groups).flatMap { group =>
+      val ofGroup =
+        exchanged.filter(_.getInt(ExchangeFormat.Group) == KeyGroups.idOf(group)).sorted(order)
+      new OrderedChunkDecoder(plan.record, plan.record.length, arrival, plan.order, _ => ())
+        .events(ofGroup.iterator)
+        .flatMap(read)
+        .map(group -> _)
+        .toVector
+    }
+  }
+
+  private def read(event: Event): Option[Received] = event match {
+    case row: Event.Row =>
+      val key = new UnsafeRow(2)
+      key.pointTo(row.key.bytes, UnsafeRows.offset(row.key), row.key.length)
+      val substream = Some(key.getUTF8String(1).toString)
+      Some(Read(Sent(row.arrival.time, substream, key.getLong(0), Some(row.arrival.clock))))
+    case latest: Event.LatestArrival => Some(Latest(latest.time))
+    case letter: Event.DeadLetter => Some(Letter(letter.reason.name))
+    case _ => None
+  }
+}

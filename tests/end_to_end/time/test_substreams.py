@@ -1,0 +1,191 @@
+"""Windows over substreams: each key follows the watermark of its substream."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.queries import run_stream
+from tests.end_to_end.support.streams import EPOCH
+from tests.end_to_end.time.test_idle import fired, run
+
+SCHEMA = "n int, device string, sensor string, at timestamp, known timestamp"
+TENS = transom.Tumbling(size="10 seconds")
+
+# Number, device, sensor, and the seconds of the time and of the arrival.
+Input = tuple[int, str | None, str, int | None, int | None]
+
+
+def timed(rows: list[Input]) -> list[tuple[Any, ...]]:
+    def instant(second: int | None) -> datetime | None:
+        return None if second is None else EPOCH + timedelta(seconds=second)
+
+    return [(*key, instant(at), instant(known)) for *key, at, known in rows]
+
+
+def policy(over: Column | str = "device", **settings: Any) -> transom.TimePolicy:
+    return transom.TimePolicy("at", arrival="known", over=[over], **settings)
+
+
+def by_device(rows: DataFrame, *keys: str | Column, **settings: Any) -> DataFrame:
+    windowed = transom.stream(rows, time=policy(**settings)).key_by(*keys).window(TENS)
+    return windowed.agg(F.sort_array(F.collect_list("n")).alias("rows"))
+
+
+def shown(results: list[Row]) -> list[tuple[Any, ...]]:
+    return sorted(
+        (row["device"], (row["window"]["start"] - EPOCH).seconds, row["rows"]) for row in results
+    )
+
+
+def test_a_fast_device_makes_no_row_of_a_slow_device_late(spark: SparkSession) -> None:
+    rows: list[Input] = [
+        (0, "fast", "x", 15, 15),
+        (1, "slow", "x", 3, 16),
+        (2, "fast", "x", 32, 32),
+        (3, "slow", "x", 7, 33),
+        (4, "slow", "x", 11, 34),
+    ]
+    batches = [timed([row]) for row in rows]
+    outcome = run_stream(spark, lambda read: by_device(read, "device"), SCHEMA, batches)
+    assert shown(outcome.results) == [("fast", 10, [0]), ("slow", 0, [1, 3])]
+    assert outcome.observed()["transom_rows_late"] == 0
+
+
+def test_the_late_rule_closes_windows_of_silent_devices(spark: SparkSession) -> None:
+    rows: list[Input] = [
+        (0, "silent", "x", 3, 3),
+        (1, "other", "x", 19, 19),
+        (2, "other", "x", 20, 20),
+    ]
+    batches = [timed([row]) for row in rows]
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        return by_device(read, "device", late=transom.Adjust("10 seconds"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    # Row 2 moves the floor to 10 in the batch in which it comes.
+    by_batch = [shown(results) for results in outcome.by_batch.values() if results]
+    assert by_batch == [[("other", 10, [1]), ("silent", 0, [0])]]
+
+
+@pytest.mark.parametrize("keys", [("device", "sensor"), ("sensor", "device")])
+def test_a_sensor_without_rows_follows_its_device(
+    spark: SparkSession, keys: tuple[str, str], tmp_path: Path
+) -> None:
+    rows: list[Input] = [
+        (0, "a", "x", 1, 1),
+        (1, "a", "y", 2, 2),
+        (2, "b", "x", 3, 3),
+        (3, "a", "x", 12, 12),
+        (4, "a", "x", 25, 25),
+    ]
+    # Each batch is a run of its own, so the timers of sensors come from the checkpoint.
+    given = []
+    for row in rows:
+        outcome = run_stream(
+            spark,
+            lambda read: by_device(read, *keys),
+            SCHEMA,
+            [timed([row])],
+            checkpoint=tmp_path,
+        )
+        given.append(shown(outcome.results))
+    assert given == [[], [], [], [("a", 0, [0]), ("a", 0, [1])], [("a", 10, [3])]]
+
+
+def test_rows_without_a_substream_or_an_arrival_are_dead_letters(spark: SparkSession) -> None:
+    rows: list[Input] = [
+        (0, "1", "x", 3, 3),
+        (1, None, "x", 4, 4),
+        (2, "no number", "x", 5, 5),
+        (3, "1", "x", 6, None),
+        (4, None, "x", None, None),
+        (5, "1", "x", 60, 7),
+        (6, "1", "x", 30, 30),
+        (7, "1", "x", 9, 31),
+    ]
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        device = F.col("device").cast("int")
+        time = policy(device, early=transom.Drop("20 seconds"))
+        windowed = transom.stream(read, time=time).key_by(device.alias("device")).window(TENS)
+        return windowed.with_late_rows().with_dead_letters().agg(F.count("*").alias("n"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [timed(rows[:3]), timed(rows[3:])])
+    rows_by_tag = [row for results in outcome.by_batch.values() for row in results]
+    letters = [row["dead_letters"] for row in rows_by_tag if row["tag"] == "dead_letters"]
+    assert {letter["row"]["n"]: letter["reason"] for letter in letters} == {
+        1: "no_substream",
+        2: "no_substream",
+        3: "no_time",
+        4: "no_substream",
+        5: "early",
+    }
+    assert [(row["row"]["n"], row["reason"]) for row in outcome.late] == [(7, "late")]
+    assert [row["results"]["n"] for row in rows_by_tag if row["tag"] == "results"] == [1]
+    counts = {name: count for name, count in outcome.observed().items() if count}
+    assert counts == {
+        "transom_rows_in": 8,
+        "transom_rows_without_substream": 3,
+        "transom_rows_without_time": 1,
+        "transom_rows_early": 1,
+        "transom_rows_dropped": 1,
+        "transom_rows_out_of_order": 1,
+        "transom_rows_late": 1,
+    }
+
+
+def test_each_column_of_the_substream_must_be_a_key(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([], SCHEMA)
+    for over in ("device", F.upper("device")):
+        with pytest.raises(PySparkException, match="device") as raised:
+            by_device(rows, "sensor", over=over)
+        assert raised.value.getCondition() == "TRANSOM_SUBSTREAM_NOT_IN_KEYS"
+
+
+def test_a_static_dataframe_gives_the_results_of_a_stream(spark: SparkSession) -> None:
+    rows: list[Input] = [
+        (0, "a", "x", 15, 15),
+        (1, "b", "x", 3, 16),
+        (2, "a", "y", 32, 32),
+        (3, "b", "y", 7, 33),
+        (4, "a", "x", 12, 34),
+    ]
+    static = spark.createDataFrame(timed(rows), SCHEMA)
+    results = by_device(static, "device").collect()
+    # Row 4 is late: the watermark of its device is 32.
+    assert shown(results) == [("a", 10, [0]), ("a", 30, [2]), ("b", 0, [1, 3])]
+
+
+def test_estimated_arrivals_close_the_windows_of_silent_devices(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        time = transom.TimePolicy(
+            "at",
+            arrival="at",
+            over=["source"],
+            late=transom.Adjust("5 seconds"),
+            estimate_arrival=True,
+        )
+        windowed = transom.stream(rows, time=time).key_by("source").window(TENS)
+        return windowed.agg(F.sort_array(F.collect_list("seq")).alias("seqs"))
+
+    # Rows 0 and 1 are of different sources. The arrival of the next row is estimated at 4 seconds
+    # after 8 when 4 seconds have passed, and at 15 after 7 seconds.
+    given = fired(run(spark, tmp_path, pipeline, [(100, [(0, 3), (1, 8)]), (104, []), (107, [])]))
+    assert given == [[], [], [(0, 10, [0]), (0, 10, [1])]]
+
+
+def test_explain_names_the_substreams_and_the_layout(spark: SparkSession) -> None:
+    text = transom.explain(by_device(spark.createDataFrame([], SCHEMA), "device"))
+    assert "sources by substream device" in text
+    assert "over in the TimePolicy" in text
