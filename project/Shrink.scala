@@ -117,15 +117,25 @@ object Shrink {
 
   /** Whether the compiler has written a method of a case class that no class calls. */
   private def isUnused(owner: String, method: Method, called: Set[(String, Method)]): Boolean =
-    fieldNames(method) || isGenerated(method._1) && !called(owner -> method)
+    fieldNames(method) || isGenerated(owner, method) && !called(owner -> method)
 
   // Without these methods, those of `Product` are used.
   private val fieldNames: Set[Method] = Set(
     "productElementName" -> "(I)Ljava/lang/String;",
     "productElementNames" -> "()Lscala/collection/Iterator;")
 
-  private def isGenerated(name: String): Boolean =
-    name == "copy" || name == "unapply" || name.startsWith("copy$default$")
+  /** A method that overrides another one is called through the class of that other method, so it
+    * must stay. The methods below are of this class alone: they return or take its instances.
+    */
+  private def isGenerated(owner: String, method: Method): Boolean = {
+    val (name, descriptor) = method
+    val instance = s"L${owner.stripSuffix("$")};"
+    name match {
+      case "copy" => descriptor.endsWith(s")$instance")
+      case "unapply" => descriptor.startsWith(s"($instance)")
+      case _ => name.startsWith("copy$default$")
+    }
+  }
 
   private def strip(bytes: Array[Byte], called: Set[(String, Method)]): Array[Byte] = {
     val dropped = forwarders(bytes)
