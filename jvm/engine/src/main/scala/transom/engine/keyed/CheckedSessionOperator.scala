@@ -64,6 +64,8 @@ final class CheckedSessionOperator[R, A <: AnyRef](
     }
   }
 
+  override def fired: Long = firing.count
+
   private def nowOf(watermark: Long, clock: Long): Long = if (isOnClock) clock else watermark
 
   /** The session that the row of `own` makes if no other row belongs to it. */

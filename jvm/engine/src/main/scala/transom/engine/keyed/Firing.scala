@@ -14,6 +14,11 @@ private[keyed] final class Firing[R, A <: AnyRef](
     results: Results[R, A]) {
   import plan.{assigner, aggregation}
 
+  private var emitted = 0L
+
+  /** Number of results emitted so far. A retraction is part of the result that replaces it. */
+  def count: Long = emitted
+
   /** Fires a window, unless it ends before the first output. */
   def fire(window: WindowState[A], firingContext: FiringContext): Unit =
     if (plan.emits(window.bounds)) emit(window, firingContext)
@@ -22,15 +27,21 @@ private[keyed] final class Firing[R, A <: AnyRef](
     val pane = paneOf(window, firingContext)
     if (plan.countsPanes) window.firings += 1
     val watermark = firingContext.watermark
+    if (plan.retracts && !plan.evicts && !plan.emitsRows) emitIfChanged(window, pane, watermark)
+    else {
+      emitted += 1
+      emitAll(window, pane, watermark)
+    }
+  }
+
+  private def emitAll(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit =
     if (plan.evicts) evict(window, pane, watermark)
     else if (plan.emitsRows) {
       results.emitRows(firingOf(pane, watermark, boundsOf(window)), contents.rows(window))
-    } else if (plan.retracts) emitIfChanged(window, pane, watermark)
-    else {
+    } else {
       val accumulator = window.accumulatorBy(aggregation)
       results.emit(firingOf(pane, watermark, boundsOf(window)), accumulator)
     }
-  }
 
   /** Signals that the window is removed, if `emitsEnds` is set. */
   def end(window: WindowState[A], firingContext: FiringContext): Unit =
@@ -74,6 +85,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
       case _ => false
     }
     if (!isRepeated) {
+      emitted += 1
       val change = if (window.lastEmitted.isEmpty) Change.Insert else Change.UpdateAfter
       window.lastEmitted.foreach { before =>
         val retracted = firingOf(pane, watermark, before.bounds)

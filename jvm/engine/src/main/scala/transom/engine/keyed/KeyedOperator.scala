@@ -80,6 +80,8 @@ final class KeyedOperator[R, A <: AnyRef](
     if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
   }
 
+  override def fired: Long = firing.count
+
   override def seesBatches: Boolean = trigger.seesBatches
 
   /** Signals the end of a micro-batch to the triggers of all windows of the key. Triggers act

@@ -112,6 +112,8 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
   private var hasTicked = false
+  // All key groups of a task share the operator of a key.
+  private val firedBefore = operator.fired
 
   override def nextTimer: Long = convention.watermarkOut(group.nextTimer)
 
@@ -217,6 +219,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   }
 
   override protected def save(): Unit = {
+    counts.add(RowCounts.WindowsFired, operator.fired - firedBefore)
     group.save()
     clocks.save()
   }

@@ -34,6 +34,9 @@ trait PerKeyOperator[R, A <: AnyRef] {
     */
   def advance(state: KeyState[A], watermark: Long, clock: Long): Unit
 
+  /** Number of results that the windows of all keys have emitted so far. */
+  def fired: Long
+
   /** Whether `endBatch` can emit results. */
   def seesBatches: Boolean = false
 

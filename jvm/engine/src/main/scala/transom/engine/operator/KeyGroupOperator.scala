@@ -17,6 +17,11 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   /** Counts the input rows by outcome. Complete once the iterator of `process` is exhausted. */
   final val counts: RowCounts = new RowCounts
 
+  /** The metrics that are not sums. Complete once the iterator of `process` is exhausted. None if
+    * the operator does not know them without reading more state.
+    */
+  def gauges: Option[Gauges] = None
+
   /** The watermark, in the host's convention, at which the key group has work to do even without
     * events. `Long.MaxValue` if there is none.
     */

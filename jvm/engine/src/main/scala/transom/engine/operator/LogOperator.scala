@@ -3,7 +3,7 @@ package transom.engine.operator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.spec.{LateRows, WindowSpec}
+import transom.engine.spec.{Global, LateRows, WindowSpec}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
 import transom.engine.time.Watermark
 import transom.engine.window.{TimeConvention, TimeWindow}
@@ -32,6 +32,10 @@ final class LogOperator[T](
   private val convention = TimeConvention.of(spec.window)
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
+
+  // The only window of `Global` has no start.
+  override def gauges: Option[Gauges] =
+    if (spec.window == Global) None else log.openStarts.map(open => Gauges(open = open))
 
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
@@ -85,7 +89,10 @@ final class LogOperator[T](
     }
   }
 
-  override protected def save(): Unit = log.save()
+  override protected def save(): Unit = {
+    counts.add(RowCounts.WindowsFired, log.fired)
+    log.save()
+  }
 }
 
 private object LogOperator {

@@ -2,20 +2,20 @@ package transom.engine.operator
 
 import java.nio.ByteBuffer
 
-/** Counts input rows by outcome, such as late or in a gap. Each map-side task sends its counts
-  * through the exchange. Not thread-safe.
+/** Counts input rows by outcome, such as late or in a gap, and the results of windows. Each
+  * map-side task sends its counts through the exchange. Not thread-safe.
   */
 final class RowCounts {
   private val values = new Array[Long](RowCounts.names.length)
 
   def apply(count: Int): Long = values(count)
 
-  /** Adds `rows` to a count.
+  /** Adds `number` to a count.
     *
     * @param count
     *   one of the constants of the companion
     */
-  def add(count: Int, rows: Long = 1L): Unit = values(count) += rows
+  def add(count: Int, number: Long = 1L): Unit = values(count) += number
 
   def isEmpty: Boolean = values.forall(_ == 0L)
 
@@ -52,6 +52,14 @@ object RowCounts {
   final val OfUnknownPartition = 13
   final val WithFailedKeys = 14
 
+  /** The results that windows emit, one for each key, window and firing. A retraction is no
+    * result, and a window that hands its rows to a function emits one result.
+    */
+  final val WindowsFired = 15
+
+  /** The ticks at which the idle timeout moves the watermark. */
+  final val IdleCloses = 16
+
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
     IndexedSeq(
@@ -69,5 +77,7 @@ object RowCounts {
       "rows_dropped",
       "rows_without_substream",
       "rows_of_unknown_partition",
-      "rows_with_failed_keys")
+      "rows_with_failed_keys",
+      "windows_fired",
+      "idle_closes")
 }

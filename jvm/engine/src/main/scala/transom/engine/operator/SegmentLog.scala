@@ -8,6 +8,7 @@ import transom.engine.state.ByteRange
   * batch. Exhaust the iterator of `fire` before calling another method.
   */
 trait SegmentLog[T] {
+  private var results = 0L
 
   /** Adds a segment to a slice.
     *
@@ -21,11 +22,25 @@ trait SegmentLog[T] {
     */
   def join(late: Seq[LateRow], lateWatermark: Long): Seq[LateRow] = late
 
+  /** The starts of the open windows, in microseconds since 1970, if the log knows them without
+    * reading segments. The inner option is none if no window is open.
+    */
+  def openStarts: Option[Option[OpenStarts]] = None
+
   /** The watermark at which the next window fires; `Long.MaxValue` if no window is open. */
   def nextTimer: Long
 
   /** Fires the windows that end by `watermark`. The state changes as the iterator advances. */
   def fire(watermark: Long): Iterator[T]
+
+  /** Number of results that the iterators of `fire` have returned. */
+  final def fired: Long = results
+
+  /** Counts a result that the iterator of `fire` returns. */
+  protected final def counted(result: T): T = {
+    results += 1
+    result
+  }
 
   /** Writes the state. */
   def save(): Unit

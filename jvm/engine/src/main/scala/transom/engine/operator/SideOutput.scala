@@ -116,4 +116,7 @@ object DeadLetterReason {
     KeyFailed)
 
   def of(code: Int): DeadLetterReason = all(code)
+
+  /** The counts of [[RowCounts]] that dead letters add to. */
+  val counts: IndexedSeq[Int] = all.map(_.count).distinct
 }

@@ -3,7 +3,9 @@ package transom.engine.policy
 import java.util.LinkedHashMap
 
 import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
 
+import transom.engine.operator.PartitionGauge
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.Watermark
@@ -30,7 +32,7 @@ final class InputClock(
     store: SourceStore,
     now: Long)
     extends StageClock {
-  private val partitions = new LinkedHashMap[KeyBytes, PartitionClock]
+  private val bySource = new LinkedHashMap[KeyBytes, PartitionClock]
   // The same clocks, for the loop that may run for every row.
   private val clocks = ArrayBuffer.empty[PartitionClock]
   private val idle = windows.idleTimeout.map(IdleClosing.of(_, windows))
@@ -45,12 +47,19 @@ final class InputClock(
   store.all.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
   }
-  declared.map(KeyBytes.of).filterNot(partitions.containsKey).foreach(add)
+  declared.map(KeyBytes.of).filterNot(bySource.containsKey).foreach(add)
   idle.foreach(_.windows.restore(state.windows))
   least = minimum
 
   /** The watermark of the windows. */
-  def watermark: Long = state.watermark
+  override def watermark: Long = state.watermark
+
+  override def partitions: Seq[PartitionGauge] =
+    if (policy.partitionColumn.isEmpty) Nil
+    else
+      bySource.asScala.iterator.map { case (source, partition) =>
+        PartitionGauge(source.bytes, watermarkOf(partition), partition.isIdle)
+      }.toSeq
 
   override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit = {
     val partition = find(source)
@@ -72,25 +81,31 @@ final class InputClock(
 
   override def noteRow(): Unit = state.arrivals.seen = now
 
-  override def tick(): Unit = {
+  override def tick(): Boolean = {
     policy.idlePartitionUs.foreach { silence =>
       change(p => if (now - p.seen >= silence) p.isIdle = true)
     }
     if (estimates) state.arrivals.estimate(now)
-    idle.foreach { closing =>
-      val closed = closing.lastClosed(state, now)
-      if (closed != Watermark.NotYet) {
-        change(p => p.clock.watermark = math.max(p.clock.watermark, closing.endOut(closed)))
-        state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
-      }
-    }
+    val closes = idle.exists(closeIdle)
     advance()
+    closes
+  }
+
+  /** Closes the windows of a silent input. Returns whether there are any. */
+  private def closeIdle(closing: IdleClosing): Boolean = {
+    val closed = closing.lastClosed(state, now)
+    val closes = closed != Watermark.NotYet
+    if (closes) {
+      change(p => p.clock.watermark = math.max(p.clock.watermark, closing.endOut(closed)))
+      state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
+    }
+    closes
   }
 
   override def reached: Option[Long] = Option.when(state.watermark > before)(state.watermark)
 
   override def save(): Unit = {
-    partitions.forEach((source, partition) =>
+    bySource.forEach((source, partition) =>
       if (partition.isChanged) store.put(source.bytes, partition.bytes))
     idle.foreach { closing =>
       closing.forget(state.watermark)
@@ -109,7 +124,7 @@ final class InputClock(
 
   private def find(source: ByteRange): PartitionClock = {
     lookup.set(source.bytes, source.offset, source.length)
-    val found = partitions.get(lookup)
+    val found = bySource.get(lookup)
     if (found != null) found else add(KeyBytes.of(lookup.bytes))
   }
 
@@ -122,7 +137,7 @@ final class InputClock(
   }
 
   private def hold(source: KeyBytes, partition: PartitionClock): PartitionClock = {
-    partitions.put(source, partition)
+    bySource.put(source, partition)
     clocks += partition
     partition
   }

@@ -57,8 +57,13 @@ final class SourceClocks(
 
   // Stamped rows do not depend on the wall clock, and no operator below needs watermarks.
   override def noteRow(): Unit = ()
-  override def tick(): Unit = ()
+  override def tick(): Boolean = false
   override def reached: Option[Long] = None
+
+  /** The largest watermark of the sources that had rows in this batch. */
+  override def watermark: Long =
+    touched.map { case (_, clock) => logic.watermarkOf(clock) }.maxOption
+      .getOrElse(Watermark.NotYet)
 
   /** The sources that have rows in this batch. */
   def touched: Iterator[(Array[Byte], SourceClock)] =

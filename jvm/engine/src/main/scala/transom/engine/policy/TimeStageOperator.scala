@@ -2,6 +2,7 @@ package transom.engine.policy
 
 import transom.engine.operator._
 import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
 
 /** Builds the host's output rows of the time stage. A row may overwrite the one before it. */
 trait StampedRows[T] {
@@ -43,11 +44,21 @@ trait StageClock {
   /** Notes a row that no rule can judge. */
   def noteRow(): Unit
 
-  /** Lets the wall clock act. Called after all rows of the batch. */
-  def tick(): Unit
+  /** Lets the wall clock act. Called after all rows of the batch.
+    *
+    * @return
+    *   whether the idle timeout has moved the watermark
+    */
+  def tick(): Boolean
 
   /** The watermark for the operators below, if it has advanced in this batch. */
   def reached: Option[Long]
+
+  /** The largest watermark that the clocks have reached, or `Watermark.NotYet`. */
+  def watermark: Long
+
+  /** The partitions of the input, if each has a clock of its own for all rows. */
+  def partitions: Seq[PartitionGauge] = Nil
 
   /** Writes the clocks to the store. */
   def save(): Unit
@@ -81,6 +92,11 @@ private final class TimeStageOperator[T](
 
   override def nextTimer: Long = Long.MaxValue
 
+  override def gauges: Option[Gauges] = Some(
+    Gauges(
+      watermark = Some(clocks.watermark).filter(_ != Watermark.NotYet),
+      partitions = clocks.partitions))
+
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, stamp)
@@ -96,7 +112,7 @@ private final class TimeStageOperator[T](
   }
 
   override protected def advance(): Iterator[T] = {
-    if (hasTicked) clocks.tick()
+    if (hasTicked && clocks.tick()) counts.add(RowCounts.IdleCloses)
     clocks.reached.iterator.map(rows.watermark)
   }
 

@@ -181,7 +181,7 @@ final class SessionLog[T](
     override def next(): T = {
       if (!hasNext) throw new NoSuchElementException("no further result")
       ready = false
-      step.get.result()
+      counted(step.get.result())
     }
 
     /** The next step of firing. One segment of each run is in memory while runs are merged, so a

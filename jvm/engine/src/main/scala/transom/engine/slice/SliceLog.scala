@@ -2,7 +2,7 @@ package transom.engine.slice
 
 import scala.collection.AbstractIterator
 
-import transom.engine.operator.SegmentLog
+import transom.engine.operator.{OpenStarts, SegmentLog}
 import transom.engine.state._
 import transom.engine.window.{Grid, TimeWindow}
 
@@ -65,6 +65,13 @@ final class SliceLog[T](
   /** The watermark at which the next window fires; `Long.MaxValue` if no window is open. */
   override def nextTimer: Long = nextWindow().fold(Long.MaxValue)(grid.endOf)
 
+  override def openStarts: Option[Option[OpenStarts]] = Some(for {
+    window <- nextWindow()
+    last <- slices.last
+  } yield OpenStarts(
+    grid.instantOf(window.start),
+    grid.instantOf(grid.lastStartOf(last.start))))
+
   override def save(): Unit = slices.save()
 
   private def nextWindow(): Option[TimeWindow] =
@@ -107,7 +114,7 @@ final class SliceLog[T](
     override def next(): T = {
       if (!hasNext) throw new NoSuchElementException("no further result")
       ready = false
-      merger.result(keys.key, grid.instantOf(window.start), grid.endOf(window))
+      counted(merger.result(keys.key, grid.instantOf(window.start), grid.endOf(window)))
     }
 
     private def open(): Unit = {

@@ -31,6 +31,8 @@ final class SliceDirectory(store: Store) {
 
   def first: Option[Slice] = Option(live.firstEntry).map(_.getValue)
 
+  def last: Option[Slice] = Option(live.lastEntry).map(_.getValue)
+
   def get(start: Long): Option[Slice] = Option(live.get(start))
 
   def all: Iterator[Slice] = live.values.iterator.asScala

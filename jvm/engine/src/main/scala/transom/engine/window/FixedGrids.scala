@@ -28,6 +28,8 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
     if (window.end == Long.MaxValue) null else TimeWindow(window.end, sliceEnd(window.end))
 
   def lastEndOf(slice: Long): Long = zone.passed(sliceEnd(slice))
+
+  def lastStartOf(slice: Long): Long = slice
 }
 
 /** Hopping windows that start at `k * slide + offset`.
@@ -65,7 +67,7 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     val reached = zone.reached(after)
     val earliest =
       Ticks.boundaryAfter(Ticks.subtract(Math.max(slice, reached), size), slide, shift)
-    val start = Math.min(earliest, lastStart(slice))
+    val start = Math.min(earliest, lastStartOf(slice))
     val end = Ticks.add(start, size)
     if (end > reached) TimeWindow(start, end) else null
   }
@@ -76,9 +78,9 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > window.end) TimeWindow(start, end) else null
   }
 
-  def lastEndOf(slice: Long): Long = zone.passed(Ticks.add(lastStart(slice), size))
+  def lastEndOf(slice: Long): Long = zone.passed(Ticks.add(lastStartOf(slice), size))
 
-  private def lastStart(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
+  def lastStartOf(slice: Long): Long = Ticks.boundaryAtOrBefore(slice, slide, shift)
 }
 
 /** Cumulative windows that share a start and grow by `step` up to `size`.
@@ -121,6 +123,8 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
   }
 
   def lastEndOf(slice: Long): Long = zone.passed(cycleEnd(slice))
+
+  def lastStartOf(slice: Long): Long = cycleStart(slice)
 
   private def cycleStart(time: Long): Long = Ticks.boundaryAtOrBefore(time, size, shift)
 

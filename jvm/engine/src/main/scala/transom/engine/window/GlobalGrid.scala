@@ -18,6 +18,7 @@ object GlobalGrid extends Grid {
     if (after < EndOfTime) window else null
   override def nextWindow(window: TimeWindow): TimeWindow = null
   override def lastEndOf(slice: Long): Long = EndOfTime
+  override def lastStartOf(slice: Long): Long = window.start
   override def instantOf(gridTime: Long): Long = gridTime
   override def endOf(window: TimeWindow): Long = EndOfTime
 }

@@ -33,6 +33,9 @@ trait Grid extends Serializable {
     */
   def lastEndOf(slice: Long): Long
 
+  /** The start of the last window that contains `slice`, in grid time. */
+  def lastStartOf(slice: Long): Long
+
   /** The first instant at grid time `gridTime`. A window that starts at `gridTime` begins there.
     */
   def instantOf(gridTime: Long): Long

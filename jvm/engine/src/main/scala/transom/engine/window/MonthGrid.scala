@@ -50,6 +50,8 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
     TimeWindow(startOf(start), startOf(start + months))
   }
 
+  def lastStartOf(slice: Long): Long = periodOf(slice).start
+
   // A window must not start at `Grid.NoSlice`, so a start before the first instant becomes
   // `Long.MinValue + 1`.
   private def startOf(month: Long): Long = {

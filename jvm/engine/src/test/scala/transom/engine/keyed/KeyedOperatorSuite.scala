@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
+import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row, Specs}
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
+import transom.engine.operator.RowCounts
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}
 
@@ -69,6 +70,7 @@ class KeyedOperatorSuite extends FunSuite {
       changes(operator.fire(10)),
       Seq((Change.UpdateBefore, window, 1L), (Change.UpdateAfter, window, 3L)))
     assert(operator.isEmpty)
+    assertEquals(operator.counts(RowCounts.WindowsFired), 2L)
   }
 
   test("merged sessions retract their results with the earlier bounds") {
@@ -82,6 +84,15 @@ class KeyedOperatorSuite extends FunSuite {
         (Change.UpdateBefore, TimeWindow(0, 5), 1L),
         (Change.UpdateBefore, TimeWindow(8, 13), 2L),
         (Change.UpdateAfter, TimeWindow(0, 13), 7L)))
+    // Each row has given a result. The third one has replaced the other two.
+    assertEquals(operator.counts(RowCounts.WindowsFired), 3L)
+  }
+
+  test("each session that a check closes is one result") {
+    val operator = new KeyedRunner(Specs.of(Session(5, maxDurationUs = Some(10))))
+    Seq(3L, 7L, 12L, 17L, 18L, 22L).foreach(time => operator.process(Seq(row(time, 1)), 0))
+    assertEquals(operator.fire(100).map(_.window), Seq(TimeWindow(3, 20), TimeWindow(20, 27)))
+    assertEquals(operator.counts(RowCounts.WindowsFired), 2L)
   }
 
   test("panes are early, on time and late, and the pane of the cleanup is the last") {

@@ -51,7 +51,7 @@ class LayoutsSuite extends ScalaCheckSuite {
   }
 }
 
-object LayoutsSuite {
+object LayoutsSuite extends munit.Assertions {
 
   /** Rows that meet the watermark of the previous batch, and a new watermark. */
   final case class Batch(rows: Seq[(String, Long)], watermark: Long)
@@ -62,7 +62,7 @@ object LayoutsSuite {
   private def specOf(window: Window, lateRows: LateRows): WindowSpec =
     Specs.of(window, lateRows = lateRows)
 
-  private val specs: Gen[WindowSpec] = for {
+  val specs: Gen[WindowSpec] = for {
     closed <- Gen.oneOf(Closed.Left, Closed.Right)
     size <- Gen.choose(1L, 24L)
     step <- Gen.choose(1L, 24L)
@@ -75,7 +75,7 @@ object LayoutsSuite {
     lateRows <- Gen.oneOf(LateRows.No, LateRows.Late, LateRows.Partly)
   } yield specOf(window, lateRows)
 
-  private val streams: Gen[Seq[Batch]] = {
+  val streams: Gen[Seq[Batch]] = {
     val move = for {
       count <- Gen.choose(0, 7)
       shifts <- Gen.listOfN(count, Gen.zip(Gen.oneOf("a", "b"), Gen.choose(-40L, 12L)))
@@ -129,6 +129,7 @@ object LayoutsSuite {
     val results = outputs.collect { case (i, fired: Fired) =>
       (i, fired.key.value, Option(fired.window), fired.values.map(_.value).sortBy(_.toString))
     }
+    assertEquals(operator.counts(RowCounts.WindowsFired), results.length.toLong)
     val side = outputs.collect { case (i, side: SideRow) => (i, side, None) } ++
       RowCounts.names.indices.map(count =>
         (count, RowCounts.names(count), operator.counts(count)))

@@ -182,7 +182,7 @@ private object InputClockSuite {
         case Row(partition, time, arrival, _) =>
           val bytes = partition.toString.getBytes
           input.judge(new ByteRange().set(bytes, 0, bytes.length), time, arrival, stamp)
-        case _: Tick => input.tick()
+        case _: Tick => input.tick(): Unit
       }
       input.save()
       input.watermark

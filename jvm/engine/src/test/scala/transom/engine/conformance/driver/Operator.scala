@@ -26,6 +26,9 @@ abstract class Operator(spec: WindowSpec) {
   /** The watermark at which the key group has work to do. */
   var nextTimer: Long = Long.MaxValue
 
+  /** The metrics that are not sums, after the last batch. */
+  var gauges: Option[Gauges] = None
+
   /** The counts of all rows. */
   val counts = new RowCounts
 
@@ -119,6 +122,7 @@ abstract class Operator(spec: WindowSpec) {
     val reached = new Event.Watermark(convention.watermarkIn(watermark))
     val outputs = operator.process(events ++ Iterator.single(reached)).toVector
     nextTimer = operator.nextTimer
+    gauges = operator.gauges
     counts.add(operator.counts.bytes)
     outputs
   }

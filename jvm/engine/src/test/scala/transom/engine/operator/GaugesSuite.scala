@@ -1,0 +1,59 @@
+package transom.engine.operator
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
+import transom.engine.operator.LayoutsSuite._
+import transom.engine.spec._
+import transom.engine.window.{Grid, TimeConvention, TimeWindow}
+
+/** The earliest and the latest start of open windows. */
+class GaugesSuite extends ScalaCheckSuite {
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1500))
+
+  property("open windows start at the earliest and the latest window that a row has opened") {
+    forAllNoShrink(gridSpecs, streams) { (spec, stream) =>
+      val operator = new GridOperator(spec, GridOperator.SmallBundles)
+      var met = Long.MinValue
+      stream.zipWithIndex.foreach { case (batch, i) =>
+        operator.batch(rowsOf(batch), met, batch.watermark): Unit
+        met = batch.watermark
+        val open = openWindows(spec, stream.take(i + 1), met)
+        val expected = Option.when(open.nonEmpty)(OpenStarts(open.min, open.max))
+        assertEquals(operator.gauges, Some(Gauges(open = expected)), s"$spec, $stream")
+      }
+    }
+  }
+
+  test("layouts that must read state to find open windows say nothing about them") {
+    val spec = Specs.of(Session(10))
+    Seq(new SessionOperator(spec, GridOperator.SmallBundles), new KeyedRunner(spec)).foreach {
+      operator =>
+        operator.batch(rowsOf(Batch(Seq("a" -> 1L), 2)), Long.MinValue, 2): Unit
+        assertEquals(operator.gauges, None)
+    }
+  }
+
+  private val gridSpecs = specs.suchThat(_.window.isInstanceOf[GridWindow])
+
+  private def rowsOf(batch: Batch): Seq[Row] = batch.rows.map { case (key, time) =>
+    Row(Json.parse(ujson.write(key)), Json.parse("0"), Some(time), 0L)
+  }
+
+  /** The starts of the windows of all rows that end after the watermark. */
+  private def openWindows(spec: WindowSpec, batches: Seq[Batch], watermark: Long): Seq[Long] = {
+    val grid = Grid.of(spec.window.asInstanceOf[GridWindow])
+    val convention = TimeConvention.of(spec.window)
+    for {
+      batch <- batches
+      (_, time) <- batch.rows
+      window: TimeWindow <- grid.windowsOf(convention.timeIn(time))
+      if grid.endOf(window) > convention.watermarkIn(watermark)
+    } yield window.start
+  }
+}

@@ -1,0 +1,103 @@
+package transom.engine.policy
+
+import munit.FunSuite
+
+import transom.engine.conformance.driver.Specs
+import transom.engine.operator._
+import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.time.Watermark
+
+/** The metrics of a time stage. */
+class StageMetricsSuite extends FunSuite {
+  import StageMetricsSuite._
+
+  test("a tick closes windows if the idle timeout moves the watermark, and no other tick does") {
+    val policy = TimePolicy(
+      timeColumn = Some(0),
+      arrivalColumn = Some(1),
+      partitionColumn = None,
+      partitions = Nil,
+      overColumns = Nil,
+      early = None,
+      late = Some(Adjust(20)),
+      outOfOrder = Accept(0),
+      advance = Periodic(Some(1), None),
+      idlePartitionUs = None,
+      estimateArrival = true)
+    val windows = Specs
+      .of(Tumbling(10), policy)
+      .copy(idleTimeout = Some(IdleTimeout(5, IdleRule.AfterWindowEnd)))
+    val stage = new Stage(policy, windows)
+    assertEquals(stage.batch(3, row("", 3, 3)), (0L, Some(Gauges(Some(3L)))))
+    assertEquals(stage.batch(14, Event.Tick), (0L, Some(Gauges(Some(3L)))))
+    assertEquals(stage.batch(15, Event.Tick), (1L, Some(Gauges(Some(10L)))))
+    // The estimated arrival moves the watermark, and no window is open any more.
+    assertEquals(stage.batch(40, Event.Tick), (0L, Some(Gauges(Some(20L)))))
+  }
+
+  test("each partition has a watermark of its own, and may be idle") {
+    val policy = TimePolicy(
+      timeColumn = Some(0),
+      arrivalColumn = Some(1),
+      partitionColumn = Some(2),
+      partitions = Seq("b"),
+      overColumns = Nil,
+      early = None,
+      late = None,
+      outOfOrder = Accept(2),
+      advance = Periodic(Some(1), None),
+      idlePartitionUs = Some(10),
+      estimateArrival = false)
+    val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
+    def gauges(clock: Long, event: Event) = {
+      val Gauges(watermark, open, partitions) = stage.batch(clock, event)._2.get
+      assertEquals(open, None)
+      (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
+    }
+    val waiting = (Watermark.NotYet, false)
+    assertEquals(gauges(7, row("a", 7, 7)), (None, Map("a" -> ((5L, false)), "b" -> waiting)))
+    assertEquals(
+      gauges(17, Event.Tick),
+      (None, Map("a" -> ((5L, true)), "b" -> ((Watermark.NotYet, true)))))
+    assertEquals(
+      gauges(18, row("a", 9, 9)),
+      (Some(7L), Map("a" -> ((7L, false)), "b" -> ((Watermark.NotYet, true)))))
+  }
+}
+
+private object StageMetricsSuite {
+
+  def row(partition: String, time: Long, arrival: Long): Event.Row = {
+    val row = new Event.Row
+    val bytes = partition.getBytes
+    row.key.set(bytes, 0, bytes.length)
+    row.arrival.time = time
+    row.arrival.clock = arrival
+    row
+  }
+
+  /** A stage with state in memory. */
+  final class Stage(policy: TimePolicy, windows: WindowSpec) {
+    private val store = new MemorySourceStore
+    private val logic = new TimePolicyLogic(policy)
+    private val declared = policy.partitions.map(_.getBytes)
+    private val stage =
+      new TimeStage(
+        (store, now) => new InputClock(policy, logic, declared, windows, store, now),
+        Nothing)
+
+    /** Runs a batch of one event. Returns the idle closes and the gauges. */
+    def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {
+      val operator = stage.open(0, store, clock)
+      operator.process(Iterator.single(event)).foreach(identity)
+      (operator.counts(RowCounts.IdleCloses), operator.gauges)
+    }
+  }
+
+  object Nothing extends StampedRows[Unit] {
+    override def stamped(row: ByteRange, stamp: Stamp): Unit = ()
+    override def unusable(row: ByteRange, reason: DeadLetterReason): Unit = ()
+    override def watermark(watermark: Long): Unit = ()
+  }
+}
