@@ -62,7 +62,9 @@ final class SourceClocks(
 
   /** The largest watermark of the sources that had rows in this batch. */
   override def watermark: Long =
-    touched.map { case (_, clock) => logic.watermarkOf(clock) }.maxOption
+    touched
+      .map { case (_, clock) => logic.watermarkOf(clock) }
+      .maxOption
       .getOrElse(Watermark.NotYet)
 
   /** The sources that have rows in this batch. */

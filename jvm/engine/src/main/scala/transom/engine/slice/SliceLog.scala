@@ -68,9 +68,7 @@ final class SliceLog[T](
   override def openStarts: Option[Option[OpenStarts]] = Some(for {
     window <- nextWindow()
     last <- slices.last
-  } yield OpenStarts(
-    grid.instantOf(window.start),
-    grid.instantOf(grid.lastStartOf(last.start))))
+  } yield OpenStarts(grid.instantOf(window.start), grid.instantOf(grid.lastStartOf(last.start))))
 
   override def save(): Unit = slices.save()
 

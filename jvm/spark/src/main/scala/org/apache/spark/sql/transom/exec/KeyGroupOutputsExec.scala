@@ -1,6 +1,9 @@
 package org.apache.spark.sql.transom.exec
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.{InputRDDCodegen, SparkPlan, UnaryExecNode}
@@ -9,30 +12,62 @@ import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.task.KeyGroupOutput
+import org.apache.spark.util.CollectionAccumulator
 
 import transom.engine.operator.RowCounts
 
 /** Unwraps the key group outputs from the object column of a stateful operator.
   *
-  * Adds their counts to the SQL metrics of the query.
+  * Adds their counts to the SQL metrics of the query, and collects their gauges.
+  *
+  * @param operatorId
+  *   identifies the operator within its query
+  * @param openWindows
+  *   the open windows of the operator, from batch to batch
   */
-case class KeyGroupOutputsExec(output: Seq[Attribute], child: SparkPlan) extends UnaryExecNode {
+case class KeyGroupOutputsExec(
+    operatorId: String,
+    @transient openWindows: OpenWindows,
+    output: Seq[Attribute],
+    child: SparkPlan)
+    extends UnaryExecNode {
 
   override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
     name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
   }.toMap
 
+  // The driver reads task results with a class loader that does not see jars added to a session.
+  // The accumulator and its elements must therefore be of classes of Spark.
+  @transient private lazy val collected = {
+    val gauges = new CollectionAccumulator[Row]
+    gauges.register(sparkContext)
+    gauges
+  }
+
+  /** A count of the batch, see [[RowCounts]]. */
+  def count(index: Int): Long = longMetric(RowCounts.names(index)).value
+
+  /** The gauges of the key groups that the batch has touched, see `GaugeRow`. */
+  def gauges: Seq[Row] = collected.value.asScala.toSeq
+
   override def producedAttributes: AttributeSet = outputSet
+
+  override def resetMetrics(): Unit = {
+    collected.reset()
+    super.resetMetrics()
+  }
 
   override protected def doExecute(): RDD[InternalRow] = {
     checkStateStore()
+    val gauges = collected
     val counters = RowCounts.names.map(longMetric)
     child
       .execute()
       .mapPartitionsInternal(_.map { wrapped =>
         val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
-        KeyGroupOutput.counts(groupOutput).zip(counters).foreach { case (count, counter) =>
-          counter += count
+        groupOutput.metrics.foreach { metrics =>
+          counters.indices.foreach(i => counters(i) += metrics.counts(i))
+          metrics.gauges.foreach(gauges.add)
         }
         groupOutput
       })

@@ -69,8 +69,16 @@ case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNo
 }
 
 /** Logical node that unpacks the key group outputs from the object column of a stateful operator.
+  *
+  * @param openWindows
+  *   the open windows of the operator, from batch to batch
   */
-case class KeyGroupOutputs(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+case class KeyGroupOutputs(
+    operatorId: String,
+    openWindows: OpenWindows,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
   override protected def withNewChildInternal(newChild: LogicalPlan): KeyGroupOutputs =
@@ -127,8 +135,9 @@ object WindowStrategy extends SparkStrategy {
     case ByKeyGroup(order, child) =>
       ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
-      new ObservedOutputCountsExec(name, metrics, planLater(outputs)) :: Nil
-    case KeyGroupOutputs(output, child) => KeyGroupOutputsExec(output, planLater(child)) :: Nil
+      new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
+    case KeyGroupOutputs(operatorId, openWindows, output, child) =>
+      KeyGroupOutputsExec(operatorId, openWindows, output, planLater(child)) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil

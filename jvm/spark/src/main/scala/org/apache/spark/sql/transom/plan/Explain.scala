@@ -25,7 +25,13 @@ object Explain {
   private def operators(df: Dataset[Row]): Seq[OperatorNode] = {
     val operators = OperatorNode.allIn(df.queryExecution.analyzed)
     if (operators.isEmpty)
-      throw new TransomException("TRANSOM_NOT_OURS", Map.empty[String, String])
+      throw new TransomException(
+        "TRANSOM_NOT_OURS",
+        Map(
+          "subject" -> "The DataFrame",
+          "named" -> "",
+          "purpose" -> "explain",
+          "fix" -> "Use the result of agg() or apply(), or a DataFrame derived from it"))
     operators
   }
 

@@ -5,18 +5,16 @@ import org.apache.spark.sql.catalyst.encoders.{encoderFor, ExpressionEncoder}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
-import org.apache.spark.sql.functions.{coalesce, col, lit, sum}
+import org.apache.spark.sql.functions.{col, max}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.task.{KeyGroupOutput, KeyGroupProcessor, KeyGroupTasks}
-
-import transom.engine.operator.RowCounts
+import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
 
 /** Builds the plan of an operator above its map side: the exchange, the operator, its output
   * rows.
   */
 private object OperatorPlans {
-  private val Counts = "counts"
+  private val Metrics = "metrics"
 
   /** An operator of a stream, with its state in Spark's state store.
     *
@@ -28,8 +26,10 @@ private object OperatorPlans {
     *   exchange rows
     * @param output
     *   the columns that the tasks emit
+    * @param operatorId
+    *   identifies the operator within its query
     * @param observedAs
-    *   the name under which the progress of the query shows the counts, if it does
+    *   the name under which the progress of the query shows the metrics, if it does
     */
   def streaming(
       session: SparkSession,
@@ -37,6 +37,7 @@ private object OperatorPlans {
       order: Seq[SortOrder],
       rows: LogicalPlan,
       output: Seq[Attribute],
+      operatorId: String,
       observedAs: Option[String]): LogicalPlan = {
     val group = rows.output.head
     val processor = new KeyGroupProcessor(tasks)
@@ -56,8 +57,8 @@ private object OperatorPlans {
       initialStateDataAttrs = rows.output,
       initialStateDeserializer = RowObject(),
       initialState = LocalRelation(rows.output.map(_.newInstance())))
-    val counts = AttributeReference(Counts, KeyGroupOutput.countsType)()
-    val outputs = KeyGroupOutputs(Seq(counts), operator)
+    val metrics = AttributeReference(Metrics, OperatorMetrics.schema)()
+    val outputs = KeyGroupOutputs(operatorId, new OpenWindows, Seq(metrics), operator)
     OutputRows(output, observedAs.fold[LogicalPlan](outputs)(observed(session, outputs, _)))
   }
 
@@ -65,8 +66,10 @@ private object OperatorPlans {
       session: SparkSession,
       outputs: KeyGroupOutputs,
       name: String): LogicalPlan = {
-    val metrics =
-      RowCounts.names.map(n => coalesce(sum(col(s"$Counts.$n")), lit(0L)).as(s"transom_$n"))
+    // Spark checks the expressions and takes the names and types from them, but
+    // `ObservedMetricsExec` replaces their evaluation.
+    val metrics = OperatorMetrics.schema.fieldNames.toSeq
+      .map(metric => max(col(s"$Metrics.$metric")).as(s"transom_$metric"))
     Dataset
       .ofRows(session, outputs)
       .observe(name, metrics.head, metrics.tail: _*)

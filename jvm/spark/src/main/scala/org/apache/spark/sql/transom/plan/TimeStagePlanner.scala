@@ -38,14 +38,21 @@ final case class TimeStageNodes(
   /** The stamped rows.
     *
     * @param observedAs
-    *   the name under which the progress of the query shows the counts, if it does
+    *   the name under which the progress of the query shows the metrics, if it does
     */
   def rows(
       session: SparkSession,
       isStreaming: Boolean,
       observedAs: Option[String] = None): LogicalPlan =
     if (isStreaming)
-      OperatorPlans.streaming(session, tasks, order, withTicks(session), output, observedAs)
+      OperatorPlans.streaming(
+        session,
+        tasks,
+        order,
+        withTicks(session),
+        output,
+        mapSide.operatorId,
+        observedAs)
     else OperatorPlans.static(tasks, order, mapSide, output)
 
   /** Adds the ticks of the clock source to the input, if the stage needs them. */

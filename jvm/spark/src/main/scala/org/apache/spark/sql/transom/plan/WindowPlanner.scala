@@ -125,6 +125,7 @@ object WindowPlanner {
       order,
       rows,
       layout.output,
+      mapSide.operatorId,
       observedAs = Some(operatorPlan.name))
   }
 

@@ -1,32 +1,73 @@
 package org.apache.spark.sql.transom.task
 
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.types.{LongType, StructField, StructType}
 
-import transom.engine.operator.RowCounts
+import transom.engine.operator.{Gauges, KeyGroupOperator, RowCounts}
+import transom.engine.time.Watermark
 
-/** An output of a key group in a batch: its rows, or its row counts.
+/** An output of a key group in a batch: its rows, or its metrics.
   *
-  * The counts serve observed metrics. Spark's stateful operator has a cost per output row, so a
-  * single output row carries all rows of a key group.
+  * Spark's stateful operator has a cost per output row, so a single output row carries all rows
+  * of a key group. Only transom's nodes read an output, and they read its fields. As a row it has
+  * one null column.
   */
-final class KeyGroupOutput(counts: Option[RowCounts], val rows: Iterator[InternalRow])
-    extends GenericInternalRow(
-      Array[Any](counts.map(counts => InternalRow.fromSeq(counts.toSeq)).orNull))
+final class KeyGroupOutput(val metrics: Option[KeyGroupMetrics], val rows: Iterator[InternalRow])
+    extends GenericInternalRow(Array[Any](null))
 
-/** Reads the counts of key group outputs. */
-object KeyGroupOutput {
+/** The metrics of a key group in a batch.
+  *
+  * @param gauges
+  *   the metrics that are not sums, see [[GaugeRow]]; none if the operator does not know them
+  */
+final case class KeyGroupMetrics(counts: RowCounts, gauges: Option[Row])
 
-  /** The type of the counts, in the order of [[RowCounts.names]]. */
-  val countsType: StructType =
-    StructType(RowCounts.names.map(StructField(_, LongType, nullable = false)))
+/** Reads the metrics of key groups. */
+object KeyGroupMetrics {
 
-  /** The counts in the order of [[RowCounts.names]], or `Nil` if the output has none. */
-  def counts(groupOutput: InternalRow): Seq[Long] =
-    if (groupOutput.isNullAt(0)) Nil
-    else {
-      val counts = groupOutput.getStruct(0, RowCounts.names.length)
-      RowCounts.names.indices.map(counts.getLong)
-    }
+  /** The metrics of a key group that has processed its batch; none if there are none. */
+  def of(
+      group: Int,
+      operator: KeyGroupOperator[_],
+      partitionId: Array[Byte] => String): Option[KeyGroupMetrics] = {
+    val gauges = operator.gauges.map(GaugeRow.of(group, _, partitionId))
+    Option.unless(operator.counts.isEmpty && gauges.isEmpty)(
+      KeyGroupMetrics(operator.counts, gauges))
+  }
+}
+
+/** The gauges of a key group as a row, because the driver may not know classes of transom when it
+  * reads the results of a task.
+  */
+object GaugeRow {
+
+  /** Creates a row.
+    *
+    * @param partitionId
+    *   the text of a partition's id
+    */
+  def of(group: Int, gauges: Gauges, partitionId: Array[Byte] => String): Row = Row(
+    group,
+    gauges.watermark.map(Long.box).orNull,
+    gauges.open.map(open => Long.box(open.earliest)).orNull,
+    gauges.open.map(open => Long.box(open.latest)).orNull,
+    gauges.partitions.map { partition =>
+      val watermark = Option(partition.watermark).filter(_ != Watermark.NotYet)
+      Row(partitionId(partition.source), watermark.map(Long.box).orNull, partition.isIdle)
+    })
+
+  def group(gauges: Row): Int = gauges.getInt(0)
+
+  def watermark(gauges: Row): Option[Long] = long(gauges, 1)
+
+  /** The earliest and the latest start of the open windows. */
+  def open(gauges: Row): Option[(Long, Long)] =
+    long(gauges, 2).zip(long(gauges, 3))
+
+  /** Rows of id, watermark or null, and whether the partition is idle. */
+  def partitions(gauges: Row): Seq[Row] = gauges.getSeq[Row](4)
+
+  private def long(gauges: Row, field: Int): Option[Long] =
+    Option.unless(gauges.isNullAt(field))(gauges.getLong(field))
 }

@@ -45,11 +45,11 @@ final class KeyGroupProcessor(tasks: KeyGroupTasks)
     }
     val watermark = SparkWatermark.toMicros(timerValues.getCurrentWatermarkInMs())
     val rows = operator.process(task.events(exchangeRows, watermark)) ++ moveTimer()
-    // The counts are complete only after the rows have been read, so they follow as a separate
+    // The metrics are complete only after the rows have been read, so they follow as a separate
     // output.
     Iterator.single(new KeyGroupOutput(None, rows)) ++
-      Iterator(operator.counts)
-        .filterNot(_.isEmpty)
-        .map(counts => new KeyGroupOutput(Some(counts), Iterator.empty))
+      KeyGroupMetrics
+        .of(group, operator, task.partitionId)
+        .map(metrics => new KeyGroupOutput(Some(metrics), Iterator.empty))
   }
 }

@@ -32,6 +32,14 @@ trait KeyGroupTask {
   def open(group: Int, state: State, nowMs: Long): KeyGroupOperator[InternalRow] =
     operator.open(group, state, nowMs * 1000L)
 
+  /** The id of an input partition as text, or null.
+    *
+    * @param source
+    *   the bytes that identify the partition
+    */
+  def partitionId(source: Array[Byte]): String =
+    throw new UnsupportedOperationException("the operator has no clocks of partitions")
+
   /** The events of a key group in a batch.
     *
     * @param rows

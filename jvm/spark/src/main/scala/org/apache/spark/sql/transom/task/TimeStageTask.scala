@@ -43,6 +43,12 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     new StateStoreSources(handle)
   override def inMemory(): SourceStore = new MemorySourceStore
 
+  override def partitionId(source: Array[Byte]): String = {
+    val columns = new UnsafeRow(plan.source.length)
+    columns.pointTo(source, source.length)
+    if (columns.isNullAt(0)) null else columns.getUTF8String(0).toString
+  }
+
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
     decoder.events(rows)
 }

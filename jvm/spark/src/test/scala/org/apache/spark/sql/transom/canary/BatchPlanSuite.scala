@@ -101,7 +101,7 @@ class BatchPlanSuite extends CanarySuite {
     "The extra strategies of a session plan its queries before Spark's own. The progress of a " +
       "query has the metrics of each CollectMetricsExec in its plan.",
     "WindowPlanner.scala",
-    "ObservedOutputCountsExec.scala") {
+    "ObservedMetricsExec.scala") {
     val feed = new Feed(Seq(ProbeRow(1, 10, 1)))
     val operator = Probe.operator(Probe.input(feed.timed(spark)), new Passes)
     val progress = run(operator.observe(FixedMetricsExec.Name, count(lit(1L)).as("rows")))

@@ -1,0 +1,77 @@
+package org.apache.spark.sql.transom.exec
+
+import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperator, StateStoreWriter, WatermarkSupport}
+import org.apache.spark.sql.transom.batch.SparkWatermark
+import org.apache.spark.sql.transom.task.GaugeRow
+import org.apache.spark.sql.types._
+
+import transom.engine.operator.{DeadLetterReason, RowCounts}
+import transom.engine.time.Watermark
+
+/** The metrics of an operator that the progress of a query shows. The time stage of a window
+  * operator belongs to it. Times are microseconds since 1970.
+  */
+object OperatorMetrics {
+  private val partitionType = new StructType()
+    .add("id", StringType)
+    .add("watermark_us", LongType)
+    .add("is_idle", BooleanType, nullable = false)
+
+  /** The names and types of the metrics, in order. The counts come first. */
+  val schema: StructType = StructType(
+    RowCounts.names.map(StructField(_, LongType, nullable = false)) ++ Seq(
+      StructField("rows_dead_lettered", LongType, nullable = false),
+      StructField("watermark_us", LongType),
+      StructField("earliest_open_us", LongType),
+      StructField("latest_open_us", LongType),
+      StructField("state_bytes", LongType, nullable = false),
+      StructField("partitions", ArrayType(partitionType, containsNull = false))))
+
+  /** The metrics of the last batch, in the order of `schema`.
+    *
+    * @param own
+    *   the node that has unpacked the outputs of the operator
+    * @param stage
+    *   the same node of the time stage in front of the operator, if there is one
+    */
+  def of(own: KeyGroupOutputsExec, stage: Option[KeyGroupOutputsExec]): Seq[Any] = {
+    // The window operator counts the rows again that the stage has counted.
+    val ofStage = stage.fold(0L)(_.count(RowCounts.IdleCloses))
+    val counts = RowCounts.names.indices.map(own.count).updated(RowCounts.IdleCloses, ofStage)
+    val clocks = stage.getOrElse(own).gauges
+    val open = openIn(own)
+    counts ++ Seq(
+      DeadLetterReason.counts.map(own.count).sum,
+      orNull(clocks.flatMap(GaugeRow.watermark).maxOption.orElse {
+        if (stage.isEmpty) sparkWatermark(own) else None
+      }),
+      orNull(open.map(_._1)),
+      orNull(open.map(_._2)),
+      (Seq(own) ++ stage).flatMap(stateOf(_)).map(_.longMetric("stateMemory").value).sum,
+      clocks.flatMap(GaugeRow.partitions))
+  }
+
+  private def openIn(own: KeyGroupOutputsExec): Option[(Long, Long)] =
+    own.child
+      .collectFirst { case operator: StatefulOperator => operator }
+      .flatMap(_.stateInfo)
+      .flatMap { state =>
+        own.openWindows
+          .after(
+            state.queryRunId,
+            own.gauges.map(row => (GaugeRow.group(row), GaugeRow.open(row))))
+      }
+
+  /** The watermark by which the windows of the batch have fired. */
+  private def sparkWatermark(own: KeyGroupOutputsExec): Option[Long] =
+    own.child
+      .collectFirst { case operator: WatermarkSupport => operator }
+      .flatMap(_.eventTimeWatermarkForEviction)
+      .map(SparkWatermark.toMicros)
+      .filter(_ != Watermark.NotYet)
+
+  private def stateOf(outputs: KeyGroupOutputsExec): Option[StateStoreWriter] =
+    outputs.child.collectFirst { case operator: StateStoreWriter => operator }
+
+  private def orNull(value: Option[Long]): Any = value.map(Long.box).orNull
+}
