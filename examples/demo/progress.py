@@ -21,7 +21,8 @@ def counted(query: StreamingQuery) -> Counter[str]:
     totals: Counter[str] = Counter()
     for batch in query.recentProgress:
         for counts in batch.observedMetrics.values():
-            totals.update(counts.asDict())
+            rows = {name: n for name, n in counts.asDict().items() if "_rows_" in name}
+            totals.update(rows)
     return totals
 
 

@@ -12,7 +12,7 @@ from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf
 from transom.config import configure, jar_path
 from transom.functions import Context
-from transom.inspection import explain
+from transom.inspection import Metrics, PartitionMetrics, explain, metrics
 from transom.spec.assigners import Count, Custom, Global, Sliding, Window
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
@@ -61,7 +61,9 @@ __all__ = [
     "KeepNear",
     "KeepRecent",
     "KeepWhere",
+    "Metrics",
     "Never",
+    "PartitionMetrics",
     "Periodic",
     "ProcessingTime",
     "ProcessingTimeout",
@@ -82,6 +84,7 @@ __all__ = [
     "earliest_input",
     "explain",
     "jar_path",
+    "metrics",
     "reduce",
     "route",
     "stream",

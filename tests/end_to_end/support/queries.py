@@ -23,6 +23,8 @@ Writer = Callable[[DataFrame, int], None]
 
 _FIRST_MODIFIED = 1_700_000_000
 _LONGEST_RUN = 300
+# The metrics of an operator that are sums.
+_COUNTS = ("transom_rows_", "transom_windows_fired", "transom_idle_closes")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ class Outcome:
             assert len(names) <= 1, f"there are several window operators: {names}"
             for name in names:
                 for count, value in metrics[name].asDict().items():
-                    totals[count] = totals.get(count, 0) + value
+                    if count.startswith(_COUNTS):
+                        totals[count] = totals.get(count, 0) + value
         return totals
 
 

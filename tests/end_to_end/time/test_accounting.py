@@ -53,6 +53,7 @@ COUNTS = {
     "unknown_partition": "transom_rows_of_unknown_partition",
 }
 DROPPED = ("early", "late_arrival", "out_of_order")
+DEAD = (*DROPPED, *(place for place in COUNTS if place not in {"late", "gap"}))
 
 
 class Input(NamedTuple):
@@ -166,6 +167,10 @@ def check(rows: Sequence[Input], policy: stamping.TimePolicy, runs: Sequence[Out
             "transom_rows_in": len(rows),
             "transom_rows_dropped": sum(by_place[rule] for rule in DROPPED),
             "transom_rows_adjusted": rules["adjusted"],
+            "transom_rows_dead_lettered": sum(by_place[place] for place in DEAD),
+            "transom_windows_fired": sum(
+                row["place"] == "window" for run in runs for row in run.results
+            ),
             **{f"transom_rows_{rule}": rules[rule] for rule in DROPPED},
             **{count: by_place[place] for place, count in COUNTS.items()},
         }
@@ -244,6 +249,7 @@ def test_each_stamp_of_partitions_and_substreams_is_counted_once(spark: SparkSes
         "transom_rows_in": len(rows),
         "transom_rows_adjusted": dispositions["adjusted"],
         "transom_rows_dropped": sum(row["disposition"] == "dropped" for row in judged),
+        "transom_rows_dead_lettered": dispositions["dropped"],
         **{f"transom_rows_{rule}": by_rule[rule] for rule in DROPPED},
         **{count: by_rule[reason] for reason, count in COUNTS.items()},
     }
