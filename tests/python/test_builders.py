@@ -205,6 +205,8 @@ def test_sessions_with_a_maximum_duration_fire_once(step: str, value: tuple[Any,
         ({"key_groups": "8"}, "BAD_TYPE", "key_groups"),
         ({"layout": "rows"}, "BAD_CHOICE", "layout"),
         ({"tick": "0 seconds"}, "NOT_POSITIVE", "tick"),
+        ({"row_log": -1}, "NEGATIVE", "row_log"),
+        ({"row_log": True}, "BAD_TYPE", "row_log"),
     ],
 )
 def test_wrong_options_are_named(settings: dict[str, Any], condition: str, argument: str) -> None:

@@ -60,6 +60,7 @@ class ExecutionSteps(Steps):
         key_groups: int = 128,
         layout: Layout = "auto",
         tick: Duration = "1 second",
+        row_log: int = 0,
     ) -> Self:
         """Tune execution.
 
@@ -83,6 +84,11 @@ class ExecutionSteps(Steps):
         tick : str or timedelta
             Period of the ticks that advance the wall clock of keys without new rows. Only
             `ProcessingTime` and triggers by the wall clock use ticks.
+        row_log : int
+            How many rows each executor logs per minute, of those that a rule of the `TimePolicy`
+            drops or moves, or that are dead letters. A record has the reason, the time and the
+            watermark, but not the row. The logger is
+            ``org.apache.spark.sql.transom.exchange.RowLog``, at level WARN.
 
         Returns
         -------
@@ -92,8 +98,8 @@ class ExecutionSteps(Steps):
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_DURATION``,
-            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
+            ``TRANSOM_BAD_DURATION``, ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -114,4 +120,11 @@ class ExecutionSteps(Steps):
         |  NULL|   12|
         +------+-----+
         """
-        return self._with("options", name=name, key_groups=key_groups, layout=layout, tick=tick)
+        return self._with(
+            "options",
+            name=name,
+            key_groups=key_groups,
+            layout=layout,
+            tick=tick,
+            row_log=row_log,
+        )

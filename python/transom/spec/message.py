@@ -134,6 +134,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
         "key_groups": spec.key_groups,
         "layout": spec.layout,
         "tick_us": micros(spec.tick),
+        "row_log": spec.row_log,
     }
     return message, columns.in_order
 

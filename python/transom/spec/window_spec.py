@@ -80,6 +80,7 @@ class WindowSpec:
     key_groups: int = DEFAULT_KEY_GROUPS
     layout: Layout = "auto"
     tick: Duration = timedelta(seconds=1)
+    row_log: int = 0
 
     def __post_init__(self) -> None:
         if self.name is not None:
@@ -87,6 +88,7 @@ class WindowSpec:
             if not re.fullmatch(OPERATOR_NAME_PATTERN, self.name):
                 raise value_error("BAD_NAME", argument="name", value=repr(self.name))
         checks.whole_number("key_groups", self.key_groups, least=1)
+        checks.whole_number("row_log", self.row_log, least=0)
         checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
         checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
         for name in ("drain", "pane", "retract", "dead_letters"):

@@ -300,13 +300,15 @@ def test_each_operator_of_a_query_has_metrics_of_its_own(
         .start()
     )
     query.awaitTermination()
+    progress = query.lastProgress
+    assert progress is not None
     of_tens = transom.metrics(query, operator="tens")
     of_minutes = transom.metrics(query, operator="minutes")
     assert [(m.rows_in, m.windows_fired) for m in (of_tens, of_minutes)] == [(0, 2), (2, 1)]
     # The window of the row at 110 is open, and so is the minute of the row at 70.
     assert of_tens.earliest_open == of_tens.latest_open == utc(110)
     assert of_minutes.earliest_open == of_minutes.latest_open == utc(60)
-    assert of_tens.state_bytes + of_minutes.state_bytes == memory(query.lastProgress)
+    assert of_tens.state_bytes + of_minutes.state_bytes == memory(progress)
     with pytest.raises(PySparkValueError, match="Use one of 'minutes', 'tens'") as caught:
         transom.metrics(query)
     assert caught.value.getCondition() == "TRANSOM_BAD_CHOICE"

@@ -43,6 +43,8 @@ package transom.engine.spec
   *   the state layout
   * @param tickUs
   *   period of the ticks, the rows that carry processing time, in microseconds
+  * @param rowLog
+  *   how many rows that a rule drops or moves are logged per minute
   */
 final case class WindowSpec(
     name: Option[String],
@@ -63,11 +65,13 @@ final case class WindowSpec(
     deadLetters: Boolean,
     keyGroups: Int,
     layout: Layout,
-    tickUs: Long) {
+    tickUs: Long,
+    rowLog: Int) {
 
   Check.notNegative("allowed_lateness_us", allowedLatenessUs)
   Check.positive("key_groups", keyGroups)
   Check.positive("tick_us", tickUs)
+  Check.notNegative("row_log", rowLog)
   checkTrigger()
   checkTogether()
   checkMaxDuration()

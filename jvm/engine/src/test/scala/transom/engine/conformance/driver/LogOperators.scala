@@ -87,5 +87,6 @@ object Specs {
       deadLetters = false,
       keyGroups = 1,
       layout = Layout.Auto,
-      tickUs = 1000L)
+      tickUs = 1000L,
+      rowLog = 0)
 }

@@ -17,5 +17,6 @@ object TestSpecs {
         function = AggFunction(Seq(2, 3)),
         drain = false,
         keyGroups = 128,
-        tickUs = 1000000)
+        tickUs = 1000000,
+        rowLog = 0)
 }

@@ -38,6 +38,7 @@ object CheckpointedSpec {
     "spec.function.form",
     "spec.function.outputs",
     "spec.tick_us",
+    "spec.row_log",
     "spec.time.delay_us")
 
   /** Ids of the operators whose spec has been checked, by running query. */

@@ -8,6 +8,7 @@ import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.operator.{TaskLimits, Verdict}
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
+import transom.engine.policy.Stamp
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
 
@@ -50,6 +51,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     if (verdictAt < 0) None else Some(lateWatermark)
   protected val key = new ByteRange
   protected val counts = new RowCounts
+  // Null if rows are not logged.
+  private val rowLog = RowLog.of(operatorPlan.name, operatorPlan.settings.rowLog)
   protected var out: Iterator[InternalRow] = Iterator.empty
   private var isOver = false
 
@@ -123,7 +126,10 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
       Verdict.dropped(verdict) match {
         case Some(reason) => emitDeadLetter(row, reason, time.filter(RowRules.isInRange))
-        case None => add(row, operatorPlan.convention.timeIn(time.get))
+        case None =>
+          if (rowLog != null && Verdict.isAdjusted(verdict))
+            rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), time.get, watermark)
+          add(row, operatorPlan.convention.timeIn(time.get))
       }
     }
   }
@@ -151,8 +157,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 
-  /** Emits a row that cannot be assigned to a window as a dead letter, if the spec requests dead
-    * letters.
+  /** Logs a row that cannot be assigned to a window, and emits it as a dead letter, if the spec
+    * requests this.
     *
     * @param time
     *   the time of the row in microseconds since 1970; none if it has no usable time
@@ -160,12 +166,15 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected final def emitDeadLetter(
       row: InternalRow,
       reason: DeadLetterReason,
-      time: Option[Long] = None): Unit =
+      time: Option[Long] = None): Unit = {
+    if (rowLog != null)
+      rowLog.dropped(reason.name, time, operatorPlan.convention.watermarkOut(lateWatermark))
     if (operatorPlan.deadLetters) {
       readKey(row)
       out = Iterator.single(
         encoder.deadLetter(groupOfKey, reason, time, lateWatermark, toInput(row).getBytes))
     }
+  }
 
   /** Points `key` at the key of a row. */
   protected final def readKey(row: InternalRow): Unit = UnsafeRows.bytesOf(toKey(row), key): Unit

@@ -81,7 +81,8 @@ object SpecCodec {
       deadLetters = m.boolean("dead_letters"),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
-      tickUs = m.duration("tick_us"))
+      tickUs = m.duration("tick_us"),
+      rowLog = m.int("row_log"))
   }
 
   private def readFunction(m: MessageObject): Function = m.kind match {
@@ -120,7 +121,8 @@ object SpecCodec {
         "dead_letters" -> spec.deadLetters,
         "key_groups" -> spec.keyGroups,
         "layout" -> nameOf(spec.layout, layoutNames),
-        "tick_us" -> spec.tickUs))
+        "tick_us" -> spec.tickUs,
+        "row_log" -> spec.rowLog))
 
   /** Encodes a time stage without windows. */
   def encode(spec: StampSpec): String =

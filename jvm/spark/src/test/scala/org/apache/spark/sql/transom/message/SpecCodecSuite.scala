@@ -129,7 +129,8 @@ class SpecCodecSuite extends ScalaCheckSuite {
     deadLetters = deadLetters,
     keyGroups = number,
     layout = layout,
-    tickUs = number.toLong)
+    tickUs = number.toLong,
+    rowLog = number)
 
   property("decoding an encoded spec returns the same spec") {
     forAll(specs)(spec => assertEquals(SpecCodec.decode(SpecCodec.encode(spec)), spec))

@@ -1,0 +1,26 @@
+package org.apache.spark.sql.transom.exec
+
+import java.util.UUID
+
+import munit.FunSuite
+
+class OpenWindowsSuite extends FunSuite {
+  private val run = UUID.randomUUID()
+
+  test("key groups that a batch does not touch count as they were") {
+    val windows = new OpenWindows
+    assertEquals(
+      windows.after(run, Seq(1 -> Some((5L, 9L)), 2 -> Some((1L, 3L)))),
+      Some((1L, 9L)))
+    assertEquals(windows.after(run, Seq(2 -> Some((4L, 4L)))), Some((4L, 9L)))
+    assertEquals(windows.after(run, Nil), Some((4L, 9L)))
+    assertEquals(windows.after(run, Seq(1 -> None)), Some((4L, 4L)))
+    assertEquals(windows.after(run, Seq(2 -> None)), None)
+  }
+
+  test("a run knows nothing of the key groups of other runs") {
+    val windows = new OpenWindows
+    windows.after(run, Seq(1 -> Some((5L, 9L)))): Unit
+    assertEquals(windows.after(UUID.randomUUID(), Seq(2 -> Some((7L, 7L)))), Some((7L, 7L)))
+  }
+}

@@ -1,0 +1,86 @@
+"""The log of the rows that a rule drops or moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.clocked import instant as at
+from tests.end_to_end.support.queries import run_stream
+
+LOGGER = "org.apache.spark.sql.transom.exchange.RowLog"
+SCHEMA = "id int, at timestamp, known timestamp"
+ROWS = [
+    (0, at(10), at(10)),
+    # More than 5 seconds before its time.
+    (1, at(17), at(11)),
+    # Moves to the watermark.
+    (2, at(8), at(12)),
+    (3, None, at(13)),
+    (4, None, at(14)),
+]
+
+
+@contextmanager
+def log_file(spark: SparkSession, path: Path) -> Iterator[None]:
+    """Write the log of rows to a file."""
+    log4j: Any = spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+    pattern = log4j.core.layout.PatternLayout.newBuilder().withPattern("%p %m%n").build()
+    builder = log4j.core.appender.FileAppender.newBuilder()
+    appender = builder.setName("rows").setLayout(pattern).withFileName(str(path)).build()
+    appender.start()
+    logger = log4j.LogManager.getLogger(LOGGER)
+    logger.addAppender(appender)
+    logger.setLevel(log4j.Level.WARN)
+    try:
+        yield
+    finally:
+        logger.removeAppender(appender)
+        appender.stop()
+
+
+def logged(spark: SparkSession, folder: Path, row_log: int | None = None) -> list[str]:
+    """The records of a run over the rows."""
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        policy = transom.TimePolicy(
+            "at",
+            arrival="known",
+            early=transom.Drop("5 seconds"),
+            out_of_order=transom.Adjust("0 seconds"),
+        )
+        windows = transom.stream(rows, time=policy).window(transom.Tumbling(size="10 seconds"))
+        if row_log is not None:
+            windows = windows.options(name="tens", row_log=row_log)
+        return windows.agg(F.count("*").alias("n"))
+
+    path = folder / "rows.log"
+    with log_file(spark, path):
+        run_stream(spark, pipeline, SCHEMA, [ROWS])
+    return path.read_text().splitlines()
+
+
+def test_rows_that_a_rule_drops_or_moves_are_logged(spark: SparkSession, tmp_path: Path) -> None:
+    met = "watermark=2024-01-01T00:00:10Z"
+    # Rows that no rule judges have met no watermark.
+    no_time = "WARN operator=tens action=dropped reason=no_time time=none watermark=none"
+    assert sorted(logged(spark, tmp_path, row_log=10)) == [
+        f"WARN operator=tens action=dropped reason=early time=2024-01-01T00:00:17Z {met}",
+        no_time,
+        no_time,
+        f"WARN operator=tens action=moved reason=out_of_order time=2024-01-01T00:00:10Z {met}",
+    ]
+
+
+def test_at_most_so_many_rows_are_logged_per_minute(spark: SparkSession, tmp_path: Path) -> None:
+    assert len(logged(spark, tmp_path, row_log=2)) == 2
+
+
+def test_no_row_is_logged_by_default(spark: SparkSession, tmp_path: Path) -> None:
+    assert logged(spark, tmp_path) == []
