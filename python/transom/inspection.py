@@ -78,8 +78,8 @@ class Metrics:
         windows in the keyed layout (see `explain`). After a restart, windows of a key group count
         once a batch has had rows or firings for the key group.
     watermark_delay : timedelta or None
-        The start of the batch by the wall clock, minus the watermark. None without a watermark and
-        once the input has ended.
+        The wall clock of the batch minus the watermark. None without a watermark and once the input
+        has ended.
     partitions : dict of str to PartitionMetrics
         The partitions of the input by their id, if windows follow a `TimePolicy` with a
         ``partition``. The id of a null partition is None.
@@ -240,22 +240,20 @@ def _by_operator(progress: StreamingQueryProgress) -> dict[str, Metrics]:
     """Return the metrics of each operator of transom in a batch, by its name."""
     observed = {name: row.asDict() for name, row in progress.observedMetrics.items()}
     return {
-        name: _metrics(values, datetime.fromisoformat(progress.timestamp))
-        for name, values in observed.items()
-        if f"{_PREFIX}rows_in" in values
+        name: _metrics(values) for name, values in observed.items() if f"{_PREFIX}rows_in" in values
     }
 
 
-def _metrics(observed: dict[str, Any], batch_start: datetime) -> Metrics:
+def _metrics(observed: dict[str, Any]) -> Metrics:
     values = {name.removeprefix(_PREFIX): value for name, value in observed.items()}
     counts = {shown.name: values[shown.name] for shown in fields(Metrics) if shown.type is int}
-    watermark = _instant(values["watermark_us"])
+    delay = values["watermark_delay_us"]
     return Metrics(
         **counts,
-        watermark=watermark,
+        watermark=_instant(values["watermark_us"]),
         earliest_open=_instant(values["earliest_open_us"]),
         latest_open=_instant(values["latest_open_us"]),
-        watermark_delay=None if watermark in (None, _LAST) else batch_start - watermark,
+        watermark_delay=None if delay is None else timedelta(microseconds=delay),
         partitions={
             partition.get("id"): PartitionMetrics(
                 watermark=_instant(partition.get("watermark_us")), idle=partition["is_idle"]

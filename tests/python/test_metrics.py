@@ -51,7 +51,9 @@ class Query(StreamingQuery):
 
 def observed(**metrics: Any) -> dict[str, Any]:
     """The metrics of an operator as Spark writes them: counts of 0, and nothing else."""
-    empty = dict.fromkeys(["watermark_us", "earliest_open_us", "latest_open_us"])
+    empty = dict.fromkeys(
+        ["watermark_us", "watermark_delay_us", "earliest_open_us", "latest_open_us"]
+    )
     values = {**dict.fromkeys(COUNTS, 0), **empty, "partitions": [], **metrics}
     return {f"transom_{name}": value for name, value in values.items()}
 
@@ -89,7 +91,10 @@ def test_times_are_in_utc() -> None:
     metrics = transom.metrics(
         query(
             window=observed(
-                watermark_us=DAY, earliest_open_us=DAY - 1, latest_open_us=DAY + 3_600_000_000
+                watermark_us=DAY,
+                watermark_delay_us=60_500_000,
+                earliest_open_us=DAY - 1,
+                latest_open_us=DAY + 3_600_000_000,
             )
         )
     )

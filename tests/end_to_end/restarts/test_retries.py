@@ -27,6 +27,7 @@ def test_a_task_that_is_tried_again_counts_once(tmp_path: Path) -> None:
     assert {name: n for name, n in totals.items() if n} == {
         "transom_rows_in": 4 * KEYS,
         "transom_rows_late": KEYS,
+        "transom_windows_fired": KEYS,
         "results": KEYS,
         "rows": KEYS,
     }

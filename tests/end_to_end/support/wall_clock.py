@@ -6,6 +6,7 @@ that the wall clock moves to before the next rows come.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pyspark.sql.streaming.listener import (
     QueryStartedEvent,
     QueryTerminatedEvent,
     StreamingQueryListener,
+    StreamingQueryProgress,
 )
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -103,6 +105,21 @@ def run_on_clock(
     finally:
         query.stop()
     return given[1:]
+
+
+def recent_progress(query: StreamingQuery) -> list[StreamingQueryProgress]:
+    """The progress of all batches, also of several batches at the same time of the wall clock.
+
+    Spark leaves out the rates of such a batch, and PySpark cannot read its progress.
+    """
+    found = []
+    updates = [json.loads(update.json()) for update in query._jsq.recentProgress()]
+    for fields in [update for update in updates if "addBatch" in update["durationMs"]]:
+        for source in fields["sources"]:
+            source.setdefault("inputRowsPerSecond", 0.0)
+            source.setdefault("processedRowsPerSecond", 0.0)
+        found.append(StreamingQueryProgress.fromJson(fields))
+    return found
 
 
 def _millis(seconds: float) -> int:

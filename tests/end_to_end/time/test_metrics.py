@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +18,7 @@ import transom
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.clocked import instant as at
 from tests.end_to_end.support.queries import add_batch, parse_schema
-from tests.end_to_end.support.wall_clock import HandClock, Step
+from tests.end_to_end.support.wall_clock import HandClock, Step, recent_progress
 
 SCHEMA = "key string, at timestamp, known timestamp, source string"
 # Of a batch: its progress, and the metrics of the only operator.
@@ -71,21 +70,6 @@ def run(
     finally:
         query.stop()
     return batches
-
-
-def recent_progress(query: StreamingQuery) -> list[StreamingQueryProgress]:
-    """The progress of all batches, also of several batches at the same time of the wall clock.
-
-    Spark leaves out the rates of such a batch, and PySpark cannot read its progress.
-    """
-    found = []
-    updates = [json.loads(update.json()) for update in query._jsq.recentProgress()]
-    for fields in [update for update in updates if "addBatch" in update["durationMs"]]:
-        for source in fields["sources"]:
-            source.setdefault("inputRowsPerSecond", 0.0)
-            source.setdefault("processedRowsPerSecond", 0.0)
-        found.append(StreamingQueryProgress.fromJson(fields))
-    return found
 
 
 def row(key: str, time: float | None, known: float = 0, source: str = "0") -> tuple[Any, ...]:

@@ -1,12 +1,13 @@
 package org.apache.spark.sql.transom.exec
 
-import org.apache.spark.sql.execution.streaming.operators.stateful.{StatefulOperator, StateStoreWriter, WatermarkSupport}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.GaugeRow
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{DeadLetterReason, RowCounts}
 import transom.engine.time.Watermark
+import transom.engine.window.GlobalGrid
 
 /** The metrics of an operator that the progress of a query shows. The time stage of a window
   * operator belongs to it. Times are microseconds since 1970.
@@ -22,6 +23,7 @@ object OperatorMetrics {
     RowCounts.names.map(StructField(_, LongType, nullable = false)) ++ Seq(
       StructField("rows_dead_lettered", LongType, nullable = false),
       StructField("watermark_us", LongType),
+      StructField("watermark_delay_us", LongType),
       StructField("earliest_open_us", LongType),
       StructField("latest_open_us", LongType),
       StructField("state_bytes", LongType, nullable = false),
@@ -38,40 +40,46 @@ object OperatorMetrics {
     // The window operator counts the rows again that the stage has counted.
     val ofStage = stage.fold(0L)(_.count(RowCounts.IdleCloses))
     val counts = RowCounts.names.indices.map(own.count).updated(RowCounts.IdleCloses, ofStage)
+    val operator = operatorOf(own)
     val clocks = stage.getOrElse(own).gauges
-    val open = openIn(own)
+    val watermark = clocks.flatMap(GaugeRow.watermark).maxOption.orElse {
+      if (stage.isEmpty) sparkWatermark(operator) else None
+    }
+    val open = openIn(own, operator)
     counts ++ Seq(
       DeadLetterReason.counts.map(own.count).sum,
-      orNull(clocks.flatMap(GaugeRow.watermark).maxOption.orElse {
-        if (stage.isEmpty) sparkWatermark(own) else None
-      }),
+      orNull(watermark),
+      orNull(delay(operator, watermark)),
       orNull(open.map(_._1)),
       orNull(open.map(_._2)),
-      (Seq(own) ++ stage).flatMap(stateOf(_)).map(_.longMetric("stateMemory").value).sum,
+      (Seq(operator) ++ stage.map(operatorOf)).map(_.longMetric("stateMemory").value).sum,
       clocks.flatMap(GaugeRow.partitions))
   }
 
-  private def openIn(own: KeyGroupOutputsExec): Option[(Long, Long)] =
-    own.child
-      .collectFirst { case operator: StatefulOperator => operator }
-      .flatMap(_.stateInfo)
-      .flatMap { state =>
-        own.openWindows
-          .after(
-            state.queryRunId,
-            own.gauges.map(row => (GaugeRow.group(row), GaugeRow.open(row))))
-      }
+  /** The stateful operator whose outputs a node has unpacked. */
+  private def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
+    outputs.child.collectFirst { case operator: TransformWithStateExec => operator }.get
+
+  private def openIn(
+      own: KeyGroupOutputsExec,
+      operator: TransformWithStateExec): Option[(Long, Long)] =
+    operator.stateInfo.flatMap { state =>
+      val touched = own.gauges.map(row => (GaugeRow.group(row), GaugeRow.open(row)))
+      own.openWindows.after(state.queryRunId, touched)
+    }
 
   /** The watermark by which the windows of the batch have fired. */
-  private def sparkWatermark(own: KeyGroupOutputsExec): Option[Long] =
-    own.child
-      .collectFirst { case operator: WatermarkSupport => operator }
-      .flatMap(_.eventTimeWatermarkForEviction)
+  private def sparkWatermark(operator: TransformWithStateExec): Option[Long] =
+    operator.eventTimeWatermarkForEviction
       .map(SparkWatermark.toMicros)
       .filter(_ != Watermark.NotYet)
 
-  private def stateOf(outputs: KeyGroupOutputsExec): Option[StateStoreWriter] =
-    outputs.child.collectFirst { case operator: StateStoreWriter => operator }
+  /** The wall clock of the batch minus the watermark; none once the input has ended. */
+  private def delay(operator: TransformWithStateExec, watermark: Option[Long]): Option[Long] =
+    for {
+      clock <- operator.batchTimestampMs
+      reached <- watermark if reached < GlobalGrid.EndOfTime
+    } yield clock * 1000L - reached
 
   private def orNull(value: Option[Long]): Any = value.map(Long.box).orNull
 }
