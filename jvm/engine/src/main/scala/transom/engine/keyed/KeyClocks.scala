@@ -44,6 +44,11 @@ trait KeyClocks {
   /** Notes the next timer of a key. */
   def noteTimer(timer: Long, key: Array[Byte]): Unit
 
+  /** The largest watermark that keys have reached in this batch, in the host's convention; none
+    * if the clocks do not compute it, or if there is none yet.
+    */
+  def reached: Option[Long]
+
   /** Writes the clocks to the store. */
   def save(): Unit
 }
@@ -64,5 +69,6 @@ object CommonClock extends KeyClocks {
   override def of(key: Array[Byte]): Long = Watermark.NotYet
   override def expired: Iterator[Array[Byte]] = Iterator.empty
   override def noteTimer(timer: Long, key: Array[Byte]): Unit = ()
+  override def reached: Option[Long] = None
   override def save(): Unit = ()
 }

@@ -117,6 +117,9 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
 
   override def nextTimer: Long = convention.watermarkOut(group.nextTimer)
 
+  override def gauges: Option[Gauges] =
+    clocks.reached.map(watermark => Gauges(watermark = Some(watermark)))
+
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       val time = row.arrival.time

@@ -6,6 +6,7 @@ import java.util.{Arrays, LinkedHashMap}
 import scala.jdk.CollectionConverters._
 
 import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.time.Watermark
 
 /** The clocks of the sources of one key group, in one batch.
   *

@@ -17,6 +17,13 @@ trait SubstreamRows {
   /** Points `to` at the substream of a key. The bytes stay valid. */
   def substreamOf(key: ByteRange, to: ByteRange): Unit
 
+  /** Notes that a row has broken a rule.
+    *
+    * @param time
+    *   the time of the row before the rules, microseconds since 1970
+    */
+  def note(stamp: Stamp, time: Long): Unit
+
   /** Replaces the time in the value of a row.
     *
     * @param time
@@ -66,6 +73,7 @@ final class SubstreamClocks(
     rows.substreamOf(row.key, substream)
     clocks.judge(substream, time, math.max(estimated, row.arrival.clock), stamp)
     TimeStage.count(counts, stamp)
+    if (stamp.rules != 0) rows.note(stamp, time)
     row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(stamp.watermark))
     if (stamp.dropped == null) {
       if (stamp.time != time) rows.setTime(row.value, stamp.time)
@@ -97,6 +105,10 @@ final class SubstreamClocks(
     rows.substreamOf(keyRange.set(key, 0, key.length), substream)
     timers.add(substream.copied, timer, key)
   }
+
+  override def reached: Option[Long] =
+    Some(math.max(clocks.watermark, logic.floorOf(clocks.arrivals.latest)))
+      .filter(_ != Watermark.NotYet)
 
   override def save(): Unit = {
     clocks.save()

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
 import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
-import transom.engine.policy.TimePolicyLogic
+import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.substream.{MemorySubstreamStore, SubstreamClocks, SubstreamRows}
@@ -78,6 +78,7 @@ final class SubstreamRunner(
         val json = Json.parse(new String(RowList.copy(key), UTF_8))
         to.set(RowList.range(of(json).toString.getBytes(UTF_8)))
       }: Unit
+    override def note(stamp: Stamp, time: Long): Unit = ()
     override def setTime(value: ByteRange, time: Long): Unit = RowBytes.setTime(value, time)
   }
 }

@@ -4,12 +4,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowWindowReader}
-import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
+import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowLog, RowWindowReader}
+import org.apache.spark.sql.transom.operator.{SubstreamColumns, Verdict, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.StateStoreSubstreams
 
 import transom.engine.operator.{Event, WindowOperator}
-import transom.engine.policy.TimePolicyLogic
+import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.state.ByteRange
 import transom.engine.substream._
 
@@ -52,6 +52,8 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
 private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: SubstreamColumns)
     extends SubstreamRows {
   private val codec = new RecordCodec(operatorPlan)
+  // Null if rows are not logged.
+  private val rowLog = RowLog.of(operatorPlan.name, operatorPlan.settings.rowLog)
   private val key = new UnsafeRow(operatorPlan.keys.length)
   private val toSubstream = UnsafeProjection.create(columns.keys.map { i =>
     val column = operatorPlan.keys(i)
@@ -67,6 +69,16 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
       // The projection reuses its row, and the clocks keep the substream.
       val substream = toSubstream(key).getBytes
       to.set(substream, 0, substream.length): Unit
+    }
+
+  override def note(stamp: Stamp, time: Long): Unit =
+    if (rowLog != null) {
+      if (stamp.dropped != null) rowLog.dropped(stamp.dropped.name, Some(time), stamp.watermark)
+      else if (stamp.isAdjusted)
+        rowLog.moved(
+          Verdict.rules(stamp.rules.toLong).map(Stamp.ruleNames),
+          stamp.time,
+          stamp.watermark)
     }
 
   override def setTime(value: ByteRange, time: Long): Unit = codec.setTime(value, time)
