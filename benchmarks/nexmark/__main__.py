@@ -21,9 +21,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from benchmarks.nexmark import kafka
+from benchmarks.kafka.broker import broker
 from benchmarks.nexmark.compare import Settings, compare
 from benchmarks.nexmark.data import Input
+from benchmarks.nexmark.feed import feed
 from benchmarks.nexmark.peers import PEERS
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.peers.__main__ import chosen, line
@@ -55,8 +56,8 @@ def main() -> None:
         brokers = None
         if given.source == "kafka":
             work = Path(tempfile.mkdtemp(prefix="kafka-", dir=WORK)).absolute()
-            brokers = stack.enter_context(kafka.broker(work))
-            kafka.feed(brokers, folder)
+            brokers = stack.enter_context(broker(work))
+            feed(brokers, folder)
         settings = Settings(
             input=folder,
             work=WORK.absolute(),

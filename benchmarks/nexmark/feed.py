@@ -4,33 +4,24 @@
 file of each batch, in their order.
 """
 
+import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.nexmark import kafka
+from benchmarks.kafka.jars import connector_jars
+from benchmarks.kafka.topics import make_topics
 from benchmarks.nexmark.data import FILES_PER_BATCH, KINDS
 from benchmarks.nexmark.sources import as_json, topic
 from benchmarks.peers.spark_once import session
 
 
-def make_topics(spark: SparkSession, brokers: str) -> None:
-    """Make a topic for each kind of events, as soon as the broker answers."""
-    jvm: Any = spark._jvm
-    properties = jvm.java.util.Properties()
-    properties.put("bootstrap.servers", brokers)
-    topics = jvm.java.util.ArrayList()
-    admin = jvm.org.apache.kafka.clients.admin
-    for kind in KINDS:
-        topics.add(admin.NewTopic(topic(kind), FILES_PER_BATCH, 1))
-    client = admin.AdminClient.create(properties)
-    try:
-        client.createTopics(topics).all().get()
-    finally:
-        client.close()
+def feed(brokers: str, folder: Path) -> None:
+    """Make the topics, and write the events of a folder into them, in a process of its own."""
+    module = [sys.executable, "-m", "benchmarks.nexmark.feed"]
+    subprocess.run([*module, brokers, str(folder)], check=True, stdout=subprocess.DEVNULL)
 
 
 def write(spark: SparkSession, brokers: str, folder: Path, kind: str) -> None:
@@ -50,8 +41,8 @@ def write(spark: SparkSession, brokers: str, folder: Path, kind: str) -> None:
 def main() -> None:
     """Write all kinds."""
     brokers, folder = sys.argv[1:]
-    spark = session(jars=kafka.connector_jars())
-    make_topics(spark, brokers)
+    spark = session(jars=connector_jars())
+    make_topics(spark, brokers, [topic(kind) for kind in KINDS], partitions=FILES_PER_BATCH)
     for kind in KINDS:
         write(spark, brokers, Path(folder), kind)
     spark.stop()

@@ -9,7 +9,8 @@ import json
 import time
 from pathlib import Path
 
-from benchmarks.nexmark import kafka, sources
+from benchmarks.kafka.jars import connector_jars
+from benchmarks.nexmark import sources
 from benchmarks.nexmark.data import rows
 from benchmarks.nexmark.queries import QUERIES
 from benchmarks.peers.spark_once import run, session
@@ -30,7 +31,7 @@ def main() -> None:
         spark = session()
         streams = [sources.from_files(spark, given.input, kind) for kind in query.kinds]
     else:
-        spark = session(jars=kafka.connector_jars())
+        spark = session(jars=connector_jars())
         streams = [
             sources.from_kafka(spark, given.brokers, kind, rows(given.input, kind))
             for kind in query.kinds

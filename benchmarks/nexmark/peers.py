@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.nexmark import kafka
+from benchmarks.kafka.jars import flink_jars
 from benchmarks.nexmark.data import FILES_PER_BATCH, KINDS
 from benchmarks.nexmark.flink_sql import STATEMENTS
 from benchmarks.nexmark.sources import topic
@@ -76,7 +76,7 @@ def _flink(backend: str) -> Peer:
             "work": str(job.work),
             "brokers": job.brokers,
             "topics": {kind: topic(kind) for kind in KINDS},
-            "jars": [] if job.brokers is None else [str(jar) for jar in kafka.flink_jars()],
+            "jars": [] if job.brokers is None else [str(jar) for jar in flink_jars()],
             "cores": CORES,
             "files_per_batch": FILES_PER_BATCH,
             "write": job.write,

@@ -1,4 +1,4 @@
-"""A Kafka broker on this machine, for the duration of a benchmark."""
+"""A Kafka broker on this machine, for the duration of a benchmark or of tests."""
 
 import base64
 import contextlib
@@ -6,14 +6,12 @@ import os
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-JARS = Path("build/kafka")
-POMS = Path(__file__).parent
+from benchmarks.kafka.jars import broker_jars
+
 SETTINGS = """\
 process.roles=broker,controller
 node.id=1
@@ -24,37 +22,6 @@ log.dirs={folder}
 offsets.topic.replication.factor=1
 auto.create.topics.enable=false
 """
-
-
-def broker_jars() -> list[Path]:
-    """Return the jars of the broker."""
-    return _jars("broker")
-
-
-def connector_jars() -> list[Path]:
-    """Return the jars with which Spark reads and writes topics."""
-    return _jars("connector")
-
-
-def flink_jars() -> list[Path]:
-    """Return the jars with which Flink reads topics."""
-    return _jars("flink")
-
-
-def _jars(name: str) -> list[Path]:
-    folder = JARS / name
-    if not folder.exists():
-        JARS.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(dir=JARS)).absolute()
-        subprocess.run(
-            [
-                *("mvn", "--quiet", "--batch-mode", "--file", str(POMS / f"{name}.xml")),
-                *("dependency:copy-dependencies", f"-DoutputDirectory={unfinished}"),
-            ],
-            check=True,
-        )
-        unfinished.rename(folder)
-    return sorted(folder.absolute().glob("*.jar"))
 
 
 @contextlib.contextmanager
@@ -82,12 +49,6 @@ def broker(folder: Path) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-
-
-def feed(brokers: str, folder: Path) -> None:
-    """Make the topics, and write the events of a folder into them."""
-    module = [sys.executable, "-m", "benchmarks.nexmark.feed"]
-    subprocess.run([*module, brokers, str(folder)], check=True, stdout=subprocess.DEVNULL)
 
 
 def _free_ports(count: int) -> list[int]:

@@ -1,0 +1,1 @@
+"""Kafka on this machine, for benchmarks and tests."""
