@@ -1,9 +1,13 @@
 """Topics of a broker, made through the JVM of a Spark session."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+_LONGEST_WAIT = 120
 
 
 def make_topics(
@@ -14,7 +18,7 @@ def make_topics(
     partitions: int,
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """Make topics, as soon as the broker answers.
+    """Make topics, as soon as the broker answers, and wait until their partitions can be used.
 
     Parameters
     ----------
@@ -35,12 +39,32 @@ def make_topics(
     configs = jvm.java.util.HashMap()
     for name, value in (settings or {}).items():
         configs.put(name, value)
-    topics = jvm.java.util.ArrayList()
+    topics, offsets = jvm.java.util.ArrayList(), jvm.java.util.HashMap()
     admin = jvm.org.apache.kafka.clients.admin
     for name in names:
         topics.add(admin.NewTopic(name, partitions, 1).configs(configs))
+        for number in range(partitions):
+            place = jvm.org.apache.kafka.common.TopicPartition(name, number)
+            offsets.put(place, admin.OffsetSpec.latest())
     client = admin.AdminClient.create(properties)
     try:
         client.createTopics(topics).all().get()
+        _wait_for_offsets(client, offsets)
     finally:
         client.close()
+
+
+def _wait_for_offsets(client: Any, offsets: Any) -> None:
+    """Wait until the broker leads all partitions, which it does a moment after it made them.
+
+    A producer that writes earlier has to send its rows again, and may get stuck.
+    """
+    latest = time.monotonic() + _LONGEST_WAIT
+    while True:
+        try:
+            client.listOffsets(offsets).all().get()
+        except Py4JJavaError as error:
+            if "UnknownTopicOrPartition" not in str(error) or time.monotonic() > latest:
+                raise
+        else:
+            return

@@ -78,25 +78,56 @@ def run_on_clock(
     folder: Path,
 ) -> list[list[Row]]:
     """Run a query over the steps. Returns the rows that it emitted after each step."""
+    (folder / "input").mkdir(exist_ok=True)
+    rows = spark.readStream.schema(schema).parquet(str(folder / "input"))
+
+    def add(batch: Sequence[tuple[Any, ...]]) -> None:
+        add_batch(folder / "input", batch, parse_schema(schema))
+
+    return run_steps(spark, pipeline(rows), steps, add, checkpoint=folder / "checkpoint")
+
+
+def run_steps(
+    spark: SparkSession,
+    results: DataFrame,
+    steps: Sequence[Step],
+    add: Callable[[Sequence[tuple[Any, ...]]], None],
+    *,
+    checkpoint: Path,
+    start: float = 0,
+) -> list[list[Row]]:
+    """Run a query over the steps. Returns the rows that it emitted after each step.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    results : DataFrame
+        The streaming result of the query.
+    steps : sequence
+        Batches and times, in seconds.
+    add : callable
+        Adds the rows of a batch to the source of the query.
+    checkpoint : Path
+        Folder of the checkpoint.
+    start : float
+        The time at which the query starts, in seconds.
+    """
     given: list[list[Row]] = []
 
     def collect(rows: DataFrame, _: int) -> None:
         given[-1].extend(rows.collect())
 
-    (folder / "input").mkdir(exist_ok=True)
-    rows = spark.readStream.schema(schema).parquet(str(folder / "input"))
-    clock = HandClock(spark)
+    clock = HandClock(spark, start)
     given.append([])
     query = clock.start(
-        pipeline(rows)
-        .writeStream.foreachBatch(collect)
-        .option("checkpointLocation", str(folder / "checkpoint"))
+        results.writeStream.foreachBatch(collect).option("checkpointLocation", str(checkpoint))
     )
     try:
         for step in steps:
             given.append([])
             if isinstance(step, Sequence):
-                add_batch(folder / "input", step, parse_schema(schema))
+                add(step)
             else:
                 clock.move(step)
             # The first call may return for a check of the sources that began before the step.
