@@ -57,11 +57,13 @@ def earliest_input(
     ... )
     datetime.datetime(2013, 1, 1, 10, 55)
 
-    Kafka starts at a time in milliseconds since 1970.
+    Kafka starts at a time in milliseconds since 1970. A partition without a row since then needs
+    the second option.
 
     >>> start = transom.earliest_input(datetime(2013, 1, 1, 12), transom.Tumbling(size="1 hour"))
     >>> milliseconds = int(start.timestamp() * 1000)
     >>> reader = spark.readStream.format("kafka").option("startingTimestamp", milliseconds)
+    >>> reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     """
     if not isinstance(first_output, datetime):
         raise type_error("first_output", first_output, "a datetime, such as datetime(2013, 1, 1)")
