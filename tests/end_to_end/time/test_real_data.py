@@ -88,7 +88,7 @@ def test_each_row_has_the_stamp_of_the_model(
     spark: SparkSession, data: str, name: str, source: Source
 ) -> None:
     events, policy = EVENTS[data](), POLICIES[data][name]
-    ours = policy_of(policy, by_partition=source == "partition")
+    ours = policy_of(policy, "partitions" if source == "partition" else "all rows")
     if source == "over":
         ours = replace(ours, over=["key"])
 

@@ -79,7 +79,7 @@ def bounds_of(window: Column) -> Column:
 
 
 def windowed(setting: Setting, policy: stamping.TimePolicy) -> Callable[[DataFrame], DataFrame]:
-    time = policy_of(policy, by_partition=setting.by_partition)
+    time = policy_of(policy, "partitions" if setting.by_partition else "all rows")
 
     def pipeline(rows: DataFrame) -> DataFrame:
         stream = transom.stream(timed(rows), time=time, order="n").key_by("key")
