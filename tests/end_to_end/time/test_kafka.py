@@ -33,6 +33,7 @@ from tests.end_to_end.support.kafka import (
     rows_before,
     rows_of_steps,
 )
+from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.wall_clock import Step, run_steps
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound
@@ -59,6 +60,8 @@ MODEL = stamping.TimePolicy(
     idle_partition=5 * MINUTE,
     floor="arrival",
 )
+
+long = pytest.mark.skipif(not LONG, reason="takes a minute: run by make check-long")
 
 # Key and bounds of a window in seconds, and the numbers of its rows.
 Result = tuple[str, float, float, tuple[int, ...]]
@@ -98,10 +101,6 @@ def stepped(batches: Sequence[Sequence[Event]], first: int = 0) -> list[Step]:
     return [each for n, batch in enumerate(batches, first) for each in (float(STEP * n), batch)]
 
 
-def micros(time: datetime) -> int:
-    return round(seconds(time) * SECOND)
-
-
 def expected(
     steps: Sequence[Step], policy: stamping.TimePolicy, start: float = 0
 ) -> tuple[list[set[Result]], list[set[Left]]]:
@@ -112,7 +111,7 @@ def expected(
         if isinstance(step, Sequence):
             # The timestamps of all rows differ. A batch has only later ones than those before it.
             for event in sorted((Event(*row) for row in step), key=lambda event: event.known):
-                at, known = micros(event.at), micros(event.known)
+                at, known = (round(seconds(time) * SECOND) for time in (event.at, event.known))
                 partition = str(event.partition) if policy.partitions else ""
                 events.append(stamping.Row(at, known, partition, key=event.key))
                 numbers.append(event.n)
@@ -191,7 +190,10 @@ def with_reason(left: Sequence[set[Left]], reason: str) -> set[int]:
     return {n for rows in left for each, n in rows if each == reason}
 
 
-@pytest.mark.parametrize("idle_in", [(), (0, 5)], ids=["never a row", "silent for a while"])
+@pytest.mark.parametrize(
+    "idle_in",
+    [pytest.param((), id="never a row", marks=long), pytest.param((0, 5), id="silent for a while")],
+)
 def test_an_idle_partition_holds_no_window_back_and_no_row_of_a_slow_one_is_lost(
     spark: SparkSession, topic: Topic, tmp_path: Path, idle_in: Sequence[int]
 ) -> None:
@@ -215,6 +217,7 @@ def test_an_idle_partition_holds_no_window_back_and_no_row_of_a_slow_one_is_lost
     assert len(with_reason(lost, "late") & slow) >= 20
 
 
+@long
 def test_windows_wait_for_a_partition_without_rows(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
@@ -225,6 +228,7 @@ def test_windows_wait_for_a_partition_without_rows(
     assert (fired, left) == expected(steps, replace(MODEL, idle_partition=None))
 
 
+@long
 def test_a_query_that_starts_at_the_latest_offsets_has_only_newer_rows(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
@@ -240,7 +244,9 @@ def test_a_query_that_starts_at_the_latest_offsets_has_only_newer_rows(
     assert len(partial) >= 4
 
 
-@pytest.mark.parametrize("option", ["startingTimestamp", "startingOffsetsByTimestamp"])
+@pytest.mark.parametrize(
+    "option", ["startingTimestamp", pytest.param("startingOffsetsByTimestamp", marks=long)]
+)
 def test_a_query_that_starts_now_gives_complete_windows_from_now_on(
     spark: SparkSession, topic: Topic, tmp_path: Path, option: str
 ) -> None:
