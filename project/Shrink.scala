@@ -6,8 +6,8 @@ import sbt.io.IO
 
 /** Makes the jar smaller, which travels with each wheel and to each executor.
   *
-  *   - Only compilers and debuggers read the signatures of Scala and of generics, and the names
-  *     of parameters and variables.
+  *   - Only compilers, debuggers and reflection read the signatures of Scala and of generics, the
+  *     names of parameters and variables, and which class is inside which.
   *   - Only Java calls the static methods by which an object offers its methods. Scala and Python
   *     use the object itself.
   *   - Nothing reads the names of the fields of case classes, and most of these classes are never
@@ -151,6 +151,14 @@ object Shrink {
           superName: String,
           interfaces: Array[String]): Unit =
         super.visit(version, access, name, null, superName, interfaces)
+
+      override def visitInnerClass(
+          name: String,
+          outer: String,
+          inner: String,
+          access: Int): Unit = ()
+
+      override def visitOuterClass(owner: String, name: String, descriptor: String): Unit = ()
 
       override def visitAnnotation(descriptor: String, visible: Boolean): AnnotationVisitor =
         if (descriptor.startsWith("Lscala/reflect/Scala")) null
