@@ -101,6 +101,28 @@ def test_a_sensor_without_rows_follows_its_device(
     assert given == [[], [], [], [("a", 0, [0]), ("a", 0, [1])], [("a", 10, [3])]]
 
 
+def test_numbered_devices_of_one_key_group_have_watermarks_of_their_own(
+    spark: SparkSession,
+) -> None:
+    rows: list[Input] = [
+        (0, "1", "x", 15, 15),
+        (1, "2", "y", 3, 16),
+        (2, "1", "x", 32, 32),
+        (3, "2", "y", 7, 33),
+        (4, "2", "x", 11, 34),
+    ]
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        numbered = read.withColumn("device", F.col("device").cast("int"))
+        windowed = transom.stream(numbered, time=policy()).key_by("device", "sensor").window(TENS)
+        # Both devices are in one key group.
+        return windowed.options(key_groups=1).agg(F.collect_list("n").alias("rows"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [timed(rows)])
+    assert shown(outcome.results) == [(1, 10, [0]), (2, 0, [1, 3])]
+    assert outcome.observed()["transom_rows_late"] == 0
+
+
 def test_rows_without_a_substream_or_an_arrival_are_dead_letters(spark: SparkSession) -> None:
     rows: list[Input] = [
         (0, "1", "x", 3, 3),

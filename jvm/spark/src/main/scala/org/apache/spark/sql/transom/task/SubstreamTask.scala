@@ -66,8 +66,9 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
     if (isKey) to.set(bytes): Unit
     else {
       key.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
-      // The projection reuses its row, and the clocks keep the substream.
-      val substream = toSubstream(key).getBytes
+      // The projection reuses its row, and the clocks keep the substream. `getBytes` may return
+      // the bytes of the row itself.
+      val substream = toSubstream(key).copy().getBytes
       to.set(substream, 0, substream.length): Unit
     }
 
