@@ -10,8 +10,8 @@ import sbt.io.IO
   *     names of parameters and variables, and which class is inside which.
   *   - Only Java calls the static methods by which an object offers its methods. Scala and Python
   *     use the object itself.
-  *   - Nothing reads the names of the fields of case classes, and most of these classes are never
-  *     copied or matched. What no class calls of the generated methods goes.
+  *   - Most case classes are never copied or matched, and only `explain` reads the names of
+  *     fields: those of specs. What no class calls of the generated methods goes.
   *   - Only serialization calls `$deserializeLambda$`. No function of the engine or of the
   *     planner is sent to executors.
   *   - Without these static methods, nothing names most companions of case classes any more.
@@ -28,6 +28,9 @@ object Shrink {
     "transom/engine/",
     "org/apache/spark/sql/transom/message/",
     "org/apache/spark/sql/transom/plan/")
+
+  /** The package of the case classes whose fields have names. */
+  private val specs = "transom/engine/spec/"
 
   private val suffix = ".class"
 
@@ -117,7 +120,8 @@ object Shrink {
 
   /** Whether the compiler has written a method of a case class that no class calls. */
   private def isUnused(owner: String, method: Method, called: Set[(String, Method)]): Boolean =
-    fieldNames(method) || isGenerated(owner, method) && !called(owner -> method)
+    fieldNames(method) && !owner.startsWith(specs) ||
+      isGenerated(owner, method) && !called(owner -> method)
 
   // Without these methods, those of `Product` are used.
   private val fieldNames: Set[Method] = Set(
