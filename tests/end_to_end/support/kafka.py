@@ -68,9 +68,16 @@ def of_partition(batches: Sequence[Sequence[Event]], partition: int) -> set[int]
 
 
 def add_connector(spark: SparkSession) -> None:
-    """Add the Kafka source to a session that runs, as ``spark.jars`` does when a session starts."""
+    """Add the Kafka source to a session that runs, as ``spark.jars`` does when a session starts.
+
+    Spark has a class loader for such jars, which its tasks use too. A thread may have a further
+    class loader below it.
+    """
     jvm: Any = spark._jvm
+    ours = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
     loader = jvm.Thread.currentThread().getContextClassLoader()
+    while ours.isInstance(loader.getParent()):
+        loader = loader.getParent()
     for jar in connector_jars():
         loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
 

@@ -162,6 +162,8 @@ def test_rows_without_a_substream_or_an_arrival_are_dead_letters(spark: SparkSes
         "transom_rows_dropped": 1,
         "transom_rows_out_of_order": 1,
         "transom_rows_late": 1,
+        "transom_rows_dead_lettered": 5,
+        "transom_windows_fired": 1,
     }
 
 
