@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.policies import SECOND, policy_of
 from tests.end_to_end.support.queries import Outcome, run_stream
-from tests.end_to_end.time.test_policy_windows import SECOND, policy_of
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -16,71 +15,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.policies import (
+    SECOND,
+    Case,
+    Sources,
+    grid,
+    policy_of,
+    seconds,
+    session,
+)
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.streams import EPOCH, examples
 from tests.time_model import stamping, windows
-from transom.spec.assigners import Window
 
-SECOND = 1_000_000
 SCHEMA = "n int, key string, at timestamp, known timestamp, source string, bit long"
-RULES: dict[str, type] = {
-    "accept": transom.Accept,
-    "drop": transom.Drop,
-    "adjust": transom.Adjust,
-}
-
 Layout = Literal["auto", "keyed"]
-# What has a watermark of its own. Windows follow the least watermark of the partitions, or the
-# watermark of their substream.
-Sources = Literal["all rows", "partitions", "substreams"]
 SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]
 # Number, key, the seconds of its time and arrival, and the partition or substream.
 Input = tuple[int, str, int, int, str]
 Rows = frozenset[int]
 # Key, start and end in seconds, and the numbers of the rows.
 Fired = tuple[str, int, int, Rows]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A window of transom, and the same window of the model, in seconds."""
-
-    ours: Window
-    model: windows.Grid | windows.Session
-
-    def __repr__(self) -> str:
-        return repr(self.ours)
-
-
-def seconds(count: int) -> timedelta:
-    return timedelta(seconds=count)
-
-
-def grid(size: int, slide: int, closed: Any = "left") -> Case:
-    ours = transom.Hopping(size=seconds(size), slide=seconds(slide), closed=closed)
-    return Case(ours, windows.Grid(size * SECOND, slide * SECOND, closed=closed))
-
-
-def session(
-    gap: int,
-    *,
-    inclusive: bool,
-    late_start: Any = "open",
-    closed: Any = "left",
-    longest: int | None = None,
-    check: Any = ">=",
-) -> Case:
-    ours = transom.Session(
-        gap=seconds(gap),
-        inclusive=inclusive,
-        closed=closed,
-        max_duration=None if longest is None else seconds(longest),
-        max_check=check,
-        late_start=late_start,
-    )
-    micros = None if longest is None else longest * SECOND
-    model = windows.Session(gap * SECOND, inclusive, closed, late_start, micros, check)
-    return Case(ours, model)
 
 
 CASES = [
@@ -142,25 +97,6 @@ def inputs(draw: st.DrawFn) -> list[Input]:
     ]
     in_order = sorted(timed, key=lambda row: row[:2])
     return [(n, key, at, arrival, source) for n, (arrival, source, key, at) in enumerate(in_order)]
-
-
-def policy_of(model: stamping.TimePolicy, sources: Sources) -> transom.TimePolicy:
-    def rule(bound: stamping.Bound | None) -> Any:
-        if bound is None:
-            return None
-        return RULES[bound.action](timedelta(microseconds=bound.beyond))
-
-    return transom.TimePolicy(
-        "at",
-        arrival="known",
-        partition="source" if sources == "partitions" else None,
-        partitions=model.partitions if sources == "partitions" else (),
-        over=["source"] if sources == "substreams" else (),
-        early=rule(model.early),
-        late=rule(model.late),
-        out_of_order=rule(model.out_of_order),
-        advance=transom.Periodic(model.rows),
-    )
 
 
 def expected(

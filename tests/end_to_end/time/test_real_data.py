@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.policies import policy_of
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.real_data import (
     EVENTS,
@@ -22,7 +23,6 @@ from tests.end_to_end.support.real_data import (
     many,
     timed,
 )
-from tests.end_to_end.time.test_policy_windows import policy_of
 from tests.time_model import stamping
 
 # The time in force, the watermark, the rules and the disposition of a row.

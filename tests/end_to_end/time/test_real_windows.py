@@ -12,6 +12,14 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.policies import (
+    SECOND,
+    Case,
+    grid,
+    policy_of,
+    seconds,
+    session,
+)
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.real_data import (
     EVENTS,
@@ -21,14 +29,6 @@ from tests.end_to_end.support.real_data import (
     in_batches,
     many,
     timed,
-)
-from tests.end_to_end.time.test_policy_windows import (
-    SECOND,
-    Case,
-    grid,
-    policy_of,
-    seconds,
-    session,
 )
 from tests.time_model import stamping, windows
 
