@@ -123,6 +123,36 @@ def test_numbered_devices_of_one_key_group_have_watermarks_of_their_own(
     assert outcome.observed()["transom_rows_late"] == 0
 
 
+def test_a_drained_run_fires_the_windows_of_all_substreams(spark: SparkSession) -> None:
+    rows: list[Input] = [(0, "a", "x", 15, 15), (1, "b", "x", 3, 16), (2, "a", "x", 32, 32)]
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        windowed = transom.stream(read, time=policy()).key_by("device").window(TENS).drain()
+        return windowed.agg(F.collect_list("n").alias("rows"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [timed(rows)])
+    assert shown(outcome.results) == [("a", 10, [0]), ("a", 30, [2]), ("b", 0, [1])]
+
+
+@pytest.mark.parametrize("over", [["device"], []])
+def test_a_window_is_not_late_before_its_key_has_reached_its_end(
+    spark: SparkSession, over: list[str]
+) -> None:
+    rows: list[Input] = [(0, "slow", "x", 3, 3), (1, "fast", "x", 90, 90), (2, "fast", "x", 95, 95)]
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        time = transom.TimePolicy("at", arrival="known", over=over)
+        windowed = transom.stream(read, time=time).key_by("device").window(TENS)
+        # Both devices are in one key group.
+        firing = windowed.trigger(transom.EveryBatch()).with_pane().options(key_groups=1)
+        return firing.agg(F.count("*").alias("n")).select("device", "pane.timing", "n")
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [timed(rows)])
+    timings = {tuple(row) for row in outcome.results}
+    assert {("fast", "early", 2), ("slow", "early", 1)} <= timings
+    assert "late" not in {timing for _, timing, _ in timings}
+
+
 def test_rows_without_a_substream_or_an_arrival_are_dead_letters(spark: SparkSession) -> None:
     rows: list[Input] = [
         (0, "1", "x", 3, 3),

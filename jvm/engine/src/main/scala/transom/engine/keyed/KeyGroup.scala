@@ -78,7 +78,7 @@ final class KeyGroup[R, A <: AnyRef](
     * key. Exhaust the iterator before calling `save`. No rows may follow.
     *
     * @param lateWatermark
-    *   the watermark by which rows of this batch are late
+    *   the watermark by which all rows of this batch are late; `NotYet` if each row has its own
     * @param watermark
     *   the event watermark, by which windows fire
     * @param clock
@@ -125,7 +125,8 @@ final class KeyGroup[R, A <: AnyRef](
     listener.pointAt(entry.key)
     if (operator.seesBatches) {
       entry.isChanged = true
-      operator.endBatch(entry.state, lateWatermark, clock)
+      // The key has met this watermark. Windows that end later have not fired at their end.
+      operator.endBatch(entry.state, math.max(lateWatermark, entry.state.watermark), clock)
     }
     val hasExpired = entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
     if (hasExpired || isEnd(watermark)) {

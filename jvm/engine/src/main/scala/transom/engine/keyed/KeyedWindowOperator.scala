@@ -100,8 +100,9 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
   import operator.plan
 
   private val isOnClock = spec.time.contains(ProcessingTime)
-  private val lateRowsWait =
-    plan.assigner.isMerging && !spec.time.exists(_.isInstanceOf[TimePolicy])
+  // Each row has a late watermark of its own.
+  private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
+  private val lateRowsWait = plan.assigner.isMerging && !isJudged
   private val reason = LateReason.of(spec.window)
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
@@ -218,7 +219,8 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     val isEnd = plan.assigner.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
     val until = if (isEnd) GlobalGrid.EndOfTime else now
     if (hasTicked) clocks.tick()
-    group.advance(lateWatermark, math.max(watermark, clocks.common), until, hasTicked)
+    val late = if (isJudged) Watermark.NotYet else lateWatermark
+    group.advance(late, math.max(watermark, clocks.common), until, hasTicked)
   }
 
   override protected def save(): Unit = {
