@@ -7,7 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.{Column, DataFrame, Row}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.plan.{BuildInfo, Explain, StampedPlanner, WindowPlanner}
+import org.apache.spark.sql.transom.explain.Explain
+import org.apache.spark.sql.transom.plan.{BuildInfo, StampedPlanner, WindowPlanner}
 
 /** Entry points that the Python package calls. */
 object PythonApi {

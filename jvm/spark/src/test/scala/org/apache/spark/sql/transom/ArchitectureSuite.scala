@@ -35,5 +35,6 @@ private object ArchitectureSuite {
       "clock",
       "task",
       "exec"),
-    "transom.spark" -> Set("message", "plan"))
+    "explain" -> Set("error", "operator", "exec"),
+    "transom.spark" -> Set("message", "plan", "explain"))
 }

@@ -29,12 +29,7 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private val emitsInput = operatorPlan.reportsLate || operatorPlan.deadLetters
   private val rowWindows = new RowWindowReader(operatorPlan)
   private val chunks =
-    new OrderedChunks(
-      operatorPlan.order,
-      movesArrival = false,
-      input,
-      limits.payload,
-      encoder)
+    new OrderedChunks(operatorPlan.order, movesArrival = false, input, limits.payload, encoder)
   private val byGroup = Array.tabulate(operatorPlan.keyGroups)(chunks.chunkOf)
   private val substream = new ByteRange
   private val record = new ByteRange

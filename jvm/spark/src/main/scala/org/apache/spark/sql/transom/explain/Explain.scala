@@ -1,4 +1,4 @@
-package org.apache.spark.sql.transom.plan
+package org.apache.spark.sql.transom.explain
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
