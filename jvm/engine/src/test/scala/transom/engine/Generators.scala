@@ -3,6 +3,7 @@ package transom.engine
 import java.time.{Instant, ZoneId}
 
 import org.scalacheck.Gen
+import org.scalacheck.rng.Seed
 
 import transom.engine.spec._
 import transom.engine.window.GridModel
@@ -17,6 +18,10 @@ object Generators {
 
   /** Number of cases to try. With TRANSOM_LONG there are 20 times as many. */
   def cases(usual: Int): Int = if (sys.env.contains("TRANSOM_LONG")) 20 * usual else usual
+
+  /** The same values in each run, for tests of what a generator gives. */
+  def samples[A](count: Int, gen: Gen[A]): Seq[A] =
+    Seq.tabulate(count)(n => gen.pureApply(Gen.Parameters.default, Seed(n.toLong)))
 
   private val from = GridModel.toMicros(Instant.parse("1900-01-01T00:00:00Z"))
   private val until = GridModel.toMicros(Instant.parse("2100-01-01T00:00:00Z"))

@@ -30,7 +30,7 @@ class LateStartSuite extends ScalaCheckSuite {
   }
 
   test("generated streams have late rows that join sessions and others that are rejected") {
-    val seen = Seq.fill(1000)(Gen.zip(specs, streams).sample).flatten.map { case (spec, stream) =>
+    val seen = Generators.samples(1000, Gen.zip(specs, streams)).map { case (spec, stream) =>
       val model = new Model(spec)
       val late = stream.count(model.isLate)
       (late, stream.count(came => came.time < came.watermark) - late)

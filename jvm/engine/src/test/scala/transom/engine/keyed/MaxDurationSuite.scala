@@ -64,7 +64,7 @@ class MaxDurationSuite extends ScalaCheckSuite {
 
   test("generated streams have sessions that a check closes, and late rows that join") {
     val seen =
-      Seq.fill(2000)(Gen.zip(windows, streams(-30L)).sample).flatten.map { case (window, moves) =>
+      Generators.samples(2000, Gen.zip(windows, streams(-30L))).map { case (window, moves) =>
         val rows = numbered(window, moves).flatMap(_.rows)
         val model = new Stream(window)
         val late = rows.count(model.isLate)

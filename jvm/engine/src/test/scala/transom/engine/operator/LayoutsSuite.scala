@@ -28,7 +28,7 @@ class LayoutsSuite extends ScalaCheckSuite {
   }
 
   test("some late session rows of the generated streams count, and some do not") {
-    val seen = Seq.fill(2000)(Gen.zip(specs, streams).sample).flatten.collect {
+    val seen = Generators.samples(2000, Gen.zip(specs, streams)).collect {
       case (spec, stream) if !spec.window.isInstanceOf[GridWindow] =>
         val operator = new KeyedRunner(spec)
         val late = lateRows(spec.window, stream)

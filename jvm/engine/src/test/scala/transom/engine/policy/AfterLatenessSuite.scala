@@ -49,7 +49,7 @@ class AfterLatenessSuite extends ScalaCheckSuite {
   }
 
   test("generated streams have rows after the end of a window that count, and rows that do not") {
-    val seen = Seq.fill(500)(Gen.zip(shapes, latenesses, streams, delays).sample).flatten.map {
+    val seen = Generators.samples(500, Gen.zip(shapes, latenesses, streams, delays)).map {
       case (shape, lateness, batches, delay) =>
         val arrived = metOneByOne(batches, delay)
         val late = modelled(shape, lateness, arrived)._2

@@ -40,7 +40,7 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
   }
 
   test("generated streams have rows that are late for windows of their own batch") {
-    val seen = Seq.fill(600)(Gen.zip(windows, policies, streams).sample).flatten.map {
+    val seen = Generators.samples(600, Gen.zip(windows, policies, streams)).map {
       case (window, policy, rows) =>
         val single = policy.copy(overColumns = Nil)
         val operator = new KeyedRunner(specOf(window, single))

@@ -52,7 +52,7 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
 
   test("generated streams fire windows by substreams and by the floor, and have late rows") {
     val fired = mutable.Map.empty[String, Int].withDefaultValue(0)
-    Seq.fill(400)(Gen.zip(PolicyWindowsSuite.windows, policies, streams).sample).flatten.foreach {
+    Generators.samples(600, Gen.zip(PolicyWindowsSuite.windows, policies, streams)).foreach {
       case (window, policy, rows) =>
         val groups = new Groups(window, policy, Limits.Default)
         rows.foreach { row =>
