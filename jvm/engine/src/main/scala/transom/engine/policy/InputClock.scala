@@ -40,6 +40,9 @@ final class InputClock(
   private val before = state.watermark
   private val estimates = policy.estimateArrival
   private val lookup = new KeyBytes
+  // The partition of the row before.
+  private val lastSource = new ByteRange
+  private var last: PartitionClock = _
   // The least watermark of all partitions that are not idle. The estimated arrival is a bound of
   // its own, because it is the same for all partitions.
   private var least = Watermark.NotYet
@@ -123,9 +126,13 @@ final class InputClock(
   }
 
   private def find(source: ByteRange): PartitionClock = {
-    lookup.set(source.bytes, source.offset, source.length)
-    val found = bySource.get(lookup)
-    if (found != null) found else add(KeyBytes.of(lookup.bytes))
+    if (last == null || !lastSource.contentEquals(source)) {
+      lookup.set(source.bytes, source.offset, source.length)
+      val found = bySource.get(lookup)
+      last = if (found != null) found else add(KeyBytes.of(lookup.bytes))
+      lastSource.set(source)
+    }
+    last
   }
 
   private def add(source: KeyBytes): PartitionClock = {

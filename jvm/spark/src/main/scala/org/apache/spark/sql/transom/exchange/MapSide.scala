@@ -123,15 +123,19 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
       if (isFirst && Verdict.isJudged(verdict)) start()
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
-      val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
       Verdict.dropped(verdict) match {
-        case Some(reason) => emitDeadLetter(row, reason, time.filter(RowRules.isInRange))
-        case None =>
-          if (rowLog != null && Verdict.isAdjusted(verdict))
-            rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), time.get, watermark)
-          add(row, operatorPlan.convention.timeIn(time.get))
+        case None => addAccepted(row, row.getLong(timeAt), watermark, verdict)
+        case Some(reason) =>
+          val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
+          emitDeadLetter(row, reason, time.filter(RowRules.isInRange))
       }
     }
+  }
+
+  private def addAccepted(row: InternalRow, time: Long, watermark: Long, verdict: Long): Unit = {
+    if (rowLog != null && Verdict.isAdjusted(verdict))
+      rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), time, watermark)
+    add(row, operatorPlan.convention.timeIn(time))
   }
 
   /** The first judged row of a batch has met the watermark of the batch before. */

@@ -50,20 +50,28 @@ final class OrderedChunkDecoder(
     *   the exchange rows of the key group, sorted
     */
   def events(rows: Iterator[InternalRow]): Iterator[Event] = new AbstractIterator[Event] {
-    private val open = new PriorityQueue[OpenChunk](comesFirst)
-    // The chunk after those in `open`, the chunk of the row that was read last, and an event that
-    // has no place in the order.
-    private var pending: OpenChunk = _
+    // The chunk with the first row of all, and the other chunks that have begun. Most chunks do
+    // not overlap, so `open` is usually empty.
     private var current: OpenChunk = _
+    private val open = new PriorityQueue[OpenChunk](comesFirst)
+    // The chunk after those.
+    private var pending: OpenChunk = _
+    // An event that has no place in the order.
     private var other: Event = _
+    // Whether the first row of `current` has been read.
+    private var isRead = false
 
     override def hasNext: Boolean = {
-      if (current != null) {
-        if (current.advance()) open.add(current)
-        current = null
+      if (isRead) {
+        isRead = false
+        if (!current.advance()) current = open.poll()
+        else if (!open.isEmpty && comesFirst.compare(open.peek(), current) < 0) {
+          open.add(current)
+          current = open.poll()
+        }
       }
       openChunks()
-      other != null || !open.isEmpty
+      other != null || current != null
     }
 
     override def next(): Event =
@@ -73,7 +81,7 @@ final class OrderedChunkDecoder(
         other = null
         event
       } else {
-        current = open.poll()
+        isRead = true
         current.row
       }
 
@@ -83,9 +91,10 @@ final class OrderedChunkDecoder(
       while (isSearching && other == null) {
         if (pending == null && rows.hasNext) read(rows.next())
         isSearching = pending != null &&
-          (open.isEmpty || comesFirst.compare(pending, open.peek()) < 0)
+          (current == null || comesFirst.compare(pending, current) < 0)
         if (isSearching) {
-          open.add(pending)
+          if (current != null) open.add(current)
+          current = pending
           pending = null
         }
       }

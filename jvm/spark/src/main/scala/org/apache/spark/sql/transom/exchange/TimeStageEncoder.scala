@@ -34,10 +34,11 @@ final class TimeStageEncoder(
     extends AbstractIterator[InternalRow] {
   private val timeAt = positionOf(plan.time)
   private val arrivalAt = positionOf(plan.arrival)
-  private val partitionAt = plan.partition.map(positionOf)
+  private val partitionAt = plan.partition.fold(-1)(positionOf)
   private val overAt = plan.over.map(positionOf).toArray
-  private val keyFailedAt = plan.keyFailed.map(positionOf)
+  private val keyFailedAt = plan.keyFailed.fold(-1)(positionOf)
   private val partitions = plan.policy.partitions.toSet
+  private val hasSources = plan.source.nonEmpty
   private val toSource = UnsafeProjection.create(plan.source, input)
   private val noStamp = Seq.fill(StampColumns.count)(Literal(0L))
   private val toRow = UnsafeProjection.create(plan.row ++ noStamp, input)
@@ -72,13 +73,13 @@ final class TimeStageEncoder(
 
   private def add(read: InternalRow): Unit = {
     counts.add(RowCounts.In)
-    UnsafeRows.bytesOf(toSource(read), source)
-    problem(read) match {
-      case None => add(read, chunkOf(read))
-      case Some(reason) =>
-        counts.add(reason.count)
-        out = Iterator.single(
-          encoder.deadLetter(group, reason, None, Watermark.NotYet, toRow(read).getBytes))
+    if (hasSources) UnsafeRows.bytesOf(toSource(read), source)
+    val reason = problem(read)
+    if (reason == null) add(read, chunkOf(read))
+    else {
+      counts.add(reason.count)
+      out = Iterator.single(
+        encoder.deadLetter(group, reason, None, Watermark.NotYet, toRow(read).getBytes))
     }
   }
 
@@ -89,7 +90,7 @@ final class TimeStageEncoder(
   private def chunkOf(read: InternalRow): chunks.OrderedChunk =
     if (!plan.mergesPartitions) byGroup(group)
     else {
-      val partition = read.getUTF8String(partitionAt.get)
+      val partition = read.getUTF8String(partitionAt)
       val found = byPartition.get(partition)
       if (found != null) found
       else {
@@ -109,21 +110,26 @@ final class TimeStageEncoder(
     chunk.rows.add(source, row, noInput, read.getLong(timeAt), isPartlyLate = false, None)
   }
 
-  /** Why no rule can judge a row. */
-  private def problem(read: InternalRow): Option[DeadLetterReason] =
-    if (overAt.exists(read.isNullAt)) Some(DeadLetterReason.NoSubstream)
-    else if (isOfUnknownPartition(read)) Some(DeadLetterReason.UnknownPartition)
-    else if (read.isNullAt(timeAt) || read.isNullAt(arrivalAt)) Some(DeadLetterReason.NoTime)
+  /** Why no rule can judge a row; null if the rules can. */
+  private def problem(read: InternalRow): DeadLetterReason =
+    if (hasNull(read, overAt)) DeadLetterReason.NoSubstream
+    else if (partitionAt >= 0 && isOfUnknownPartition(read)) DeadLetterReason.UnknownPartition
+    else if (read.isNullAt(timeAt) || read.isNullAt(arrivalAt)) DeadLetterReason.NoTime
     else if (!RowRules.isInRange(read.getLong(timeAt)) || !RowRules.isInRange(
         read.getLong(arrivalAt)))
-      Some(DeadLetterReason.TimeOutOfRange)
-    else if (keyFailedAt.exists(read.getBoolean)) Some(DeadLetterReason.KeyFailed)
-    else None
+      DeadLetterReason.TimeOutOfRange
+    else if (keyFailedAt >= 0 && read.getBoolean(keyFailedAt)) DeadLetterReason.KeyFailed
+    else null
+
+  private def hasNull(read: InternalRow, columns: Array[Int]): Boolean = {
+    var i = 0
+    while (i < columns.length && !read.isNullAt(columns(i))) i += 1
+    i < columns.length
+  }
 
   private def isOfUnknownPartition(read: InternalRow): Boolean =
-    partitions.nonEmpty && partitionAt.exists { at =>
-      read.isNullAt(at) || !partitions(read.getUTF8String(at).toString)
-    }
+    partitions.nonEmpty &&
+      (read.isNullAt(partitionAt) || !partitions(read.getUTF8String(partitionAt).toString))
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.transom.task.KeyGroupTasks
@@ -162,13 +163,24 @@ object WindowStrategy extends SparkStrategy {
     }
     val renamed = columns.flatMap { case (from, to) => sources.get(from).map(_ -> to) }.distinct
     val names = AttributeMap(renamed)
-    if (renamed.length == columns.distinct.length && names.size == renamed.length)
-      (below.output.toVector.map(a => names.getOrElse(a, a)), planLater(below))
-    else {
+    if (renamed.length == columns.distinct.length && names.size == renamed.length) {
+      val read = pruned(below, names.contains)
+      (read.output.toVector.map(a => names.getOrElse(a, a)), planLater(read))
+    } else {
       val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
       // Not a logical node: adaptive execution would look for the node in the plan of the query.
       (own.map(_.toAttribute), ProjectExec(own, planLater(child)))
     }
+  }
+
+  /** A plan without the columns that no operator reads. Spark then does not read them from files.
+    * Over other plans Spark would add a projection, which copies each row.
+    */
+  private def pruned(plan: LogicalPlan, isRead: Attribute => Boolean): LogicalPlan = plan match {
+    case _: LogicalRelation | Filter(_, _: LogicalRelation) =>
+      val left = plan.output.filter(isRead)
+      if (left.isEmpty || left.length == plan.output.length) plan else Project(left, plan)
+    case other => other
   }
 
   /** The child column whose value `column` shows unchanged, if there is one. A timestamp
