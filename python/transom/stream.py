@@ -37,7 +37,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         this order. Such aggregates need the keyed layout. Without ``order`` they read rows in no
         fixed order, as in Spark. If another step needs the keyed layout, they read rows in the
         order of the source. With `TimePolicy`, the rules for single rows and the watermark also
-        follow this order.
+        follow this order. A row for which the order is null, or fails, comes first.
 
     Returns
     -------
@@ -257,8 +257,8 @@ class Stream:
             ``late_arrival``, ``out_of_order``. For a row that no rule can judge, the only element
             is the reason: ``no_time`` (the time or the arrival time is null),
             ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null) or
-            ``unknown_partition`` (not among ``partitions``). An expression that fails counts as
-            null.
+            ``unknown_partition`` (null, or not among ``partitions``). An expression that fails
+            counts as null.
 
             ``disposition``, a string: ``accepted``, ``adjusted`` or ``dropped``.
 

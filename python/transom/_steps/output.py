@@ -167,7 +167,8 @@ class OutputSteps(Steps):
 
         - "early", "late_arrival", "out_of_order": the rule of the policy has dropped the row.
         - "no_substream": a column of ``over`` is null, or its expression failed.
-        - "unknown_partition": the partition of the row is not among ``partitions``.
+        - "unknown_partition": the partition of the row is null or not among ``partitions``, or its
+          expression failed.
 
         A row that no rule can judge moves no watermark of the policy. "no_time" and
         "time_out_of_range" then hold for the arrival time too.

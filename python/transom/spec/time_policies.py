@@ -85,7 +85,7 @@ class TimePolicy(Value):
         windows follow the least of them. The ids are compared as text.
     partitions : sequence of str
         The ids of all partitions. Windows wait for each of them, also before its first row. Without
-        it, any id is valid, and a partition counts from its first row.
+        it, any id but null is valid, and a partition counts from its first row.
     over : sequence of str or Column
         The columns that identify a substream. Each substream has its own watermark, and its windows
         follow it. All columns must be keys of the windows. The rule for ``late`` limits how far the

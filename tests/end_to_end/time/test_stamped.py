@@ -149,6 +149,7 @@ def test_a_partition_is_compared_as_text(spark: SparkSession) -> None:
             (1, 1, "a"),
             "unknown_partition",
         ),
+        (transom.TimePolicy("at", partition="part"), (1, 1, None), "unknown_partition"),
     ],
 )
 def test_a_row_that_no_rule_can_judge_is_dropped_for_a_reason(
@@ -156,6 +157,22 @@ def test_a_row_that_no_rule_can_judge_is_dropped_for_a_reason(
 ) -> None:
     ((time, _, rules, disposition),) = stamps(spark, policy, [row])
     assert (time, rules, disposition) == (None, [reason], "dropped")
+
+
+def test_a_row_whose_partition_fails_is_dropped(spark: SparkSession) -> None:
+    policy = transom.TimePolicy("at", partition=F.col("part").cast("int"))
+    assert stamps(spark, policy, [(1, None, "7"), (2, None, "x"), (0, None, "7")]) == [
+        (1, None, [], "accepted"),
+        (None, None, ["unknown_partition"], "dropped"),
+        (0, 1, ["out_of_order"], "accepted"),
+    ]
+
+
+def test_a_row_whose_order_fails_comes_first(spark: SparkSession) -> None:
+    rows = rows_of(spark, [(8, None, "2"), (9, None, "x"), (7, None, "1")])
+    stream = transom.stream(rows, time=transom.TimePolicy("at"), order=F.col("part").cast("int"))
+    stamped = stream.stamped().orderBy("n").collect()
+    assert [stamp_of(row)[:2] for row in stamped] == [(8, 9), (9, None), (7, 9)]
 
 
 def test_a_time_after_the_year_9999_is_out_of_range(spark: SparkSession) -> None:

@@ -95,8 +95,8 @@ final class TimeStageEncoder(
       if (found != null) found
       else {
         val chunk = chunks.chunkOf(group)
-        // Null is the id of a partition too. The bytes of other ids may change.
-        byPartition.put(if (partition == null) null else partition.copy(), chunk)
+        // The bytes of the id may change.
+        byPartition.put(partition.copy(), chunk)
         chunk
       }
     }
@@ -127,9 +127,12 @@ final class TimeStageEncoder(
     i < columns.length
   }
 
+  /** A row without a partition would hold the watermark back until the null partition has further
+    * rows.
+    */
   private def isOfUnknownPartition(read: InternalRow): Boolean =
-    partitions.nonEmpty &&
-      (read.isNullAt(partitionAt) || !partitions(read.getUTF8String(partitionAt).toString))
+    read.isNullAt(partitionAt) ||
+      partitions.nonEmpty && !partitions(read.getUTF8String(partitionAt).toString)
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 }

@@ -78,7 +78,8 @@ object RowColumns {
   private def numbered(indexes: Seq[Int], prefix: String, columns: Int => Column): Seq[Indexed] =
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
 
-  /** Makes times and columns of the substream null where their expressions fail.
+  /** Makes the added columns null where their expressions fail, but for the gap or the windows of
+    * a row.
     *
     * @param rows
     *   rows with the added columns
@@ -87,7 +88,7 @@ object RowColumns {
     case Project(columns, child) =>
       Project(
         columns.map {
-          case alias: Alias if isGuarded(alias.name) =>
+          case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
           case other => other
         },
@@ -95,8 +96,7 @@ object RowColumns {
     case other => other
   }
 
-  private def isGuarded(name: String): Boolean =
-    name == Time || name == Arrival || name.startsWith(OverPrefix)
+  private val guardedPrefixes = Seq(Time, Arrival, Partition, OverPrefix, OrderPrefix)
 
   /** Makes the time of a stream null where its expression fails. The Python package has added
     * this time below the watermark.
