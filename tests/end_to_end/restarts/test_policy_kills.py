@@ -1,0 +1,82 @@
+"""Spark is killed while a time policy judges rows: dead letters and counts stay the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
+from tests.end_to_end.time.test_accounting import (
+    ACCEPTING,
+    SCHEMA,
+    in_batches,
+    inputs,
+    placed,
+    windowed,
+)
+
+ROOT = Path(__file__).parents[3]
+PLACES = [
+    (place, batch)
+    for place in ("input", "before sink", "results", "after sink")
+    for batch in range(3)
+]
+KILLS = 3
+
+
+def live(folder: Path) -> int:
+    """Run the query once, and return the exit code of the process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.end_to_end.support.programs.accounting", folder],
+        cwd=ROOT,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0 or list(folder.glob("killed-*")), done.stdout + done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize("seed", range(6) if os.environ.get("TRANSOM_LONG") else [1])
+def test_kills_change_no_dead_letter_and_no_count(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    chosen = random.Random(seed)
+    rows = inputs(chosen)
+    batches = in_batches(rows, chosen)
+    for batch in batches:
+        add_batch(tmp_path / "input", batch, parse_schema(SCHEMA))
+    kills = sorted(chosen.sample(PLACES, KILLS), key=lambda kill: kill[1])
+    (tmp_path / "kills.json").write_text(json.dumps(kills))
+
+    for number in range(KILLS):
+        assert live(tmp_path) != 0
+        assert len(list(tmp_path.glob("killed-*"))) == number + 1
+    assert live(tmp_path) == 0
+
+    delivered = Counter(
+        (id_, row["place"])
+        for row in spark.read.parquet(str(tmp_path / "out")).collect()
+        for id_ in row["ids"]
+    )
+    counts: Counter[str] = Counter()
+    for file in (tmp_path / "counts").iterdir():
+        counts.update(json.loads(file.read_text()))
+
+    whole = run_stream(spark, lambda read: windowed(read, ACCEPTING), SCHEMA, batches)
+    assert counts == whole.observed()
+    assert delivered == Counter((id_, row["place"]) for row in whole.results for id_ in row["ids"])
+    expected, _ = placed(rows, ACCEPTING)
+    assert delivered == Counter(
+        (id_, place) for id_, place in expected.items() if place != "gap" and id_ != rows[-1].id
+    )
