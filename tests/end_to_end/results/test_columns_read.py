@@ -55,6 +55,11 @@ def columns_read(plan: str) -> list[str]:
     return [column.split(":")[0] for column in schema.split(",")]
 
 
+def reads_columns_in_place(plan: str) -> bool:
+    """Whether the map side reads the columns of the files, and no node between copies rows."""
+    return re.search(r"MapSide [^\n]*\n[^\n]*- (\*\(\d+\) )?ColumnarToRow", plan) is not None
+
+
 @pytest.mark.parametrize("name", QUERIES)
 def test_of_a_static_dataframe(spark: SparkSession, files: Path, name: str) -> None:
     query, expected = QUERIES[name]
@@ -72,3 +77,4 @@ def test_of_a_stream(spark: SparkSession, files: Path, tmp_path: Path, name: str
     running.awaitTermination()
     plan = running._jsq.streamingQuery().lastExecution().executedPlan().toString()
     assert columns_read(plan) == expected
+    assert reads_columns_in_place(plan) == (not name.startswith("filtered"))

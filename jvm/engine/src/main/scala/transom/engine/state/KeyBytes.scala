@@ -11,14 +11,19 @@ private[engine] final class KeyBytes {
 
   def set(bytes: Array[Byte], offset: Int, length: Int): this.type = {
     range.set(bytes, offset, length)
+    hash = if (length % 8 == 0) KeyGroups.hash(range).toInt else hashOfBytes
+    this
+  }
+
+  // Keys of Spark have whole words.
+  private def hashOfBytes: Int = {
     var h = 1
-    var i = offset
-    while (i < offset + length) {
-      h = 31 * h + bytes(i)
+    var i = range.offset
+    while (i < range.offset + range.length) {
+      h = 31 * h + range.bytes(i)
       i += 1
     }
-    hash = h
-    this
+    h
   }
 
   /** The bytes of the key; a copy if the key is a range of a larger array. */

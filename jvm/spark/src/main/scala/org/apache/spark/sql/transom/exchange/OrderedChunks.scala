@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom.exchange
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{LongType, TimestampType}
 
 import transom.engine.time.Watermark
 
@@ -28,6 +29,12 @@ private final class OrderedChunks(
     fullSize: Int,
     encoder: ExchangeEncoder) {
   private val toOrder = UnsafeProjection.create(order, input)
+  // Most orders are a single number, which is compared without a row for the order of each row.
+  private val numberAt = order match {
+    case Seq(column) if OrderedChunks.isNumber(column) =>
+      input.indexWhere(_.exprId == column.exprId)
+    case _ => -1
+  }
   private val ordering = {
     val ascending = order.zipWithIndex.map { case (column, i) =>
       SortOrder(BoundReference(i, column.dataType, nullable = true), Ascending)
@@ -45,8 +52,11 @@ private final class OrderedChunks(
     private var first: UnsafeRow = _
     private val last: UnsafeRow = UnsafeRow.createFromByteArray(64, order.length)
 
-    /** Whether `last` is the order of the row before. It is also valid when the chunk is empty.
-      */
+    // The order of the last row instead of `last`, if it is a single number.
+    private var lastNumber = 0L
+    private var lastIsNull = false
+
+    /** Whether there was a row before. Its order is also valid when the chunk is empty. */
     private var hasLast = false
 
     /** The arrival of the last row, if `movesArrival`. */
@@ -61,20 +71,44 @@ private final class OrderedChunks(
     def start(row: InternalRow): InternalRow =
       if (order.isEmpty) { if (rows.isFull) encoded() else null }
       else {
-        val next = toOrder(row)
-        val isBefore = hasLast && ordering.compare(next, last) < 0
-        if (movesArrival && hasLast && !isBefore)
-          next.setLong(0, math.max(next.getLong(0), arrival))
+        val isBefore = if (numberAt >= 0) advanceNumber(row) else advance(row)
         val sent = if (rows.isFull || isBefore && !rows.isEmpty) encoded() else null
-        if (rows.isEmpty) first = next.copy()
-        last.copyFrom(next)
-        hasLast = true
+        if (rows.isEmpty) first = if (numberAt >= 0) toOrder(row).copy() else last.copy()
         sent
       }
+
+    /** Makes `row` the last row. Returns whether it comes before the row before it. */
+    private def advance(row: InternalRow): Boolean = {
+      val next = toOrder(row)
+      val isBefore = hasLast && ordering.compare(next, last) < 0
+      if (movesArrival && hasLast && !isBefore)
+        next.setLong(0, math.max(next.getLong(0), arrival))
+      last.copyFrom(next)
+      hasLast = true
+      isBefore
+    }
+
+    /** As `advance`. Nulls come first. */
+    private def advanceNumber(row: InternalRow): Boolean = {
+      val isNull = row.isNullAt(numberAt)
+      val number = if (isNull) 0L else row.getLong(numberAt)
+      val isBefore = hasLast && !lastIsNull && (isNull || number < lastNumber)
+      lastNumber = number
+      lastIsNull = isNull
+      hasLast = true
+      isBefore
+    }
 
     /** The rows that wait, as an exchange row. */
     def encoded(): InternalRow =
       if (order.isEmpty) encoder.rows(group, rows, Watermark.NotYet)
       else encoder.rows(group, rows, Watermark.NotYet, first)
   }
+}
+
+private object OrderedChunks {
+
+  /** Whether the values of a column are numbers of 64 bits. */
+  def isNumber(column: Attribute): Boolean =
+    column.dataType == LongType || column.dataType == TimestampType
 }

@@ -22,6 +22,7 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private val arrivalAt = input.indexWhere(_.exprId == substreams.arrival.exprId)
   private val substreamAt =
     substreams.keys.map(i => input.indexWhere(_.exprId == operatorPlan.keys(i).exprId)).toArray
+  private val isKey = substreams.keys.length == operatorPlan.keys.length
   private val toSubstream =
     UnsafeProjection.create(substreams.keys.map(operatorPlan.keys), input)
   private val toRecord = UnsafeProjection.create(operatorPlan.record, input)
@@ -55,14 +56,18 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   private def send(row: InternalRow, read: UnsafeRow, time: Long): Unit = {
     latest = math.max(latest, row.getLong(arrivalAt))
-    UnsafeRows.bytesOf(toSubstream(row), substream)
-    val chunk = byGroup(KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups))
+    readKey(row)
+    val chunk = byGroup(if (isKey) groupOfKey else groupOfSubstream(row))
     val sent = chunk.start(row)
     if (sent != null) out = Iterator.single(sent)
-    readKey(row)
     UnsafeRows.bytesOf(read, record)
     if (emitsInput) UnsafeRows.bytesOf(toInput(row), inputRow)
     chunk.rows.add(key, record, inputRow, time, isPartlyLate = false, None)
+  }
+
+  private def groupOfSubstream(row: InternalRow): Int = {
+    UnsafeRows.bytesOf(toSubstream(row), substream)
+    KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups)
   }
 
   override protected def drain(): Iterator[InternalRow] =

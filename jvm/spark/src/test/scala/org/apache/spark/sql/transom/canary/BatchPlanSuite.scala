@@ -2,6 +2,8 @@ package org.apache.spark.sql.transom.canary
 
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryWrapper
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.streaming.TimerValues
 
@@ -77,6 +79,23 @@ class BatchPlanSuite extends CanarySuite {
     withPartitions(3)(run(rows(new Feed(first, Seq(ProbeRow(1, 20, 2)))), checkpoint))
     assertEquals(Journal.of(0).distinct, Seq("2 stores"))
     assertEquals(Journal.of(next).distinct, Seq("2 stores"))
+  }
+
+  canary(
+    "The metric stateMemory of a stateful operator is the memory in the progress of its batch, and " +
+      "its batchTimestampMs is the time of the batch in the offset log.",
+    "OperatorMetrics.scala") {
+    val query =
+      start(
+        Probe.operator(Probe.input(new Feed(Seq(ProbeRow(1, 10, 1))).timed(spark)), new Passes),
+        newCheckpoint())
+    assert(query.awaitTermination(60000L), "the query did not end")
+    val batch = query.asInstanceOf[StreamingQueryWrapper].streamingQuery.lastExecution
+    val operator = batch.executedPlan.collectFirst { case o: TransformWithStateExec => o }.get
+    val inProgress = query.lastProgress.stateOperators.head.memoryUsedBytes
+    assert(inProgress > 0L)
+    assertEquals(operator.longMetric("stateMemory").value, inProgress)
+    assertEquals(operator.batchTimestampMs, Some(batch.offsetSeqMetadata.batchTimestampMs))
   }
 
   canary(
