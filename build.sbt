@@ -25,6 +25,8 @@ val compilerOptions = Seq(
   "-Werror",
   // Lines for stack traces, but no names of local variables: the jar is to stay small.
   "-g:line",
+  // The JVM finds the methods of traits without a copy in each class.
+  "-Xmixin-force-forwarders:false",
   // Within a method only: what is inlined from another file is not compiled anew with that file.
   "-opt:local")
 

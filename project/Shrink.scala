@@ -26,6 +26,7 @@ object Shrink {
   /** The packages whose functions are never sent to executors. */
   private val atHome = Seq(
     "transom/engine/",
+    "org/apache/spark/sql/transom/explain/",
     "org/apache/spark/sql/transom/message/",
     "org/apache/spark/sql/transom/plan/")
 

@@ -9,9 +9,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from transom import _bridge
-from transom._base.columns import HIDDEN_TIME, known_columns
+from transom._base import checks
+from transom._base.columns import HIDDEN_TIME, Col, known_columns
 from transom._base.errors import type_error, value_error
-from transom._calls import applying
+from transom._calls import applying, topping
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
 from transom._steps.output import OutputSteps
@@ -33,8 +34,8 @@ _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
     """Rows assigned to windows, as `Stream.window` returns them.
 
-    Each step returns a new builder and can be called once, in any order. `agg` and `apply` return a
-    DataFrame.
+    Each step returns a new builder and can be called once, in any order. `agg`, `apply` and `top`
+    return a DataFrame.
     """
 
     def agg(self, *aggregates: Column) -> DataFrame:
@@ -198,6 +199,59 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
         _check_keys(keys, spec)
         result = applying.call_function(calls, keys, spec, fn)
         return _without_hidden_time(self._df, result, spec)
+
+    def top(self, k: int, *order_by: Col) -> DataFrame:
+        """Return the first rows of each window in an order, each with its rank.
+
+        Rows that are equal in the order have the same rank, and the next rank is one more than the
+        number of rows before it: 1, 2, 2, 4. All rows with a rank of at most ``k`` are results. So
+        ties may add rows. Nulls are lower than all other values: they come first in ascending, and
+        last in descending order. The state stores only rows that may be results.
+
+        Parameters
+        ----------
+        k : int
+            The largest rank, 1 or more.
+        *order_by : str or Column
+            The order, such as ``F.desc("delay")``. A name alone means ascending.
+
+        Returns
+        -------
+        DataFrame
+            A row for each row of the input that is a result: the keys, ``window``, ``pane`` after
+            `with_pane`, the other columns of the row, and ``rank``. After `with_late_rows` or
+            `with_dead_letters` the rows are tagged.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NO_ORDER``, ``TRANSOM_NEEDS_TRIGGER``,
+            ``TRANSOM_UNKNOWN_COLUMN``. ``TRANSOM_RESERVED_NAME`` if a column of the rows has the
+            name of a result column. ``TRANSOM_CONFLICT`` after `retract`.
+        PySparkTypeError
+            ``TRANSOM_BAD_TYPE``.
+        PySparkRuntimeError, IllegalArgumentException
+            The conditions of `agg`.
+
+        Examples
+        --------
+        >>> rows = [("JFK", 40), ("EWR", 12), ("LGA", 40)]
+        >>> delays = spark.createDataFrame(rows, "origin string, delay int")
+        >>> whole = transom.stream(delays).window(transom.Global()).trigger(transom.EndOfStream())
+        >>> whole.top(1, F.desc("delay")).orderBy("origin").show()
+        +------+------+-----+----+
+        |window|origin|delay|rank|
+        +------+------+-----+----+
+        |  NULL|   JFK|   40|   1|
+        |  NULL|   LGA|   40|   1|
+        +------+------+-----+----+
+        """
+        checks.whole_number("k", k, least=1)
+        rows = topping.top_rows(self._df, self._spec, k, order_by, _RESERVED)
+        spec = replace(self._spec, aggregates=(rows,))
+        result = self._operator("order_by", spec)
+        _check_names(result, spec)
+        return _without_hidden_time(self._df, topping.one_by_one(result, spec), spec)
 
     def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:
         for aggregate in spec.aggregates:

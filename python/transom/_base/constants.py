@@ -25,3 +25,7 @@ REDUCE_FUNCTION = "__transom_reduce"
 PLACE_FUNCTION = "__transom_place"
 # SQL function that collects the accumulators of a window for Python.
 PARTS_FUNCTION = "__transom_parts"
+# SQL function behind `Windowed.top`.
+TOP_FUNCTION = "__transom_top"
+# Name of the column with the rank of a row in the results of `Windowed.top`.
+RANK_COLUMN = "rank"

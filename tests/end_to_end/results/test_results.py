@@ -1,14 +1,9 @@
-"""Steps after a window operator: filters, ranks, retractions, late firings, update mode."""
+"""Steps after a window operator: filters, retractions, late firings, update mode."""
 
 from __future__ import annotations
 
-import json
-from datetime import datetime
-from pathlib import Path
-
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.window import Window as Ranking
 
 import transom
 from tests.end_to_end.results.test_chaining import (
@@ -75,69 +70,3 @@ def test_late_firings_rank_again_in_an_operator_that_waits_as_long(spark: SparkS
     once = run_clocked(spark, lambda stream: best(stream, waits=False), steps)
     assert [tuple(row)[1:] for row in once.results] == [("a", 5)]
     assert once.observed("ranked")["transom_rows_late"] == 2
-
-
-def best_two(spark: SparkSession) -> list[Row]:
-    """The two largest totals of each window, computed by a batch query."""
-    ranking = Ranking.partitionBy("window").orderBy(F.desc("total"), "key")
-    ranked = native_counts(spark, F.window("time", "10 seconds")).withColumn(
-        "rank", F.row_number().over(ranking)
-    )
-    return fired(ranked.where("rank <= 2").select("window", "rank", "key", "total"))
-
-
-def test_top_k_by_a_second_operator_over_the_same_windows(spark: SparkSession) -> None:
-    def pipeline(rows: DataFrame) -> DataFrame:
-        windowed = transom.stream(counts(rows), time="window").window(TEN)
-        ordered = F.sort_array(F.collect_list(F.struct((-F.col("total")).alias("less"), "key")))
-        best = windowed.agg(F.slice(ordered, 1, 2).alias("best"))
-        return best.select("window", F.posexplode("best")).select(
-            "window",
-            (F.col("pos") + 1).alias("rank"),
-            "col.key",
-            (-F.col("col.less")).alias("total"),
-        )
-
-    outcome = run_stream(spark, pipeline, SCHEMA, INPUT)
-    assert_same(outcome.results, best_two(spark), "window", "rank")
-
-
-def test_top_k_by_row_number_in_each_batch(spark: SparkSession) -> None:
-    # All keys of a window fire in one batch, so each batch is ranked alone.
-    ranked: list[Row] = []
-
-    def rank(rows: DataFrame, _: int) -> None:
-        ranking = Ranking.partitionBy("window").orderBy(F.desc("total"), "key")
-        numbered = rows.withColumn("rank", F.row_number().over(ranking)).where("rank <= 2")
-        ranked.extend(numbered.select("window", "rank", "key", "total").collect())
-
-    run_stream(spark, counts, SCHEMA, INPUT, writer=rank)
-    assert_same(ranked, best_two(spark), "window", "rank")
-
-
-VECTORS = Path(__file__).parents[2] / "conformance" / "seeds"
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=None)
-
-
-def test_keys_with_equal_values_share_a_rank(spark: SparkSession) -> None:
-    vector = json.loads((VECTORS / "si-14-topk-ties.json").read_text("utf-8"))
-    events = [(e["id"], utc(e["start"]), e["payload"]["v"]) for e in vector["events"]]
-    ranked: list[Row] = []
-
-    def rank(rows: DataFrame, _: int) -> None:
-        ranking = Ranking.partitionBy("window").orderBy(F.desc("v"))
-        ranked.extend(rows.withColumn("rank", F.rank().over(ranking)).where("rank <= 2").collect())
-
-    def values(rows: DataFrame) -> DataFrame:
-        return windowed(rows).drain().agg(F.max("value").alias("v"))
-
-    run_stream(spark, values, SCHEMA, [events], writer=rank)
-    assert sorted(
-        (row["window"]["start"], row["key"], row["v"], row["rank"]) for row in ranked
-    ) == [
-        (utc(output["window_start"]), output["id"], output["v"], output["rank"])
-        for output in sorted(vector["expected"]["outputs"], key=lambda o: (o["start"], o["id"]))
-    ]

@@ -38,4 +38,10 @@ object Constants {
 
   /** SQL function that collects the accumulators of a window for Python. */
   final val PartsFunction = "__transom_parts"
+
+  /** SQL function behind `Windowed.top`. */
+  final val TopFunction = "__transom_top"
+
+  /** Name of the column with the rank of a row in the results of `Windowed.top`. */
+  final val RankColumn = "rank"
 }

@@ -62,11 +62,11 @@ case class DistinctAggregate(
 
   override def serialize(set: Inputs): Array[Byte] = {
     val columns = if (sameAsInputs) Seq(set.keySet) else Seq(set.keySet, set.values)
-    val size = 4 + columns.map(_.stream.mapToInt(4 + _.getSizeInBytes).sum).sum
+    val size = 4 + columns.map(_.stream.mapToInt(UnsafeRecords.sizeOf(_)).sum).sum
     val out = ByteBuffer.allocate(size).putInt(set.size)
     set.forEach { (identity, input) =>
-      write(identity, out)
-      if (!sameAsInputs) write(input, out)
+      UnsafeRecords.write(identity, out)
+      if (!sameAsInputs) UnsafeRecords.write(input, out)
     }
     out.array
   }
@@ -82,16 +82,7 @@ case class DistinctAggregate(
     set
   }
 
-  private def write(row: UnsafeRow, out: ByteBuffer): Unit =
-    out.putInt(row.getSizeInBytes).put(row.getBytes)
-
-  private def read(in: ByteBuffer): UnsafeRow = {
-    val own = new Array[Byte](in.getInt())
-    in.get(own)
-    val row = new UnsafeRow(inputs.length)
-    row.pointTo(own, own.length)
-    row
-  }
+  private def read(in: ByteBuffer): UnsafeRow = UnsafeRecords.read(in, inputs.length)
 
   override def withNewMutableAggBufferOffset(offset: Int): DistinctAggregate =
     copy(mutableAggBufferOffset = offset)

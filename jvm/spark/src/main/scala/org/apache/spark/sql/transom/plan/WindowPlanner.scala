@@ -13,7 +13,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.transom.clock.{ClockSource, Drain}
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.function.{Parts, Place, Reduce}
+import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
@@ -27,7 +27,11 @@ object WindowPlanner {
 
   /** The functions that the Python package calls by name. */
   private val functions: Seq[(String, FunctionBuilder)] =
-    Seq(Reduce.Name -> Reduce.of, Parts.Name -> Parts.of, Place.Name -> Place.of)
+    Seq(
+      Reduce.Name -> Reduce.of,
+      Parts.Name -> Parts.of,
+      Place.Name -> Place.of,
+      Top.Name -> Top.of)
 
   def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
     val session = df.sparkSession

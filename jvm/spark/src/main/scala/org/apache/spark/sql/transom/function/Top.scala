@@ -1,0 +1,141 @@
+package org.apache.spark.sql.transom.function
+
+import java.nio.ByteBuffer
+import java.util
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
+import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.types._
+
+import transom.engine.spec.Constants
+
+/** The first rows of a window in an order, with their ranks.
+  *
+  * Rows that are equal in the order share a rank. The next rank is one more than the number of
+  * rows before it: 1, 2, 2, 4. All rows with a rank up to `k` are results, so ties may add rows.
+  * The accumulator holds only rows that may be results.
+  *
+  * @param row
+  *   the row, a struct; results have its fields and the rank
+  */
+final case class Top(
+    k: Int,
+    row: Expression,
+    order: Seq[SortOrder],
+    mutableAggBufferOffset: Int = 0,
+    inputAggBufferOffset: Int = 0)
+    extends TypedImperativeAggregate[TopRows] {
+  private lazy val fields = row.dataType.asInstanceOf[StructType]
+
+  override def children: Seq[Expression] = row +: order
+  override def nullable: Boolean = false
+  override lazy val dataType: DataType =
+    ArrayType(fields.add(Top.Rank, IntegerType, nullable = false), containsNull = false)
+  override def prettyName: String = "top"
+  override def sql(isDistinct: Boolean): String =
+    (k.toString +: children.map(_.sql)).mkString(s"$prettyName(", ", ", ")")
+
+  // A record holds the columns of the order, and then the row.
+  @transient private lazy val toRecord = UnsafeProjection.create(order.map(_.child) :+ row)
+  @transient private lazy val ordering = RowOrdering.create(
+    order.zipWithIndex.map { case (column, i) =>
+      column.copy(child = BoundReference(i, column.child.dataType, nullable = true))
+    },
+    Nil)
+
+  override def createAggregationBuffer(): TopRows = new TopRows(k, ordering)
+
+  override def update(rows: TopRows, input: InternalRow): TopRows = {
+    val record = toRecord(input)
+    if (rows.accepts(record)) rows.add(record.copy())
+    rows
+  }
+
+  override def merge(rows: TopRows, other: TopRows): TopRows = {
+    other.foreach((record, _) => if (rows.accepts(record)) rows.add(record))
+    rows
+  }
+
+  override def eval(rows: TopRows): Any = {
+    val results = Array.newBuilder[Any]
+    rows.foreach { (record, rank) =>
+      val values = record.getStruct(order.length, fields.length)
+      results += new GenericInternalRow(
+        fields.indices.map(i => values.get(i, fields(i).dataType)).toArray[Any] :+ rank)
+    }
+    new GenericArrayData(results.result())
+  }
+
+  override def serialize(rows: TopRows): Array[Byte] = {
+    var size = 0
+    rows.foreach((record, _) => size += UnsafeRecords.sizeOf(record))
+    val out = ByteBuffer.allocate(size)
+    rows.foreach((record, _) => UnsafeRecords.write(record, out))
+    out.array
+  }
+
+  override def deserialize(bytes: Array[Byte]): TopRows = {
+    val in = ByteBuffer.wrap(bytes)
+    val rows = createAggregationBuffer()
+    while (in.hasRemaining) rows.add(UnsafeRecords.read(in, order.length + 1))
+    rows
+  }
+
+  override def withNewMutableAggBufferOffset(offset: Int): Top =
+    copy(mutableAggBufferOffset = offset)
+  override def withNewInputAggBufferOffset(offset: Int): Top =
+    copy(inputAggBufferOffset = offset)
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Top =
+    copy(row = newChildren.head, order = newChildren.tail.map(_.asInstanceOf[SortOrder]))
+}
+
+/** Builds [[Top]] from the arguments of a call by name. */
+object Top {
+
+  /** The name by which the Python package calls the function. The arguments are `k`, the row, and
+    * the columns of the order.
+    */
+  val Name: String = Constants.TopFunction
+
+  private final val Rank = Constants.RankColumn
+
+  def of(arguments: Seq[Expression]): Expression = {
+    val Literal(k: Int, _) +: row +: order = arguments: @unchecked
+    Top(
+      k,
+      row,
+      order.map {
+        case column: SortOrder => column
+        case column => SortOrder(column, Ascending)
+      })
+  }
+}
+
+/** The records of a window that have a rank up to `k`, in their order. */
+final class TopRows(k: Int, ordering: Ordering[InternalRow]) {
+  private val ties = new util.TreeMap[UnsafeRow, util.ArrayList[UnsafeRow]](ordering)
+  private var count = 0
+
+  /** Whether a record has a rank up to `k` among the records that were added. */
+  def accepts(record: UnsafeRow): Boolean =
+    count < k || ordering.compare(record, ties.lastKey) <= 0
+
+  /** Adds a record, and removes the records whose rank is now above `k`. */
+  def add(record: UnsafeRow): Unit = {
+    ties.computeIfAbsent(record, _ => new util.ArrayList(1)).add(record)
+    count += 1
+    while (count - ties.lastEntry.getValue.size >= k)
+      count -= ties.pollLastEntry().getValue.size
+  }
+
+  /** Calls `f` with each record and its rank. */
+  def foreach(f: (UnsafeRow, Int) => Unit): Unit = {
+    var rank = 1
+    ties.values.forEach { tied =>
+      tied.forEach(f(_, rank))
+      rank += tied.size
+    }
+  }
+}
