@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import Outcome, add_batch, parse_schema, run_stream
 from tests.end_to_end.windows.test_against_a_model import (
     SCHEMA,
@@ -26,7 +25,6 @@ from tests.end_to_end.windows.test_against_a_model import (
 )
 from transom.spec import Layout
 
-ROOT = Path(__file__).parents[3]
 LAYOUTS: list[Layout] = ["slices", "keyed"]
 PLACES = {"files": ["input", "results"], "batches": ["before sink", "after sink", "results"]}
 
@@ -67,16 +65,7 @@ if os.environ.get("TRANSOM_LONG"):
 
 def live(folder: Path, case: Case) -> int:
     """Run the query once, and return the exit code of the process."""
-    command = [sys.executable, "-m", "tests.end_to_end.support.programs.crashing"]
-    done = subprocess.run(
-        [*command, folder, case.window, case.sink, case.layout],
-        cwd=ROOT,
-        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run("crashing", folder, case.window, case.sink, case.layout)
     assert done.returncode == 0 or list(folder.glob("killed-*")), done.stdout + done.stderr
     return done.returncode
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
 from tests.end_to_end.time.test_accounting import (
     ACCEPTING,
@@ -23,7 +22,6 @@ from tests.end_to_end.time.test_accounting import (
     windowed,
 )
 
-ROOT = Path(__file__).parents[3]
 PLACES = [
     (place, batch)
     for place in ("input", "before sink", "results", "after sink")
@@ -34,15 +32,7 @@ KILLS = 3
 
 def live(folder: Path) -> int:
     """Run the query once, and return the exit code of the process."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.end_to_end.support.programs.accounting", folder],
-        cwd=ROOT,
-        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run("accounting", folder)
     assert done.returncode == 0 or list(folder.glob("killed-*")), done.stdout + done.stderr
     return done.returncode
 

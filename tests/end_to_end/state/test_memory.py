@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -12,27 +10,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import in_the_plan, run_stream
 
 long = pytest.mark.skipif(
     "TRANSOM_LONG" not in os.environ, reason="moves a gigabyte: run by make check-long"
 )
-ROOT = Path(__file__).parents[3]
 
 
 def filled(
     folder: Path, *, heap: str, keys: int, width: int, groups: int, batches: int
 ) -> dict[str, int]:
-    command = [sys.executable, "-m", "tests.end_to_end.support.programs.filling_memory"]
-    done = subprocess.run(
-        [*command, folder, heap, *map(str, (keys, width, groups, batches))],
-        cwd=ROOT,
-        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "TZ": "UTC"},
-        capture_output=True,
-        text=True,
-        timeout=1_800,
-        check=False,
-    )
+    done = run("filling_memory", folder, heap, keys, width, groups, batches, timeout=1_800)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     totals: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return totals

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from tests.end_to_end.support.programs.crashing import kill_if_due, passing, session
+from tests.end_to_end.support.programs.crashing import kill_if_due, passing, session, source
 from tests.end_to_end.support.queries import Outcome
 from tests.end_to_end.time.test_accounting import ACCEPTING, SCHEMA, windowed
 
@@ -28,14 +28,7 @@ def main(folder: Path) -> None:
     """Run the query to its end, or to a kill."""
     (folder / "counts").mkdir(exist_ok=True)
     spark = session(folder)
-    assert spark.sparkContext._jvm is not None
-    jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
-    rows = (
-        spark.readStream.schema(SCHEMA)
-        .option("maxFilesPerTrigger", 1)
-        .parquet(str(folder / "input"))
-        .withColumn("key", passing("key", folder, "input", jvm))
-    )
+    rows, jvm = source(spark, folder, SCHEMA)
     results = windowed(rows, ACCEPTING).withColumn(
         "place", passing("place", folder, "results", jvm)
     )

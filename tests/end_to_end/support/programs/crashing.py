@@ -65,17 +65,23 @@ def session(folder: Path) -> SparkSession:
     return transom.configure(builder).getOrCreate()
 
 
-def main(folder: Path, window: str, sink: str, layout: Layout) -> None:
-    """Run the query to its end, or to a kill."""
-    spark = session(folder)
+def source(spark: SparkSession, folder: Path, schema: str) -> tuple[DataFrame, int]:
+    """The rows of FOLDER/input, a file in each batch, and the process id of the JVM."""
     assert spark.sparkContext._jvm is not None
-    jvm = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+    jvm: int = spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
     rows = (
-        spark.readStream.schema(SCHEMA)
+        spark.readStream.schema(schema)
         .option("maxFilesPerTrigger", 1)
         .parquet(str(folder / "input"))
         .withColumn("key", passing("key", folder, "input", jvm))
     )
+    return rows, jvm
+
+
+def main(folder: Path, window: str, sink: str, layout: Layout) -> None:
+    """Run the query to its end, or to a kill."""
+    spark = session(folder)
+    rows, jvm = source(spark, folder, SCHEMA)
     pipeline = counted(WINDOWS[window][0], layout)
     results = pipeline(rows).withColumn("tag", passing("tag", folder, "results", jvm))
 
