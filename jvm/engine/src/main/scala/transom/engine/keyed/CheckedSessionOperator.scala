@@ -19,11 +19,11 @@ import transom.engine.window._
   * Each session fires once, at its end. Holds mutable caches: not thread-safe.
   */
 final class CheckedSessionOperator[R, A <: AnyRef](
-    override val plan: KeyedPlan[R, A],
+    plan: KeyedPlan[R, A],
     checks: SessionChecks,
     rows: Contents[R],
     results: Results[R, A])
-    extends PerKeyOperator[R, A] {
+    extends PerKeyOperator[R, KeyState[A]] {
   import plan.assigner
   import assigner.timeline
 

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import java.util.LinkedHashMap
 
-import transom.engine.keyed.state.{KeyState, KeyStore, StateCodec, TimerIndex}
+import transom.engine.keyed.state.{KeyStore, PerKeyCodec, PerKeyState, TimerIndex}
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.window.{Arrival, Disposition, GlobalGrid}
 
@@ -31,9 +31,9 @@ trait KeyListener {
   * @param maxHeld
   *   approximate number of bytes of state to hold in memory
   */
-final class KeyGroup[R, A <: AnyRef](
-    operator: PerKeyOperator[R, A],
-    codec: StateCodec[A],
+final class KeyGroup[R, S <: PerKeyState](
+    operator: PerKeyOperator[R, S],
+    codec: PerKeyCodec[S],
     store: KeyStore,
     clocks: KeyClocks,
     listener: KeyListener,
@@ -42,11 +42,11 @@ final class KeyGroup[R, A <: AnyRef](
 
   import KeyGroup.Never
 
-  private val held = new LinkedHashMap[KeyBytes, HeldKey[A]]
+  private val held = new LinkedHashMap[KeyBytes, HeldKey[S]]
   private val watermarkTimers = new TimerIndex(store.watermarkTimers)
   private val clockTimers = new TimerIndex(store.clockTimers)
   private val lookupKey = new KeyBytes
-  private var latest: HeldKey[A] = _
+  private var latest: HeldKey[S] = _
   private var acceptsRows = true
   private var bytes = 0L
 
@@ -93,7 +93,7 @@ final class KeyGroup[R, A <: AnyRef](
       clock: Long,
       hasTicked: Boolean): Iterator[Unit] = {
     acceptsRows = false
-    val withRows = held.values.toArray(Array.empty[HeldKey[A]]).iterator
+    val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
     def expired = (watermarkTimers.take(watermark) ++ clocks.expired)
       .flatMap(load)
       .tapEach(_.watermarkListed = Never)
@@ -117,7 +117,7 @@ final class KeyGroup[R, A <: AnyRef](
     forgetsAtEnd && watermark >= GlobalGrid.EndOfTime
 
   private def advanceKey(
-      entry: HeldKey[A],
+      entry: HeldKey[S],
       lateWatermark: Long,
       watermark: Long,
       clock: Long): Unit = {
@@ -136,7 +136,7 @@ final class KeyGroup[R, A <: AnyRef](
   }
 
   /** Loads the key in `lookupKey` to process a row, and makes the key current. */
-  private def touch(): HeldKey[A] = {
+  private def touch(): HeldKey[S] = {
     val found = held.get(lookupKey)
     val entry = if (found != null) found else open(lookupKey.bytes)
     if (entry ne latest) {
@@ -147,18 +147,18 @@ final class KeyGroup[R, A <: AnyRef](
     entry
   }
 
-  private def open(key: Array[Byte]): HeldKey[A] = hold(key, store.get(key))
+  private def open(key: Array[Byte]): HeldKey[S] = hold(key, store.get(key))
 
   /** Loads a key to run its timers; `None` if the key has no state any more. */
-  private def load(key: Array[Byte]): Option[HeldKey[A]] = {
+  private def load(key: Array[Byte]): Option[HeldKey[S]] = {
     if (bytes > maxHeld) flush()
     lookupKey.set(key, 0, key.length)
     Option(held.get(lookupKey)).orElse(Option(store.get(key)).map(hold(key, _)))
   }
 
-  private def hold(key: Array[Byte], stateBytes: Array[Byte]): HeldKey[A] = {
+  private def hold(key: Array[Byte], stateBytes: Array[Byte]): HeldKey[S] = {
     val isStored = stateBytes != null
-    val state = if (isStored) codec.decode(stateBytes) else new KeyState[A]
+    val state = if (isStored) codec.decode(stateBytes) else codec.create()
     val entry = new HeldKey(key, state, isStored)
     held.put(KeyBytes.of(key), entry)
     bytes += key.length + KeyGroup.KeyWeight + KeyGroup.WindowWeight * state.size
@@ -173,7 +173,7 @@ final class KeyGroup[R, A <: AnyRef](
     bytes = 0L
   }
 
-  private def write(entry: HeldKey[A]): Unit =
+  private def write(entry: HeldKey[S]): Unit =
     if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
     else {
       if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
@@ -206,9 +206,9 @@ private object KeyGroup {
   * @param isStored
   *   whether the store has an entry for the key
   */
-private final class HeldKey[A <: AnyRef](
+private final class HeldKey[S <: PerKeyState](
     val key: Array[Byte],
-    val state: KeyState[A],
+    val state: S,
     val isStored: Boolean) {
 
   /** Times at which the two timer indexes list the key. An index may also hold an earlier time.

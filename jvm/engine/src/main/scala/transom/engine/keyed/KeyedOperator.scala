@@ -17,10 +17,10 @@ import transom.engine.window._
   *   receives the results of the current key
   */
 final class KeyedOperator[R, A <: AnyRef](
-    override val plan: KeyedPlan[R, A],
+    plan: KeyedPlan[R, A],
     rows: Contents[R],
     results: Results[R, A])
-    extends PerKeyOperator[R, A] {
+    extends PerKeyOperator[R, KeyState[A]] {
   import plan.{assigner, trigger}
 
   private val contents = new WindowContents(plan, rows)

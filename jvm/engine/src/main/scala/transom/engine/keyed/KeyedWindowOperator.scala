@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.state.{KeyStore, StateCodec}
+import transom.engine.keyed.state.{KeyStore, PerKeyState}
 import transom.engine.operator._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Cursor, Limits}
@@ -13,8 +13,8 @@ import transom.engine.window._
   *
   * All key groups share `rows`, `results` and `emissions`.
   *
-  * @param plan
-  *   what the operator executes; staggered windows replace the offset of its assigner
+  * @param operators
+  *   create the operators of keys
   * @param rows
   *   stores the raw rows of windows
   * @param results
@@ -22,32 +22,31 @@ import transom.engine.window._
   * @param clocksOf
   *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
   */
-final class KeyedWindowOperator[S <: KeyStore, R, A <: AnyRef, T](
+final class KeyedWindowOperator[K <: KeyStore, R, S <: PerKeyState, T](
     spec: WindowSpec,
-    plan: KeyedPlan[R, A],
+    operators: PerKeyOperators[R, S],
     rows: StoredRows[R],
-    results: Results[R, A],
+    results: KeyListener,
     emissions: Emissions[T],
     sideOutput: SideOutput[T],
     limits: Limits,
-    clocksOf: (S, Long) => KeyClocks)
-    extends WindowOperator[S, T] {
-  private val aligned = PerKeyOperator.of(plan, rows, results)
-  private val codec = new StateCodec(plan.aggregation)
+    clocksOf: (K, Long) => KeyClocks)
+    extends WindowOperator[K, T] {
   private val convention = TimeConvention.of(spec.window)
   private val listener: KeyListener = key => {
     results.pointAt(key)
     rows.pointAt(key)
   }
 
-  override def open(group: Int, store: S, clock: Long): KeyGroupOperator[T] = {
+  override def open(group: Int, store: K, clock: Long): KeyGroupOperator[T] = {
     rows.open(store)
     val clocks = clocksOf(store, clock)
-    val operator = operatorOf(group, store.firstRow.getOrElse(clock))
+    val operator = operators.of(group, store.firstRow.getOrElse(clock))
     new KeyedGroupOperator(
       spec,
+      operators,
       operator,
-      new KeyGroup(operator, codec, store, clocks, listener, forgetsAtEnd, limits.keys),
+      new KeyGroup(operator, operators.codec, store, clocks, listener, forgetsAtEnd, limits.keys),
       clocks,
       rows,
       store,
@@ -58,22 +57,7 @@ final class KeyedWindowOperator[S <: KeyStore, R, A <: AnyRef, T](
   }
 
   // The end of the input must also reach keys without timers.
-  private def forgetsAtEnd: Boolean = spec.drain && plan.assigner.timeline != Timeline.Event
-
-  /** The operator of a key group. A staggered window has an offset per key group, so each key
-    * group needs its own operator.
-    *
-    * @param firstRow
-    *   wall-clock time at the first row of the key group, microseconds since 1970
-    */
-  private def operatorOf(group: Int, firstRow: => Long): PerKeyOperator[R, A] =
-    spec.window match {
-      case window: Tumbling if window.stagger != Stagger.Aligned =>
-        val offset = Staggers.offset(window.stagger, window, group, firstRow)
-        val assigner = Assigner.of(window.copy(offsetUs = offset), plan.assigner.timeline)
-        PerKeyOperator.of(plan.copy(assigner = assigner), rows, results)
-      case _ => aligned
-    }
+  private def forgetsAtEnd: Boolean = spec.drain && operators.timeline != Timeline.Event
 }
 
 /** The window operator of one key group in the keyed layout.
@@ -85,10 +69,11 @@ final class KeyedWindowOperator[S <: KeyStore, R, A <: AnyRef, T](
   * the newest. Behind a time stage no row waits, because results must not depend on the batch of
   * a row.
   */
-private final class KeyedGroupOperator[R, A <: AnyRef, T](
+private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     spec: WindowSpec,
-    operator: PerKeyOperator[R, A],
-    group: KeyGroup[R, A],
+    operators: PerKeyOperators[R, S],
+    operator: PerKeyOperator[R, S],
+    group: KeyGroup[R, S],
     clocks: KeyClocks,
     rows: StoredRows[R],
     store: KeyStore,
@@ -97,12 +82,10 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     side: SideRows[T],
     emissions: Emissions[T])
     extends KeyGroupOperator[T](emissions) {
-  import operator.plan
-
   private val isOnClock = spec.time.contains(ProcessingTime)
   // Each row has a late watermark of its own.
   private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
-  private val lateRowsWait = plan.assigner.isMerging && !isJudged
+  private val lateRowsWait = spec.window.isMerging && !isJudged
   private val reason = LateReason.of(spec.window)
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
@@ -176,7 +159,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
     }
     arrival.clock = now
     val row = rows.codec.view(value)
-    group.process(key, row, arrival, plan.aggregation.weightOf(row))
+    group.process(key, row, arrival, operators.weightOf(row))
   }
 
   private def report(row: Event.Row, disposition: Disposition): Unit = disposition match {
@@ -216,7 +199,7 @@ private final class KeyedGroupOperator[R, A <: AnyRef, T](
 
   private def advanceTime(): Iterator[Unit] = {
     // Windows in processing time fire too when the input ends.
-    val isEnd = plan.assigner.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
+    val isEnd = operators.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
     val until = if (isEnd) GlobalGrid.EndOfTime else now
     if (hasTicked) clocks.tick()
     val late = if (isJudged) Watermark.NotYet else lateWatermark

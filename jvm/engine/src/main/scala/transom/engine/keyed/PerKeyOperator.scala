@@ -1,28 +1,26 @@
 package transom.engine.keyed
 
-import transom.engine.keyed.state.{Contents, KeyState}
-import transom.engine.window.{Arrival, Disposition, TimeWindow}
+import transom.engine.keyed.state.{PerKeyCodec, PerKeyState}
+import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
 /** Window operator of the keyed layout, for one key at a time.
   *
-  * The operator keeps no state of a key between calls. The caller passes the `KeyState` of the
-  * key to each call. Before each call, the caller points the operator's `rows` and `results` at
+  * The operator keeps no state of a key between calls. The caller passes the state of the key to
+  * each call. Before each call, the caller points the operator's `rows` and `results` at
   * the same key.
   *
   * Times are microseconds since the epoch. A watermark W means that no more rows with a time
   * before W arrive. Windows end, and timers are due, at the first watermark or wall-clock time
   * that is not below their own time.
   */
-trait PerKeyOperator[R, A <: AnyRef] {
-
-  def plan: KeyedPlan[R, A]
+trait PerKeyOperator[R, S <: PerKeyState] {
 
   /** Adds a row to its windows.
     *
     * First advances the key to the watermark and wall-clock time of the row's arrival. Windows
     * that are over do not get the row. See `missedWindows`.
     */
-  def process(state: KeyState[A], row: R, arrival: Arrival): Disposition
+  def process(state: S, row: R, arrival: Arrival): Disposition
 
   /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
     * until the next call of `process`.
@@ -32,7 +30,7 @@ trait PerKeyOperator[R, A <: AnyRef] {
   /** Advances the key to a watermark and a wall-clock time. Emits the results that are due, and
     * removes windows that are over.
     */
-  def advance(state: KeyState[A], watermark: Long, clock: Long): Unit
+  def advance(state: S, watermark: Long, clock: Long): Unit
 
   /** Number of results that the windows of all keys have emitted so far. */
   def fired: Long
@@ -41,24 +39,27 @@ trait PerKeyOperator[R, A <: AnyRef] {
   def seesBatches: Boolean = false
 
   /** Signals the end of a micro-batch. */
-  def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = ()
+  def endBatch(state: S, watermark: Long, clock: Long): Unit = ()
 }
 
-/** Creates the operators of a key. */
-object PerKeyOperator {
+/** Creates the operators of keys, and encodes the states of keys.
+  *
+  * @tparam S
+  *   the state of a key
+  */
+trait PerKeyOperators[R, S <: PerKeyState] {
+  def codec: PerKeyCodec[S]
 
-  /** Returns the operator of a plan.
+  /** The kind of time by which the windows end. */
+  def timeline: Timeline
+
+  /** The number of bytes by which a row may enlarge the state of its key. */
+  def weightOf(row: R): Int
+
+  /** Returns the operator of a key group.
     *
-    * @param rows
-    *   stores the raw rows of the current key
-    * @param results
-    *   receives the results of the current key
+    * @param firstRow
+    *   wall-clock time at the first row of the key group, microseconds since 1970
     */
-  def of[R, A <: AnyRef](
-      plan: KeyedPlan[R, A],
-      rows: Contents[R],
-      results: Results[R, A]): PerKeyOperator[R, A] = plan.assigner.checks match {
-    case Some(checks) => new CheckedSessionOperator(plan, checks, rows, results)
-    case None => new KeyedOperator(plan, rows, results)
-  }
+  def of(group: Int, firstRow: => Long): PerKeyOperator[R, S]
 }

@@ -11,6 +11,7 @@ object LayoutRules {
   def unsupportedBySlices(spec: WindowSpec): Option[String] = {
     def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
     unsupportedBySlices(spec.window)
+      .orElse(part(spec.lifetime.isDefined, "lifetimes"))
       .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
       // Each key has the watermark of its substream, but a log has one watermark.
       .orElse(part(spec.hasSubstreams, "over in the TimePolicy"))
@@ -35,7 +36,7 @@ object LayoutRules {
       case AfterWatermark(None, None | Some(_: AfterCount)) | AfterLateness => true
       case _ => false
     }
-    isAligned && firesOnceInTime && spec.evictor.isEmpty && !spec.function.takesRows &&
+    isAligned && firesOnceInTime && spec.lifetime.isEmpty && spec.evictor.isEmpty && !spec.function.takesRows &&
     spec.orderColumns.isEmpty && !spec.time.exists(_.isInstanceOf[TimePolicy])
   }
 

@@ -102,6 +102,10 @@ object DeadLetterReason {
   /** An expression of the row's key failed. */
   case object KeyFailed extends DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
 
+  /** The lifetime of the row ends before it starts, or it overlaps too many windows. */
+  case object BadLifetime
+      extends DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
+
   private val all = IndexedSeq(
     NoTime,
     TimeOutOfRange,
@@ -113,7 +117,8 @@ object DeadLetterReason {
     Early,
     LateArrival,
     OutOfOrder,
-    KeyFailed)
+    KeyFailed,
+    BadLifetime)
 
   def of(code: Int): DeadLetterReason = all(code)
 

@@ -11,6 +11,8 @@ package transom.engine.spec
   *   columns of the key
   * @param time
   *   event time, a time policy or processing time; none if the windows need no time
+  * @param lifetime
+  *   the lifetimes of rows; none if rows last one microsecond
   * @param orderColumns
   *   columns that define the order in which rows arrived
   * @param window
@@ -50,6 +52,7 @@ final case class WindowSpec(
     name: Option[String],
     keyColumns: Seq[Int],
     time: Option[Time],
+    lifetime: Option[Lifetime],
     orderColumns: Seq[Int],
     window: Window,
     trigger: Trigger,
@@ -75,6 +78,7 @@ final case class WindowSpec(
   checkTrigger()
   checkTogether()
   checkMaxDuration()
+  checkSwept()
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
@@ -88,6 +92,9 @@ final case class WindowSpec(
       idleTimeout.isDefined || policy.idlePartitionUs.isDefined || policy.estimateArrival
     case _ => false
   }
+
+  /** Whether a sweep over lifetimes finds the windows. */
+  def isSwept: Boolean = lifetime.isDefined || window.isInstanceOf[SweptWindow]
 
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policyOfSubstreams.isDefined
@@ -186,76 +193,31 @@ final case class WindowSpec(
       }
     case _ =>
   }
-}
 
-/** What is computed from the rows of a window. */
-sealed trait Function {
-
-  /** Indexes of the columns that are aggregates. */
-  def aggregateColumns: Seq[Int]
-
-  /** Whether a user function is called for each result. */
-  def isCalled: Boolean
-
-  /** Whether the function needs the rows themselves instead of aggregates. */
-  def takesRows: Boolean = isCalled && aggregateColumns.isEmpty
-
-  /** Whether the function keeps state per window. */
-  def keepsByWindow: Boolean
-
-  /** Whether the function keeps state per window or per key. */
-  def keepsState: Boolean
-}
-
-/** Aggregates without a user function: the operator of `agg`. */
-final case class AggFunction(aggregateColumns: Seq[Int]) extends Function {
-  override def isCalled: Boolean = false
-  override def keepsByWindow: Boolean = false
-  override def keepsState: Boolean = false
-}
-
-/** A user function that is called for each result: the operator of `apply`.
-  *
-  * The argument is the rows of the window, or one row of aggregates if `aggregateColumns` is not
-  * empty. The schemas are strings in the caller's format. The engine does not parse them.
-  *
-  * @param schema
-  *   schema of the rows that the function returns
-  * @param form
-  *   the type of the argument that holds the rows
-  * @param aggregateColumns
-  *   indexes of the columns that are aggregates
-  * @param windowState
-  *   schema of the state per window and key, if there is any
-  * @param keyState
-  *   schema of the state per key, if there is any
-  * @param outputs
-  *   schemas of the named side outputs, by name
-  */
-final case class ApplyFunction(
-    schema: String,
-    form: RowsForm,
-    aggregateColumns: Seq[Int],
-    windowState: Option[String] = None,
-    keyState: Option[String] = None,
-    outputs: Option[String] = None)
-    extends Function {
-  override def isCalled: Boolean = true
-  override def keepsByWindow: Boolean = windowState.isDefined
-  override def keepsState: Boolean = keepsByWindow || keyState.isDefined
-}
-
-/** The form in which a user function receives rows. */
-sealed trait RowsForm
-
-/** The values of [[RowsForm]]. */
-object RowsForm {
-
-  /** A `pyarrow.Table`. */
-  case object Arrow extends RowsForm
-
-  /** A `pandas.DataFrame`. */
-  case object Pandas extends RowsForm
+  /** Rejects settings that a sweep over lifetimes does not support. Its windows fire once. */
+  private def checkSwept(): Unit = if (isSwept) {
+    val subject = if (lifetime.isDefined) "lifetimes" else "windows between starts and ends"
+    val takesLifetimes = window match {
+      case swept: SweptWindow => swept.takesLifetimes
+      case _: GridWindow => true
+      case _ => false
+    }
+    Check.that(
+      "lifetime",
+      lifetime.isEmpty || takesLifetimes,
+      s"cannot be used with ${window.productPrefix} windows")
+    Check.that("time", time.exists(_.isEventTime), s"must be event time for $subject")
+    Seq(
+      "trigger" -> (trigger == AfterWatermark()),
+      "evictor" -> evictor.isEmpty,
+      "retract" -> !retract,
+      "allowed_lateness_us" -> (allowedLatenessUs == 0L),
+      "idle_timeout" -> idleTimeout.isEmpty,
+      "window.stagger" -> (window.stagger == Stagger.Aligned),
+      "window_state" -> !function.keepsByWindow).foreach { case (field, holds) =>
+      Check.that(field, holds, s"cannot be used with $subject")
+    }
+  }
 }
 
 /** Which late rows go to a side output. */

@@ -35,6 +35,13 @@ sealed trait GridWindow extends Window {
   def timeZone: String
 }
 
+/** Windows that a sweep over the starts and ends of lifetimes finds. */
+trait SweptWindow extends Window {
+
+  /** Whether rows may have lifetimes of their own. */
+  def takesLifetimes: Boolean = true
+}
+
 /** Windows of one size without overlap or gaps.
   *
   * @param sizeUs
@@ -152,24 +159,6 @@ final case class Calendar(
     s"is above ${Constants.MostCalendarUnits}")
   Check.offset(offsetUs, every * unit.shortestUs)
   Check.zone(timeZone)
-}
-
-/** A calendar unit.
-  *
-  * @param shortestDays
-  *   length of the unit's shortest instance in wall-clock time, in days
-  */
-sealed abstract class CalendarUnit(shortestDays: Int) {
-  val shortestUs: Long = shortestDays * 86400000000L
-}
-
-/** The values of [[CalendarUnit]]. */
-object CalendarUnit {
-  case object Day extends CalendarUnit(1)
-  case object Week extends CalendarUnit(7)
-  case object Month extends CalendarUnit(28)
-  case object Quarter extends CalendarUnit(90)
-  case object Year extends CalendarUnit(365)
 }
 
 /** Windows that stay open while rows of a key keep arriving. */

@@ -28,6 +28,11 @@ final class Arrival {
   /** Windows of the row, for custom windows that each row lists. */
   var windows: Seq[TimeWindow] = Nil
 
+  /** End of the row's lifetime, exclusive; `Arrival.NoEnd` if it has none. Set only if the spec
+    * has lifetimes.
+    */
+  var end: Long = Arrival.NoEnd
+
   /** Copies all properties of another row. */
   def set(other: Arrival): Unit = {
     time = other.time
@@ -36,6 +41,7 @@ final class Arrival {
     clock = other.clock
     gap = other.gap
     windows = other.windows
+    end = other.end
   }
 }
 
@@ -43,4 +49,7 @@ object Arrival {
 
   /** Marks a row without a time. */
   final val NoTime = Long.MinValue
+
+  /** Marks a lifetime without end. */
+  final val NoEnd = Long.MaxValue
 }

@@ -39,6 +39,7 @@ object TimeConvention {
 
   def of(window: spec.Window): TimeConvention = window match {
     case grid: spec.GridWindow if grid.closed == spec.Closed.Right => TimeConvention(1L, 1L)
+    case spec.Snapshot(spec.Closed.Right) => TimeConvention(1L, 1L)
     // A session starts at a row, so only its end moves.
     case session: spec.SessionWindow if session.closed == spec.Closed.Right =>
       TimeConvention(0L, 1L)

@@ -13,7 +13,7 @@ import transom.engine.Generators
 import transom.engine.conformance.driver.Row
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
-import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, StateCodec}
+import transom.engine.keyed.state.{Contents, KeyState, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
@@ -85,7 +85,7 @@ object KeyGroupPropertiesSuite {
     private def batch(rows: Seq[Keyed], watermark: Long): Unit = {
       val contents = new StoredRows(store, () => key)
       val plan = setup.plan(contents)
-      val group = new KeyGroup[Row, Vector[Json]](
+      val group = new KeyGroup[Row, KeyState[Vector[Json]]](
         new KeyedOperator(plan, contents, EventResults),
         new StateCodec(plan.aggregation),
         store,

@@ -56,7 +56,7 @@ class KeyGroupSuite extends FunSuite {
         watermark: Long,
         clock: Long,
         hasTicked: Boolean): Long = {
-      val group = new KeyGroup[Row, Vector[Json]](
+      val group = new KeyGroup[Row, KeyState[Vector[Json]]](
         operator,
         codec,
         store,

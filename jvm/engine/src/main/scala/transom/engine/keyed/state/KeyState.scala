@@ -8,7 +8,7 @@ import transom.engine.window.{TimeWindow, Timeline}
   *
   * The operator changes the state in place. Times are microseconds. Not thread-safe.
   */
-final class KeyState[A <: AnyRef] {
+final class KeyState[A <: AnyRef] extends PerKeyState {
 
   /** Open windows, sorted by start and then by end. Merging windows do not intersect, so they are
     * in order of time.
@@ -30,7 +30,7 @@ final class KeyState[A <: AnyRef] {
     * past run only after the time has moved on. Results then do not depend on how rows are split
     * into batches.
     */
-  private[keyed] var watermark = Long.MinValue
+  var watermark: Long = Long.MinValue
   private[keyed] var clock = Long.MinValue
 
   /** Lower bounds of the key's timers. Removing a timer does not raise its bound. The bound is
@@ -39,18 +39,14 @@ final class KeyState[A <: AnyRef] {
   private[keyed] var watermarkBound = Long.MaxValue
   private[keyed] var clockBound = Long.MaxValue
 
-  /** Lowest watermark at which the key must be advanced; `Long.MaxValue` if there is none. */
-  def nextTimer: Long = KeyState.nextTimer(watermarkBound, watermark)
+  override def nextTimer: Long = KeyState.nextTimer(watermarkBound, watermark)
 
-  /** Lowest wall-clock time at which the key must be advanced; `Long.MaxValue` if there is none.
-    */
-  def nextClockTimer: Long = KeyState.nextTimer(clockBound, clock)
+  override def nextClockTimer: Long = KeyState.nextTimer(clockBound, clock)
 
-  /** Whether the key has no state to store. */
-  def isEmpty: Boolean = windows.isEmpty && rowCount == 0
+  override def isEmpty: Boolean = windows.isEmpty && rowCount == 0
 
   /** Number of open windows. */
-  def size: Int = windows.size
+  override def size: Int = windows.size
 
   private[keyed] def add(window: WindowState[A]): Unit = {
     windows.put(window.bounds, window)

@@ -5,7 +5,7 @@ import java.util.Arrays
 /** Writes numbers and byte arrays in a compact variable-length format. Reusable after `take`; not
   * thread-safe.
   */
-private[keyed] final class StateWriter {
+private[engine] final class StateWriter {
   private var bytes = new Array[Byte](256)
   private var position = 0
 
@@ -55,7 +55,7 @@ private[keyed] final class StateWriter {
 }
 
 /** Reads what `StateWriter` wrote, in the same order. */
-private[keyed] final class StateReader(val bytes: Array[Byte]) {
+private[engine] final class StateReader(val bytes: Array[Byte]) {
   private var position = 0
 
   /** Position of the next byte to read. */

@@ -17,12 +17,15 @@ import transom.engine.window.{Arrival, TimeWindow, Timeline}
   * refers to the array that `decode` received, so that array must not change. Holds a mutable
   * buffer: create one codec per task.
   */
-final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
+final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
+    extends PerKeyCodec[KeyState[A]] {
   import StateCodec._
 
   private val out = new StateWriter
 
-  def encode(state: KeyState[A]): Array[Byte] = {
+  override def create(): KeyState[A] = new KeyState[A]
+
+  override def encode(state: KeyState[A]): Array[Byte] = {
     out.byte(Version)
     out.unsigned(state.nextList)
     out.unsigned(state.rowCount)
@@ -37,7 +40,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A]) {
     out.take()
   }
 
-  def decode(bytes: Array[Byte]): KeyState[A] = {
+  override def decode(bytes: Array[Byte]): KeyState[A] = {
     val in = new StateReader(bytes)
     val version = in.byte()
     if (version != Version) throw new UnknownStateVersion(version)

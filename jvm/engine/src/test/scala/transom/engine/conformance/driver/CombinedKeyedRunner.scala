@@ -17,11 +17,13 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   private val store = new MemoryKeyStore
   private val rows = new StoredRows(ListBytes, TimeConvention.of(spec.window))
   private val emissions = new Emissions[Output]
+  private val results =
+    new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined"))
   private val operator = new KeyedWindowOperator(
     spec,
-    KeyedPlan.of(spec, ListAggregation, rows, null),
+    new WindowOperators(spec, KeyedPlan.of(spec, ListAggregation, rows, null), rows, results),
     rows,
-    new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined")),
+    results,
     emissions,
     Operator.Side,
     Limits.Default,

@@ -17,11 +17,12 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
   private val store = new MemoryKeyStore
   private val rows = new StoredRows(RowBytes, TimeConvention.of(spec.window))
   private val emissions = new Emissions[Output]
+  private val results = new EmittedResults[Row](emissions, _.value)
   private val operator = new KeyedWindowOperator(
     spec,
-    makePlan(rows),
+    new WindowOperators(spec, makePlan(rows), rows, results),
     rows,
-    new EmittedResults[Row](emissions, _.value),
+    results,
     emissions,
     Operator.Side,
     Limits.Default,

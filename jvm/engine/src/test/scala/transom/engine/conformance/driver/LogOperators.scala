@@ -68,6 +68,7 @@ object Specs {
       name = None,
       keyColumns = Nil,
       time = Some(time),
+      lifetime = None,
       orderColumns = Nil,
       window = window,
       trigger = window match {

@@ -28,11 +28,14 @@ final class SubstreamRunner(
   private val emissions = new Emissions[Output]
   private val logic = new TimePolicyLogic(policy)
   private var latest = Watermark.NotYet
+  private val results = new EmittedResults[Row](emissions, _.value)
+  private val plan =
+    KeyedPlan.of(spec, new JsonAggregation(_.map(_.value)), rows, KeyedSettings.NoConditions)
   private val operator = new KeyedWindowOperator(
     spec,
-    KeyedPlan.of(spec, new JsonAggregation(_.map(_.value)), rows, KeyedSettings.NoConditions),
+    new WindowOperators(spec, plan, rows, results),
     rows,
-    new EmittedResults[Row](emissions, _.value),
+    results,
     emissions,
     Operator.Side,
     limits,

@@ -71,6 +71,21 @@ private[message] object TimeCodec {
         "estimate_arrival" -> policy.estimateArrival)
   }
 
+  def readLifetime(m: MessageObject): Lifetime =
+    if (m.kind != "lifetime") throw m.unknownKind
+    else
+      Lifetime(
+        m.optional("end_column")(m.column),
+        m.optional("duration_us")(m.duration),
+        m.optional("duration_column")(m.column))
+
+  def write(lifetime: Lifetime): ObjectNode =
+    obj(
+      "kind" -> "lifetime",
+      "end_column" -> lifetime.endColumn,
+      "duration_us" -> lifetime.durationUs,
+      "duration_column" -> lifetime.durationColumn)
+
   private val idleRuleNames = Seq(
     "after_window_end" -> IdleRule.AfterWindowEnd,
     "greater_of" -> IdleRule.GreaterOf,

@@ -39,6 +39,9 @@ private[message] object WindowCodec {
       case "global" => Global
       case "count" => Count(m.int("size"), m.optional("slide")(m.int), m.boolean("partial"))
       case "custom" => Custom(m.column("windows_column"), m.boolean("merging"))
+      case "snapshot" => Snapshot(closed)
+      case "rolling" => Rolling(size)
+      case "count_by_start" => CountByStart(m.int("size"))
       case _ => throw m.unknownKind
     }
   }
@@ -69,6 +72,10 @@ private[message] object WindowCodec {
       obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
     case Custom(column, merging) =>
       obj("kind" -> "custom", "windows_column" -> column, "merging" -> merging)
+    case Snapshot(closed) =>
+      obj("kind" -> "snapshot", "closed" -> nameOf(closed, closedNames))
+    case Rolling(size) => obj("kind" -> "rolling", "size_us" -> size)
+    case CountByStart(size) => obj("kind" -> "count_by_start", "size" -> size)
   }
 
   private def writeGrid(window: GridWindow): ObjectNode = window match {

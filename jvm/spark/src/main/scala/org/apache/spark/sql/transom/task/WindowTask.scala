@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.exchange.ExchangeDecoder
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
-import transom.engine.keyed.{CommonClock, KeyClocks, KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows}
+import transom.engine.keyed.{CommonClock, KeyClocks, KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows, WindowOperators}
 import transom.engine.keyed.state.{KeyStore, MemoryKeyStore}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
@@ -93,11 +93,16 @@ private[task] object KeyedTask {
     val rows = new StoredRows(new RecordCodec(operatorPlan), operatorPlan.convention)
     val conditions = new KeyedConditions(operatorPlan, aggregation)
     val emissions = new Emissions[InternalRow]
+    val results = new KeyedResults(operatorPlan, aggregation, emissions)
     new KeyedWindowOperator(
       settings,
-      KeyedPlan.of(settings, aggregation, rows, conditions),
+      new WindowOperators(
+        settings,
+        KeyedPlan.of(settings, aggregation, rows, conditions),
+        rows,
+        results),
       rows,
-      new KeyedResults(operatorPlan, aggregation, emissions),
+      results,
       emissions,
       new SideOutputRows(operatorPlan),
       limits,

@@ -1,0 +1,33 @@
+package transom.engine.keyed.state
+
+/** State of one key. Its operator changes the state in place. Not thread-safe. */
+trait PerKeyState {
+
+  /** Lowest watermark at which the key must be advanced; `Long.MaxValue` if there is none. */
+  def nextTimer: Long
+
+  /** Lowest wall-clock time at which the key must be advanced; `Long.MaxValue` if there is none.
+    */
+  def nextClockTimer: Long
+
+  /** The watermark to which the key has advanced. */
+  def watermark: Long
+
+  /** Whether the key has no state to store. */
+  def isEmpty: Boolean
+
+  /** Number of objects that the state holds for windows or rows. */
+  def size: Int
+}
+
+/** Encodes and decodes the states of keys. Holds a mutable buffer: create one codec per task. */
+trait PerKeyCodec[S <: PerKeyState] {
+
+  /** Returns the state of a key that has none so far. */
+  def create(): S
+
+  def encode(state: S): Array[Byte]
+
+  /** Decodes a state. The state refers to `bytes`, so the array must not change. */
+  def decode(bytes: Array[Byte]): S
+}
