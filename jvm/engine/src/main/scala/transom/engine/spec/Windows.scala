@@ -35,23 +35,10 @@ sealed trait GridWindow extends Window {
   def timeZone: String
 }
 
-/** Windows that a sweep over the starts and ends of lifetimes finds. */
-trait SweptWindow extends Window {
-
-  /** Whether rows may have lifetimes of their own. */
-  def takesLifetimes: Boolean = true
-}
-
 /** Windows of one size without overlap or gaps.
   *
   * @param sizeUs
   *   length of a window
-  * @param offsetUs
-  *   shift of the window starts
-  * @param closed
-  *   which bound is inclusive
-  * @param timeZone
-  *   the time zone whose wall-clock time defines the grid
   * @param stagger
   *   how far windows are shifted per key group
   */
@@ -75,12 +62,6 @@ final case class Tumbling(
   *   length of a window
   * @param slideUs
   *   distance between window starts
-  * @param offsetUs
-  *   shift of the window starts
-  * @param closed
-  *   which bound is inclusive
-  * @param timeZone
-  *   the time zone whose wall-clock time defines the grid
   */
 final case class Hopping(
     sizeUs: Long,
@@ -106,12 +87,6 @@ final case class Hopping(
   *   length of the longest window, a multiple of `stepUs`
   * @param stepUs
   *   growth from one window to the next
-  * @param offsetUs
-  *   shift of the cycle starts
-  * @param closed
-  *   which bound is inclusive
-  * @param timeZone
-  *   the time zone whose wall-clock time defines the grid
   */
 final case class Cumulate(
     sizeUs: Long,
@@ -138,10 +113,6 @@ final case class Cumulate(
   *   number of units per window
   * @param firstDay
   *   first day of a week; used only by weeks
-  * @param offsetUs
-  *   shift of the window starts
-  * @param closed
-  *   which bound is inclusive
   */
 final case class Calendar(
     unit: CalendarUnit,
@@ -283,4 +254,46 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Window {
 
   override def isMerging: Boolean = merging
+}
+
+/** Windows that a sweep over the starts and ends of lifetimes finds. */
+sealed trait SweptWindow extends Window {
+
+  /** Whether rows may have lifetimes of their own. */
+  def takesLifetimes: Boolean = true
+}
+
+/** The windows between neighbouring starts and ends of lifetimes (StreamInsight's snapshot
+  * windows, S-30). The rows of a window are the same at each instant of the window. Windows
+  * without rows have no result.
+  *
+  * @param closed
+  *   which bound is inclusive
+  */
+final case class Snapshot(closed: Closed = Closed.Left) extends SweptWindow
+
+/** The last `sizeUs` microseconds before each instant at which a row enters or leaves them
+  * (Azure's sliding windows, Z-34). A window includes its end. Windows without rows have no
+  * result.
+  *
+  * @param sizeUs
+  *   length of a window
+  */
+final case class Rolling(sizeUs: Long) extends SweptWindow {
+
+  Check.positive("size_us", sizeUs)
+
+  override def takesLifetimes: Boolean = false
+}
+
+/** Windows over `size` distinct start times, one from each distinct start time on (StreamInsight's
+  * count windows, S-32). A window holds the rows that start in it, so it may hold more than `size`
+  * rows. It ends one microsecond after its last start time.
+  *
+  * @param size
+  *   number of distinct start times in a window
+  */
+final case class CountByStart(size: Int) extends SweptWindow {
+
+  Check.positive("size", size)
 }

@@ -72,10 +72,7 @@ private[message] object WindowCodec {
       obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
     case Custom(column, merging) =>
       obj("kind" -> "custom", "windows_column" -> column, "merging" -> merging)
-    case Snapshot(closed) =>
-      obj("kind" -> "snapshot", "closed" -> nameOf(closed, closedNames))
-    case Rolling(size) => obj("kind" -> "rolling", "size_us" -> size)
-    case CountByStart(size) => obj("kind" -> "count_by_start", "size" -> size)
+    case swept: SweptWindow => writeSwept(swept)
   }
 
   private def writeGrid(window: GridWindow): ObjectNode = window match {
@@ -91,6 +88,13 @@ private[message] object WindowCodec {
         "unit" -> nameOf(unit, unitNames),
         "every" -> every,
         "first_day" -> nameOf(firstDay, dayNames))
+  }
+
+  private def writeSwept(window: SweptWindow): ObjectNode = window match {
+    case Snapshot(closed) =>
+      obj("kind" -> "snapshot", "closed" -> nameOf(closed, closedNames))
+    case Rolling(size) => obj("kind" -> "rolling", "size_us" -> size)
+    case CountByStart(size) => obj("kind" -> "count_by_start", "size" -> size)
   }
 
   private def writeSession(
