@@ -125,8 +125,7 @@ final class KeyGroup[R, S <: PerKeyState](
     listener.pointAt(entry.key)
     if (operator.seesBatches) {
       entry.isChanged = true
-      // The key has met this watermark. Windows that end later have not fired at their end.
-      operator.endBatch(entry.state, math.max(lateWatermark, entry.state.watermark), clock)
+      operator.endBatch(entry.state, lateWatermark, clock)
     }
     val hasExpired = entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
     if (hasExpired || isEnd(watermark)) {

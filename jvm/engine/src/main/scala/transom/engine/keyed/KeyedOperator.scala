@@ -88,8 +88,10 @@ final class KeyedOperator[R, A <: AnyRef](
     * only on windows that had rows in the batch.
     */
   override def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
-    context.open(state, watermark, clock)
-    firingContext.set(Cause.Batch, watermark, clock)
+    // The key has met its own watermark. Windows that end later have not fired at their end.
+    val met = math.max(watermark, state.watermark)
+    context.open(state, met, clock)
+    firingContext.set(Cause.Batch, met, clock)
     state.windows.values.toArray(Array.empty[WindowState[A]]).foreach { window =>
       handle(trigger.onBatchEnd(context.pointAt(window)), window)
       if (window.isIdle) state.remove(window)

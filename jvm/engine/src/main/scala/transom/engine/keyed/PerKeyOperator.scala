@@ -6,8 +6,8 @@ import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 /** Window operator of the keyed layout, for one key at a time.
   *
   * The operator keeps no state of a key between calls. The caller passes the state of the key to
-  * each call. Before each call, the caller points the operator's `rows` and `results` at
-  * the same key.
+  * each call. Before each call, the caller points the operator's `rows` and `results` at the same
+  * key.
   *
   * Times are microseconds since the epoch. A watermark W means that no more rows with a time
   * before W arrive. Windows end, and timers are due, at the first watermark or wall-clock time

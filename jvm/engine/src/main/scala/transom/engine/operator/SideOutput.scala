@@ -103,8 +103,7 @@ object DeadLetterReason {
   case object KeyFailed extends DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
 
   /** The lifetime of the row ends before it starts, or it overlaps too many windows. */
-  case object BadLifetime
-      extends DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
+  case object BadLifetime extends DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
 
   private val all = IndexedSeq(
     NoTime,

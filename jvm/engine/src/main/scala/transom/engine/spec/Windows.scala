@@ -286,9 +286,9 @@ final case class Rolling(sizeUs: Long) extends SweptWindow {
   override def takesLifetimes: Boolean = false
 }
 
-/** Windows over `size` distinct start times, one from each distinct start time on (StreamInsight's
-  * count windows, S-32). A window holds the rows that start in it, so it may hold more than `size`
-  * rows. It ends one microsecond after its last start time.
+/** Windows over `size` distinct start times, one from each distinct start time on
+  * (StreamInsight's count windows, S-32). A window holds the rows that start in it, so it may
+  * hold more than `size` rows. It ends one microsecond after its last start time.
   *
   * @param size
   *   number of distinct start times in a window

@@ -72,6 +72,13 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > reached) TimeWindow(start, end) else null
   }
 
+  override def firstAfter(instant: Long): TimeWindow = {
+    val reached = zone.reached(instant)
+    val start = Ticks.boundaryAfter(Ticks.subtract(reached, size), slide, shift)
+    val end = Ticks.add(start, size)
+    if (end > reached) TimeWindow(start, end) else null
+  }
+
   def nextWindow(window: TimeWindow): TimeWindow = {
     val start = Ticks.boundaryAfter(window.start, slide, shift)
     val end = Ticks.add(start, size)

@@ -30,7 +30,7 @@ final class KeyState[A <: AnyRef] extends PerKeyState {
     * past run only after the time has moved on. Results then do not depend on how rows are split
     * into batches.
     */
-  var watermark: Long = Long.MinValue
+  private[keyed] var watermark = Long.MinValue
   private[keyed] var clock = Long.MinValue
 
   /** Lower bounds of the key's timers. Removing a timer does not raise its bound. The bound is

@@ -10,9 +10,6 @@ trait PerKeyState {
     */
   def nextClockTimer: Long
 
-  /** The watermark to which the key has advanced. */
-  def watermark: Long
-
   /** Whether the key has no state to store. */
   def isEmpty: Boolean
 

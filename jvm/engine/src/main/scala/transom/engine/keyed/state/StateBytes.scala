@@ -55,8 +55,7 @@ private[engine] final class StateWriter {
 }
 
 /** Reads what `StateWriter` wrote, in the same order. */
-private[engine] final class StateReader(val bytes: Array[Byte]) {
-  private var position = 0
+private[engine] final class StateReader(val bytes: Array[Byte], private var position: Int = 0) {
 
   /** Position of the next byte to read. */
   def offset: Int = position

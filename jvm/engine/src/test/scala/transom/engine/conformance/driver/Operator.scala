@@ -167,6 +167,8 @@ object Operator {
     event.arrival.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
     event.arrival.gap = row.gap
     event.arrival.windows = row.windows
+    event.arrival.end =
+      if (row.end == Arrival.NoEnd) Arrival.NoEnd else convention.timeIn(row.end)
     event.isPartlyLate = isPartlyLate
     event
   }

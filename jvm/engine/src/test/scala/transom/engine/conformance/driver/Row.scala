@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.Json
 import transom.engine.state.{ByteRange, KeyGroups}
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** A row of a vector. `arrival` numbers the rows, because a merge may change their order.
   *
@@ -17,6 +17,8 @@ import transom.engine.window.TimeWindow
   *   windows of the row, if each row lists its windows
   * @param met
   *   the watermark that the row met, if each row has its own watermark
+  * @param end
+  *   end of the row's lifetime, if rows have lifetimes
   */
 final case class Row(
     key: Json,
@@ -26,7 +28,8 @@ final case class Row(
     clock: Long = 0L,
     gap: Long = 0L,
     windows: Seq[TimeWindow] = Nil,
-    met: Option[Long] = None) {
+    met: Option[Long] = None,
+    end: Long = Arrival.NoEnd) {
 
   val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)

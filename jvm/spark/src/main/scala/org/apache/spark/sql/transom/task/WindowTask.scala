@@ -8,11 +8,12 @@ import org.apache.spark.sql.transom.exchange.ExchangeDecoder
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
-import transom.engine.keyed.{CommonClock, KeyClocks, KeyedPlan, KeyedWindowOperator, RowCodec, StoredRows, WindowOperators}
-import transom.engine.keyed.state.{KeyStore, MemoryKeyStore}
+import transom.engine.keyed._
+import transom.engine.keyed.state.{KeyStore, MemoryKeyStore, PerKeyState}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
 import transom.engine.slice.SliceLogOperator
+import transom.engine.sweep.SweepOperators
 import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
 import transom.engine.window.Arrival
 
@@ -91,22 +92,25 @@ private[task] object KeyedTask {
     import operatorPlan.settings
     val aggregation = new KeyedAggregation(operatorPlan)
     val rows = new StoredRows(new RecordCodec(operatorPlan), operatorPlan.convention)
-    val conditions = new KeyedConditions(operatorPlan, aggregation)
     val emissions = new Emissions[InternalRow]
     val results = new KeyedResults(operatorPlan, aggregation, emissions)
-    new KeyedWindowOperator(
-      settings,
-      new WindowOperators(
+    def operatorOf[K <: PerKeyState](operators: PerKeyOperators[UnsafeRow, K]) =
+      new KeyedWindowOperator(
         settings,
-        KeyedPlan.of(settings, aggregation, rows, conditions),
+        operators,
         rows,
-        results),
-      rows,
-      results,
-      emissions,
-      new SideOutputRows(operatorPlan),
-      limits,
-      clocksOf)
+        results,
+        emissions,
+        new SideOutputRows(operatorPlan),
+        limits,
+        clocksOf)
+    if (settings.isSwept)
+      operatorOf(new SweepOperators(settings, aggregation, rows.codec, results))
+    else {
+      val conditions = new KeyedConditions(operatorPlan, aggregation)
+      val plan = KeyedPlan.of(settings, aggregation, rows, conditions)
+      operatorOf(new WindowOperators(settings, plan, rows, results))
+    }
   }
 }
 

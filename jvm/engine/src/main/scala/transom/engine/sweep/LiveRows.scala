@@ -1,0 +1,205 @@
+package transom.engine.sweep
+
+import java.util.{Arrays, Comparator}
+
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.keyed.RowCodec
+import transom.engine.keyed.state.{StateReader, StateWriter, WindowAggregation}
+import transom.engine.state.ByteRange
+import transom.engine.window.Arrival
+
+/** The live rows of a key: those whose lifetime contains the position of the sweep.
+  *
+  * New rows go to the back, which has one accumulator. When the first row of the back ends, the
+  * rest of the back becomes a run, see [[LiveRun]]. Runs of similar size are merged, so there are
+  * O(log n) runs, and a row is moved O(log n) times. Rows that end in the order of their starts
+  * are moved once. No aggregate needs an inverse.
+  *
+  * What the rows are merged into depends only on the order of the calls. So sums of
+  * floating-point numbers do not depend on batches. Not thread-safe.
+  */
+private[sweep] final class LiveRows {
+  private[sweep] val runs = ArrayBuffer.empty[LiveRun]
+  private[sweep] val back = ArrayBuffer.empty[LifetimeRow]
+
+  /** The accumulator of the back; null if the back is empty. */
+  private[sweep] var backAccumulator: Array[Byte] = _
+  private[sweep] var backEnd = Arrival.NoEnd
+
+  def isEmpty: Boolean = runs.isEmpty && back.isEmpty
+
+  def size: Int = runs.iterator.map(_.size).sum + back.length
+
+  /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
+  def firstEnd: Long = runs.foldLeft(backEnd)((end, run) => math.min(end, run.first.end))
+
+  /** The first start. Requires that there are rows, and that rows end in the order in which they
+    * start.
+    */
+  def firstStart: Long =
+    if (runs.isEmpty) back.head.start else runs.minBy(_.first.end).first.start
+
+  /** The rows in no particular order. */
+  def iterator: Iterator[LifetimeRow] = {
+    val rows = ArrayBuffer.empty[LifetimeRow]
+    runs.foreach(_.copyTo(rows))
+    rows.iterator ++ back.iterator
+  }
+
+  def clear(): Unit = {
+    runs.clear()
+    clearBack()
+  }
+
+  private[sweep] def clearBack(): Unit = {
+    back.clear()
+    backAccumulator = null
+    backEnd = Arrival.NoEnd
+  }
+
+  def write(out: StateWriter): Unit = {
+    out.unsigned(runs.length)
+    runs.foreach(_.write(out))
+    LiveRows.writeRows(back.iterator, back.length, out)
+    if (back.nonEmpty) out.array(backAccumulator)
+  }
+}
+
+private[sweep] object LiveRows {
+
+  def read(in: StateReader): LiveRows = {
+    val rows = new LiveRows
+    var left = in.unsigned()
+    while (left > 0) {
+      rows.runs += LiveRun.read(in)
+      left -= 1
+    }
+    readRows(in) { row =>
+      rows.back += row
+      rows.backEnd = math.min(rows.backEnd, row.end)
+    }
+    if (rows.back.nonEmpty) rows.backAccumulator = in.array()
+    rows
+  }
+
+  /** Writes rows in their order. */
+  def writeRows(rows: Iterator[LifetimeRow], count: Int, out: StateWriter): Unit = {
+    out.unsigned(count)
+    var start = 0L
+    rows.foreach { row =>
+      out.signed(row.start - start)
+      out.signed(row.end - row.start)
+      out.array(row.bytes, row.offset, row.length)
+      start = row.start
+    }
+  }
+
+  /** Reads rows that `writeRows` wrote. */
+  def readRows(in: StateReader)(use: LifetimeRow => Unit): Unit = {
+    var left = in.unsigned()
+    var start = 0L
+    while (left > 0) {
+      start += in.signed()
+      val end = start + in.signed()
+      val length = in.skipArray()
+      use(new LifetimeRow(start, end, in.bytes, in.offset - length, length))
+      left -= 1
+    }
+  }
+}
+
+/** Changes and reads the live rows of any key. Holds buffers: not thread-safe.
+  *
+  * @param keepsAccumulators
+  *   whether rows are aggregated; if not, only the rows themselves are read
+  */
+private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
+    aggregation: WindowAggregation[R, A],
+    codec: RowCodec[R],
+    keepsAccumulators: Boolean) {
+  private val out = new StateWriter
+  private val range = new ByteRange
+  private val merged = ArrayBuffer.empty[LifetimeRow]
+  private val noAccumulator = Array.emptyByteArray
+
+  def add(live: LiveRows, row: LifetimeRow): Unit = {
+    live.back += row
+    live.backEnd = math.min(live.backEnd, row.end)
+    live.backAccumulator = plus(live.backAccumulator, row)
+  }
+
+  /** Removes the rows whose lifetimes have ended at `position`. */
+  def removeEnded(live: LiveRows, position: Long): Unit = {
+    var i = 0
+    while (i < live.runs.length) {
+      val run = live.runs(i)
+      while (run.first != null && run.first.end <= position) run.removeFirst()
+      if (run.first == null) live.runs.remove(i): Unit else i += 1
+    }
+    if (live.backEnd <= position) flip(live, position)
+  }
+
+  /** Makes the rest of the back a run, together with the runs that are not much larger. */
+  private def flip(live: LiveRows, position: Long): Unit = {
+    merged.clear()
+    live.back.foreach(row => if (row.end > position) merged += row)
+    live.clearBack()
+    if (merged.nonEmpty) {
+      while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length)
+        live.runs.remove(live.runs.length - 1).copyTo(merged)
+      merged.sortInPlace()(LiveRowAggregation.ByEnd): Unit
+      live.runs += LiveRun.of(merged, accumulators(merged), out)
+    }
+  }
+
+  private def accumulators(rows: collection.IndexedSeq[LifetimeRow]): Array[Array[Byte]] = {
+    val all = new Array[Array[Byte]](rows.length)
+    var later: Array[Byte] = null
+    var i = rows.length - 1
+    while (i >= 0) {
+      later = plus(later, rows(i))
+      all(i) = later
+      i -= 1
+    }
+    all
+  }
+
+  private def plus(accumulator: Array[Byte], row: LifetimeRow): Array[Byte] =
+    if (!keepsAccumulators) noAccumulator
+    else {
+      val start =
+        if (accumulator == null) aggregation.create()
+        else aggregation.decode(accumulator, 0, accumulator.length)
+      range.set(row.bytes, row.offset, row.length)
+      val encoded = aggregation.encode(aggregation.add(start, codec.view(range)))
+      Arrays.copyOfRange(encoded.bytes, encoded.offset, encoded.offset + encoded.length)
+    }
+
+  /** The accumulator of all live rows. Requires that there is a row. */
+  def accumulatorOf(live: LiveRows): A = {
+    var all: A = null.asInstanceOf[A]
+    def include(part: A): Unit = all = if (all == null) part else aggregation.merge(all, part)
+    live.runs.foreach(_.accumulated { (bytes, from, length) =>
+      include(aggregation.decode(bytes, from, length))
+    })
+    if (live.back.nonEmpty)
+      include(aggregation.decode(live.backAccumulator, 0, live.backAccumulator.length))
+    all
+  }
+
+  /** The live rows in order of their starts. */
+  def rowsOf(live: LiveRows): Iterator[R] = {
+    val rows = live.iterator.toArray.sorted(LiveRowAggregation.ByStart)
+    rows.iterator.map { row =>
+      codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
+    }
+  }
+}
+
+private[sweep] object LiveRowAggregation {
+  val ByEnd: Ordering[LifetimeRow] =
+    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.end))
+  val ByStart: Ordering[LifetimeRow] =
+    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.start))
+}

@@ -1,0 +1,206 @@
+package transom.engine.sweep
+
+import transom.engine.spec._
+import transom.engine.window._
+
+/** Moves the sweep of a key over the starts and ends of lifetimes, and finds its windows.
+  *
+  * All times follow the engine's convention. Not thread-safe.
+  */
+private[sweep] sealed abstract class Sweep {
+
+  /** The end of a row's lifetime if the spec has no lifetimes. */
+  def endOfPoint(time: Long): Long = time + 1
+
+  /** Which windows of a row are over at a watermark.
+    *
+    * @param start
+    *   start of the row's lifetime
+    * @param end
+    *   end of the row's lifetime
+    */
+  def lateness(start: Long, end: Long, watermark: Long): Disposition =
+    if (end <= watermark) Disposition.Late
+    else if (start < watermark) Disposition.PartlyLate
+    else Disposition.Added
+
+  /** The windows of a row that are over at a watermark. For long lifetimes, only the first ones.
+    */
+  def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow]
+
+  /** The watermark from which on the sweep can move because of a pending row. */
+  def timerOf(start: Long): Long
+
+  /** Moves the sweep as far as the watermark allows, and sets the next timer. */
+  def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit
+}
+
+/** What a sweep does at its stops. */
+private[sweep] trait SweepSteps {
+
+  /** Makes the pending rows live that start before `position`. */
+  def enterBefore(state: SweepState, position: Long): Unit
+
+  /** Makes a pending row live with another end. */
+  def enter(state: SweepState, end: Long): Unit
+
+  /** Removes the live rows that have ended at `position`. */
+  def leave(state: SweepState, position: Long): Unit
+
+  /** Emits the result of the live rows. Requires that there is one. */
+  def emit(state: SweepState, start: Long, end: Long): Unit
+}
+
+private[sweep] object Sweep {
+
+  /** How many windows are listed that a row has missed. */
+  private[sweep] final val MostMissed = 1000
+
+  def of(window: Window): Sweep = window match {
+    case _: Snapshot => SnapshotSweep
+    case Rolling(size) => new RollingSweep(size)
+    case CountByStart(size) => new StartCountSweep(size)
+    case grid: GridWindow => new GridSweep(Grid.of(grid))
+    case other => throw new IllegalArgumentException(s"no sweep finds $other")
+  }
+
+  /** The next instant at which rows enter or leave. */
+  private[sweep] def nextStop(state: SweepState): Long =
+    math.min(state.pending.firstStart, state.live.firstEnd)
+
+  /** The watermark above `position`; none if there is no such position. */
+  private[sweep] def above(position: Long): Long =
+    if (position == Arrival.NoEnd) Long.MaxValue else position + 1
+}
+
+/** The windows between neighbouring starts and ends. */
+private object SnapshotSweep extends Sweep {
+
+  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
+    Seq(TimeWindow(start, math.min(end, watermark)))
+
+  override def timerOf(start: Long): Long = start
+
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+    var stop = Sweep.nextStop(state)
+    while (stop <= watermark && stop != Arrival.NoEnd) {
+      if (state.position < stop && !state.live.isEmpty) steps.emit(state, state.position, stop)
+      steps.leave(state, stop)
+      steps.enterBefore(state, stop + 1)
+      state.position = stop
+      stop = Sweep.nextStop(state)
+    }
+    state.timer = stop
+  }
+}
+
+/** The last `size` microseconds before each start and each end. Rows live for `size`.
+  *
+  * A row at `t` is in the windows that end from `t` on, and their ends are inclusive. So the
+  * result at `t` is complete only when the watermark is past `t`.
+  */
+private final class RollingSweep(size: Long) extends Sweep {
+
+  override def endOfPoint(time: Long): Long = time + size
+
+  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
+    Seq(TimeWindow(start - size, start))
+
+  override def timerOf(start: Long): Long = Sweep.above(start)
+
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+    var stop = Sweep.nextStop(state)
+    while (stop < watermark && stop != Arrival.NoEnd) {
+      steps.leave(state, stop)
+      steps.enterBefore(state, stop + 1)
+      state.position = stop
+      if (!state.live.isEmpty) steps.emit(state, stop - size, stop)
+      stop = Sweep.nextStop(state)
+    }
+    state.timer = Sweep.above(stop)
+  }
+}
+
+/** Windows over `size` distinct starts. A live row ends `size` starts after its own start, so the
+  * ends of live rows are numbers of starts.
+  */
+private final class StartCountSweep(size: Int) extends Sweep {
+
+  override def lateness(start: Long, end: Long, watermark: Long): Disposition =
+    if (start < watermark) Disposition.Late else Disposition.Added
+
+  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
+    Seq(TimeWindow(start, start + 1))
+
+  override def timerOf(start: Long): Long = Sweep.above(start)
+
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+    var stop = state.pending.firstStart
+    while (stop < watermark && stop != Arrival.NoEnd) {
+      state.starts += 1
+      steps.leave(state, state.starts)
+      while (state.pending.firstStart == stop) steps.enter(state, state.starts + size)
+      state.position = stop
+      if (state.starts >= size) steps.emit(state, state.live.firstStart, stop + 1)
+      stop = state.pending.firstStart
+    }
+    state.timer = Sweep.above(stop)
+  }
+}
+
+/** The windows of a grid. Windows end in the order of their starts, so rows enter at the end of
+  * the first window that they overlap, and leave at the start of the first window behind them.
+  */
+private final class GridSweep(grid: Grid) extends Sweep {
+
+  override def lateness(start: Long, end: Long, watermark: Long): Disposition = {
+    val first = grid.firstAfter(start)
+    if (!overlaps(first, end)) Disposition.NoWindow
+    else if (grid.endOf(first) > watermark) Disposition.Added
+    else if (overlaps(grid.firstAfter(math.max(start, watermark)), end)) Disposition.PartlyLate
+    else Disposition.Late
+  }
+
+  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
+    Iterator
+      .iterate(grid.firstAfter(start))(grid.nextWindow)
+      .takeWhile(window => overlaps(window, end) && grid.endOf(window) <= watermark)
+      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+      .take(Sweep.MostMissed)
+      .toVector
+
+  override def timerOf(start: Long): Long = endOf(grid.firstAfter(start))
+
+  private def endOf(window: TimeWindow): Long =
+    if (window == null) Long.MaxValue else grid.endOf(window)
+
+  private def overlaps(window: TimeWindow, end: Long): Boolean =
+    window != null && grid.instantOf(window.start) < end
+
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+    // A row without end would be in all windows until the end of time.
+    val limit = if (watermark >= GlobalGrid.EndOfTime) state.lastStop else Arrival.NoEnd
+    var window = firstOf(state)
+    while (overlaps(window, limit) && grid.endOf(window) <= watermark) {
+      steps.enterBefore(state, grid.endOf(window))
+      steps.leave(state, grid.instantOf(window.start))
+      if (!state.live.isEmpty) steps.emit(state, grid.instantOf(window.start), grid.endOf(window))
+      state.position = grid.endOf(window)
+      window = nextOf(state, window)
+    }
+    state.timer = endOf(window)
+  }
+
+  /** The first window that may hold rows. */
+  private def firstOf(state: SweepState): TimeWindow =
+    if (!state.live.isEmpty) grid.firstAfter(state.position)
+    else if (state.pending.isEmpty) null
+    else grid.firstAfter(math.max(state.position, state.pending.firstStart))
+
+  private def nextOf(state: SweepState, window: TimeWindow): TimeWindow = {
+    val next = grid.nextWindow(window)
+    val isEmpty = state.live.isEmpty &&
+      (next == null || state.pending.firstStart >= grid.endOf(next))
+    if (isEmpty) firstOf(state) else next
+  }
+}

@@ -1,0 +1,110 @@
+package transom.engine.sweep
+
+import transom.engine.keyed._
+import transom.engine.keyed.state.{PerKeyCodec, WindowAggregation}
+import transom.engine.spec.WindowSpec
+import transom.engine.window._
+
+/** Creates the operator of windows that a sweep over lifetimes finds. All key groups share it.
+  *
+  * @param rows
+  *   encodes rows
+  * @param results
+  *   receives the results of the current key
+  */
+final class SweepOperators[R, A <: AnyRef](
+    spec: WindowSpec,
+    aggregation: WindowAggregation[R, A],
+    rows: RowCodec[R],
+    results: Results[R, A])
+    extends PerKeyOperators[R, SweepState] {
+  private val operator = new SweepOperator(spec, aggregation, rows, results)
+
+  override val codec: PerKeyCodec[SweepState] = new SweepCodec
+
+  override def timeline: Timeline = Timeline.Event
+
+  override def weightOf(row: R): Int = aggregation.weightOf(row)
+
+  override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SweepState] = operator
+}
+
+/** Window operator over lifetimes, for one key at a time.
+  *
+  * A sweep moves over the starts and ends of lifetimes, as far as the watermark has come. Rows
+  * wait until the sweep reaches their start, are live until their end, and are aggregated while
+  * they are live. Each window fires once.
+  *
+  * A row that starts before the watermark counts from the watermark on (S-52). A row that ends
+  * before is late.
+  *
+  * Not thread-safe.
+  */
+final class SweepOperator[R, A <: AnyRef](
+    spec: WindowSpec,
+    aggregation: WindowAggregation[R, A],
+    codec: RowCodec[R],
+    results: Results[R, A])
+    extends PerKeyOperator[R, SweepState]
+    with SweepSteps {
+  private val sweep = Sweep.of(spec.window)
+  private val hasLifetimes = spec.lifetime.isDefined
+  private val firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue)
+  private val live =
+    new LiveRowAggregation(aggregation, codec, keepsAccumulators = !spec.function.takesRows)
+  private var missed = Seq.empty[TimeWindow]
+  private var watermark = Long.MinValue
+  private var emitted = 0L
+
+  override def process(state: SweepState, row: R, arrival: Arrival): Disposition = {
+    advance(state, arrival.watermark, arrival.clock)
+    val start = arrival.time
+    val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
+    val disposition = sweep.lateness(start, end, arrival.watermark)
+    missed = disposition match {
+      case Disposition.Late | Disposition.PartlyLate =>
+        sweep.missed(start, end, arrival.watermark)
+      case _ => Nil
+    }
+    disposition match {
+      case Disposition.Added | Disposition.PartlyLate =>
+        val bytes = codec.encode(row)
+        val from = math.max(start, arrival.watermark)
+        state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
+        state.timer = math.min(state.timer, sweep.timerOf(from))
+      case _ =>
+    }
+    disposition
+  }
+
+  override def missedWindows: Seq[TimeWindow] = missed
+
+  override def advance(state: SweepState, watermark: Long, clock: Long): Unit =
+    if (watermark >= state.nextTimer) {
+      this.watermark = watermark
+      sweep.advance(state, watermark, this)
+      if (watermark >= GlobalGrid.EndOfTime) state.clear()
+    }
+
+  override def fired: Long = emitted
+
+  override def enterBefore(state: SweepState, position: Long): Unit =
+    while (state.pending.firstStart < position) live.add(state.live, state.pending.take())
+
+  override def enter(state: SweepState, end: Long): Unit = {
+    val row = state.pending.take()
+    live.add(state.live, new LifetimeRow(row.start, end, row.bytes, row.offset, row.length))
+  }
+
+  override def leave(state: SweepState, position: Long): Unit =
+    live.removeEnded(state.live, position)
+
+  override def emit(state: SweepState, start: Long, end: Long): Unit = if (end >= firstOutput) {
+    emitted += 1
+    val cause = if (watermark >= GlobalGrid.EndOfTime) Cause.Drain else Cause.Watermark
+    val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)
+    val window = new FiredWindow(start, end, pane, watermark)
+    if (spec.function.takesRows) results.emitRows(window, live.rowsOf(state.live))
+    else results.emit(window, live.accumulatorOf(state.live))
+  }
+}

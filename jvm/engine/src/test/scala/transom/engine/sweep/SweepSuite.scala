@@ -1,0 +1,172 @@
+package transom.engine.sweep
+
+import munit.ScalaCheckSuite
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAllNoShrink
+import org.scalacheck.Test.Parameters
+
+import transom.engine.Generators
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
+import transom.engine.operator.LateReason
+import transom.engine.spec._
+import transom.engine.state.Limits
+import transom.engine.window.{Arrival, TimeWindow}
+
+/** Windows over lifetimes, against a model that computes each window from all rows. */
+class SweepSuite extends ScalaCheckSuite {
+  import SweepSuite._
+
+  override def scalaCheckTestParameters: Parameters =
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
+
+  property("results and late rows are those of the model, whatever the batches and the memory") {
+    forAllNoShrink(streams, cuts) { case ((window, rows), cuts) =>
+      val model = new SweepModel(window, rows)
+      Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
+        val played = play(window, rows, cuts, limits)
+        val clue = s"$window, $rows, $cuts, $limits"
+        assertEquals(played.late, model.late, clue)
+        assertEquals(played.partlyLate, model.partlyLate, clue)
+        val (got, expected) = (shown(played.results), shown(model.results))
+        assertEquals(got.diff(expected) -> expected.diff(got), (Nil, Nil), clue)
+        assertEquals(got, expected, clue)
+        assert(played.isEmpty, clue)
+      }
+    }
+  }
+
+  property("rows are aggregated in the same order, whatever the batches") {
+    forAllNoShrink(streams, cuts, cuts) { case ((window, rows), some, others) =>
+      assertEquals(
+        play(window, rows, some, Limits.Default).aggregated,
+        play(window, rows, others, Limits.Default).aggregated,
+        s"$window, $rows, $some, $others")
+    }
+  }
+
+  property("a window fires in the batch whose watermark reaches its end") {
+    forAllNoShrink(streams) { case (window, rows) =>
+      val runner = new SweepRunner(specOf(window, rows))
+      rows.indices.foreach { i =>
+        val reached = if (i + 1 < rows.length) rows(i + 1).met else rows.last.met
+        val outputs = runner.batch(Seq(rowOf(rows(i))), rows(i).met, reached)
+        outputs.foreach {
+          case fired: Fired =>
+            val due = window match {
+              case _: Rolling => fired.window.end + 1
+              case _ => fired.window.end
+            }
+            assert(due <= reached, s"$window, $rows: $fired at $reached")
+            assert(i == 0 || due > rows(i).met || fired.window.end == rows(i).met, s"$fired")
+          case _ =>
+        }
+        assert(runner.nextTimer > reached || runner.nextTimer == reached, s"$window, $rows")
+      }
+    }
+  }
+
+  test("generated streams have results with many rows, late rows and rows that are partly late") {
+    val counts = Generators.samples(300, streams).map { case (window, rows) =>
+      val model = new SweepModel(window, rows)
+      (
+        model.results.values.flatten.count(_.rows.size > 3),
+        model.late.size,
+        model.partlyLate.size)
+    }
+    assert(counts.map(_._1).sum > 1000, counts.map(_._1).sum)
+    assert(counts.map(_._2).sum > 300, counts.map(_._2).sum)
+    assert(counts.map(_._3).sum > 300, counts.map(_._3).sum)
+  }
+}
+
+object SweepSuite {
+
+  /** What a run has given. `aggregated` lists the rows of each result as they were aggregated. */
+  final case class Played(
+      results: Map[Int, Seq[Content]],
+      aggregated: Seq[(Int, TimeWindow, Seq[Long])],
+      late: Set[Long],
+      partlyLate: Set[Long],
+      isEmpty: Boolean)
+
+  private val windows: Gen[Window] = Gen.oneOf(
+    Gen.const(Snapshot()),
+    Gen.choose(1L, 30L).map(Rolling(_)),
+    Gen.choose(1, 4).map(CountByStart(_)),
+    Gen.choose(1L, 20L).map(Tumbling(_)),
+    Gen.zip(Gen.choose(1L, 20L), Gen.choose(1L, 20L)).map { case (size, slide) =>
+      Hopping(size, slide)
+    },
+    Gen.const(Cumulate(12, 4)))
+
+  private val lengths: Gen[Long] =
+    Gen.frequency(2 -> Gen.const(1L), 6 -> Gen.choose(1L, 40L), 1 -> Gen.const(Arrival.NoEnd))
+
+  private def shown(results: Map[Int, Seq[Content]]): Seq[String] =
+    results.toSeq.sortBy(_._1).flatMap(_._2).map { content =>
+      s"${content.key} ${content.window} ${content.rows.toSeq.sorted.mkString(" ")}"
+    }
+
+  /** A window and a stream of rows in order of arrival. Rolling windows take points only. */
+  val streams: Gen[(Window, Seq[Lifetimed])] = for {
+    window <- windows
+    size <- Gen.choose(1, 40)
+    steps <- Gen.listOfN(
+      size,
+      Gen.zip(Gen.choose(0, 1), Gen.choose(-15, 20), lengths, Gen.choose(0, 6)))
+  } yield {
+    var watermark = 0L
+    window -> steps.zipWithIndex.map { case ((key, ahead, length, moves), i) =>
+      watermark += moves
+      val start = watermark + ahead
+      val end = window match {
+        case Rolling(size) => start + size
+        case _ if length == Arrival.NoEnd => length
+        case _ => start + length
+      }
+      Lifetimed(i.toLong, key, start, end, watermark)
+    }
+  }
+
+  val cuts: Gen[Seq[Int]] = Gen.listOf(Gen.choose(1, 40))
+
+  def specOf(window: Window, rows: Seq[Lifetimed]): WindowSpec = {
+    val isRolling = window.isInstanceOf[Rolling]
+    Specs
+      .of(window, lateRows = LateRows.Partly)
+      .copy(lifetime = Option.when(!isRolling && rows.nonEmpty)(Lifetime(endColumn = Some(0))))
+  }
+
+  def rowOf(row: Lifetimed): Row = Row(
+    Json.parse(row.key.toString),
+    Json.parse(row.number.toString),
+    Some(row.start),
+    row.number,
+    met = Some(row.met),
+    end = row.end)
+
+  def play(window: Window, rows: Seq[Lifetimed], cuts: Seq[Int], limits: Limits): Played = {
+    val runner = new SweepRunner(specOf(window, rows), limits)
+    val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
+    val outputs = bounds.zip(bounds.tail).flatMap { case (from, until) =>
+      val reached = if (until < rows.length) rows(until).met else rows.last.met
+      runner.batch(rows.slice(from, until).map(rowOf), rows(from).met, reached)
+    } ++ runner.batch(Nil, rows.last.met, Long.MaxValue)
+    val aggregated = outputs.collect { case Fired(key, window, values, _, _, _) =>
+      (key.long.toInt, window, values.map(_.long))
+    }
+    val contents = aggregated.map { case (key, window, values) =>
+      assert(values.distinct.size == values.size, s"a row counts twice: $values")
+      Content(key, window, values.toSet)
+    }
+    def reported(reason: String) =
+      outputs.collect { case side: SideRow if side.reason == reason => side.row }.toSet
+    Played(
+      contents.groupBy(_.key),
+      aggregated.sortBy(fired => (fired._1, fired._2.end, fired._2.start)),
+      reported(LateReason.Late),
+      reported(LateReason.LatePartly),
+      runner.isEmpty)
+  }
+}
