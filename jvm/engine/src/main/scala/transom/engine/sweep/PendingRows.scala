@@ -29,7 +29,10 @@ private[sweep] final class PendingRows {
   def take(): LifetimeRow = {
     val row = rows(taken)
     taken += 1
-    if (isEmpty) clear()
+    if (2 * taken >= rows.length) {
+      rows.remove(0, taken)
+      taken = 0
+    }
     row
   }
 

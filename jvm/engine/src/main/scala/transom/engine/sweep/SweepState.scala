@@ -11,7 +11,7 @@ import transom.engine.window.{Arrival, GlobalGrid}
   * @param live
   *   the rows whose lifetimes contain the position
   */
-private[engine] final class SweepState private[sweep] (
+final class SweepState private[sweep] (
     private[sweep] val pending: PendingRows,
     private[sweep] val live: LiveRows)
     extends PerKeyState {

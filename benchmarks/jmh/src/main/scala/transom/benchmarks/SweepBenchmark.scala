@@ -1,0 +1,113 @@
+package transom.benchmarks
+
+import java.nio.ByteBuffer
+import java.util.SplittableRandom
+import java.util.concurrent.TimeUnit
+
+import org.openjdk.jmh.annotations._
+
+import transom.engine.keyed.RowCodec
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.sweep.{SweepOperator, SweepOperators, SweepState}
+import transom.engine.window.{Arrival, Disposition}
+
+/** Cost of a change of the rows of a window, by the number of its rows.
+  *
+  * A row enters with each call, and on average one row leaves. The window emits a result for each
+  * change. Rows of `rolling` leave in the order in which they enter. Rows of `snapshot` have
+  * lifetimes of random length. The state is in memory.
+  */
+@State(Scope.Thread)
+@BenchmarkMode(Array(Mode.AverageTime))
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@Fork(1)
+@Warmup(iterations = 5, time = 1)
+@Measurement(iterations = 10, time = 1)
+class SweepBenchmark {
+
+  @Param(Array("rolling", "snapshot"))
+  var shape: String = _
+
+  @Param(Array("sum", "max"))
+  var aggregate: String = _
+
+  @Param(Array("100", "100000"))
+  var live: Int = _
+
+  private var operator: SweepOperator[java.lang.Long, LongSum] = _
+  private val arrival = new Arrival
+  private val random = new SplittableRandom(1L)
+  private var state: SweepState = _
+  private var time = 0L
+
+  @Setup
+  def setUp(): Unit = {
+    val isRolling = shape == "rolling"
+    val spec = WindowSpec(
+      name = None,
+      keyColumns = Nil,
+      time = Some(EventTime(0)),
+      lifetime = Option.unless(isRolling)(Lifetime(endColumn = Some(0))),
+      orderColumns = Nil,
+      window = if (isRolling) Rolling(live.toLong) else Snapshot(),
+      trigger = AfterWatermark(),
+      evictor = None,
+      function = AggFunction(Nil),
+      allowedLatenessUs = 0L,
+      idleTimeout = None,
+      firstOutputUs = None,
+      drain = false,
+      pane = false,
+      retract = false,
+      lateRows = LateRows.No,
+      deadLetters = false,
+      keyGroups = 1,
+      layout = Layout.Auto,
+      tickUs = 1000L,
+      rowLog = 0)
+    val aggregation = if (aggregate == "sum") LongSumAggregation else LongMaxAggregation
+    val operators = new SweepOperators(spec, aggregation, LongCodec, Discarded)
+    operator = new SweepOperator(spec, aggregation, LongCodec, Discarded)
+    state = operators.codec.create()
+    time = 0L
+    (0 until 4 * live).foreach(_ => change())
+  }
+
+  @Benchmark
+  def change(): Disposition = {
+    time += 1
+    arrival.time = time
+    arrival.end = time + 1 + random.nextLong(2L * live)
+    arrival.watermark = time - 1
+    operator.process(state, java.lang.Long.valueOf(random.nextLong(1000000L)), arrival)
+  }
+}
+
+private object LongMaxAggregation extends WindowAggregation[java.lang.Long, LongSum] {
+  override def create(): LongSum = new LongSum(Long.MinValue)
+  override def add(max: LongSum, row: java.lang.Long): LongSum = {
+    max.sum = math.max(max.sum, row)
+    max
+  }
+  override def weightOf(row: java.lang.Long): Int = 0
+  override def merge(max: LongSum, other: LongSum): LongSum = {
+    max.sum = math.max(max.sum, other.sum)
+    max
+  }
+  override def encode(max: LongSum): ByteRange = LongSumAggregation.encode(max)
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): LongSum =
+    LongSumAggregation.decode(bytes, offset, length)
+  override def result(max: LongSum): Array[Byte] = Array.emptyByteArray
+}
+
+private object LongCodec extends RowCodec[java.lang.Long] {
+  override def view(bytes: ByteRange): java.lang.Long =
+    ByteBuffer.wrap(bytes.bytes, bytes.offset, bytes.length).getLong()
+  override def decode(bytes: Array[Byte]): java.lang.Long = ByteBuffer.wrap(bytes).getLong()
+  override def encode(row: java.lang.Long): Array[Byte] =
+    ByteBuffer.allocate(8).putLong(row).array
+  override def setTime(bytes: ByteRange, time: Long): Unit = ()
+  override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+}
