@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 import transom
+from benchmarks.peers.rolled_by_hand import Rolled
 from benchmarks.queries.catalogue import Query, micros
 
 RESULT = "k {key}, first long, end long, n long, s double"
@@ -195,6 +196,8 @@ def with_state(rows: DataFrame, query: Query) -> DataFrame:
         every = trigger and micros(trigger.interval)
         return _run(rows, Sessions(micros(window.gap), every), "EventTime")
     size = micros(window.size)
+    if isinstance(query.window, transom.Rolling):
+        return _run(rows, Rolled(size), "EventTime")
     slide = micros(getattr(window, "slide", window.size))
     return _run(rows, Windows(size, slide), "EventTime")
 
