@@ -78,9 +78,7 @@ class Rolled(StatefulProcessor):
         self.handle.registerTimer(stop // 1000 + 1)
         self.state.update((list(arriving), list(leaving), stop // 1000 + 1))
 
-    def next_stop(
-        self, arriving: deque[Timed], leaving: deque[Timed]
-    ) -> int:
+    def next_stop(self, arriving: deque[Timed], leaving: deque[Timed]) -> int:
         """Return the next instant at which a row arrives or leaves."""
         arrives = arriving[0][0] if arriving else NEVER
         return min(arrives, leaving[0][0] + self.size if leaving else NEVER)

@@ -157,9 +157,7 @@ QUERIES = {
         bench="python",
     ),
     # Two results for each row: when it arrives, and when it leaves.
-    "rolling": Query(
-        window=transom.Rolling("60 seconds"), row_limit=1_000_000, bench="python"
-    ),
+    "rolling": Query(window=transom.Rolling("60 seconds"), row_limit=1_000_000, bench="python"),
     "session-function": _session(function=True, row_limit=1_000_000, bench="applyInPandas"),
     "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
     "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),

@@ -7,6 +7,7 @@ DataFrame.
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
 from transom import atlas, azure
+from transom._built_stream import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf
@@ -17,6 +18,7 @@ from transom.spec.assigners import Count, Custom, Global, Sliding, Window
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Session
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
@@ -31,7 +33,7 @@ from transom.spec.triggers import (
 )
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
 from transom.starts import earliest_input
-from transom.stream import Stream, stream
+from transom.stream import stream
 from transom.tagged import route, untag
 from transom.windowed import Windowed
 
@@ -47,6 +49,7 @@ __all__ = [
     "Calendar",
     "Context",
     "Count",
+    "CountByStart",
     "Cumulate",
     "Custom",
     "Drop",
@@ -61,6 +64,7 @@ __all__ = [
     "KeepNear",
     "KeepRecent",
     "KeepWhere",
+    "Lifetime",
     "Metrics",
     "Never",
     "PartitionMetrics",
@@ -68,8 +72,10 @@ __all__ = [
     "ProcessingTime",
     "ProcessingTimeout",
     "Purging",
+    "Rolling",
     "Session",
     "Sliding",
+    "Snapshot",
     "Stream",
     "TimePolicy",
     "Trigger",

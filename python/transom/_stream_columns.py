@@ -20,8 +20,9 @@ from transom._base.columns import (
     text_of,
 )
 from transom._base.durations import micros
-from transom._base.errors import column_type_error, value_error
+from transom._base.errors import column_type_error, type_error, value_error
 from transom.spec.assigners import Custom, Window
+from transom.spec.lifetimes import Lifetime
 from transom.spec.sessions import Session
 from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
 
@@ -51,13 +52,33 @@ def check_substreams(policy: TimePolicy) -> None:
         raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="partition")
 
 
+def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None) -> Lifetime:
+    """Return a lifetime whose columns exist and have the right type."""
+    if not isinstance(lifetime, str | Column | Lifetime):
+        raise type_error("lifetime", lifetime, "a Column, a column name or a transom.Lifetime")
+    if time is None or isinstance(time, ProcessingTime):
+        raise value_error("NOT_EVENT_TIME", argument="lifetime")
+    life = lifetime if isinstance(lifetime, Lifetime) else Lifetime(lifetime)
+    if life.end is not None:
+        (end,) = fields_of(df, "lifetime", [life.end])
+        if not is_timestamp(end.dataType):
+            raise _not_a_timestamp("lifetime", life.end, end)
+    if isinstance(life.duration, Column):
+        _check_interval(df, "duration", life.duration)
+    return life
+
+
+def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
+    (field,) = fields_of(df, argument, [length])
+    if not isinstance(field.dataType, DayTimeIntervalType):
+        expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
+        raise column_type_error(argument, length, field.dataType, expected)
+
+
 def check_window_columns(df: DataFrame, window: Window) -> None:
     """Check the columns that a window names: they must exist and have the right type."""
     if isinstance(window, Session) and isinstance(window.gap, Column):
-        (gap,) = fields_of(df, "gap", [window.gap])
-        if not isinstance(gap.dataType, DayTimeIntervalType):
-            expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
-            raise column_type_error("gap", window.gap, gap.dataType, expected)
+        _check_interval(df, "gap", window.gap)
     if isinstance(window, Custom):
         (windows,) = fields_of(df, "windows", [window.windows])
         kind = windows.dataType

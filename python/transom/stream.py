@@ -1,26 +1,25 @@
-"""The entry point: `stream` and the builder that it returns."""
+"""The entry point: `stream`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 
-from transom import _bridge
-from transom._base.columns import Col, check_column, fields_of, quoted_list, text_of
+from transom._base.columns import Col, check_column, fields_of
 from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import type_error, value_error
-from transom._stream_columns import check_substreams, check_window_columns, with_time
-from transom.spec.assigners import Count, Global, Window
-from transom.spec.stamp_spec import StampSpec
-from transom.spec.time_policies import Clock, Time, TimePolicy
-from transom.spec.window_spec import WindowSpec
-from transom.windowed import Windowed
-
-# The column that `Stream.stamped` adds.
-_STAMP = "stamp"
+from transom._built_stream import Stream
+from transom._stream_columns import checked_lifetime, with_time
+from transom.spec.lifetimes import Lifetime
+from transom.spec.time_policies import Time
 
 
-def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col] = ()) -> "Stream":
+def stream(
+    df: DataFrame,
+    *,
+    time: Time | None = None,
+    lifetime: Col | Lifetime | None = None,
+    order: Col | Sequence[Col] = (),
+) -> "Stream":
     """Start a windowed query over a DataFrame, streaming or static.
 
     Parameters
@@ -31,6 +30,9 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
         The time of a row. A column or its name means ``EventTime(column)``. The column is a
         timestamp, or the ``window`` column of an earlier window operator. The time of such a row is
         the last instant of its window. Only `Count` and `Global` windows work without a time.
+    lifetime : str, Column or Lifetime, optional
+        How long a row lasts. A column or its name means ``Lifetime(column)``: the end of the row.
+        Without it rows last one microsecond.
     order : str, Column or a sequence of these
         Columns that define the order in which the rows of a micro-batch arrived. Aggregates that
         depend on the order of rows, such as `first`, `last` and `collect_list`, then read rows in
@@ -49,7 +51,7 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     PySparkValueError
         ``TRANSOM_UNKNOWN_COLUMN`` if ``df`` has no such column. ``TRANSOM_NOT_A_TIMESTAMP`` if
         a column with a time has another type. ``TRANSOM_RESERVED_NAME`` if a column name begins
-        with "__transom".
+        with "__transom". ``TRANSOM_NOT_EVENT_TIME`` for a lifetime without event time.
 
         For a streaming ``df``, except with `TimePolicy`: ``TRANSOM_NO_WATERMARK`` if ``time`` has
         no watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,
@@ -84,215 +86,8 @@ def stream(df: DataFrame, *, time: Time | None = None, order: Col | Sequence[Col
     for item in order_columns:
         check_column("order", item)
     fields_of(df, "order", order_columns)
+    life = None if lifetime is None else checked_lifetime(df, lifetime, time)
     if time is None:
         return Stream(df, None, order_columns)
     df, clock = with_time(df, time)
-    return Stream(df, clock, order_columns)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stream:
-    """Rows with a time and keys, as `stream` returns them.
-
-    The builder is immutable, so several windowed queries can start from the same `Stream`.
-    """
-
-    _df: DataFrame
-    _time: Clock | None
-    _order: tuple[Col, ...]
-    _keys: tuple[Col, ...] | None = None
-
-    def key_by(self, *keys: Col) -> "Stream":
-        """Window each combination of key values separately.
-
-        Without this step, and with no columns, all rows have the same key. Null is a key like any
-        other.
-
-        A key whose expression fails does not end the query. The row is counted, enters no window,
-        and is a dead letter with the reason "key_failed", see `Windowed.with_dead_letters`. Errors
-        in Python functions end the query, as in Spark. So do errors in columns that the DataFrame
-        computes before this step.
-
-        Parameters
-        ----------
-        *keys : str or Column
-            The key columns. They become the first columns of the result.
-
-        Returns
-        -------
-        Stream
-            A new builder with these keys.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_SET_TWICE``, ``TRANSOM_UNKNOWN_COLUMN``.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
-
-        Examples
-        --------
-        >>> rows = [("JFK", "2013-01-01 05:40:00"), ("LGA", "2013-01-01 05:55:00")]
-        >>> flights = spark.createDataFrame(rows, "origin string, at string")
-        >>> by_origin = transom.stream(flights, time=F.to_timestamp("at")).key_by("origin")
-        >>> hours = by_origin.window(transom.Tumbling(size="1 hour")).agg(F.count("*").alias("n"))
-        >>> hours.orderBy("origin").show()
-        +------+--------------------+---+
-        |origin|              window|  n|
-        +------+--------------------+---+
-        |   JFK|{2013-01-01 05:00...|  1|
-        |   LGA|{2013-01-01 05:00...|  1|
-        +------+--------------------+---+
-        """
-        if self._keys is not None:
-            raise value_error("SET_TWICE", argument="key_by")
-        for key in keys:
-            check_column("keys", key)
-        fields_of(self._df, "keys", keys)
-        return replace(self, _keys=keys)
-
-    def window(self, window: Window) -> Windowed:
-        """Assign the rows of each key to windows.
-
-        Parameters
-        ----------
-        window : Tumbling, Hopping, Cumulate, Calendar, Session, Count, Custom or Global
-            The rule that assigns rows to windows.
-
-        Returns
-        -------
-        Windowed
-            A builder that sets triggers and other options, and computes results.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_NO_CLOCK`` if the stream has no time and the window is neither `Count` nor
-            `Global`. ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column that the window
-            names. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` if the time is a `TimePolicy` with ``over``
-            and ``partition``.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE`` if ``window`` is no window, or names a column of a wrong type.
-
-        Examples
-        --------
-        >>> rows = spark.createDataFrame([["2013-01-01 05:40"], ["2013-01-01 06:10"]], "at string")
-        >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
-        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
-        >>> hours.agg(F.count("*").alias("n")).select("window.start", "n").orderBy("start").show()
-        +-------------------+---+
-        |              start|  n|
-        +-------------------+---+
-        |2013-01-01 05:00:00|  1|
-        |2013-01-01 06:00:00|  1|
-        +-------------------+---+
-        """
-        if not isinstance(window, Window):
-            raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
-        if self._time is None and not isinstance(window, Count | Global):
-            raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
-        if isinstance(self._time, TimePolicy):
-            check_substreams(self._time)
-        check_window_columns(self._df, window)
-        spec = WindowSpec(keys=self._keys or (), time=self._time, order=self._order, window=window)
-        return Windowed(self._df, spec)
-
-    def window_all(self, window: Window) -> Windowed:
-        """Assign the rows of all keys to the same windows.
-
-        This method equals `window` on a stream without keys, and makes that choice explicit. Spark
-        still computes partial aggregates in parallel.
-
-        Parameters
-        ----------
-        window : Window
-            The rule that assigns rows to windows.
-
-        Returns
-        -------
-        Windowed
-            A builder that sets triggers and other options, and computes results.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_KEYED`` if `key_by` has set keys, and the conditions of `window`.
-        PySparkTypeError
-            ``TRANSOM_BAD_TYPE``.
-
-        Examples
-        --------
-        >>> rows = spark.createDataFrame([("JFK", 12), ("LGA", 40)], "origin string, delay int")
-        >>> everything = transom.stream(rows).window_all(transom.Global())
-        >>> everything.trigger(transom.EndOfStream()).agg(F.sum("delay").alias("delay")).show()
-        +------+-----+
-        |window|delay|
-        +------+-----+
-        |  NULL|   52|
-        +------+-----+
-        """
-        if self._keys:
-            keys = quoted_list([text_of(key) for key in self._keys])
-            raise value_error("KEYED", argument="window_all", keys=keys)
-        return self.window(window)
-
-    def stamped(self) -> DataFrame:
-        """Return all rows, each with the time and the watermark that its `TimePolicy` gives it.
-
-        Each input row is in the result, with its columns unchanged. Keys have no effect.
-
-        Returns
-        -------
-        DataFrame
-            The columns of the input, and the struct column ``stamp`` with four fields.
-
-            ``time``, a timestamp: the time in force. It differs from the time of the row if a rule
-            has adjusted it, and is null if the row is dropped.
-
-            ``watermark``, a timestamp: the watermark that the row met, before it moved the
-            watermark itself. It belongs to the partition or substream of the row, and is null if
-            there was none yet.
-
-            ``rules``, an array of strings: the rules that the row broke, in order: ``early``,
-            ``late_arrival``, ``out_of_order``. For a row that no rule can judge, the only element
-            is the reason: ``no_time`` (the time or the arrival time is null),
-            ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null) or
-            ``unknown_partition`` (null, or not among ``partitions``). An expression that fails
-            counts as null.
-
-            ``disposition``, a string: ``accepted``, ``adjusted`` or ``dropped``.
-
-        Raises
-        ------
-        PySparkValueError
-            ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`.
-            ``TRANSOM_RESERVED_NAME`` if the input has a column with the name "stamp".
-        PySparkRuntimeError
-            ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
-            ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
-
-        Examples
-        --------
-        The watermark stays 2 minutes behind the largest time. The third row is before it.
-
-        >>> from datetime import datetime
-        >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
-        >>> flights = spark.createDataFrame(rows, "n int, departed timestamp")
-        >>> clock = transom.TimePolicy("departed", out_of_order=transom.Adjust("2 minutes"))
-        >>> stamped = transom.stream(flights, time=clock, order="n").stamped()
-        >>> stamped.select("n", "stamp.time", "stamp.watermark", "stamp.rules").orderBy("n").show()
-        +---+-------------------+-------------------+--------------+
-        |  n|               time|          watermark|         rules|
-        +---+-------------------+-------------------+--------------+
-        |  0|2013-01-01 05:40:00|               NULL|            []|
-        |  1|2013-01-01 05:45:00|2013-01-01 05:38:00|            []|
-        |  2|2013-01-01 05:43:00|2013-01-01 05:43:00|[out_of_order]|
-        +---+-------------------+-------------------+--------------+
-        """
-        if not isinstance(self._time, TimePolicy):
-            raise value_error("NEEDS_TIME_POLICY", argument="stamped", value=self._time)
-        for name in self._df.columns:
-            # Spark ignores the case of column names.
-            if name.lower() == _STAMP:
-                raise value_error("RESERVED_NAME", argument="df", column=repr(name))
-        return _bridge.stamp(self._df, StampSpec(time=self._time, order=self._order))
+    return Stream(df, clock, order_columns, life)

@@ -4,7 +4,7 @@ Generated from ``spec/constants.json`` by ``make generate``.
 """
 
 # Version of the message. A jar reads only this version.
-MESSAGE_VERSION = 4
+MESSAGE_VERSION = 5
 # Longest duration that a user may set, in days.
 LONGEST_DURATION_DAYS = 10000000
 # Largest number of windows that a row may be assigned to.

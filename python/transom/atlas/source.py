@@ -4,9 +4,9 @@ from pyspark.sql import DataFrame
 
 from transom._base.columns import Col
 from transom._base.errors import value_error
+from transom._built_stream import Stream
 from transom.atlas.durations import JsonDuration, positive
 from transom.spec.time_policies import TimePolicy
-from transom.stream import Stream
 from transom.stream import stream as transom_stream
 
 

@@ -8,6 +8,7 @@ from pyspark.sql.types import StructType
 from transom._base import checks
 from transom._base.columns import Col, check_column, fields_of, text_of
 from transom._base.errors import type_error, value_error
+from transom._built_stream import Stream
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration
 from transom.spec.assigners import Window
@@ -15,7 +16,6 @@ from transom.spec.end_triggers import AfterLateness
 from transom.spec.grids import Hopping, Tumbling
 from transom.spec.sessions import Session
 from transom.spec.time_policies import ProcessingTime
-from transom.stream import Stream
 from transom.stream import stream as transom_stream
 from transom.windowed import Windowed
 

@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame
 
 from transom._base import checks
 from transom._base.columns import Col, text_of
+from transom._built_stream import Stream
 from transom.azure.limits import limit_error
 from transom.spec.time_policies import TimePolicy
 from transom.spec.time_rules import Adjust, Drop
-from transom.stream import Stream
 from transom.stream import stream as transom_stream
 
 Policy = Literal["Adjust", "Drop"]

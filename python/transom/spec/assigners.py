@@ -177,13 +177,13 @@ class Sliding:
             value="Sliding, a name for two kinds of windows",
             choices=(
                 "Hopping(size=..., slide=...) for windows on a grid, which Spark and Flink call "
-                "sliding. This version has no Rolling(size=...) for a window up to each event, "
-                "which Azure and Kafka call sliding"
+                "sliding, and Rolling(size=...) for windows up to each event, which Azure and "
+                "Kafka call sliding"
             ),
         )
 
 
-def keep_positive(value: Window, name: str) -> timedelta:
+def keep_positive(value: Value, name: str) -> timedelta:
     """Replace a length field by its checked timedelta, and return the timedelta.
 
     Lengths are stored as timedeltas, so that equal lengths make equal windows however they are

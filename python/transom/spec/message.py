@@ -19,6 +19,7 @@ from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
+from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Gap, Session
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
@@ -48,6 +49,7 @@ TIMES: Kinds = {
 }
 TIME_RULES: Kinds = {"accept": Accept, "drop": Drop, "adjust": Adjust}
 ADVANCES: Kinds = {"periodic": Periodic}
+LIFETIMES: Kinds = {"lifetime": Lifetime}
 IDLE_TIMEOUTS: Kinds = {"idle_timeout": IdleTimeout}
 WINDOWS: Kinds = {
     "tumbling": Tumbling,
@@ -58,6 +60,9 @@ WINDOWS: Kinds = {
     "custom": Custom,
     "session": Session,
     "global": Global,
+    "snapshot": Snapshot,
+    "rolling": Rolling,
+    "count_by_start": CountByStart,
 }
 TRIGGERS: Kinds = {
     "after_watermark": AfterWatermark,
@@ -81,6 +86,7 @@ EVICTORS: Kinds = {
 }
 # The type hint of a field selects its form in the message.
 COLUMN_HINTS = (Col, Col | None, Delta)
+GAP_HINTS = (Gap, Gap | None)
 LENGTH_HINTS = (Duration, Duration | None)
 VALUE_HINTS: Mapping[Any, Kinds] = {
     Trigger: TRIGGERS,
@@ -112,12 +118,13 @@ class Columns:
 def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
     """Return the message of a spec, and the columns in the order of their indexes."""
     columns = Columns()
-    idle, first = spec.idle_timeout, spec.first_output
+    life, idle, first = spec.lifetime, spec.idle_timeout, spec.first_output
     message = {
         "version": MESSAGE_VERSION,
         "name": spec.name,
         "key_columns": columns.indexes(spec.keys),
         "time": None if spec.time is None else _write(spec.time, TIMES, columns),
+        "lifetime": None if life is None else _write(life, LIFETIMES, columns),
         "order_columns": columns.indexes(spec.order),
         "window": _write(spec.window, WINDOWS, columns),
         "trigger": _write(spec.trigger, TRIGGERS, columns),
@@ -189,9 +196,10 @@ def _write_field(name: str, value: Any, hint: object, columns: Columns) -> Messa
         return {f"{name}_columns": columns.indexes(value)}
     if hint == Sequence[str]:
         return {name: list(value)}
-    if hint == Gap:
+    if hint in GAP_HINTS:
+        is_fixed = value is not None and not isinstance(value, Column)
         return {
-            f"{name}_us": None if isinstance(value, Column) else micros(value),
+            f"{name}_us": micros(value) if is_fixed else None,
             f"{name}_column": columns.index(value) if isinstance(value, Column) else None,
         }
     if hint in LENGTH_HINTS:

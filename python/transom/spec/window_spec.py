@@ -17,7 +17,9 @@ from transom._base.errors import value_error
 from transom.spec.assigners import Count, Global, Window
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
+from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
+from transom.spec.lifetimes import SWEPT, CountByStart, Lifetime, Snapshot
 from transom.spec.sessions import Session, is_merging
 from transom.spec.time_policies import Clock, EventClock, ProcessingTime
 from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
@@ -62,6 +64,7 @@ class WindowSpec:
 
     keys: tuple[Col, ...] = ()
     time: Clock | None = None
+    lifetime: Lifetime | None = None
     order: tuple[Col, ...] = ()
     window: Window
     trigger: Trigger | None = None
@@ -171,6 +174,8 @@ def _check_together(spec: WindowSpec) -> None:
         )
     if isinstance(spec.window, Session) and spec.window.max_duration is not None:
         _check_max_duration(spec)
+    if spec.lifetime is not None or isinstance(spec.window, SWEPT):
+        _check_swept(spec)
     has_window_state = spec.function is not None and spec.function.window_state is not None
     if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__
@@ -190,6 +195,32 @@ def _check_max_duration(spec: WindowSpec) -> None:
             raise _conflict(
                 step, "Session(max_duration=)", "sessions with a maximum duration fire once"
             )
+
+
+def _check_swept(spec: WindowSpec) -> None:
+    """Raise ``TRANSOM_CONFLICT`` for steps that a sweep over lifetimes does not support."""
+    takes_lifetimes = (Tumbling, Hopping, Cumulate, Calendar, Snapshot, CountByStart)
+    name = type(spec.window).__name__
+    other = name if spec.lifetime is None else "stream(lifetime=)"
+    if spec.lifetime is not None and not isinstance(spec.window, takes_lifetimes):
+        raise _conflict(name, other, f"{name} windows hold points in time")
+    if not isinstance(spec.time, EventClock):
+        raise value_error("NOT_EVENT_TIME", argument=other)
+    is_staggered = isinstance(spec.window, Tumbling) and spec.window.stagger != "aligned"
+    has_window_state = spec.function is not None and spec.function.window_state is not None
+    steps = {
+        "trigger()": spec.trigger != AfterWatermark(),
+        "evictor()": spec.evictor is not None,
+        "retract()": spec.retract,
+        "allowed_lateness()": spec.allowed_lateness != timedelta(),
+        "idle_timeout()": spec.idle_timeout is not None,
+        "stagger": is_staggered,
+        "window_state": has_window_state,
+        "layout='slices'": spec.layout == "slices",
+    }
+    for step, is_set in steps.items():
+        if is_set:
+            raise _conflict(step, other, "each of these windows fires once, at its end")
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

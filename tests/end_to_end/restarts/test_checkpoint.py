@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import Writer, run_stream
-from transom.stream import Stream
+from transom._built_stream import Stream
 from transom.windowed import Windowed
 
 SCHEMA = "key string, time timestamp, value int"

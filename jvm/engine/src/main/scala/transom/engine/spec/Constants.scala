@@ -7,7 +7,7 @@ package transom.engine.spec
 object Constants {
 
   /** Version of the message. A jar reads only this version. */
-  final val MessageVersion = 4
+  final val MessageVersion = 5
 
   /** Longest duration that a user may set, in days. */
   final val LongestDurationDays = 10000000

@@ -60,7 +60,9 @@ final class SweepOperator[R, A <: AnyRef](
     advance(state, arrival.watermark, arrival.clock)
     val start = arrival.time
     val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
-    val disposition = sweep.lateness(start, end, arrival.watermark)
+    // A rule may have moved the start to the end of the lifetime.
+    val disposition =
+      if (end <= start) Disposition.Late else sweep.lateness(start, end, arrival.watermark)
     missed = disposition match {
       case Disposition.Late | Disposition.PartlyLate =>
         sweep.missed(start, end, arrival.watermark)

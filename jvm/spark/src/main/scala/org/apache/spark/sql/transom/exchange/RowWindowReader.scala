@@ -7,18 +7,19 @@ import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
 import transom.engine.operator.{DeadLetterReason, Event, RowRules}
 import transom.engine.spec
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Reads the column of a record that defines the windows of the row.
   *
-  * The column is the second of the record. It holds a session gap in microseconds, or a list of
-  * windows: structs of start and end in microseconds since 1970. Records of other window types
-  * have no such column.
+  * The column is the second of the record. It holds the end of a lifetime, a session gap in
+  * microseconds, or a list of windows: structs of start and end in microseconds since 1970.
+  * Records of other window types have no such column.
   */
 final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   import RowWindowReader._
 
   private val record = new UnsafeRow(operatorPlan.record.length)
+  private val hasLifetime = operatorPlan.settings.lifetime.isDefined
   private val hasGap = operatorPlan.settings.window.isInstanceOf[spec.DynamicSession]
 
   /** Whether each row lists its windows. */
@@ -26,22 +27,35 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
 
   /** Why the column of a record is invalid; none if the column is valid. */
   def problem(record: UnsafeRow): Option[DeadLetterReason] =
-    if (hasGap) problemOfGap(record)
+    if (hasLifetime) problemOfEnd(record)
+    else if (hasGap) problemOfGap(record)
     else if (isListed) problemOfWindows(record)
     else None
 
-  /** Sets the gap or the windows of a row that `problem` has accepted. */
+  /** Sets the gap, the windows or the end of a row that `problem` has accepted. */
   def read(row: Event.Row): Unit =
-    if (hasGap || isListed) {
+    if (hasLifetime || hasGap || isListed) {
       record.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
-      if (hasGap) row.arrival.gap = record.getLong(Column)
+      if (hasLifetime) row.arrival.end = endOf(record.getLong(Column))
+      else if (hasGap) row.arrival.gap = record.getLong(Column)
       else row.arrival.windows = windowsOf(record)
     }
+
+  private def endOf(end: Long): Long =
+    if (end == Arrival.NoEnd) end else operatorPlan.convention.timeIn(end)
 }
 
 /** Reads gaps and windows. */
 object RowWindowReader {
   private[transom] final val Column = 1
+
+  /** The time of a record is in its first column. */
+  private[transom] def problemOfEnd(record: UnsafeRow): Option[DeadLetterReason] = {
+    def isEnd(end: Long) =
+      end == Arrival.NoEnd || end > record.getLong(0) && RowRules.isInRange(end - 1)
+    if (!record.isNullAt(Column) && isEnd(record.getLong(Column))) None
+    else Some(DeadLetterReason.BadLifetime)
+  }
 
   private[transom] def problemOfGap(record: UnsafeRow): Option[DeadLetterReason] =
     if (!record.isNullAt(Column) && RowRules.isGap(record.getLong(Column))) None

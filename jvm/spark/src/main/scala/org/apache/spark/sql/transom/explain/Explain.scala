@@ -44,7 +44,8 @@ object Explain {
       "window" -> text.of(spec.window),
       "keys" -> (if (spec.keyColumns.isEmpty) "none: all rows have the same key"
                  else list(spec.keyColumns)),
-      "time" -> time(spec, columns),
+      "time" -> time(spec, columns)) ++ spec.lifetime.map(
+      "lifetime" -> lifetime(_, columns)) ++ Seq(
       "trigger" -> text.of(trigger(spec)),
       "evictor" -> spec.evictor.fold("none")(text.of(_)),
       function(spec.function, list),
@@ -79,6 +80,13 @@ object Explain {
       "function" -> s"in Python, takes ${if (function.takesRows) "the rows of a window"
         else inputs}"
   }
+
+  private def lifetime(lifetime: Lifetime, columns: Int => String): String =
+    lifetime.endColumn.fold {
+      val length =
+        lifetime.durationUs.map(SpecText.duration).orElse(lifetime.durationColumn.map(columns))
+      s"${length.get} from the time of a row on"
+    }(end => s"until ${columns(end)}")
 
   private def time(spec: WindowSpec, columns: Int => String): String = {
     val source = spec.time match {
@@ -130,7 +138,8 @@ object Explain {
         .fold("keyed: set by options(layout='keyed')")(part => s"keyed: needed for $part")
   }
 
-  private def keyedState(spec: WindowSpec): String = {
+  private def keyedState(spec: WindowSpec): String = if (spec.isSwept) sweptState(spec)
+  else {
     val rows =
       if (spec.evictor.isDefined || spec.function.takesRows || keepsRows(spec.window))
         ", and the rows themselves"
@@ -138,6 +147,12 @@ object Explain {
         ", and the rows of their last firings"
       else ""
     s"an entry for each key, with the partial aggregates and timers of its windows$rows"
+  }
+
+  private def sweptState(spec: WindowSpec): String = {
+    val aggregates =
+      if (spec.function.takesRows) "" else ", sorted by their ends, with aggregates"
+    s"an entry for each key, with its live rows$aggregates"
   }
 
   private def keepsRows(window: Window): Boolean = window match {

@@ -89,8 +89,10 @@ object AnalyzedColumns {
     // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
     val policy = spec.time.collect { case policy: TimePolicy => policy }
-    val added = RowColumns.time(spec.time, columns) +:
+    val time = RowColumns.time(spec.time, columns)
+    val added = time +:
       (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
+        spec.lifetime.map(RowColumns.end(_, time._2, columns)) ++
         RowColumns.order(spec.orderColumns, columns) ++
         policy.toSeq.flatMap(RowColumns.policy(_, columns)))
     val rows = RowColumns.guarded(analyzed(input.select(col("*") +: added.map(_._2): _*)))

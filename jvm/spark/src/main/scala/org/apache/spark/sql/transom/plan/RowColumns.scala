@@ -1,11 +1,14 @@
 package org.apache.spark.sql.transom.plan
 
+import java.time.Duration
+import java.time.temporal.ChronoUnit
+
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.{current_timestamp, lit}
-import org.apache.spark.sql.transom.function.NullOnError
+import org.apache.spark.sql.transom.function.{NullOnError, OpenEnd}
 import org.apache.spark.sql.types.{StringType, TimestampType}
 
 import transom.engine.spec._
@@ -38,6 +41,8 @@ final case class PolicyColumns(
 object RowColumns {
   private val Time = "__transom_time"
   private val WindowColumn = "__transom_placing"
+  private val End = "__transom_end"
+  private val EndOfDuration = "__transom_until"
   private val OrderPrefix = "__transom_order_"
   private val Arrival = "__transom_arrival"
   private val Partition = "__transom_partition"
@@ -60,6 +65,19 @@ object RowColumns {
   /** The gap or the windows of a row. */
   def window(index: Int, columns: Int => Column): Indexed =
     Some(index) -> columns(index).as(WindowColumn)
+
+  /** The end of a row's lifetime. A duration counts from the time of the row before any rule.
+    *
+    * @param time
+    *   the time of the row
+    */
+  def end(lifetime: Lifetime, time: Column, columns: Int => Column): Indexed = {
+    val fixed = lifetime.durationUs.map(us => lit(Duration.of(us, ChronoUnit.MICROS)))
+    fixed.orElse(lifetime.durationColumn.map(columns)) match {
+      case Some(duration) => lifetime.durationColumn -> (time + duration).as(EndOfDuration)
+      case None => lifetime.endColumn -> columns(lifetime.endColumn.get).as(End)
+    }
+  }
 
   /** The columns that define the order of arrival. */
   def order(indexes: Seq[Int], columns: Int => Column): Seq[Indexed] =
@@ -88,6 +106,7 @@ object RowColumns {
     case Project(columns, child) =>
       Project(
         columns.map {
+          case alias @ Alias(end, End) => Alias(NullOnError.of(OpenEnd(end)), End)(alias.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
           case other => other
@@ -96,7 +115,8 @@ object RowColumns {
     case other => other
   }
 
-  private val guardedPrefixes = Seq(Time, Arrival, Partition, OverPrefix, OrderPrefix)
+  private val guardedPrefixes =
+    Seq(Time, EndOfDuration, Arrival, Partition, OverPrefix, OrderPrefix)
 
   /** Makes the time of a stream null where its expression fails. The Python package has added
     * this time below the watermark.
@@ -119,7 +139,9 @@ object RowColumns {
       .collect { case (Some(index), column) => index -> column }
       .toMap
 
-  def windowIn(added: Seq[Attribute]): Option[Attribute] = added.find(_.name == WindowColumn)
+  /** The column with the gap, the windows or the end of a row, if there is one. */
+  def windowIn(added: Seq[Attribute]): Option[Attribute] =
+    added.find(column => Set(WindowColumn, End, EndOfDuration)(column.name))
 
   def orderIn(added: Seq[Attribute]): Seq[Attribute] =
     added.filter(_.name.startsWith(OrderPrefix))

@@ -1,0 +1,216 @@
+"""Lifetimes of rows, and the windows between their starts and ends."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+
+from transom._base import checks
+from transom._base.columns import Col, check_column
+from transom._base.durations import Duration
+from transom._base.errors import value_error
+from transom._base.values import Value
+from transom.spec.assigners import Closed, Window, check_closed, keep_positive
+from transom.spec.sessions import Gap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lifetime(Value):
+    """How long a row lasts, from its time on.
+
+    A row with a lifetime is in every window that its lifetime overlaps. A lifetime includes its
+    start and excludes its end. Rows without a lifetime last one microsecond.
+
+    Parameters
+    ----------
+    end : str or Column, optional
+        The end of a row, a timestamp. A row whose end is null has no end. Such a row stays in the
+        state of its key until the query ends, and it is in all later windows.
+    duration : str, timedelta or Column, optional
+        The duration instead of the end. A Column of type ``INTERVAL DAY TO SECOND`` sets a duration
+        for each row.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_LIFETIME_CHOICE`` without end and duration, and with both.
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Notes
+    -----
+    A row whose lifetime does not end after its start is in no window. It is a dead letter with the
+    reason "bad_lifetime", see `Windowed.with_dead_letters`. So is a row whose end or duration
+    fails, and a row whose duration is null.
+
+    A row that starts before the watermark counts from the watermark on. A row that ends before the
+    watermark is late.
+
+    Examples
+    --------
+    The flight is in the air in both hours.
+
+    >>> rows = [("N1", "2013-01-01 05:40", "2013-01-01 06:10")]
+    >>> flights = spark.createDataFrame(rows, "tail string, departed string, landed string")
+    >>> times = [F.to_timestamp(name).alias(name) for name in ("departed", "landed")]
+    >>> flights = flights.select("tail", *times)
+    >>> in_air = transom.stream(flights, time="departed", lifetime=transom.Lifetime("landed"))
+    >>> hours = in_air.window_all(transom.Tumbling(size="1 hour"))
+    >>> counts = hours.agg(F.count("*").alias("planes"))
+    >>> counts.select("window.start", "planes").orderBy("start").show()
+    +-------------------+------+
+    |              start|planes|
+    +-------------------+------+
+    |2013-01-01 05:00:00|     1|
+    |2013-01-01 06:00:00|     1|
+    +-------------------+------+
+    """
+
+    end: Col | None = None
+    duration: Gap | None = None
+
+    def __post_init__(self) -> None:
+        if (self.end is None) == (self.duration is None):
+            given = "neither" if self.end is None else "both"
+            raise value_error("LIFETIME_CHOICE", argument="lifetime", given=given)
+        if self.end is not None:
+            check_column("end", self.end)
+        elif not isinstance(self.duration, Column):
+            keep_positive(self, "duration")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot(Window):
+    """The windows between neighbouring starts and ends of lifetimes.
+
+    The rows of a window are the same at each of its instants. A window without rows has no result.
+    Neighbouring windows with equal results stay separate. This is StreamInsight's snapshot window.
+    A row without a lifetime lasts one microsecond, so its window holds the rows with the same time.
+    With ``closed="right"`` this window ends at that time, as in Azure's snapshot window.
+
+    Parameters
+    ----------
+    closed : {"left", "right"}
+        The end that belongs to the window.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    The second flight departs while the first one is in the air.
+
+    >>> rows = [("05:40", "06:10"), ("06:00", "06:30")]
+    >>> flights = spark.createDataFrame(rows, "departed string, landed string")
+    >>> times = [F.to_timestamp(F.concat(F.lit("2013-01-01 "), name)).alias(name)
+    ...          for name in ("departed", "landed")]
+    >>> in_air = transom.stream(flights.select(*times), time="departed", lifetime="landed")
+    >>> planes = in_air.window_all(transom.Snapshot()).agg(F.count("*").alias("planes"))
+    >>> planes.select("window.start", "window.end", "planes").orderBy("start").show()
+    +-------------------+-------------------+------+
+    |              start|                end|planes|
+    +-------------------+-------------------+------+
+    |2013-01-01 05:40:00|2013-01-01 06:00:00|     1|
+    |2013-01-01 06:00:00|2013-01-01 06:10:00|     2|
+    |2013-01-01 06:10:00|2013-01-01 06:30:00|     1|
+    +-------------------+-------------------+------+
+    """
+
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        check_closed(self.closed)
+
+
+@dataclass(frozen=True, slots=True)
+class Rolling(Window):
+    """The last rows of a key, whenever they change.
+
+    A result covers the rows of ``(end - size, end]``. There is a result for each instant at which a
+    row arrives, and for each instant at which a row leaves, unless no row is left. Several changes
+    at one instant give one result. This is the sliding window of Azure Stream Analytics. A result
+    is emitted when the watermark is past the end of its window.
+
+    Parameters
+    ----------
+    size : str or timedelta
+        Length of a window.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    The first row leaves at 05:50, the second one at 05:55. No row is left then.
+
+    >>> rows = spark.createDataFrame([["2013-01-01 05:40"], ["2013-01-01 05:45"]], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(transom.Rolling("10 minutes")).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "window.end", "n").orderBy("end").show()
+    +-------------------+-------------------+---+
+    |              start|                end|  n|
+    +-------------------+-------------------+---+
+    |2013-01-01 05:30:00|2013-01-01 05:40:00|  1|
+    |2013-01-01 05:35:00|2013-01-01 05:45:00|  2|
+    |2013-01-01 05:40:00|2013-01-01 05:50:00|  1|
+    +-------------------+-------------------+---+
+    """
+
+    size: Duration
+
+    def __post_init__(self) -> None:
+        keep_positive(self, "size")
+
+
+@dataclass(frozen=True, slots=True)
+class CountByStart(Window):
+    """Windows over a number of distinct times of rows.
+
+    A window starts at each distinct time of a key, and covers ``size`` distinct times. It ends one
+    microsecond after the last one. Rows with the same time count as one, so a window may hold more
+    rows than ``size``. There is no window before a key has that many times. This is StreamInsight's
+    count window.
+
+    Parameters
+    ----------
+    size : int
+        The number of distinct times in a window.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_NOT_POSITIVE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> times = ["2013-01-01 05:40", "2013-01-01 05:45", "2013-01-01 05:45", "2013-01-01 06:10"]
+    >>> rows = spark.createDataFrame([[time] for time in times], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> counts = by_time.window(transom.CountByStart(2)).agg(F.count("*").alias("n"))
+    >>> counts.select("window.start", "n").orderBy("start").show()
+    +-------------------+---+
+    |              start|  n|
+    +-------------------+---+
+    |2013-01-01 05:40:00|  3|
+    |2013-01-01 05:45:00|  3|
+    +-------------------+---+
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        checks.whole_number("size", self.size, least=1)
+
+
+SWEPT = (Snapshot, Rolling, CountByStart)
+"""The windows that a sweep over starts and ends finds."""
