@@ -9,6 +9,19 @@ The column ``window.end`` of a result is its ``System.Timestamp()``. For an inpu
 """
 
 from transom.azure.source import stream
-from transom.azure.windows import HoppingWindow, SessionWindow, TumblingWindow
+from transom.azure.windows import (
+    HoppingWindow,
+    SessionWindow,
+    SlidingWindow,
+    SnapshotWindow,
+    TumblingWindow,
+)
 
-__all__ = ["HoppingWindow", "SessionWindow", "TumblingWindow", "stream"]
+__all__ = [
+    "HoppingWindow",
+    "SessionWindow",
+    "SlidingWindow",
+    "SnapshotWindow",
+    "TumblingWindow",
+    "stream",
+]

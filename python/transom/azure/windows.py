@@ -7,6 +7,7 @@ from transom._base.durations import duration_text, positive
 from transom._base.errors import value_error
 from transom.azure.limits import limit_error
 from transom.spec.grids import Hopping, Tumbling
+from transom.spec.lifetimes import Rolling, Snapshot
 from transom.spec.sessions import Session
 
 _UNITS = {
@@ -173,6 +174,80 @@ def SessionWindow(unit: str, timeout: float, maxDuration: float) -> Session:
     )
 
 
+def SlidingWindow(unit: str, size: float) -> Rolling:
+    """Return the windows of ``SlidingWindow(unit, size)``.
+
+    There is a result for each instant at which a row enters or leaves ``(end - size, end]``, unless
+    no row is left. It fires when the watermark is past this instant.
+
+    Parameters
+    ----------
+    unit : str
+        As in `TumblingWindow`.
+    size : float
+        Length of a window in this unit. At most 7 days.
+
+    Returns
+    -------
+    Rolling
+        The argument of `transom.Stream.window`.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_PRESET_LIMIT`` above 7 days. ``TRANSOM_BAD_CHOICE``, ``TRANSOM_NOT_POSITIVE``,
+        ``TRANSOM_BAD_DURATION``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    The rows leave at 00:00:11 and 00:00:14. No row is left then.
+
+    >>> rows = [("2024-01-01 00:00:01",), ("2024-01-01 00:00:04",)]
+    >>> readings = spark.createDataFrame(rows, "at string").select(F.to_timestamp("at").alias("at"))
+    >>> events = transom.azure.stream(readings, arrival="at", timestampBy="at")
+    >>> windows = events.window(transom.azure.SlidingWindow("second", 10))
+    >>> counts = windows.agg(F.count("*").alias("n"))
+    >>> counts.select(F.col("window.end").alias("timestamp"), "n").orderBy("timestamp").show()
+    +-------------------+---+
+    |          timestamp|  n|
+    +-------------------+---+
+    |2024-01-01 00:00:01|  1|
+    |2024-01-01 00:00:04|  2|
+    |2024-01-01 00:00:11|  1|
+    +-------------------+---+
+    """
+    return Rolling(_fixed_size(unit, size))
+
+
+def SnapshotWindow() -> Snapshot:
+    """Return the windows of ``GROUP BY System.Timestamp()``: all rows with the same time.
+
+    The end of a window is this time.
+
+    Returns
+    -------
+    Snapshot
+        The argument of `transom.Stream.window`.
+
+    Examples
+    --------
+    >>> rows = [("2024-01-01 00:00:01",), ("2024-01-01 00:00:01",), ("2024-01-01 00:00:04",)]
+    >>> readings = spark.createDataFrame(rows, "at string").select(F.to_timestamp("at").alias("at"))
+    >>> events = transom.azure.stream(readings, arrival="at", timestampBy="at")
+    >>> counts = events.window(transom.azure.SnapshotWindow()).agg(F.count("*").alias("n"))
+    >>> counts.select(F.col("window.end").alias("timestamp"), "n").orderBy("timestamp").show()
+    +-------------------+---+
+    |          timestamp|  n|
+    +-------------------+---+
+    |2024-01-01 00:00:01|  2|
+    |2024-01-01 00:00:04|  1|
+    +-------------------+---+
+    """
+    return Snapshot(closed="right")
+
+
 def _fixed_size(unit: str, size: float) -> timedelta:
     length = _length("size", unit, size)
     if length > _LONGEST:
@@ -180,7 +255,8 @@ def _fixed_size(unit: str, size: float) -> timedelta:
             "size",
             duration_text(length),
             why="a window lasts at most 7 days",
-            fix="Use transom.Tumbling(...) or transom.Hopping(...) with closed='right'",
+            fix="Use transom.Tumbling(...) or transom.Hopping(...) with closed='right', or "
+            "transom.Rolling(...)",
         )
     return length
 
