@@ -103,8 +103,10 @@ lazy val spark = project
     // The Scala library is Spark's: what Spark runs with is what we run with.
     autoScalaLibrary := false,
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
-    Compile / packageBin / mappings :=
-      Shrink((Compile / packageBin / mappings).value, target.value / "shrunk"),
+    Compile / packageBin / mappings := Shrink(
+      (Compile / packageBin / mappings).value,
+      (Compile / dependencyClasspath).value.files,
+      target.value / "shrunk"),
     Compile / packageBin := Repack((Compile / packageBin).value),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",

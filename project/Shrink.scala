@@ -4,17 +4,20 @@ import java.nio.charset.StandardCharsets.UTF_8
 import org.objectweb.asm._
 import sbt.io.IO
 
+import Reachable.Method
+
 /** Makes the jar smaller, which travels with each wheel and to each executor.
   *
   *   - Only compilers, debuggers and reflection read the signatures of Scala and of generics, the
   *     names of parameters and variables, and which class is inside which.
-  *   - Only Java calls the static methods by which an object offers its methods. Scala and Python
-  *     use the object itself.
-  *   - Most case classes are never copied or matched, and only `explain` reads the names of
-  *     fields: those of specs. What no class calls of the generated methods goes.
+  *   - Case classes inherit the same `productIterator` from `Product`. Only `explain` reads the
+  *     names of fields, and only those of specs.
   *   - Only serialization calls `$deserializeLambda$`. No function of the engine or of the
   *     planner is sent to executors.
-  *   - Without these static methods, nothing names most companions of case classes any more.
+  *   - No code calls many methods that the compiler generates: `copy` and `unapply` of case
+  *     classes, and the static methods by which an object offers its methods to Java. See
+  *     [[Reachable]].
+  *   - Without these methods, nothing names most companions of case classes any more.
   *
   * Source files and line numbers stay, for stack traces.
   */
@@ -36,13 +39,18 @@ object Shrink {
   private val suffix = ".class"
 
   /** The files of a jar, without classes that nothing names. All other classes are stripped and
-    * written to `folder`.
+    * written to `folder`. `libraries` are the jars and folders that the classes are compiled
+    * with.
     */
-  def apply(files: Seq[(File, String)], folder: File): Seq[(File, String)] = {
+  def apply(
+      files: Seq[(File, String)],
+      libraries: Seq[File],
+      folder: File): Seq[(File, String)] = {
     val (classes, others) = files.partition(_._2.endsWith(suffix))
     val read = classes.map { case (file, path) => path.stripSuffix(suffix) -> IO.readBytes(file) }
-    val called = read.iterator.flatMap { case (_, bytes) => calls(bytes) }.toSet
-    val kept = used(read.map { case (path, bytes) => path -> strip(bytes, called) }.toMap)
+    val stripped = read.map { case (path, bytes) => path -> strip(bytes) }.toMap
+    val reachable = new Reachable(stripped, libraries, entries).methods
+    val kept = used(stripped.map { case (path, bytes) => path -> prune(bytes, reachable) })
     others ++ classes.flatMap { case (_, path) =>
       kept
         .get(path.stripSuffix(suffix))
@@ -56,94 +64,14 @@ object Shrink {
     file
   }
 
-  /** The name and the descriptor of a method. */
-  private type Method = (String, String)
-
-  /** The static methods of a class that call the same method of its companion. */
-  private def forwarders(bytes: Array[Byte]): Set[Method] = {
-    val reader = new ClassReader(bytes)
-    var found = Set.empty[Method]
-    val visitor = new ClassVisitor(Opcodes.ASM9) {
-      override def visitMethod(
-          access: Int,
-          name: String,
-          descriptor: String,
-          signature: String,
-          exceptions: Array[String]): MethodVisitor =
-        if ((access & Opcodes.ACC_STATIC) == 0) null
-        else
-          new MethodVisitor(Opcodes.ASM9) {
-            override def visitMethodInsn(
-                opcode: Int,
-                owner: String,
-                called: String,
-                calledDescriptor: String,
-                isInterface: Boolean): Unit =
-              if (owner == s"${reader.getClassName}$$" &&
-                (called, calledDescriptor) == (name, descriptor)) found += ((name, descriptor))
-          }
-    }
-    reader.accept(visitor, ClassReader.SKIP_DEBUG)
-    found
+  /** Whether a case class can inherit a method from `Product`. */
+  private def isOfProduct(owner: String, name: String): Boolean = name match {
+    case "productIterator" => true
+    case "productElementName" | "productElementNames" => !owner.startsWith(specs)
+    case _ => false
   }
 
-  /** The methods that a class calls or refers to, each with its class. */
-  private def calls(bytes: Array[Byte]): Set[(String, Method)] = {
-    var found = Set.empty[(String, Method)]
-    def note(handle: AnyRef): Unit = handle match {
-      case method: Handle => found += method.getOwner -> (method.getName -> method.getDesc)
-      case _ =>
-    }
-    val ofMethod = new MethodVisitor(Opcodes.ASM9) {
-      override def visitMethodInsn(
-          opcode: Int,
-          owner: String,
-          name: String,
-          descriptor: String,
-          isInterface: Boolean): Unit = found += owner -> (name -> descriptor)
-      override def visitInvokeDynamicInsn(
-          name: String,
-          descriptor: String,
-          bootstrap: Handle,
-          arguments: AnyRef*): Unit = arguments.foreach(note)
-    }
-    val visitor = new ClassVisitor(Opcodes.ASM9) {
-      override def visitMethod(
-          access: Int,
-          name: String,
-          descriptor: String,
-          signature: String,
-          exceptions: Array[String]): MethodVisitor = ofMethod
-    }
-    new ClassReader(bytes).accept(visitor, ClassReader.SKIP_DEBUG)
-    found
-  }
-
-  /** Whether the compiler has written a method of a case class that no class calls. */
-  private def isUnused(owner: String, method: Method, called: Set[(String, Method)]): Boolean =
-    fieldNames(method) && !owner.startsWith(specs) ||
-      isGenerated(owner, method) && !called(owner -> method)
-
-  // Without these methods, those of `Product` are used.
-  private val fieldNames: Set[Method] = Set(
-    "productElementName" -> "(I)Ljava/lang/String;",
-    "productElementNames" -> "()Lscala/collection/Iterator;")
-
-  /** A method that overrides another one is called through the class of that other method, so it
-    * must stay. The methods below are of this class alone: they return or take its instances.
-    */
-  private def isGenerated(owner: String, method: Method): Boolean = {
-    val (name, descriptor) = method
-    val instance = s"L${owner.stripSuffix("$")};"
-    name match {
-      case "copy" => descriptor.endsWith(s")$instance")
-      case "unapply" => descriptor.startsWith(s"($instance)")
-      case _ => name.startsWith("copy$default$")
-    }
-  }
-
-  private def strip(bytes: Array[Byte], called: Set[(String, Method)]): Array[Byte] = {
-    val dropped = forwarders(bytes)
+  private def strip(bytes: Array[Byte]): Array[Byte] = {
     val owner = new ClassReader(bytes).getClassName
     val isSent = !atHome.exists(owner.startsWith)
     val writer = new ClassWriter(0)
@@ -182,8 +110,7 @@ object Shrink {
           descriptor: String,
           signature: String,
           exceptions: Array[String]): MethodVisitor =
-        if (dropped((name, descriptor)) || isUnused(owner, (name, descriptor), called) ||
-          !isSent && name == "$deserializeLambda$") null
+        if (isOfProduct(owner, name) || !isSent && name == "$deserializeLambda$") null
         else
           new MethodVisitor(
             Opcodes.ASM9,
@@ -200,6 +127,27 @@ object Shrink {
 
       // ScalaSig and ScalaInlineInfo; the JVM's own attributes do not come this way.
       override def visitAttribute(attribute: Attribute): Unit = ()
+    }
+    new ClassReader(bytes).accept(visitor, 0)
+    writer.toByteArray
+  }
+
+  /** The class without the methods that code cannot reach. */
+  private def prune(bytes: Array[Byte], reachable: Set[(String, Method)]): Array[Byte] = {
+    val owner = new ClassReader(bytes).getClassName
+    val writer = new ClassWriter(0)
+    val visitor = new ClassVisitor(Opcodes.ASM9, writer) {
+      override def visitMethod(
+          access: Int,
+          name: String,
+          descriptor: String,
+          signature: String,
+          exceptions: Array[String]): MethodVisitor = {
+        val method = Method(name, descriptor, (access & Opcodes.ACC_STATIC) != 0)
+        if (reachable(owner -> method)) {
+          super.visitMethod(access, name, descriptor, signature, exceptions)
+        } else null
+      }
     }
     new ClassReader(bytes).accept(visitor, 0)
     writer.toByteArray
