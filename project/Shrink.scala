@@ -18,6 +18,7 @@ import Reachable.Method
   *     classes, and the static methods by which an object offers its methods to Java. See
   *     [[Reachable]].
   *   - Without these methods, nothing names most companions of case classes any more.
+  *   - Deflate compresses sorted constants better. See [[ConstantPool]].
   *
   * Source files and line numbers stay, for stack traces.
   */
@@ -54,7 +55,7 @@ object Shrink {
     others ++ classes.flatMap { case (_, path) =>
       kept
         .get(path.stripSuffix(suffix))
-        .map(bytes => write(new File(folder, path), bytes) -> path)
+        .map(bytes => write(new File(folder, path), ConstantPool.sort(bytes)) -> path)
     }
   }
 
