@@ -1,51 +1,47 @@
-import java.io.{BufferedOutputStream, File, FileOutputStream}
-import java.util.zip._
+import java.io.{ByteArrayInputStream, File}
+import java.util.zip.{CRC32, ZipEntry, ZipFile}
 
 import scala.collection.JavaConverters._
 
+import org.apache.commons.compress.archivers.zip.{ZipArchiveEntry, ZipArchiveOutputStream}
 import sbt.io.IO
 
-/** Writes a jar again in fewer bytes: with the best compression, without entries of directories,
-  * and with the sizes in front of each file instead of in front and behind it.
-  */
+/** Rewrites a jar in fewer bytes: Zopfli compresses the files, and folders have no entries. */
 object Repack {
+  private final case class Packed(entry: ZipEntry, bytes: Array[Byte], packed: Array[Byte])
+
   def apply(jar: File): File = {
     val from = new ZipFile(jar)
-    val packed = new File(jar.getPath + ".packed")
-    try {
-      val out = new ZipOutputStream(new BufferedOutputStream(new FileOutputStream(packed)))
-      out.setLevel(Deflater.BEST_COMPRESSION)
-      from.entries.asScala.filterNot(_.isDirectory).foreach { entry =>
-        val bytes = IO.readBytes(from.getInputStream(entry))
-        out.putNextEntry(entryOf(entry, bytes))
-        out.write(bytes)
-        out.closeEntry()
-      }
-      out.close()
-    } finally from.close()
-    IO.move(packed, jar)
+    val files =
+      try {
+        from.entries.asScala
+          .filterNot(_.isDirectory)
+          .map(entry => entry -> IO.readBytes(from.getInputStream(entry)))
+          .toVector
+      } finally from.close()
+    val packed = files.par.map { case (entry, bytes) =>
+      val ends = if (entry.getName.endsWith(".class")) ConstantPool.ends(bytes) else Nil
+      Packed(entry, bytes, Zopfli(bytes, ends))
+    }.seq
+    val written = new File(jar.getPath + ".packed")
+    val out = new ZipArchiveOutputStream(written)
+    try packed.foreach(file => out.addRawArchiveEntry(entryOf(file), in(file.packed)))
+    finally out.close()
+    IO.move(written, jar)
     jar
   }
 
-  private def entryOf(entry: ZipEntry, bytes: Array[Byte]): ZipEntry = {
-    val written = new ZipEntry(entry.getName)
-    written.setTime(entry.getTime)
-    written.setSize(bytes.length.toLong)
-    written.setCompressedSize(compressedSize(bytes))
+  private def entryOf(file: Packed): ZipArchiveEntry = {
+    val entry = new ZipArchiveEntry(file.entry.getName)
+    entry.setTime(file.entry.getTime)
+    entry.setMethod(ZipEntry.DEFLATED)
+    entry.setSize(file.bytes.length.toLong)
+    entry.setCompressedSize(file.packed.length.toLong)
     val crc = new CRC32
-    crc.update(bytes)
-    written.setCrc(crc.getValue)
-    written
+    crc.update(file.bytes)
+    entry.setCrc(crc.getValue)
+    entry
   }
 
-  private def compressedSize(bytes: Array[Byte]): Long = {
-    val deflater = new Deflater(Deflater.BEST_COMPRESSION, true)
-    deflater.setInput(bytes)
-    deflater.finish()
-    val buffer = new Array[Byte](8192)
-    while (!deflater.finished) deflater.deflate(buffer): Unit
-    val size = deflater.getBytesWritten
-    deflater.end()
-    size
-  }
+  private def in(bytes: Array[Byte]) = new ByteArrayInputStream(bytes)
 }
