@@ -162,6 +162,8 @@ class OutputSteps(Steps):
         - "bad_windows": the windows of the row are null, or a window does not start before it ends.
           Windows outside of the years 1 to 9999 have this reason too.
         - "too_many_windows": the row has more than 10,000,000 windows.
+        - "bad_lifetime": the lifetime of the row does not end after its start, its duration is
+          null, or its expression failed. An end after the year 9999 has this reason too.
 
         With `TimePolicy` there are more reasons:
 
