@@ -39,7 +39,8 @@ def stream(
         this order. Such aggregates need the keyed layout. Without ``order`` they read rows in no
         fixed order, as in Spark. If another step needs the keyed layout, they read rows in the
         order of the source. With `TimePolicy`, the rules for single rows and the watermark also
-        follow this order. A row for which the order is null, or fails, comes first.
+        follow this order. A row for which the order is null, or fails, comes first. Windows over
+        lifetimes, `Snapshot`, `Rolling` and `CountByStart` do not follow this order.
 
     Returns
     -------

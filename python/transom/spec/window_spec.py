@@ -216,11 +216,12 @@ def _check_swept(spec: WindowSpec) -> None:
         "idle_timeout()": spec.idle_timeout is not None,
         "stagger": is_staggered,
         "window_state": has_window_state,
-        "layout='slices'": spec.layout == "slices",
     }
     for step, is_set in steps.items():
         if is_set:
             raise _conflict(step, other, "each of these windows fires once, at its end")
+    if spec.layout == "slices":
+        raise _conflict("layout='slices'", other, "only the keyed layout stores lifetimes")
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

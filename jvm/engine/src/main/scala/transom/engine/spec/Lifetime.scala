@@ -17,9 +17,9 @@ final case class Lifetime(
     durationUs: Option[Long] = None,
     durationColumn: Option[Int] = None) {
 
-  durationUs.foreach(Check.positive("lifetime.duration_us", _))
+  durationUs.foreach(Check.positive("duration_us", _))
   Check.that(
-    "lifetime",
+    "end_column",
     Seq(endColumn, durationUs, durationColumn).flatten.length == 1,
-    "needs an end or a duration, and only one of them")
+    "and the durations: one must not be null, and the others must be")
 }

@@ -29,10 +29,26 @@ private[sweep] final class LiveRows {
 
   def isEmpty: Boolean = runs.isEmpty && back.isEmpty
 
-  def size: Int = runs.iterator.map(_.size).sum + back.length
+  def size: Int = {
+    var all = back.length
+    var i = 0
+    while (i < runs.length) {
+      all += runs(i).size
+      i += 1
+    }
+    all
+  }
 
   /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
-  def firstEnd: Long = runs.foldLeft(backEnd)((end, run) => math.min(end, run.first.end))
+  def firstEnd: Long = {
+    var end = backEnd
+    var i = 0
+    while (i < runs.length) {
+      end = math.min(end, runs(i).first.end)
+      i += 1
+    }
+    end
+  }
 
   /** The first start. Requires that there are rows, and that rows end in the order in which they
     * start.
