@@ -41,7 +41,9 @@ class Lifetime(Value):
     -----
     A row whose lifetime does not end after its start is in no window. It is a dead letter with the
     reason "bad_lifetime", see `Windowed.with_dead_letters`. So is a row whose end or duration
-    fails, and a row whose duration is null.
+    fails, and a row whose duration is null. With windows on a grid, a row whose lifetime overlaps
+    more than 10,000,000 windows is a dead letter with the reason "too_many_windows". So write null
+    for an unknown end, and not a date in the far future.
 
     A row that starts before the watermark counts from the watermark on. A row that ends before the
     watermark is late.

@@ -1,6 +1,7 @@
 package transom.engine.operator
 
-import transom.engine.spec.{Constants, Durations}
+import transom.engine.spec._
+import transom.engine.window.Arrival
 
 /** Rules for the values of a row. A row that breaks a rule is a dead letter. */
 object RowRules {
@@ -19,6 +20,24 @@ object RowRules {
   def isWindow(start: Long, end: Long): Boolean =
     start < end && isInRange(start) && isInRange(end - 1)
 
-  /** Largest number of windows that a row may list. */
+  /** Whether a row may have the lifetime `[start, end)`. */
+  def isLifetime(start: Long, end: Long): Boolean =
+    end == Arrival.NoEnd || start < end && isInRange(end - 1)
+
+  /** Whether a lifetime overlaps more windows than a row may be in. A lifetime without end is in
+    * as many windows as the watermark passes.
+    */
+  def overlapsTooMany(window: Window, start: Long, end: Long): Boolean = {
+    def isMore(distanceUs: Long) =
+      end != Arrival.NoEnd && (end - start) / distanceUs > MostWindows
+    window match {
+      case windows: Tumbling => isMore(windows.sizeUs)
+      case windows: Hopping => isMore(windows.slideUs)
+      case windows: Cumulate => isMore(windows.stepUs)
+      case _ => false
+    }
+  }
+
+  /** Largest number of windows that a row may be in. */
   final val MostWindows = Constants.MostWindowsPerRow
 }

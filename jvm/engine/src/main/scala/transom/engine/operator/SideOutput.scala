@@ -102,7 +102,7 @@ object DeadLetterReason {
   /** An expression of the row's key failed. */
   case object KeyFailed extends DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
 
-  /** The lifetime of the row ends before it starts, or it overlaps too many windows. */
+  /** The lifetime of the row does not end after its start, or its end is unknown. */
   case object BadLifetime extends DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
 
   private val all = IndexedSeq(

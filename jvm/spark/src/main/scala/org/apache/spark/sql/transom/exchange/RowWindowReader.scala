@@ -27,7 +27,7 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
 
   /** Why the column of a record is invalid; none if the column is valid. */
   def problem(record: UnsafeRow): Option[DeadLetterReason] =
-    if (hasLifetime) problemOfEnd(record)
+    if (hasLifetime) problemOfEnd(record, operatorPlan.settings.window)
     else if (hasGap) problemOfGap(record)
     else if (isListed) problemOfWindows(record)
     else None
@@ -50,11 +50,15 @@ object RowWindowReader {
   private[transom] final val Column = 1
 
   /** The time of a record is in its first column. */
-  private[transom] def problemOfEnd(record: UnsafeRow): Option[DeadLetterReason] = {
-    def isEnd(end: Long) =
-      end == Arrival.NoEnd || end > record.getLong(0) && RowRules.isInRange(end - 1)
-    if (!record.isNullAt(Column) && isEnd(record.getLong(Column))) None
-    else Some(DeadLetterReason.BadLifetime)
+  private[transom] def problemOfEnd(
+      record: UnsafeRow,
+      window: spec.Window): Option[DeadLetterReason] = {
+    def end = record.getLong(Column)
+    if (record.isNullAt(Column) || !RowRules.isLifetime(record.getLong(0), end))
+      Some(DeadLetterReason.BadLifetime)
+    else
+      Option.when(RowRules.overlapsTooMany(window, record.getLong(0), end))(
+        DeadLetterReason.TooManyWindows)
   }
 
   private[transom] def problemOfGap(record: UnsafeRow): Option[DeadLetterReason] =
