@@ -57,6 +57,8 @@ final class SweepOperator[R, A <: AnyRef](
   private var emitted = 0L
 
   override def process(state: SweepState, row: R, arrival: Arrival): Disposition = {
+    // The codec shares its rows, and `advance` reads others.
+    val bytes = codec.encode(row)
     advance(state, arrival.watermark, arrival.clock)
     val start = arrival.time
     val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
@@ -70,7 +72,6 @@ final class SweepOperator[R, A <: AnyRef](
     }
     disposition match {
       case Disposition.Added | Disposition.PartlyLate =>
-        val bytes = codec.encode(row)
         val from = math.max(start, arrival.watermark)
         state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
         state.timer = math.min(state.timer, sweep.timerOf(from))
