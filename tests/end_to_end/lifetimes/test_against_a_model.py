@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from tests.end_to_end.support.streams import EPOCH, cut
 BASE = BASE_MS * 1_000
 SCHEMA = "n int, key string, start timestamp, until timestamp, value int"
 SEEDS = range(20 if os.environ.get("TRANSOM_LONG") else 1)
-MICROSECOND = (datetime(1970, 1, 1, 0, 0, 0, 1)) - EPOCH
+MICROSECOND = timedelta(microseconds=1)
 
 WITH_LIFETIMES: dict[str, transom.Window] = {
     "snapshot": transom.Snapshot(),
@@ -163,7 +163,7 @@ def check(outcome: Outcome, expected: Windows) -> None:
 def test_a_static_dataframe(
     spark: SparkSession,
     window: transom.Window,
-    lived: bool,
+    lived: bool,  # noqa: FBT001
     seed: int,
 ) -> None:
     rows = generated(seed)
@@ -178,7 +178,7 @@ def test_a_static_dataframe(
 def test_a_stream_without_late_rows_has_the_results_of_a_static_dataframe(
     spark: SparkSession,
     window: transom.Window,
-    lived: bool,
+    lived: bool,  # noqa: FBT001
     seed: int,
 ) -> None:
     rows = generated(seed)
