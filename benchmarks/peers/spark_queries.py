@@ -15,7 +15,8 @@ from benchmarks.queries.catalogue import Query, micros
 def with_transom(rows: DataFrame, query: Query) -> DataFrame:
     """Return a query with a window of transom."""
     time, order = ("ts", ()) if query.policy is None else (query.policy, "o")
-    stream = transom.stream(rows, time=time, order=order)
+    lifetime = None if query.lifetime is None else transom.Lifetime(duration=query.lifetime)
+    stream = transom.stream(rows, time=time, lifetime=lifetime, order=order)
     windowed = stream.key_by("k").window(query.window)
     windowed = windowed.options(layout=query.layout)
     if query.trigger is not None:

@@ -135,6 +135,7 @@ def _by_hand(query: Query) -> bool:
         not query.function
         and not query.late_rows
         and query.policy is None
+        and query.lifetime is None
         and query.aggregates == TOTALS
     )
 

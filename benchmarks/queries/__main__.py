@@ -24,6 +24,8 @@ COSTS = {
     "event-time": ("windows", "with policy"),
     "one-watermark": ("without", "with"),
 }
+# Pairs of queries whose costs are compared, for each row of input and of result.
+PAIRS = {"lifetimes": ("lifetimes-1s", "lifetimes-1h")}
 # An input with further rows is longer by this factor.
 FURTHER = 4
 
@@ -48,6 +50,20 @@ def cost_of_a_row(fewer: dict[str, Measurement], more: dict[str, Measurement]) -
     return f"a further row: {shown}, ratio {costs['transom'] / costs[peer]:.2f}"
 
 
+def cost_of_rows(name: str, shorter: Measurement, longer: Measurement) -> str:
+    """Return both times, and the ratio of the costs of a row of input or result."""
+    costs = [
+        statistics.median(run.seconds for run in side.runs) / (side.rows + (side.result_rows or 0))
+        for side in (shorter, longer)
+    ]
+    times = [
+        f"{side.query} {statistics.median(run.seconds for run in side.runs):.1f} s for "
+        f"{side.rows + (side.result_rows or 0):,} rows"
+        for side in (shorter, longer)
+    ]
+    return f"{name}: {', '.join(times)}, ratio {costs[1] / costs[0]:.2f}"
+
+
 def line(theirs: Measurement, ours: Measurement) -> str:
     """Return both times and the median ratio. With different rows it has rows a second."""
     pairs = zip(theirs.runs, ours.runs, strict=True)
@@ -64,23 +80,28 @@ def line(theirs: Measurement, ours: Measurement) -> str:
 def main() -> None:
     """Compare the queries on the command line, or all."""
     compared = {name: query.bench for name, query in QUERIES.items() if query.bench}
+    known = [*compared, *PAIRS]
     parser = argparse.ArgumentParser(prog="benchmarks.queries", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(compared))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument(
         "--further",
         action="store_true",
         help=f"measure {FURTHER} times the rows too, for the cost of a further row",
     )
     given = parser.parse_args()
-    names = given.names or list(compared)
-    if unknown := [name for name in names if name not in compared]:
-        parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(compared)}")
+    names = given.names or known
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"no query is called {', '.join(unknown)}; there are {', '.join(known)}")
     end_on_signal()
     clear()
     results = BUILD / "results"
     results.mkdir(exist_ok=True)
     usual = settings(files_per_batch=1)
     for name in names:
+        if name in PAIRS:
+            pair = [measure(query, ["transom"], usual)["transom"] for query in PAIRS[name]]
+            print(cost_of_rows(name, *pair), flush=True)
+            continue
         peers = [compared[name], "transom"]
         sides = measure(name, peers, usual)
         summary = cost if compared[name] in COSTS else line

@@ -24,6 +24,8 @@ class Query:
         SQL that every peer understands, by the name of its column.
     trigger : transom.Trigger or None
         The trigger. None fires a window once, when the watermark passes its end.
+    lifetime : str or None
+        How long each row lasts. None lets it last an instant.
     policy : transom.TimePolicy or None
         The time policy. The input then has arrivals. None takes Spark's watermark.
     function : bool
@@ -45,6 +47,7 @@ class Query:
     keys: int = 10_000
     aggregates: dict[str, str] = field(default_factory=lambda: TOTALS)
     trigger: transom.Trigger | None = None
+    lifetime: str | None = None
     policy: transom.TimePolicy | None = None
     function: bool = False
     layout: Literal["auto", "keyed"] = "auto"
@@ -75,7 +78,8 @@ class Query:
     def plain(self) -> bool:
         """Whether Spark has this window, with one result at its end. Flink has it too."""
         has_window = isinstance(self.window, transom.Tumbling | transom.Hopping | transom.Session)
-        return has_window and self.trigger is None and not self.function
+        is_usual = self.trigger is None and self.lifetime is None
+        return has_window and is_usual and not self.function
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -158,6 +162,9 @@ QUERIES = {
     ),
     # Two results for each row: when it arrives, and when it leaves.
     "rolling": Query(window=transom.Rolling("60 seconds"), row_limit=1_000_000, bench="python"),
+    # A key has a result for each second of the lifetimes, however few rows it has.
+    "lifetimes-1s": _hopping("1 second", lifetime="1 second", row_limit=200_000),
+    "lifetimes-1h": _hopping("1 second", lifetime="1 hour", row_limit=200_000),
     "session-function": _session(function=True, row_limit=1_000_000, bench="applyInPandas"),
     "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
     "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),
