@@ -113,6 +113,9 @@ class Windows:
         return not self._is_grid or any(True for _ in self._grid(row.start, row.end))
 
     def _is_late(self, row: Lived) -> bool:
+        # A rule may have moved the start of a row behind its end.
+        if row.end <= row.start:
+            return True
         if isinstance(self.window, transom.CountByStart):
             return row.start < row.met
         if self._is_grid:
@@ -160,7 +163,8 @@ class Windows:
         assert isinstance(window, transom.Tumbling | transom.Hopping)
         size, offset = _micros(window.size), _micros(window.offset)
         slide = _micros(window.slide) if isinstance(window, transom.Hopping) else size
-        end = min(end, start + 1_000 * SECOND)
+        if end == EVER:
+            end = start + 200 * (size + slide)
         first = (start - size - offset) // slide + 1
         for k in range(first, (end - 1 - offset) // slide + 1):
             if k * slide + offset + size > start:

@@ -36,6 +36,10 @@ class LayoutRulesSuite extends FunSuite {
       Specs.of(DynamicSession(0, maxDurationUs = Some(60))) -> "max_duration",
       Specs.of(Count(10)) -> "Count windows",
       Specs.of(Custom(0)) -> "Custom windows",
+      Specs.of(Snapshot()) -> "Snapshot windows",
+      Specs.of(Rolling(10)) -> "Rolling windows",
+      Specs.of(CountByStart(2)) -> "CountByStart windows",
+      tumbling.copy(lifetime = Some(Lifetime(endColumn = Some(1)))) -> "lifetimes",
       Specs.of(Tumbling(10), ProcessingTime) -> "ProcessingTime()",
       tumbling.copy(trigger = Every(5)) -> "the trigger Every",
       tumbling.copy(trigger = AfterWatermark(early = Some(AfterCount(1)))) ->
@@ -78,7 +82,11 @@ class LayoutRulesSuite extends FunSuite {
       tumbling.copy(trigger = AfterWatermark(late = Some(Every(1)))),
       tumbling.copy(evictor = Some(KeepLast(1))),
       tumbling.copy(function = calling(aggregates = Nil)),
-      tumbling.copy(orderColumns = Seq(3)))
+      tumbling.copy(orderColumns = Seq(3)),
+      tumbling.copy(lifetime = Some(Lifetime(durationUs = Some(5)))),
+      Specs.of(Snapshot()),
+      Specs.of(Rolling(10)),
+      Specs.of(CountByStart(2)))
       .foreach(spec => assert(!LayoutRules.canCombineSlices(spec), spec))
   }
 }

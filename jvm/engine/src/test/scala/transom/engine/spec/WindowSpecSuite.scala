@@ -85,4 +85,82 @@ class WindowSpecSuite extends FunSuite {
         sessions.copy(time = Some(ProcessingTime), trigger = AfterClock)
     }
   }
+
+  private val ending = Some(Lifetime(endColumn = Some(1)))
+  private val grids =
+    Seq(
+      Tumbling(10),
+      Hopping(10, 3),
+      Hopping(3, 10),
+      Cumulate(10, 5),
+      Calendar(CalendarUnit.Day, "UTC"))
+
+  /** Specs whose windows a sweep finds. */
+  private val swept =
+    Seq(Snapshot(), Rolling(10), CountByStart(2)).map(window => hours.copy(window = window)) ++
+      (grids ++ Seq(Snapshot(Closed.Right), CountByStart(2))).map(window =>
+        hours.copy(window = window, lifetime = ending))
+
+  test("a lifetime has either an end or a duration") {
+    Seq(
+      Lifetime(endColumn = Some(1)),
+      Lifetime(durationUs = Some(1)),
+      Lifetime(durationColumn = Some(1))).foreach { lifetime =>
+      assert(hours.copy(lifetime = Some(lifetime)).isSwept)
+    }
+    intercept[InvalidSpec](Lifetime())
+    intercept[InvalidSpec](Lifetime(endColumn = Some(1), durationUs = Some(1)))
+    intercept[InvalidSpec](Lifetime(durationUs = Some(1), durationColumn = Some(1)))
+    intercept[InvalidSpec](Lifetime(durationUs = Some(0)))
+  }
+
+  test("windows between starts and ends, and windows of lifetimes, are swept") {
+    swept.foreach(spec => assert(spec.isSwept, spec))
+    (grids ++ Seq(Session(10), Custom(1))).foreach { window =>
+      assert(!hours.copy(window = window).isSwept, window)
+    }
+  }
+
+  test("windows of points in time take no lifetimes") {
+    Seq[(Window, Trigger)](
+      Rolling(10) -> AfterWatermark(),
+      Session(1) -> AfterWatermark(),
+      DynamicSession(1) -> AfterWatermark(),
+      Custom(1) -> AfterWatermark(),
+      Custom(1, merging = true) -> AfterWatermark(),
+      Count(4) -> AfterCount(4),
+      Global -> EndOfStream).foreach { case (window, trigger) =>
+      val points = hours.copy(window = window, trigger = trigger)
+      assertEquals(fieldAtFault(points.copy(lifetime = ending)), "lifetime", window)
+    }
+  }
+
+  test("swept windows need event time") {
+    swept.foreach { spec =>
+      Seq(None, Some(ProcessingTime)).foreach { time =>
+        assertEquals(fieldAtFault(spec.copy(time = time, trigger = AfterClock)), "time", spec)
+      }
+    }
+  }
+
+  test("swept windows fire once, at their end") {
+    val stateful = ApplyFunction("n int", RowsForm.Arrow, Nil, windowState = Some("n int"))
+    swept.foreach { spec =>
+      Seq(AfterWatermark(late = None), AfterLateness, AfterCount(2), EndOfStream, EveryBatch)
+        .foreach { trigger =>
+          assertEquals(fieldAtFault(spec.copy(trigger = trigger)), "trigger", spec)
+        }
+      assertEquals(fieldAtFault(spec.copy(evictor = Some(KeepLast(1)))), "evictor", spec)
+      assertEquals(fieldAtFault(spec.copy(retract = true)), "retract", spec)
+      assertEquals(fieldAtFault(spec.copy(allowedLatenessUs = 1)), "allowed_lateness_us", spec)
+      assertEquals(fieldAtFault(spec.copy(function = stateful)), "window_state", spec)
+      spec.copy(pane = true, lateRows = LateRows.Partly, deadLetters = true)
+    }
+    Seq(Stagger.Random, Stagger.Natural).foreach { stagger =>
+      val staggered = Tumbling(10, stagger = stagger)
+      assertEquals(
+        fieldAtFault(hours.copy(window = staggered, lifetime = ending)),
+        "window.stagger")
+    }
+  }
 }

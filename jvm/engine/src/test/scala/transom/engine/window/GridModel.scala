@@ -19,8 +19,10 @@ object GridModel {
   def toMicros(instant: Instant): Long =
     Math.addExact(Math.multiplyExact(instant.getEpochSecond, 1000000L), instant.getNano / 1000L)
 
-  def windows(spec: GridWindow, instant: Long): Seq[TimeWindow] = {
-    val time = local(instant, spec.timeZone)
+  def windows(spec: GridWindow, instant: Long): Seq[TimeWindow] =
+    containing(spec, local(instant, spec.timeZone))
+
+  private def containing(spec: GridWindow, time: Long): Seq[TimeWindow] =
     spec match {
       case Tumbling(size, offset, _, _, _) => multiples(time, size, size, offset)
       case Hopping(size, slide, offset, _, _) => multiples(time, size, slide, offset)
@@ -32,6 +34,28 @@ object GridModel {
           .filterNot(window => isSkipped(window.end - step, window.end, zone))
       case calendar: Calendar => Seq(calendarWindow(calendar, time))
     }
+
+  /** The first window that ends after `instant`. Clocks that go back soon show times again, so
+    * rows of earlier windows may still come.
+    */
+  def firstAfter(spec: GridWindow, instant: Long, endOf: TimeWindow => Long): TimeWindow = {
+    val time = local(instant, spec.timeZone)
+    val transition = ZoneId.of(spec.timeZone).getRules.nextTransition(toInstant(instant))
+    val again = Option(transition).map(next => micros(next.getDateTimeAfter)).filter(_ <= time)
+    (time +: again.toSeq)
+      .flatMap(near(spec, _))
+      .filter(endOf(_) > instant)
+      .minBy(window => (window.end, window.start))
+  }
+
+  /** The windows that contain a local time. In a gap, the windows around the gap. */
+  private def near(spec: GridWindow, time: Long): Seq[TimeWindow] = spec match {
+    case Hopping(size, slide, offset, _, _) if slide > size =>
+      val middle = (time - offset) / slide
+      (middle - 2 to middle + 2).map { k =>
+        TimeWindow(k * slide + offset, k * slide + offset + size)
+      }
+    case _ => containing(spec, time)
   }
 
   private def multiples(time: Long, size: Long, slide: Long, offset: Long): Seq[TimeWindow] = {

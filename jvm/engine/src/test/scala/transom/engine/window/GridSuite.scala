@@ -81,6 +81,21 @@ class GridSuite extends ScalaCheckSuite {
     }
   }
 
+  property("the first window after an instant is the first of any row that ends after it") {
+    forAll(Generators.gridAndInstant) { case (spec, time) =>
+      val grid = Grid.of(spec)
+      val own = GridModel.windows(spec, time)
+      // The instants around the bounds of windows are also in the gaps between windows.
+      val bounds = own.flatMap(window => Seq(grid.instantOf(window.start), grid.endOf(window)))
+      (time +: bounds.flatMap(bound => Seq(bound - 1, bound, bound + 1))).foreach { instant =>
+        assertEquals(
+          grid.firstAfter(instant),
+          GridModel.firstAfter(spec, instant, grid.endOf),
+          instant)
+      }
+    }
+  }
+
   property("rows are late from the end of the last of their windows") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
       val grid = Grid.of(spec)
@@ -122,6 +137,13 @@ class GridSuite extends ScalaCheckSuite {
   test("a slide above the size leaves gaps") {
     val grid = Grid.of(Hopping(sizeUs = 2, slideUs = 5))
     assertEquals((0L to 5L).map(grid.windowsOf(_).size), Seq(1, 1, 0, 0, 0, 1))
+  }
+
+  test("the first window after an instant in a gap starts after the gap") {
+    val grid = Grid.of(Hopping(sizeUs = 2, slideUs = 5))
+    assertEquals(
+      (-1L to 7L).map(grid.firstAfter(_).start),
+      Seq(0L, 0L, 0L, 5L, 5L, 5L, 5L, 5L, 10L))
   }
 
   test("a slide that does not divide the size cuts slices at both bounds") {

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.operator.{DeadLetterReason, Event}
 import transom.engine.spec.{Constants, Custom}
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Arrival, TimeWindow}
 
 class RowWindowReaderSuite extends FunSuite {
   import RowWindowReader._
@@ -56,6 +56,18 @@ class RowWindowReaderSuite extends FunSuite {
     Seq(1L, longest).foreach(gap => assertEquals(problem(gap), None))
     Seq[Any](null, 0L, -1L, longest + 1, Long.MaxValue).foreach { bad =>
       assertEquals(problem(bad), Some(DeadLetterReason.BadGap))
+    }
+  }
+
+  test("a lifetime ends after its start, before the year 10000, or never") {
+    val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
+    val projection = InterpretedUnsafeProjection.createProjection(columns)
+    def problem(start: Long, end: Any) = problemOfEnd(projection(InternalRow(start, end)).copy())
+    val last = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
+    Seq(8L, last - 1, last, Arrival.NoEnd).foreach(end => assertEquals(problem(7L, end), None))
+    assertEquals(problem(-7L, -6L), None)
+    Seq[Any](null, 7L, 6L, -8L, Long.MinValue, last + 1, Arrival.NoEnd - 1).foreach { bad =>
+      assertEquals(problem(7L, bad), Some(DeadLetterReason.BadLifetime), bad)
     }
   }
 

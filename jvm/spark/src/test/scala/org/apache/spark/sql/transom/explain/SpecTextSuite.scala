@@ -27,6 +27,10 @@ class SpecTextSuite extends FunSuite {
       text.of(Session(60000000L, maxDurationUs = Some(3600000000L), maxCheck = MaxCheck.Above)),
       "session, gap 1 minute, inclusive true, max duration 1 hour, max check above")
     assertEquals(text.of(Count(10, None, partial = false)), "count, size 10, partial false")
+    assertEquals(text.of(Snapshot()), "snapshot")
+    assertEquals(text.of(Snapshot(Closed.Right)), "snapshot, closed right")
+    assertEquals(text.of(Rolling(600000000L)), "rolling, size 10 minutes")
+    assertEquals(text.of(CountByStart(3)), "count by start, size 3")
     assertEquals(text.of(AfterLateness), "after lateness")
     assertEquals(text.of(KeepLast(3)), "keep last, rows 3, when before")
   }

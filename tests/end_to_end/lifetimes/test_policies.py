@@ -1,0 +1,146 @@
+"""Lifetimes over a time policy: each row meets a watermark of its own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.support.lifetimes import EVER, NEVER, Content, Lived, Windows
+from tests.end_to_end.support.policies import SECOND, Sources, policy_of, seconds
+from tests.end_to_end.support.queries import run_stream
+from tests.end_to_end.support.streams import EPOCH, cut, examples
+from tests.end_to_end.time.test_policy_windows import Input, inputs, key_of, policies
+from tests.time_model import stamping
+
+SCHEMA = "n int, key string, at timestamp, known timestamp, source string, until timestamp"
+SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]
+LASTS = [1, 2, 5, 20, None]
+ENDS: dict[str, Any] = {"end": "until", "duration": transom.Lifetime(duration="6 seconds")}
+CASES: list[tuple[transom.Window, str | None]] = [
+    (transom.Snapshot(), "end"),
+    (transom.Snapshot(closed="right"), "duration"),
+    (transom.CountByStart(2), "end"),
+    (transom.Hopping(size="10 seconds", slide="5 seconds"), "end"),
+    (transom.Hopping(size="2 seconds", slide="5 seconds"), "duration"),
+    (transom.Tumbling(size="5 seconds", closed="right"), "end"),
+    (transom.Snapshot(), None),
+    (transom.Rolling("6 seconds"), None),
+]
+
+
+def end_of(at: int, lasts: int | None, ends: str | None) -> int:
+    """The end of a row in microseconds, which no rule moves."""
+    if ends == "end":
+        return EVER if lasts is None else (at + lasts) * SECOND
+    return (at + 6) * SECOND
+
+
+def expected(
+    rows: Sequence[Input],
+    lasts: Sequence[int | None],
+    policy: stamping.TimePolicy,
+    window: transom.Window,
+    ends: str | None,
+    sources: Sources,
+) -> tuple[set[Content], dict[int, str]]:
+    """The results that fire, and the reasons of late rows."""
+    events = [
+        stamping.Row(
+            at * SECOND,
+            known * SECOND,
+            partition=source if sources == "partitions" else "",
+            substream=source if sources == "substreams" else None,
+            key=key_of(key, source, sources),
+        )
+        for _, key, at, known, source in rows
+    ]
+    policy = replace(
+        policy,
+        by_substream=sources == "substreams",
+        partitions=policy.partitions if sources == "partitions" else (),
+    )
+    stamped = stamping.stamps(events, policy)
+    marks = stamped[-1].after.merged
+    fired: set[Content] = set()
+    late: dict[int, str] = {}
+    for substream in {stamp.source[1] for stamp in stamped}:
+        lived = []
+        for row, length, event, stamp in zip(rows, lasts, events, stamped, strict=True):
+            n, _, at, *_ = row
+            if stamp.source[1] == substream and stamp.time is not None:
+                end = stamp.time + 1 if ends is None else end_of(at, length, ends)
+                met = NEVER if stamp.met_merged is None else stamp.met_merged
+                lived.append(Lived(n, str(event.key), stamp.time, end, met))
+        mark = marks.get(substream)
+        model = Windows(window, lived, NEVER if mark is None else mark)
+        fired |= model.fired
+        late |= dict.fromkeys(model.late, "late") | dict.fromkeys(model.partly_late, "late_partly")
+    return fired, late
+
+
+def listed(
+    time: transom.TimePolicy, window: transom.Window, ends: str | None
+) -> Callable[[DataFrame], DataFrame]:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        lifetime = None if ends is None else ENDS[ends]
+        plain = transom.stream(rows, time=time, order="n", lifetime=lifetime)
+        windowed = plain.key_by(*time.over, "key").window(window)
+        return windowed.with_late_rows(partly=True).agg(F.collect_list("n").alias("rows"))
+
+    return pipeline
+
+
+def content(row: Row, sources: Sources) -> Content:
+    key = key_of(row["key"], row["source"] if sources == "substreams" else "", sources)
+    start, end = (
+        (row["window"][at] - EPOCH) // seconds(1) * SECOND
+        + (row["window"][at] - EPOCH).microseconds
+        for at in ("start", "end")
+    )
+    assert len(set(row["rows"])) == len(row["rows"]), row
+    return Content(key, start, end, frozenset(row["rows"]))
+
+
+@pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)
+@examples(3)
+@given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
+def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
+    spark: SparkSession,
+    window: transom.Window,
+    ends: str | None,
+    rows: list[Input],
+    policy: stamping.TimePolicy,
+    seed: int,
+) -> None:
+    chosen = random.Random(seed)
+    sources = chosen.choice(SOURCES)
+    lasts = [chosen.choice(LASTS) for _ in rows]
+    timed = [
+        (
+            n,
+            key,
+            EPOCH + seconds(at),
+            EPOCH + seconds(known),
+            source,
+            None if length is None else EPOCH + seconds(at + length),
+        )
+        for (n, key, at, known, source), length in zip(rows, lasts, strict=True)
+    ]
+    batches = cut(timed, chosen)
+    batches = [*batches[:4], [row for batch in batches[4:] for row in batch]]
+    pipeline = listed(policy_of(policy, sources), window, ends)
+    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    got = [content(row, sources) for row in outcome.results]
+    fired, late = expected(rows, lasts, policy, window, ends, sources)
+    assert set(got) == fired
+    assert len(got) == len(fired)
+    assert {row["row"]["n"]: row["reason"] for row in outcome.late} == late
