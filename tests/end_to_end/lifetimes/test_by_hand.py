@@ -176,6 +176,20 @@ def test_a_row_may_have_a_duration_of_its_own(spark: SparkSession) -> None:
     ]
 
 
+def test_rows_of_an_hour_that_clocks_repeat_stay_in_their_windows(spark: SparkSession) -> None:
+    # On 2024-11-03 at 06:00 UTC clocks in New York go back from 02:00 to 01:00.
+    back = datetime(2024, 11, 3, 6)
+    before, after = back - timedelta(seconds=30), back + timedelta(minutes=10)
+    last = timedelta(seconds=1)
+    rows = [(0, "a", before, before + last), (1, "a", after, after + last)]
+    df = spark.createDataFrame(rows, SCHEMA)
+    quarters = transom.Tumbling(size="15 minutes", time_zone="America/New_York")
+    found = listed(quarters)(df).collect()
+    # From 01:00 to 01:15, and again from 01:00 to 01:15.
+    first = back - timedelta(hours=1), back + timedelta(minutes=15)
+    assert {tuple(r["window"]): r["rows"] for r in found}.get(first) == [1]
+
+
 def dead_letters(
     spark: SparkSession, rows: Sequence[tuple[Any, ...]], lifetime: Any, window: transom.Window
 ) -> list[tuple[int, str, datetime | None]]:

@@ -125,6 +125,22 @@ def _evictor(rows: DataFrame) -> DataFrame:
     return _counted(_by_key(rows, HALF_HOUR).evictor(transom.KeepLast(5)).drain())
 
 
+def _lifetimes(window: transom.Window) -> Callable[[DataFrame], DataFrame]:
+    """Windows of rows that last some minutes. Some rows have no end."""
+
+    def query(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="5 minutes")
+        until = F.expr("IF(value % 23 = 0, null, time + make_dt_interval(0, 0, 1 + value % 50))")
+        stream = transom.stream(rows, time=clock, order="number", lifetime=until)
+        return _counted(stream.key_by("key").window(window))
+
+    return query
+
+
+def _rolling(rows: DataFrame) -> DataFrame:
+    return _counted(_by_key(rows, transom.Rolling("10 minutes")).drain())
+
+
 def _count(rows: DataFrame) -> DataFrame:
     windowed = transom.stream(rows, order="number").key_by("key").window(transom.Count(size=7))
     return windowed.drain().agg(*_sums()).select("key", F.lit(0).alias("at"), "rows", "total")
@@ -232,6 +248,9 @@ KINDS: dict[str, Kind] = {
     "lateness": Kind(_lateness, last),
     "retraction": Kind(_retraction, net),
     "evictor": Kind(_evictor),
+    "lifetimes": Kind(_lifetimes(transom.Snapshot()), drains=False),
+    "lifetimes-hopping": Kind(_lifetimes(HOPPING), drains=False),
+    "rolling": Kind(_rolling),
     "count": Kind(_count),
     "processing-time": Kind(_wall_clock, totals),
     "chain": Kind(_chain, layout="slices"),
