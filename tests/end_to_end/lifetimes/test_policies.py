@@ -110,6 +110,19 @@ def content(row: Row, sources: Sources) -> Content:
     return Content(key, start, end, frozenset(row["rows"]))
 
 
+def test_a_rule_that_moves_a_row_behind_its_end_makes_the_row_late(spark: SparkSession) -> None:
+    rows = [(0, "a", 20, 20, "0"), (1, "a", 10, 20, "0"), (2, "a", 40, 40, "0")]
+    timed = [
+        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), source, EPOCH + seconds(at + 5))
+        for n, key, at, known, source in rows
+    ]
+    policy = stamping.TimePolicy(out_of_order=stamping.Bound("adjust", 0))
+    pipeline = listed(policy_of(policy, "all rows"), transom.Snapshot(), "end")
+    outcome = run_stream(spark, pipeline, SCHEMA, [timed])
+    assert outcome.observed()["transom_rows_with_bad_windows"] == 0
+    assert {row["row"]["n"]: row["reason"] for row in outcome.late} == {1: "late"}
+
+
 @pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)
 @examples(3)
 @given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))

@@ -17,6 +17,7 @@ POINTS = 3
         ("sessions", "files"),
         ("hopping-keyed", "batches"),
         ("late-rows", "batches"),
+        ("lifetimes", "files"),
     ],
 )
 def test_a_crash_at_a_durable_write_changes_nothing(kind: str, sink: str) -> None:
