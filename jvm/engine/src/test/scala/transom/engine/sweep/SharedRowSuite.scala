@@ -30,7 +30,7 @@ class SharedRowSuite extends FunSuite {
       val state = new SweepCodec().create()
       val arrival = new Arrival
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
-      Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 21L)).foreach {
+      Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {
         case (value, start, end, watermark) =>
           arrival.time = start
           arrival.end = end
