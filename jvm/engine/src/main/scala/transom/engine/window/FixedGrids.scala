@@ -24,6 +24,11 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
     if (end > zone.reached(after)) TimeWindow(slice, end) else null
   }
 
+  def firstAfter(instant: Long): TimeWindow = {
+    val reached = zone.reached(instant)
+    firstWindow(Ticks.boundaryAtOrBefore(reached, size, shift), instant)
+  }
+
   def nextWindow(window: TimeWindow): TimeWindow =
     if (window.end == Long.MaxValue) null else TimeWindow(window.end, sliceEnd(window.end))
 
@@ -72,7 +77,7 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
     if (end > reached) TimeWindow(start, end) else null
   }
 
-  override def firstAfter(instant: Long): TimeWindow = {
+  def firstAfter(instant: Long): TimeWindow = {
     val reached = zone.reached(instant)
     val start = Ticks.boundaryAfter(Ticks.subtract(reached, size), slide, shift)
     val end = Ticks.add(start, size)
@@ -122,6 +127,11 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
     val reached = zone.reached(after)
     val end = sliceEnd(Math.max(slice, reached))
     if (end > reached && end <= cycleEnd(slice)) TimeWindow(cycleStart(slice), end) else null
+  }
+
+  def firstAfter(instant: Long): TimeWindow = {
+    val reached = zone.reached(instant)
+    firstWindow(Ticks.boundaryAtOrBefore(reached, step, stepShift), instant)
   }
 
   def nextWindow(window: TimeWindow): TimeWindow = {

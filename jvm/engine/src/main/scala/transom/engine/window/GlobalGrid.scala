@@ -16,6 +16,7 @@ object GlobalGrid extends Grid {
   override def sliceEnd(slice: Long): Long = window.end
   override def firstWindow(slice: Long, after: Long): TimeWindow =
     if (after < EndOfTime) window else null
+  override def firstAfter(instant: Long): TimeWindow = firstWindow(window.start, instant)
   override def nextWindow(window: TimeWindow): TimeWindow = null
   override def lastEndOf(slice: Long): Long = EndOfTime
   override def lastStartOf(slice: Long): Long = window.start

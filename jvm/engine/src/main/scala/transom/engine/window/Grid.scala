@@ -26,7 +26,7 @@ trait Grid extends Serializable {
   def firstWindow(slice: Long, after: Long): TimeWindow
 
   /** The first window that ends after `instant`; null at the end of time. */
-  def firstAfter(instant: Long): TimeWindow = firstWindow(sliceOf(instant), instant)
+  def firstAfter(instant: Long): TimeWindow
 
   /** The window that fires next after `window`; null at the end of time. */
   def nextWindow(window: TimeWindow): TimeWindow

@@ -28,6 +28,9 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
     if (window.end > zone.reached(after)) window else null
   }
 
+  def firstAfter(instant: Long): TimeWindow =
+    firstWindow(periodOf(zone.reached(instant)).start, instant)
+
   def nextWindow(window: TimeWindow): TimeWindow =
     if (window.end == Long.MaxValue) null else periodOf(window.end)
 

@@ -49,6 +49,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** The late watermark of the current row, if it is not that of the whole batch. */
   protected final def ownWatermark: Option[Long] =
     if (verdictAt < 0) None else Some(lateWatermark)
+
+  /** Whether a rule has moved the time of the current row. */
+  protected var isAdjusted: Boolean = false
   protected val key = new ByteRange
   protected val counts = new RowCounts
   // Null if rows are not logged.
@@ -133,7 +136,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   }
 
   private def addAccepted(row: InternalRow, time: Long, watermark: Long, verdict: Long): Unit = {
-    if (rowLog != null && Verdict.isAdjusted(verdict))
+    isAdjusted = Verdict.isAdjusted(verdict)
+    if (rowLog != null && isAdjusted)
       rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), time, watermark)
     add(row, operatorPlan.convention.timeIn(time))
   }

@@ -25,7 +25,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   override protected def add(row: InternalRow, time: Long): Unit = {
     val read = toRecord(row)
-    rowWindows.problem(read) match {
+    rowWindows.problem(read, isAdjusted) match {
       case None => send(row, read, time)
       case Some(reason) =>
         counts.add(reason.count)
@@ -37,7 +37,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     readKey(row)
     UnsafeRows.bytesOf(read, record)
     // The side output needs the whole input row, but only of rows that may be late.
-    val mayBeLate = time < lateWatermark || rowWindows.isListed
+    val mayBeLate = time < lateWatermark || rowWindows.isListed || isAdjusted
     val group = groupOfKey
     chunks(group).add(
       key,

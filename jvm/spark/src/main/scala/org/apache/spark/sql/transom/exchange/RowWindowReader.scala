@@ -25,9 +25,13 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   /** Whether each row lists its windows. */
   val isListed: Boolean = operatorPlan.settings.window.isInstanceOf[spec.Custom]
 
-  /** Why the column of a record is invalid; none if the column is valid. */
-  def problem(record: UnsafeRow): Option[DeadLetterReason] =
-    if (hasLifetime) problemOfEnd(record, operatorPlan.settings.window)
+  /** Why the column of a record is invalid; none if the column is valid.
+    *
+    * @param isAdjusted
+    *   whether a rule has moved the time of the record, perhaps behind the end of its lifetime
+    */
+  def problem(record: UnsafeRow, isAdjusted: Boolean = false): Option[DeadLetterReason] =
+    if (hasLifetime) problemOfEnd(record, operatorPlan.settings.window, isAdjusted)
     else if (hasGap) problemOfGap(record)
     else if (isListed) problemOfWindows(record)
     else None
@@ -52,9 +56,11 @@ object RowWindowReader {
   /** The time of a record is in its first column. */
   private[transom] def problemOfEnd(
       record: UnsafeRow,
-      window: spec.Window): Option[DeadLetterReason] = {
+      window: spec.Window,
+      isAdjusted: Boolean = false): Option[DeadLetterReason] = {
     def end = record.getLong(Column)
-    if (record.isNullAt(Column) || !RowRules.isLifetime(record.getLong(0), end))
+    def start = if (isAdjusted) Long.MinValue else record.getLong(0)
+    if (record.isNullAt(Column) || !RowRules.isLifetime(start, end))
       Some(DeadLetterReason.BadLifetime)
     else
       Option.when(RowRules.overlapsTooMany(window, record.getLong(0), end))(

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.operator.{DeadLetterReason, Event}
-import transom.engine.spec.{Constants, Custom}
+import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow}
 
 class RowWindowReaderSuite extends FunSuite {
@@ -62,13 +62,29 @@ class RowWindowReaderSuite extends FunSuite {
   test("a lifetime ends after its start, before the year 10000, or never") {
     val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
     val projection = InterpretedUnsafeProjection.createProjection(columns)
-    def problem(start: Long, end: Any) = problemOfEnd(projection(InternalRow(start, end)).copy())
+    def problem(start: Long, end: Any, window: Window = Snapshot(), isAdjusted: Boolean = false) =
+      problemOfEnd(projection(InternalRow(start, end)).copy(), window, isAdjusted)
     val last = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
     Seq(8L, last - 1, last, Arrival.NoEnd).foreach(end => assertEquals(problem(7L, end), None))
     assertEquals(problem(-7L, -6L), None)
     Seq[Any](null, 7L, 6L, -8L, Long.MinValue, last + 1, Arrival.NoEnd - 1).foreach { bad =>
       assertEquals(problem(7L, bad), Some(DeadLetterReason.BadLifetime), bad)
     }
+    // A rule has moved the start behind the end, so the operator finds the row late.
+    assertEquals(problem(7L, 6L, isAdjusted = true), None)
+  }
+
+  test("a lifetime overlaps at most ten million windows of a grid, unless it has no end") {
+    val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
+    val projection = InterpretedUnsafeProjection.createProjection(columns)
+    def problem(end: Long, window: Window) =
+      problemOfEnd(projection(InternalRow(0L, end)).copy(), window)
+    Seq(Tumbling(10), Hopping(30, 10), Cumulate(30, 10)).foreach { window =>
+      assertEquals(problem(100000000L, window), None)
+      assertEquals(problem(100000010L, window), Some(DeadLetterReason.TooManyWindows))
+      assertEquals(problem(Arrival.NoEnd, window), None)
+    }
+    assertEquals(problem(100000010L, Snapshot()), None)
   }
 
   test("a row has at most ten million windows") {
