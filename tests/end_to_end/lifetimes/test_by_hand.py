@@ -185,9 +185,12 @@ def test_rows_of_an_hour_that_clocks_repeat_stay_in_their_windows(spark: SparkSe
     df = spark.createDataFrame(rows, SCHEMA)
     quarters = transom.Tumbling(size="15 minutes", time_zone="America/New_York")
     found = listed(quarters)(df).collect()
-    # From 01:00 to 01:15, and again from 01:00 to 01:15.
+    # From the first 01:00 until the second 01:15. Both rows last within this time.
     first = back - timedelta(hours=1), back + timedelta(minutes=15)
-    assert {tuple(r["window"]): r["rows"] for r in found}.get(first) == [1]
+    assert {tuple(r["window"]): sorted(r["rows"]) for r in found}.get(first) == [0, 1]
+    # From the first 01:45 until the second 02:00.
+    last_quarter = back - timedelta(minutes=15), back + timedelta(hours=1)
+    assert {tuple(r["window"]): sorted(r["rows"]) for r in found}.get(last_quarter) == [0, 1]
 
 
 def test_a_function_gets_the_rows_of_a_window(spark: SparkSession) -> None:
