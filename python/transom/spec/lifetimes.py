@@ -27,7 +27,7 @@ class Lifetime(Value):
         state of its key until the query ends, and it is in all later windows.
     duration : str, timedelta or Column, optional
         The duration instead of the end. A Column of type ``INTERVAL DAY TO SECOND`` sets a duration
-        for each row.
+        for each row. A day is 24 hours, also where clocks change.
 
     Raises
     ------

@@ -96,7 +96,7 @@ object Aggregation {
       time: Attribute,
       aggregate: Aggregate,
       sliceOf: Expression => Expression): LogicalPlan = {
-    val slice = sliceOf(lastInstant(time))
+    val slice = sliceOf(RowColumns.lastInstant(time))
     val place = Place(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
     aggregate.transformExpressions { case parts: Parts => parts.accumulated(place) }
   }
@@ -142,7 +142,7 @@ object Aggregation {
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()
     }
     val byKey = AttributeMap(keys.zip(keyResults.map(_.toAttribute)))
-    val micros = Alias(lastInstant(time), time.name)()
+    val micros = Alias(RowColumns.lastInstant(time), time.name)()
     Aggregation(
       plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
       time = micros.toAttribute,
@@ -212,15 +212,6 @@ object Aggregation {
         isDistinct = false,
         filter = filter)
     else aggregate.copy(aggregateFunction = function, mode = Complete, filter = filter)
-  }
-
-  /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
-    */
-  private def lastInstant(time: Expression): Expression = time.dataType match {
-    case window: StructType =>
-      val end = GetStructField(time, 1)
-      Subtract(PreciseTimestampConversion(end, window(1).dataType, LongType), Literal(1L))
-    case instant => PreciseTimestampConversion(time, instant, LongType)
   }
 
   private def timeType(time: DataType): DataType = time match {

@@ -89,20 +89,20 @@ object AnalyzedColumns {
     // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
     val policy = spec.time.collect { case policy: TimePolicy => policy }
-    val time = RowColumns.time(spec.time, columns)
-    val added = time +:
+    val added = RowColumns.time(spec.time, columns) +:
       (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
-        spec.lifetime.map(RowColumns.end(_, time._2, columns)) ++
+        spec.lifetime.map(RowColumns.end(_, columns)) ++
         RowColumns.order(spec.orderColumns, columns) ++
         policy.toSeq.flatMap(RowColumns.policy(_, columns)))
-    val rows = RowColumns.guarded(analyzed(input.select(col("*") +: added.map(_._2): _*)))
+    val selected = analyzed(input.select(col("*") +: added.map(_._2): _*))
+    val rows = RowColumns.guarded(selected, spec.lifetime)
     val ofRows = rows.output.drop(input.columns.length)
     val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
     val aggregate =
       AnalyzedAggregate.of(visible, spec.keyColumns.map(columns), aggregates.map(columns))
 
     val overInput = new OverInput(input)
-    val ofRowsOverInput = overInput.outputOf(rows).takeRight(ofRows.length)
+    val ofRowsOverInput = overInput.outputOf(selected).takeRight(ofRows.length)
     AnalyzedColumns(
       time = ofRows.head,
       windowColumn = RowColumns.windowIn(ofRows),

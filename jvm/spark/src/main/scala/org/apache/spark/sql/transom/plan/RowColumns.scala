@@ -1,15 +1,12 @@
 package org.apache.spark.sql.transom.plan
 
-import java.time.Duration
-import java.time.temporal.ChronoUnit
-
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.{current_timestamp, lit}
-import org.apache.spark.sql.transom.function.{NullOnError, OpenEnd}
-import org.apache.spark.sql.types.{StringType, TimestampType}
+import org.apache.spark.sql.transom.function.NullOnError
+import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import transom.engine.spec._
 
@@ -42,7 +39,6 @@ object RowColumns {
   private val Time = "__transom_time"
   private val WindowColumn = "__transom_placing"
   private val End = "__transom_end"
-  private val EndOfDuration = "__transom_until"
   private val OrderPrefix = "__transom_order_"
   private val Arrival = "__transom_arrival"
   private val Partition = "__transom_partition"
@@ -66,17 +62,19 @@ object RowColumns {
   def window(index: Int, columns: Int => Column): Indexed =
     Some(index) -> columns(index).as(WindowColumn)
 
-  /** The end of a row's lifetime. A duration counts from the time of the row before any rule.
-    *
-    * @param time
-    *   the time of the row
+  /** The end or the duration of a row's lifetime. `guarded` replaces it by the end. */
+  def end(lifetime: Lifetime, columns: Int => Column): Indexed = {
+    val index = lifetime.endColumn.orElse(lifetime.durationColumn)
+    index -> index.fold(lit(lifetime.durationUs.get))(columns).as(End)
+  }
+
+  /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
     */
-  def end(lifetime: Lifetime, time: Column, columns: Int => Column): Indexed = {
-    val fixed = lifetime.durationUs.map(us => lit(Duration.of(us, ChronoUnit.MICROS)))
-    fixed.orElse(lifetime.durationColumn.map(columns)) match {
-      case Some(duration) => lifetime.durationColumn -> (time + duration).as(EndOfDuration)
-      case None => lifetime.endColumn -> columns(lifetime.endColumn.get).as(End)
-    }
+  def lastInstant(time: Expression): Expression = time.dataType match {
+    case window: StructType =>
+      val end = GetStructField(time, 1)
+      Subtract(PreciseTimestampConversion(end, window(1).dataType, LongType), Literal(1L))
+    case instant => PreciseTimestampConversion(time, instant, LongType)
   }
 
   /** The columns that define the order of arrival. */
@@ -97,16 +95,18 @@ object RowColumns {
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
 
   /** Makes the added columns null where their expressions fail, but for the gap or the windows of
-    * a row.
+    * a row. Replaces the end or the duration of a lifetime by the end that operators read.
     *
     * @param rows
     *   rows with the added columns
     */
-  def guarded(rows: LogicalPlan): LogicalPlan = rows match {
+  def guarded(rows: LogicalPlan, lifetime: Option[Lifetime] = None): LogicalPlan = rows match {
     case Project(columns, child) =>
+      def time = valueOf(columns.findLast(_.name == Time).get)
       Project(
         columns.map {
-          case alias @ Alias(end, End) => Alias(NullOnError.of(OpenEnd(end)), End)(alias.exprId)
+          case column if column.name == End =>
+            Alias(LifetimeEnd.of(lifetime.get, time, valueOf(column)), End)(column.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
           case other => other
@@ -115,8 +115,13 @@ object RowColumns {
     case other => other
   }
 
+  private def valueOf(column: NamedExpression): Expression = column match {
+    case Alias(child, _) => child
+    case other => other
+  }
+
   private val guardedPrefixes =
-    Seq(Time, EndOfDuration, Arrival, Partition, OverPrefix, OrderPrefix)
+    Seq(Time, Arrival, Partition, OverPrefix, OrderPrefix)
 
   /** Makes the time of a stream null where its expression fails. The Python package has added
     * this time below the watermark.
@@ -141,7 +146,7 @@ object RowColumns {
 
   /** The column with the gap, the windows or the end of a row, if there is one. */
   def windowIn(added: Seq[Attribute]): Option[Attribute] =
-    added.find(column => Set(WindowColumn, End, EndOfDuration)(column.name))
+    added.find(column => Set(WindowColumn, End)(column.name))
 
   def orderIn(added: Seq[Attribute]): Seq[Attribute] =
     added.filter(_.name.startsWith(OrderPrefix))
