@@ -52,7 +52,8 @@ final class SweepOperator[R, A <: AnyRef](
   private val firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue)
   private val live =
     new LiveRowAggregation(aggregation, codec, keepsAccumulators = !spec.function.takesRows)
-  private var missed = Seq.empty[TimeWindow]
+  // Most late rows are only counted, so their windows are listed on request.
+  private var missed: () => Seq[TimeWindow] = () => Nil
   private var watermark = Long.MinValue
   private var emitted = 0L
 
@@ -65,22 +66,19 @@ final class SweepOperator[R, A <: AnyRef](
     // A rule may have moved the start to the end of the lifetime.
     val disposition =
       if (end <= start) Disposition.Late else sweep.lateness(start, end, arrival.watermark)
-    missed = disposition match {
-      case Disposition.Late | Disposition.PartlyLate =>
-        sweep.missed(start, end, arrival.watermark)
-      case _ => Nil
+    if (disposition == Disposition.Late || disposition == Disposition.PartlyLate) {
+      val watermark = arrival.watermark
+      missed = () => sweep.missed(start, end, watermark)
     }
-    disposition match {
-      case Disposition.Added | Disposition.PartlyLate =>
-        val from = math.max(start, arrival.watermark)
-        state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
-        state.timer = math.min(state.timer, sweep.timerOf(from))
-      case _ =>
+    if (disposition == Disposition.Added || disposition == Disposition.PartlyLate) {
+      val from = math.max(start, arrival.watermark)
+      state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
+      state.timer = math.min(state.timer, sweep.timerOf(from))
     }
     disposition
   }
 
-  override def missedWindows: Seq[TimeWindow] = missed
+  override def missedWindows: Seq[TimeWindow] = missed()
 
   override def advance(state: SweepState, watermark: Long, clock: Long): Unit =
     if (watermark >= state.nextTimer) {
