@@ -45,8 +45,8 @@ class Lifetime(Value):
     more than 10,000,000 windows is a dead letter with the reason "too_many_windows". So write null
     for an unknown end, and not a date in the far future.
 
-    A row that starts before the watermark counts from the watermark on. A row that ends before the
-    watermark is late.
+    A row that starts before the watermark counts from the watermark on. A row is late if its
+    lifetime has ended by then. With windows on a grid, it is late if all of its windows have fired.
 
     Examples
     --------
