@@ -36,7 +36,8 @@ object LayoutRules {
       case AfterWatermark(None, None | Some(_: AfterCount)) | AfterLateness => true
       case _ => false
     }
-    isAligned && firesOnceInTime && spec.lifetime.isEmpty && spec.evictor.isEmpty && !spec.function.takesRows &&
+    isAligned && firesOnceInTime && spec.lifetime.isEmpty &&
+    spec.evictor.isEmpty && !spec.function.takesRows &&
     spec.orderColumns.isEmpty && !spec.time.exists(_.isInstanceOf[TimePolicy])
   }
 

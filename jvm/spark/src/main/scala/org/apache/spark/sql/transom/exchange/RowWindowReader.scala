@@ -30,7 +30,7 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
     * @param isAdjusted
     *   whether a rule has moved the time of the record, perhaps behind the end of its lifetime
     */
-  def problem(record: UnsafeRow, isAdjusted: Boolean = false): Option[DeadLetterReason] =
+  def problem(record: UnsafeRow, isAdjusted: Boolean): Option[DeadLetterReason] =
     if (hasLifetime) problemOfEnd(record, operatorPlan.settings.window, isAdjusted)
     else if (hasGap) problemOfGap(record)
     else if (isListed) problemOfWindows(record)
@@ -57,7 +57,7 @@ object RowWindowReader {
   private[transom] def problemOfEnd(
       record: UnsafeRow,
       window: spec.Window,
-      isAdjusted: Boolean = false): Option[DeadLetterReason] = {
+      isAdjusted: Boolean): Option[DeadLetterReason] = {
     def end = record.getLong(Column)
     def start = if (isAdjusted) Long.MinValue else record.getLong(0)
     if (record.isNullAt(Column) || !RowRules.isLifetime(start, end))

@@ -46,7 +46,7 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   override protected def add(row: InternalRow, time: Long): Unit = {
     val read = toRecord(row)
     val hostTime = operatorPlan.convention.timeOut(time)
-    rowWindows.problem(read) match {
+    rowWindows.problem(read, isAdjusted = false) match {
       case None => send(row, read, hostTime)
       case Some(reason) =>
         counts.add(reason.count)

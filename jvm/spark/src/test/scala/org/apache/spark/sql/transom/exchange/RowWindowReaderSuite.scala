@@ -78,7 +78,7 @@ class RowWindowReaderSuite extends FunSuite {
     val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, LongType, true))
     val projection = InterpretedUnsafeProjection.createProjection(columns)
     def problem(end: Long, window: Window) =
-      problemOfEnd(projection(InternalRow(0L, end)).copy(), window)
+      problemOfEnd(projection(InternalRow(0L, end)).copy(), window, isAdjusted = false)
     Seq(Tumbling(10), Hopping(30, 10), Cumulate(30, 10)).foreach { window =>
       assertEquals(problem(100000000L, window), None)
       assertEquals(problem(100000010L, window), Some(DeadLetterReason.TooManyWindows))
@@ -107,7 +107,7 @@ class RowWindowReaderSuite extends FunSuite {
       listing(InternalRow(5L, 9L), InternalRow(1L, 2L), InternalRow(5L, 9L)) ->
         Seq(TimeWindow(5L, 9L), TimeWindow(1L, 2L)),
       listing() -> Nil).foreach { case (record, expected) =>
-      assertEquals(reader.problem(record), None)
+      assertEquals(reader.problem(record, isAdjusted = false), None)
       // The record lies inside the payload of an exchange row.
       row.value.set(new Array[Byte](8) ++ record.getBytes, 8, record.getSizeInBytes)
       reader.read(row)
