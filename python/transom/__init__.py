@@ -20,6 +20,7 @@ from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepW
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Session
+from transom.spec.several import Windows
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
 from transom.spec.triggers import (
@@ -83,6 +84,7 @@ __all__ = [
     "When",
     "Window",
     "Windowed",
+    "Windows",
     "__version__",
     "atlas",
     "azure",

@@ -20,6 +20,8 @@ class Context:
     window : Row or None
         ``start`` and ``end`` of the window. None for `Global` windows, and for `Count` windows over
         rows without time.
+    window_id : str or None
+        The id of the window, for `Windows` with ids.
     pane : Row or None
         The fields that `Windowed.with_pane` describes. None without that step.
     watermark : datetime or None
@@ -38,13 +40,14 @@ class Context:
     --------
     >>> from datetime import UTC, datetime
     >>> now = datetime(2013, 1, 1, 6, tzinfo=UTC)
-    >>> context = Context(Row(origin="JFK"), None, None, None, now)
+    >>> context = Context(Row(origin="JFK"), None, None, None, None, now)
     >>> context.key["origin"]
     'JFK'
     """
 
     key: Row
     window: Row | None
+    window_id: str | None
     pane: Row | None
     watermark: datetime | None
     clock: datetime

@@ -7,6 +7,7 @@ from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Window
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.sessions import Session
+from transom.spec.several import members_of
 from transom.spec.time_policies import TimePolicy
 
 # The longest instance of each unit.
@@ -29,7 +30,7 @@ def earliest_input(
     ----------
     first_output : datetime
         The end of the first window whose result is emitted.
-    *windows : Tumbling, Hopping, Cumulate, Calendar or Session
+    *windows : Tumbling, Hopping, Cumulate, Calendar, Session or Windows
         The windows of the query, at least one. A session needs a ``max_duration``.
     time : TimePolicy, optional
         The time of the query. Without a rule for early rows, a row may arrive any time before its
@@ -74,7 +75,8 @@ def earliest_input(
     early = timedelta()
     if time is not None and time.early is not None:
         early = duration("early", time.early.beyond)
-    return first_output - max(_longest(window) for window in windows) - early
+    members = (member for window in windows for member in members_of(window))
+    return first_output - max(map(_longest, members)) - early
 
 
 def _longest(window: Window) -> timedelta:

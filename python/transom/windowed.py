@@ -267,22 +267,15 @@ def _check_names(result: DataFrame, spec: WindowSpec) -> None:
     schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
-    # The columns window, pane and change are between the keys and the aggregates.
-    own_count = 1 + spec.pane + spec.retract
     _check_keys(schema.names[:keys], spec)
-    for name in schema.names[keys + own_count :]:
+    for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in _RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
 
 
 def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
-    own_names = {
-        "window",
-        *(["pane"] if spec.pane else []),
-        *(["change"] if spec.retract else []),
-    }
     for name in names:
-        if name.lower() in own_names:
+        if name.lower() in spec.own_columns:
             raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
 
 

@@ -63,6 +63,7 @@ def calls(function: Callable[..., Any], **changed: Any) -> Calls:
         "takes_context": False,
         "in_pandas": False,
         "keys": ("origin",),
+        "has_window_id": False,
         "has_pane": False,
         "side_output_tags": (),
         "outputs": {},
@@ -154,6 +155,7 @@ def test_instants_of_a_context_are_in_utc() -> None:
     assert context == Context(
         key=Row(origin="k1"),
         window=Row(start=AT + hour, end=AT + 2 * hour),
+        window_id=None,
         pane=None,
         watermark=None,
         clock=AT,

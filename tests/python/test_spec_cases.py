@@ -111,8 +111,8 @@ def test_the_schema_has_the_limits_of_the_constants() -> None:
     assert SCHEMA["$defs"]["duration"]["minimum"] == -longest
     (calendar,) = (
         window
-        for window in SCHEMA["properties"]["window"]["anyOf"]
-        if window.get("properties", {}).get("kind") == {"const": "calendar"}
+        for window in SCHEMA["$defs"]["window"]["anyOf"]
+        if window["properties"]["kind"] == {"const": "calendar"}
     )
     assert calendar["properties"]["every"]["maximum"] == limits["most_calendar_units"]
 

@@ -1,5 +1,6 @@
 """The base class of windows, triggers, evictors and time policies."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -36,4 +37,6 @@ def _field_values(value: Any) -> tuple[object, ...]:
 def _comparable(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_comparable, value))
+    if isinstance(value, Mapping):
+        return frozenset((name, _comparable(item)) for name, item in value.items())
     return text_of(value) if isinstance(value, Column) else value

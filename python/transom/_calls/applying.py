@@ -182,6 +182,7 @@ def call_function(
         takes_context=check_function("fn", function),
         in_pandas=spec.function.form == "pandas",
         keys=tuple(keys),
+        has_window_id="window_id" in spec.own_columns,
         has_pane=spec.pane,
         side_output_tags=spec.side_output_tags,
         result_schema=_in_arrow(spec.function.schema),
@@ -192,6 +193,8 @@ def call_function(
         for name, field in zip(keys, calls.schema.fields, strict=False)
     ]
     front.append(calls.schema["window"])
+    if run.has_window_id:
+        front.append(calls.schema["window_id"])
     pane = [calls.schema["pane"]] if spec.pane else []
     results = StructType([*front, *pane, *spec.function.schema.fields])
     if spec.side_output_tags or outputs:

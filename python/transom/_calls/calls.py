@@ -38,6 +38,8 @@ class Calls:
         Whether the function receives and returns pandas DataFrames.
     keys : tuple of str
         Names of the keys.
+    has_window_id : bool
+        Whether calls have the column ``window_id``.
     has_pane : bool
         Whether results have the ``pane`` column.
     side_output_tags : tuple of str
@@ -53,6 +55,7 @@ class Calls:
     takes_context: bool
     in_pandas: bool
     keys: tuple[str, ...]
+    has_window_id: bool
     has_pane: bool
     side_output_tags: tuple[str, ...]
     result_schema: pa.Schema
@@ -145,8 +148,14 @@ class Calls:
         def value_of(name: str) -> Any:
             return python_value(calls.column(name)[last].as_py())
 
-        pane = value_of("pane") if self.has_pane else None
-        return Context(key, value_of("window"), pane, value_of("watermark"), value_of("clock"))
+        return Context(
+            key,
+            value_of("window"),
+            value_of("window_id") if self.has_window_id else None,
+            value_of("pane") if self.has_pane else None,
+            value_of("watermark"),
+            value_of("clock"),
+        )
 
     def where(self, calls: pa.RecordBatch, last: int) -> str:
         """Return the key and the window of a call as text, for errors."""
@@ -181,7 +190,10 @@ class Calls:
         return pa.RecordBatch.from_arrays([tags, *columns], ["tag", *names])
 
     def _front(self, calls: pa.RecordBatch, tag: str) -> pa.RecordBatch:
-        """Return the columns in front of the function's own: keys, window, and pane for results."""
+        """Return the columns in front of the function's own.
+
+        They are the keys, the window, its id, and for results the pane.
+        """
         indexes = self._front_indexes(calls.schema, tag)
         return pa.RecordBatch.from_arrays(
             [calls.column(i) for i in indexes.values()], list(indexes)
@@ -189,7 +201,11 @@ class Calls:
 
     def _front_indexes(self, calls: pa.Schema, tag: str) -> dict[str, int]:
         """Return the indexes in `calls` of the columns in front, by name."""
-        names = ["window", "pane"] if self.has_pane and tag == "results" else ["window"]
+        names = ["window"]
+        if self.has_window_id:
+            names.append("window_id")
+        if self.has_pane and tag == "results":
+            names.append("pane")
         keys = {name: i for i, name in enumerate(self.keys)}
         return keys | {name: calls.get_field_index(name) for name in names}
 

@@ -152,7 +152,10 @@ class StatefulCalls:
         if not self.has_bounds:
             return ""
         bounds = front.column("window")[0]
-        return f"{bounds['start'].value} {bounds['end'].value}"
+        name = f"{bounds['start'].value} {bounds['end'].value}"
+        if self.calls.has_window_id:
+            name = f"{name} {front.column('window_id')[0].as_py()}"
+        return name
 
     def _state_bytes(
         self, front: pa.RecordBatch, name: str, state: dict[str, Any], schema: pa.Schema | None

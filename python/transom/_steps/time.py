@@ -11,6 +11,7 @@ from transom._steps.base import Steps
 from transom.spec.assigners import Count, Custom, Global
 from transom.spec.idle_timeout import IdleRule, IdleTimeout
 from transom.spec.sessions import Session
+from transom.spec.several import Windows
 from transom.spec.time_policies import ProcessingTime, TimePolicy
 
 
@@ -99,6 +100,15 @@ class TimeSteps(Steps):
         has_row_gaps = isinstance(window, Session) and isinstance(window.gap, Column)
         if has_row_gaps or isinstance(window, Global | Count | Custom):
             raise value_error("UNBOUNDED_WINDOW", argument="idle_timeout", window=window)
+        if isinstance(window, Windows):
+            why = "a timeout follows the ends of one kind of windows"
+            raise value_error(
+                "CONFLICT",
+                argument="idle_timeout",
+                step="idle_timeout()",
+                other="Windows",
+                why=why,
+            )
         return self._with("idle_timeout", idle_timeout=timeout)
 
     def first_output(self, at: datetime) -> Self:

@@ -8,6 +8,7 @@ The column ``window.end`` of a result is its ``System.Timestamp()``. For an inpu
 ``System.Timestamp()`` is the column ``stamp.time`` of `transom.Stream.stamped`.
 """
 
+from transom.azure.several import Window, Windows
 from transom.azure.source import stream
 from transom.azure.windows import (
     HoppingWindow,
@@ -23,5 +24,7 @@ __all__ = [
     "SlidingWindow",
     "SnapshotWindow",
     "TumblingWindow",
+    "Window",
+    "Windows",
     "stream",
 ]

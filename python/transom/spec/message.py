@@ -21,6 +21,7 @@ from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Gap, Session
+from transom.spec.several import Windows
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
@@ -63,6 +64,7 @@ WINDOWS: Kinds = {
     "snapshot": Snapshot,
     "rolling": Rolling,
     "count_by_start": CountByStart,
+    "windows": Windows,
 }
 TRIGGERS: Kinds = {
     "after_watermark": AfterWatermark,
@@ -181,6 +183,11 @@ def _write_function(spec: WindowSpec, columns: Columns) -> Message:
 
 
 def _write(value: Any, kinds: Kinds, columns: Columns) -> Message:
+    if isinstance(value, Windows):
+        members = [
+            {"id": name, "window": _write(window, kinds, columns)} for name, window in value.named
+        ]
+        return {"kind": "windows", "windows": members}
     name, kind = next((name, kind) for name, kind in kinds.items() if kind is type(value))
     hints = get_type_hints(kind)
     message: Message = {"kind": name}

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 
 from transom._base import checks
 from transom._base.durations import Duration
-from transom.spec.assigners import Closed, Custom, Window, check_closed, keep_positive
+from transom.spec.assigners import Closed, Window, check_closed, keep_positive
 
 LateStart = Literal["open", "reject"]
 MaxCheck = Literal[">=", ">"]
@@ -108,8 +108,3 @@ class Session(Window):
             keep_positive(self, "max_duration")
         checks.choice("max_check", self.max_check, (">=", ">"))
         checks.choice("late_start", self.late_start, ("open", "reject"))
-
-
-def is_merging(window: Window) -> bool:
-    """Return whether windows of a key that overlap become one window."""
-    return isinstance(window, Session) or (isinstance(window, Custom) and window.merging)

@@ -20,7 +20,8 @@ from transom.spec.evictors import Evictor
 from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.lifetimes import SWEPT, CountByStart, Lifetime, Snapshot
-from transom.spec.sessions import Session, is_merging
+from transom.spec.sessions import Session
+from transom.spec.several import Windows, is_merging, members_of
 from transom.spec.time_policies import Clock, EventClock, ProcessingTime
 from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
@@ -106,6 +107,17 @@ class WindowSpec:
         _check_together(self)
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """The columns of a result between the keys and the values."""
+        columns = {
+            "window": True,
+            "window_id": isinstance(self.window, Windows),
+            "pane": self.pane,
+            "change": self.retract,
+        }
+        return tuple(name for name, is_there in columns.items() if is_there)
+
+    @property
     def side_output_tags(self) -> tuple[str, ...]:
         """The tags of side outputs: "late", "dead_letters", both or none."""
         late = () if self.late_rows == "no" else ("late",)
@@ -172,10 +184,11 @@ def _check_together(spec: WindowSpec) -> None:
         raise _conflict(
             "retract()", "apply()", "the state does not store the rows that a function returns"
         )
-    if isinstance(spec.window, Session) and spec.window.max_duration is not None:
-        _check_max_duration(spec)
-    if spec.lifetime is not None or isinstance(spec.window, SWEPT):
-        _check_swept(spec)
+    for member in members_of(spec.window):
+        if isinstance(member, Session) and member.max_duration is not None:
+            _check_max_duration(spec)
+        if spec.lifetime is not None or isinstance(member, SWEPT):
+            _check_swept(spec, member)
     has_window_state = spec.function is not None and spec.function.window_state is not None
     if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__
@@ -197,16 +210,16 @@ def _check_max_duration(spec: WindowSpec) -> None:
             )
 
 
-def _check_swept(spec: WindowSpec) -> None:
+def _check_swept(spec: WindowSpec, window: Window) -> None:
     """Raise ``TRANSOM_CONFLICT`` for steps that a sweep over lifetimes does not support."""
     takes_lifetimes = (Tumbling, Hopping, Cumulate, Calendar, Snapshot, CountByStart)
-    name = type(spec.window).__name__
+    name = type(window).__name__
     other = name if spec.lifetime is None else "stream(lifetime=)"
-    if spec.lifetime is not None and not isinstance(spec.window, takes_lifetimes):
+    if spec.lifetime is not None and not isinstance(window, takes_lifetimes):
         raise _conflict(name, other, f"{name} windows hold points in time")
     if not isinstance(spec.time, EventClock):
         raise value_error("NOT_EVENT_TIME", argument=other)
-    is_staggered = isinstance(spec.window, Tumbling) and spec.window.stagger != "aligned"
+    is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"
     has_window_state = spec.function is not None and spec.function.window_state is not None
     steps = {
         "trigger()": spec.trigger != AfterWatermark(),

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.seeds import SEEDS, instant, vector
 
-AZURE = {"asa-22", "asa-22x", "asa-23", "asa-25", "asa-30", "asa-31", "asa-37"}
+AZURE = {"asa-22", "asa-22x", "asa-23", "asa-25", "asa-30", "asa-31", "asa-36", "asa-37"}
 # Aggregates of functions that see lifetimes, which transom does not have yet.
 OF_LIFETIMES = {"clipped", "twa"}
 
@@ -63,7 +63,10 @@ def rows_of(spark: SparkSession, example: dict[str, Any]) -> DataFrame:
     )
 
 
-def window_of(spec: dict[str, Any], *, closed: Any) -> transom.Window:
+def window_of(spec: Any, *, closed: Any) -> transom.Window:
+    if isinstance(spec, list):
+        return transom.Windows({one["id"]: window_of(one, closed=closed) for one in spec})
+
     def length(name: str) -> timedelta:
         return timedelta(milliseconds=spec[name])
 
@@ -132,7 +135,8 @@ def test_the_results_are_those_of_the_example(spark: SparkSession, name: str) ->
         if column not in ("why", "start", "end", "clipped", "twa", "window_start", "window_end")
     }
     # A tick is a millisecond in the examples, and a microsecond here.
-    is_count = bool(spec["windows"]) and spec["windows"]["type"] == "count"
+    windows = spec["windows"]
+    is_count = isinstance(windows, dict) and windows["type"] == "count"
     tick, ours = timedelta(milliseconds=is_count), timedelta(microseconds=is_count)
     is_point = is_azure and "snapshot" in json.dumps(
         (example.get("stages") or [spec])[-1]["windows"]

@@ -34,6 +34,7 @@ private object ArchitectureSuite {
       "keyed.state",
       "keyed.trigger",
       "keyed.evictor"),
+    "keyed.several" -> Set("time", "spec", "window", "keyed", "keyed.state"),
     "sweep" -> Set("spec", "window", "state", "keyed", "keyed.state"),
     "substream" -> Set(
       "time",

@@ -91,7 +91,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
   private val combined = new Arrival
   private val dropped = new Event.DeadLetter
-  private val waiting = ArrayBuffer.empty[(Long, Event.Row)]
+  private val waiting = ArrayBuffer.empty[(Retry, Event.Row)]
   private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
@@ -119,9 +119,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
 
   private def place(row: Event.Row): Unit = {
     val disposition = add(row)
-    if (disposition == Disposition.Late && lateRowsWait)
-      waiting += ((operator.missedWindows.map(_.end).max, row.copy()))
-    else report(row, disposition)
+    val retry = if (lateRowsWait) operator.retry(disposition) else null
+    if (retry != null) waiting += ((retry, row.copy())) else report(row, disposition)
   }
 
   /** @param time
@@ -183,7 +182,11 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   override protected def advance(): Iterator[T] = emissions.of(addWaiting() ++ advanceTime())
 
   private def addWaiting(): Iterator[Unit] = {
-    val newestFirst = waiting.sortBy(-_._1).iterator.map(_._2)
+    val newestFirst =
+      waiting.sortBy { case (retry, _) => -retry.end }.iterator.map { case (retry, row) =>
+        operator.resume(retry)
+        row
+      }
     if (spec.window.lateStart == LateStart.Open) newestFirst.map(row => report(row, add(row)))
     else {
       val late = ArrayBuffer.empty[Event.Row]

@@ -27,6 +27,15 @@ trait PerKeyOperator[R, S <: PerKeyState] {
     */
   def missedWindows: Seq[TimeWindow]
 
+  /** How the last processed row is tried again after all other rows of the batch, because a row
+    * of the batch may open a window that accepts it. Null if the row is not tried again.
+    */
+  def retry(disposition: Disposition): Retry =
+    if (disposition == Disposition.Late) new Retry(missedWindows.map(_.end).max) else null
+
+  /** Announces that the next processed row is tried again. */
+  def resume(retry: Retry): Unit = ()
+
   /** Advances the key to a watermark and a wall-clock time. Emits the results that are due, and
     * removes windows that are over.
     */
@@ -41,6 +50,13 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   /** Signals the end of a micro-batch. */
   def endBatch(state: S, watermark: Long, clock: Long): Unit = ()
 }
+
+/** How a late row is tried again.
+  *
+  * @param end
+  *   the end of the row's window; rows with later ends are tried first
+  */
+class Retry(val end: Long)
 
 /** Creates the operators of keys, and encodes the states of keys.
   *

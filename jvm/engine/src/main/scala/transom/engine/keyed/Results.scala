@@ -4,6 +4,13 @@ package transom.engine.keyed
   */
 trait Results[R, A] extends KeyListener {
 
+  /** Announces that the following results belong to a member of several windows in one pass.
+    *
+    * @param index
+    *   the number of the member, from 0
+    */
+  def startMember(index: Int): Unit = ()
+
   /** Emits a result as the accumulator of the window. */
   def emit(window: FiredWindow, accumulator: A): Unit
 

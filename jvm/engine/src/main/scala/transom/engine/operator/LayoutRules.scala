@@ -52,9 +52,18 @@ object LayoutRules {
       Some("the stagger of Tumbling windows")
     case rejecting if rejecting.lateStart == LateStart.Reject => Some("late_start='reject'")
     case limited: SessionWindow if limited.maxDurationUs.isDefined => Some("max_duration")
+    case several: Windows => unsupportedTogether(several)
     case _: GridWindow | _: Session | Global => None
     case _: DynamicSession => Some("a gap for each row")
     case other => Some(s"${nameOf(other)} windows")
+  }
+
+  /** The slice log computes several windows if they are cut from one grid time. */
+  private def unsupportedTogether(windows: Windows): Option[String] = {
+    val grids = windows.members.collect { case grid: GridWindow => (grid.closed, grid.timeZone) }
+    if (grids.length < windows.members.length) Some("Windows of other kinds than grids")
+    else if (grids.distinct.length > 1) Some("Windows that differ in closed or time_zone")
+    else None
   }
 
   /** Whether the slice log can fire windows as the trigger requires. A late trigger does not

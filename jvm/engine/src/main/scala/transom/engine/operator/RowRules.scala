@@ -30,7 +30,7 @@ object RowRules {
   def overlapsTooMany(window: Window, start: Long, end: Long): Boolean = {
     def isMore(distanceUs: Long) =
       end != Arrival.NoEnd && (end - start) / distanceUs > MostWindows
-    window match {
+    window.members.exists {
       case windows: Tumbling => isMore(windows.sizeUs)
       case windows: Hopping => isMore(windows.slideUs)
       case windows: Cumulate => isMore(windows.stepUs)

@@ -21,15 +21,62 @@ sealed trait SliceAssigner extends Serializable {
   def missed(time: Long, watermark: Long): Seq[TimeWindow]
 }
 
-/** Assigns rows to the slices of a grid. */
-final case class GridSlices(grid: Grid) extends SliceAssigner {
-  override def sliceOf(time: Long): Long = grid.sliceOf(time)
-  override def lateness(): Lateness = new SliceLateness(grid)
-  override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
-    grid
-      .windowsOf(time)
-      .filter(grid.endOf(_) <= watermark)
-      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+/** Assigns rows to the slices of grids. With several grids, each boundary of a slice in one of
+  * them is a boundary here. Each window of each grid then consists of whole slices.
+  *
+  * @param grids
+  *   grids that share a time zone
+  */
+final case class GridSlices(grids: Vector[Grid]) extends SliceAssigner {
+  private val first = grids.head
+  private val isSingle = grids.length == 1
+  private val hasGaps = grids.forall(_.hasGaps)
+
+  override def sliceOf(time: Long): Long = if (isSingle) first.sliceOf(time) else finest(time)
+
+  override def lateness(): Lateness = new SliceLateness(this)
+
+  override def missed(time: Long, watermark: Long): Seq[TimeWindow] = for {
+    grid <- grids
+    window <- grid.windowsOf(time)
+    if grid.endOf(window) <= watermark
+  } yield TimeWindow(grid.instantOf(window.start), grid.endOf(window))
+
+  /** The instant at which the first window that contains a slice ends. */
+  def firstEndOf(slice: Long): Long =
+    ends(slice)((grid, own) => grid.endOf(grid.firstWindow(own, Long.MinValue))).min
+
+  /** The instant at which the last window that contains a slice ends. */
+  def lastEndOf(slice: Long): Long = ends(slice)(_.lastEndOf(_)).max
+
+  /** The end of the last window of a slice that has fired at a watermark, or `Watermark.NotYet`.
+    */
+  def lastFired(slice: Long, watermark: Long): Long = ends(slice) { (grid, own) =>
+    Iterator
+      .iterate(grid.firstWindow(own, Long.MinValue))(grid.nextWindow)
+      .takeWhile(window => window != null && grid.holds(window, own))
+      .map(grid.endOf)
+      .takeWhile(_ <= watermark)
+      .foldLeft(Watermark.NotYet)(math.max)
+  }.max
+
+  /** An end for each grid whose windows contain the slice. */
+  private def ends(slice: Long)(endIn: (Grid, Long) => Long): Seq[Long] = for {
+    grid <- grids
+    own = grid.sliceAt(slice)
+    if own != Grid.NoSlice
+  } yield endIn(grid, own)
+
+  private def finest(time: Long): Long = {
+    val gridTime = first.timeAt(time)
+    var boundary = Long.MinValue
+    var i = 0
+    while (i < grids.length) {
+      boundary = math.max(boundary, grids(i).boundaryAt(gridTime))
+      i += 1
+    }
+    if (hasGaps && grids.forall(_.isInGap(gridTime))) Grid.NoSlice else boundary
+  }
 }
 
 /** Assigns rows of sessions to slices that are as wide as the gap, in microseconds. */
@@ -47,13 +94,21 @@ object SliceAssigner {
     * only the keyed layout supports.
     */
   def of(window: spec.Window): SliceAssigner = window match {
-    case grid: spec.GridWindow => GridSlices(Grid.of(grid))
-    case spec.Global => GridSlices(GlobalGrid)
+    case grid: spec.GridWindow => GridSlices(Vector(Grid.of(grid)))
+    case spec.Windows(windows) => GridSlices(windows.map(gridOf).toVector)
+    case spec.Global => GridSlices(Vector(GlobalGrid))
     case session: spec.Session => SessionSlices(session.gapUs, session.inclusive)
-    case other =>
-      throw new IllegalArgumentException(
-        s"a log cannot store the window $other: use the keyed layout")
+    case other => unsupported(other)
   }
+
+  private def gridOf(member: spec.NamedWindow): Grid = member.window match {
+    case grid: spec.GridWindow => Grid.of(grid)
+    case other => unsupported(other)
+  }
+
+  private def unsupported(window: spec.Window): Nothing =
+    throw new IllegalArgumentException(
+      s"a log cannot store the window $window: use the keyed layout")
 }
 
 /** Decides from a row's time and slice alone whether the row is late. Not thread-safe. */
@@ -75,24 +130,17 @@ sealed abstract class Lateness {
   def lastFired(slice: Long, watermark: Long): Long
 }
 
-/** Lateness by the windows of a grid that contain the slice of a row. */
-private final class SliceLateness(grid: Grid) extends Lateness {
-  private val lastEnd = new LastSliceCache(grid.lastEndOf)
-  private val firstEnd =
-    new LastSliceCache(slice => grid.endOf(grid.firstWindow(slice, Long.MinValue)))
+/** Lateness by the windows that contain the slice of a row. */
+private final class SliceLateness(slices: GridSlices) extends Lateness {
+  private val lastEnd = new LastSliceCache(slices.lastEndOf)
+  private val firstEnd = new LastSliceCache(slices.firstEndOf)
 
   override def isLate(time: Long, slice: Long, watermark: Long): Boolean =
     lastEnd(slice) <= watermark
   override def isPartlyLate(slice: Long, watermark: Long): Boolean =
     firstEnd(slice) <= watermark
 
-  override def lastFired(slice: Long, watermark: Long): Long =
-    Iterator
-      .iterate(grid.firstWindow(slice, Long.MinValue))(grid.nextWindow)
-      .takeWhile(window => window != null && grid.holds(window, slice))
-      .map(grid.endOf)
-      .takeWhile(_ <= watermark)
-      .foldLeft(Watermark.NotYet)(math.max)
+  override def lastFired(slice: Long, watermark: Long): Long = slices.lastFired(slice, watermark)
 }
 
 /** Caches the end of a window of the last slice. Consecutive rows often share a slice. The end of

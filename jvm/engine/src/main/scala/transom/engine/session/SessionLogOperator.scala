@@ -16,13 +16,16 @@ final class SessionLogOperator[T](
     merger: AccumulatorMerger[T],
     sideOutput: SideOutput[T],
     limits: Limits)
-    extends WindowOperator[Store, T] {
+    extends WindowOperator[IndexedSeq[Store], T] {
   private val convention = TimeConvention.of(spec.window)
   private val emissions = new Emissions[T]
 
-  override def open(group: Int, store: Store, clock: Long): KeyGroupOperator[T] = {
+  /** @param stores
+    *   one store
+    */
+  override def open(group: Int, stores: IndexedSeq[Store], clock: Long): KeyGroupOperator[T] = {
     // A session log looks up single segments, so each one is stored by itself.
-    val directory = new SliceDirectory(new BufferedStore(store, limits.segments))
+    val directory = new SliceDirectory(new BufferedStore(stores.head, limits.segments))
     val log = new SessionLog(slices.gap, slices.inclusive, directory, merger, limits.sessions)
     val side = new SideRows(sideOutput, convention, clock)
     new LogOperator(log, spec, slices, merger, side, emissions)

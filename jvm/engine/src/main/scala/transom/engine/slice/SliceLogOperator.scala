@@ -3,7 +3,7 @@ package transom.engine.slice
 import transom.engine.operator._
 import transom.engine.spec.WindowSpec
 import transom.engine.state._
-import transom.engine.window.TimeConvention
+import transom.engine.window.{Grid, TimeConvention}
 
 /** The window operator of a task over slice logs: windows on a grid that the watermark fires.
   *
@@ -16,21 +16,31 @@ final class SliceLogOperator[T](
     merger: AccumulatorMerger[T],
     sideOutput: SideOutput[T],
     limits: Limits)
-    extends WindowOperator[Store, T] {
+    extends WindowOperator[IndexedSeq[Store], T] {
   private val convention = TimeConvention.of(spec.window)
   private val emissions = new Emissions[T]
 
-  override def open(group: Int, store: Store, clock: Long): KeyGroupOperator[T] = {
+  /** @param stores
+    *   a store for each grid
+    */
+  override def open(group: Int, stores: IndexedSeq[Store], clock: Long): KeyGroupOperator[T] = {
+    val logs = slices.grids.zip(stores).map { case (grid, store) => (grid, logOf(grid, store)) }
+    val log =
+      if (logs.length == 1) logs.head._2 else new SeveralLogs(logs, merger)
+    val side = new SideRows(sideOutput, convention, clock)
+    new LogOperator(log, spec, slices, merger, side, emissions)
+  }
+
+  private def logOf(grid: Grid, store: Store): SliceLog[T] = {
     // A slice log reads whole slices, so their segments are stored together.
-    val directory = new SliceDirectory(
-      new BufferedStore(new BundledStore(store, limits.bundle), limits.segments))
-    val log = new SliceLog(
-      slices.grid,
-      directory,
+    val buffered = new BufferedStore(
+      new BundledStore(store, limits.bundle),
+      limits.segments / slices.grids.length)
+    new SliceLog(
+      grid,
+      new SliceDirectory(buffered),
       merger,
       limits.shared,
       spec.firstOutputUs.getOrElse(Long.MinValue))
-    val side = new SideRows(sideOutput, convention, clock)
-    new LogOperator(log, spec, slices, merger, side, emissions)
   }
 }

@@ -94,7 +94,8 @@ final case class WindowSpec(
   }
 
   /** Whether a sweep over lifetimes finds the windows. */
-  def isSwept: Boolean = lifetime.isDefined || window.isInstanceOf[SweptWindow]
+  def isSwept: Boolean =
+    lifetime.isDefined || window.members.exists(_.isInstanceOf[SweptWindow])
 
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policyOfSubstreams.isDefined
@@ -180,7 +181,7 @@ final case class WindowSpec(
   /** Rejects settings that let a session fire before its end, or again after its end. A session
     * with a maximum duration has no bounds until the watermark passes its end.
     */
-  private def checkMaxDuration(): Unit = window match {
+  private def checkMaxDuration(): Unit = window.members.foreach {
     case session: SessionWindow if session.maxDurationUs.isDefined =>
       val firesOnce =
         trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
@@ -197,7 +198,7 @@ final case class WindowSpec(
   /** Rejects settings that a sweep over lifetimes does not support. Its windows fire once. */
   private def checkSwept(): Unit = if (isSwept) {
     val subject = if (lifetime.isDefined) "lifetimes" else "windows between starts and ends"
-    val takesLifetimes = window match {
+    val takesLifetimes = window.members.forall {
       case swept: SweptWindow => swept.takesLifetimes
       case _: GridWindow => true
       case _ => false

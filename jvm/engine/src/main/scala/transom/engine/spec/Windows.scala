@@ -20,6 +20,9 @@ sealed trait Window extends Product {
 
   /** The evictor that belongs to the definition of the windows. */
   def ownEvictor: Option[Evictor] = None
+
+  /** The windows that are computed in one pass. */
+  def members: Seq[Window] = Seq(this)
 }
 
 /** Windows on a fixed grid, the same for every key. */
@@ -84,7 +87,7 @@ final case class Hopping(
 /** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then the next cycle starts.
   *
   * @param sizeUs
-  *   length of the longest window, a multiple of `stepUs`
+  *   length of the longest window
   * @param stepUs
   *   growth from one window to the next
   */
@@ -109,8 +112,6 @@ final case class Cumulate(
   *   the calendar unit
   * @param timeZone
   *   the time zone of the calendar
-  * @param every
-  *   number of units per window
   * @param firstDay
   *   first day of a week; used only by weeks
   */
@@ -158,8 +159,6 @@ sealed trait SessionWindow extends Window {
   *   inactivity that ends a session
   * @param inclusive
   *   whether rows exactly `gapUs` apart share a session
-  * @param closed
-  *   which bound is inclusive
   * @param lateStart
   *   what happens to a row behind the watermark that touches no open session
   * @param maxDurationUs
@@ -179,20 +178,11 @@ final case class Session(
   Check.positive("gap_us", gapUs)
 }
 
-/** Session windows whose gap is computed for each row.
+/** Session windows whose gap is computed for each row. The other settings are those of
+  * [[Session]].
   *
   * @param gapColumn
   *   index of the column with the gap of a row
-  * @param inclusive
-  *   whether rows exactly one gap apart share a session
-  * @param closed
-  *   which bound is inclusive
-  * @param lateStart
-  *   what happens to a row behind the watermark that touches no open session
-  * @param maxDurationUs
-  *   the maximum duration of a session, if there is one
-  * @param maxCheck
-  *   which sessions a check of the maximum duration closes
   */
 final case class DynamicSession(
     gapColumn: Int,
@@ -229,7 +219,7 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
   /** Number of rows between window starts. */
   def step: Int = slide.getOrElse(size)
 
-  /** The only trigger that is valid with these windows. */
+  /** The only valid trigger. */
   def trigger: AfterCount = AfterCount(if (partial) step else size)
 
   override def ownTrigger: Option[Trigger] =
@@ -296,4 +286,14 @@ final case class Rolling(sizeUs: Long) extends SweptWindow {
 final case class CountByStart(size: Int) extends SweptWindow {
 
   Check.positive("size", size)
+}
+
+/** Several windows in one pass: the union of the results of each (Azure's `Windows`, Z-38). */
+final case class Windows(windows: Seq[NamedWindow]) extends Window {
+
+  NamedWindow.check(windows)
+
+  override def members: Seq[Window] = windows.map(_.window)
+
+  override def isMerging: Boolean = members.exists(_.isMerging)
 }

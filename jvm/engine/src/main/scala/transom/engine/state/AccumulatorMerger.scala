@@ -24,6 +24,13 @@ trait AccumulatorMerger[+T] {
     */
   def startFiring(watermark: Long): Unit = ()
 
+  /** Announces that the following results belong to a member of several windows in one pass.
+    *
+    * @param index
+    *   the number of the member, from 0
+    */
+  def startMember(index: Int): Unit = ()
+
   /** Computes the result of the merged accumulator.
     *
     * @param key

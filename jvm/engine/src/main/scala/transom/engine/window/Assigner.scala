@@ -79,8 +79,8 @@ object Assigner {
     case Global => GlobalAssigner
     case count: Count if count.isNumbered => new CountAssigner(count.size, count.step)
     case _: Count => LastRowsAssigner
-    case _: SweptWindow =>
-      throw new IllegalArgumentException(s"no assigner finds $window: use a sweep")
+    case _: SweptWindow | _: Windows =>
+      throw new IllegalArgumentException(s"no assigner finds $window")
   }
 }
 

@@ -15,7 +15,7 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
 
   private val shift = Math.floorMod(offset, size)
 
-  def sliceOf(instant: Long): Long = Ticks.boundaryAtOrBefore(zone.local(instant), size, shift)
+  def boundaryAt(gridTime: Long): Long = Ticks.boundaryAtOrBefore(gridTime, size, shift)
 
   def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, size, shift)
 
@@ -60,11 +60,12 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
 
   override def isOverlapping: Boolean = slide < size
 
-  def sliceOf(instant: Long): Long = {
-    val time = zone.local(instant)
-    if (slide > size && Ticks.sinceBoundary(time, slide, shift) >= size) Grid.NoSlice
-    else Ticks.boundaryAtOrBefore(time, width, sliceShift)
-  }
+  override def hasGaps: Boolean = slide > size
+
+  override def isInGap(gridTime: Long): Boolean =
+    slide > size && Ticks.sinceBoundary(gridTime, slide, shift) >= size
+
+  def boundaryAt(gridTime: Long): Long = Ticks.boundaryAtOrBefore(gridTime, width, sliceShift)
 
   def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, width, sliceShift)
 
@@ -118,8 +119,7 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
 
   override def isCumulative: Boolean = true
 
-  def sliceOf(instant: Long): Long =
-    Ticks.boundaryAtOrBefore(zone.local(instant), step, stepShift)
+  def boundaryAt(gridTime: Long): Long = Ticks.boundaryAtOrBefore(gridTime, step, stepShift)
 
   def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, step, stepShift)
 

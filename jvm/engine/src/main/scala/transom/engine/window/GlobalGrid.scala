@@ -12,7 +12,8 @@ object GlobalGrid extends Grid {
 
   private val window = TimeWindow(0L, EndOfTime)
 
-  override def sliceOf(instant: Long): Long = window.start
+  override def timeAt(instant: Long): Long = instant
+  override def boundaryAt(gridTime: Long): Long = window.start
   override def sliceEnd(slice: Long): Long = window.end
   override def firstWindow(slice: Long, after: Long): TimeWindow =
     if (after < EndOfTime) window else null

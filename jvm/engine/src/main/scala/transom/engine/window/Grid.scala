@@ -15,9 +15,25 @@ trait Grid extends Serializable {
 
   /** The slice that contains `instant`. `Grid.NoSlice` if `instant` is in a gap between windows.
     */
-  def sliceOf(instant: Long): Long
+  final def sliceOf(instant: Long): Long = sliceAt(timeAt(instant))
 
-  /** The end of a slice, exclusive, in grid time. */
+  /** The slice that contains a grid time. `Grid.NoSlice` if the time is in a gap. */
+  final def sliceAt(gridTime: Long): Long =
+    if (isInGap(gridTime)) Grid.NoSlice else boundaryAt(gridTime)
+
+  /** The grid time of an instant. */
+  def timeAt(instant: Long): Long
+
+  /** The start of the slice, or of the part of a gap, that contains a grid time. */
+  def boundaryAt(gridTime: Long): Long
+
+  /** Whether a grid time is in a gap between windows. */
+  def isInGap(gridTime: Long): Boolean = false
+
+  /** Whether there are gaps between windows. */
+  def hasGaps: Boolean = false
+
+  /** The end of a slice, or of a part of a gap, exclusive, in grid time. */
   def sliceEnd(slice: Long): Long
 
   /** The first window that contains `slice` and ends after the instant `after`. Null if there is
@@ -110,6 +126,8 @@ object Grid {
 
 /** Base of the grids in wall-clock time: converts grid time to instants of a zone. */
 private[engine] abstract class ZonedGrid(zone: Zone) extends Grid {
+
+  final def timeAt(instant: Long): Long = zone.local(instant)
 
   final def instantOf(gridTime: Long): Long = zone.first(gridTime)
 

@@ -43,6 +43,10 @@ object TimeConvention {
     // A session starts at a row, so only its end moves.
     case session: spec.SessionWindow if session.closed == spec.Closed.Right =>
       TimeConvention(0L, 1L)
+    // Members with conventions of their own convert times themselves.
+    case spec.Windows(windows) =>
+      val conventions = windows.map(member => of(member.window)).distinct
+      if (conventions.length == 1) conventions.head else Start
     case _ => Start
   }
 }

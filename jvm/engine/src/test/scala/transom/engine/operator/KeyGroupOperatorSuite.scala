@@ -17,14 +17,14 @@ class KeyGroupOperatorSuite extends FunSuite {
     val assigner = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
     val operator =
       new SliceLogOperator[Output](spec, assigner, new RowList, Operator.Side, Limits.Default)
-    () => operator.open(0, new MemoryStore, 7L)
+    () => operator.open(0, Vector(new MemoryStore), 7L)
   }
 
   private def sessions(spec: WindowSpec): () => KeyGroupOperator[Output] = {
     val assigner = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
     val operator =
       new SessionLogOperator[Output](spec, assigner, new RowList, Operator.Side, Limits.Default)
-    () => operator.open(0, new MemoryStore, 7L)
+    () => operator.open(0, Vector(new MemoryStore), 7L)
   }
 
   private def keyed(spec: WindowSpec): () => KeyGroupOperator[Output] = {

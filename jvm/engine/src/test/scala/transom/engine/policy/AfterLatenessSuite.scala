@@ -284,7 +284,7 @@ private object AfterLatenessSuite {
         operator.batch(rows, before(i), batch.watermark).map((i, _))
     }
     assert(operator.isEmpty, "state is left after the end of time")
-    val fired = outputs.collect { case (i, Fired(key, window, values, _, _, _)) =>
+    val fired = outputs.collect { case (i, Fired(key, window, values, _, _, _, _)) =>
       sorted((i, key.long.toInt, window, values.map(_.long)))
     }
     val missed = outputs.collect { case (_, side: SideRow) => side.row -> side.missed }

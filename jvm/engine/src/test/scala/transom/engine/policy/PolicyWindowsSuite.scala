@@ -10,6 +10,7 @@ import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.operator.RowCounts
 import transom.engine.spec._
+import transom.engine.state.Limits
 import transom.engine.window.TimeWindow
 
 /** Windows behind a time stage: the layouts and the batches of rows change nothing. */
@@ -21,15 +22,16 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
 
   property("results, late rows and counts do not depend on batches or on the layout") {
-    forAllNoShrink(windows, policies, streams, cuts) { (window, policy, rows, cuts) =>
+    forAllNoShrink(alsoSeveral, policies, streams, cuts) { (window, policy, rows, cuts) =>
       val single = policy.copy(overColumns = Nil)
       // One partition, or several.
       val partitions = 1 + rows.length % 4
       val stream = rows.map(row => row.copy(source = row.source % partitions))
       val spec = specOf(window, single)
-      val expected = played(new KeyedRunner(spec), single, stream.map(Seq(_)), rows)
-      val operators = Seq(new KeyedRunner(spec)) ++ (window match {
-        case _: GridWindow => Seq(new GridOperator(spec, GridOperator.SmallBundles))
+      val expected = played(keyed(spec), single, stream.map(Seq(_)), rows)
+      val operators = Seq(keyed(spec)) ++ (window match {
+        case _: GridWindow | _: Windows =>
+          Seq(new GridOperator(spec, GridOperator.SmallBundles))
         case _ => Nil
       })
       operators.foreach { operator =>
@@ -43,7 +45,7 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
     val seen = Generators.samples(600, Gen.zip(windows, policies, streams)).map {
       case (window, policy, rows) =>
         val single = policy.copy(overColumns = Nil)
-        val operator = new KeyedRunner(specOf(window, single))
+        val operator = keyed(specOf(window, single))
         played(operator, single, Seq(rows.map(_.copy(source = 0))), rows)
         operator.counts(RowCounts.Late) + operator.counts(RowCounts.LatePartly)
     }
@@ -66,10 +68,24 @@ private[engine] object PolicyWindowsSuite {
       Session(size, inclusive = false, closed))
   } yield window
 
+  private val several: Gen[Window] = for {
+    closed <- Gen.oneOf(Closed.Left, Closed.Right)
+    size <- Gen.choose(1L, 24L)
+    step <- Gen.choose(1L, 24L)
+    members = Seq(Tumbling(step, closed = closed), Hopping(size, step, 0L, closed = closed))
+  } yield Windows(members.map(NamedWindow(None, _)))
+
+  val alsoSeveral: Gen[Window] = Gen.frequency(4 -> windows, 1 -> several)
+
   def specOf(window: Window, policy: TimePolicy): WindowSpec =
     Specs.of(window, time = policy, lateRows = LateRows.Partly)
 
-  private type Result = (Any, Option[TimeWindow], Seq[String])
+  private type Result = (Int, Any, Option[TimeWindow], Seq[String])
+
+  private def keyed(spec: WindowSpec): Operator = spec.window match {
+    case members: Windows => new SeveralRunner(spec, members, Limits.Default)
+    case _ => new KeyedRunner(spec)
+  }
 
   /** Plays batches of rows through the stage and an operator, and returns results, rows of side
     * outputs and counts, without order.
@@ -101,7 +117,11 @@ private[engine] object PolicyWindowsSuite {
     } ++ operator.batch(Nil, runner.watermark, Long.MaxValue)
     assert(operator.isEmpty, "state is left after the end of time")
     val results = outputs.collect { case fired: Fired =>
-      (fired.key.value, Option(fired.window), fired.values.map(_.value.toString).sorted)
+      (
+        fired.member,
+        fired.key.value,
+        Option(fired.window),
+        fired.values.map(_.value.toString).sorted)
     }
     val side = outputs.collect { case side: SideRow => side.toString } ++
       RowCounts.names.indices.map(count => s"${RowCounts.names(count)} ${operator.counts(count)}")

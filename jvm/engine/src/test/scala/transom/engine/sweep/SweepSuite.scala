@@ -153,7 +153,7 @@ object SweepSuite {
       val reached = if (until < rows.length) rows(until).met else rows.last.met
       runner.batch(rows.slice(from, until).map(rowOf), rows(from).met, reached)
     } ++ runner.batch(Nil, rows.last.met, Long.MaxValue)
-    val aggregated = outputs.collect { case Fired(key, window, values, _, _, _) =>
+    val aggregated = outputs.collect { case Fired(key, window, values, _, _, _, _) =>
       (key.long.toInt, window, values.map(_.long))
     }
     val contents = aggregated.map { case (key, window, values) =>

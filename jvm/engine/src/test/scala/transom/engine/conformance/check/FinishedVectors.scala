@@ -4,7 +4,9 @@ import java.time.Instant
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
+import transom.engine.operator.LayoutRules
 import transom.engine.spec._
+import transom.engine.state.Limits
 import transom.engine.window.Arrival
 
 /** Runs the vectors of Azure Stream Analytics and StreamInsight whose input is finished and whose
@@ -69,7 +71,9 @@ object FinishedVectors {
       .of(windowOf(windows, isAzure))
       .copy(lifetime = Option.when(hasLifetimes)(Lifetime(endColumn = Some(0))))
     val operator = spec.window match {
-      case _: GridWindow if !spec.isSwept => new GridOperator(spec, GridOperator.SmallBundles)
+      case _: GridWindow | _: Windows if LayoutRules.unsupportedBySlices(spec).isEmpty =>
+        new GridOperator(spec, GridOperator.SmallBundles)
+      case several: Windows => new SeveralRunner(spec, several, Limits.Default)
       case _: SessionWindow => new KeyedRunner(spec)
       case _ => new SweepRunner(spec)
     }
@@ -85,18 +89,30 @@ object FinishedVectors {
       val bounds = Map[String, Any](
         "window_start" -> (if (isSnapshot(windows) && isAzure) fired.window.end
                            else fired.window.start),
-        "window_end" -> fired.window.end)
+        "window_end" -> fired.window.end) ++ idOf(spec.window, fired)
       val front = bounds ++ keys.zip(fired.key.elements.map(_.value))
       valuesOf(stage, fired).map(front ++ _).filter(having(stage))
     }
   }
 
-  private def isSnapshot(windows: Json): Boolean = windows("type").string == "snapshot"
+  private def isSnapshot(windows: Json): Boolean =
+    !isSeveral(windows) && windows("type").string == "snapshot"
 
-  private def windowOf(windows: Json, isAzure: Boolean): Window = {
+  private def idOf(window: Window, fired: Fired): Map[String, Any] = window match {
+    case Windows(members) => members(fired.member).id.map("window_id" -> _).toMap
+    case _ => Map.empty
+  }
+
+  private def windowOf(windows: Json, isAzure: Boolean): Window =
+    if (isSeveral(windows))
+      Windows(windows.elements.map(member =>
+        NamedWindow(member.get("id").map(_.string), singleOf(member, isAzure))))
+    else singleOf(windows, isAzure)
+
+  private def isSeveral(windows: Json): Boolean = windows.value.isInstanceOf[Vector[_]]
+
+  private def singleOf(windows: Json, isAzure: Boolean): Window = {
     val closed = if (isAzure) Closed.Right else Closed.Left
-    if (windows.value.isInstanceOf[Vector[_]])
-      Unsupported("several windows in one pass are not supported so far")
     def size = windows("size_ms").long
     def offset(period: Long) = windows
       .get("alignment")

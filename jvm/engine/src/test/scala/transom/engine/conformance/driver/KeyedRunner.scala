@@ -68,6 +68,9 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
 final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
     extends Results[R, Vector[Json]] {
   private var key: Json = _
+  private var member = 0
+
+  override def startMember(index: Int): Unit = member = index
 
   override def pointAt(bytes: Array[Byte]): Unit =
     key = Json.parse(new String(bytes, UTF_8))
@@ -97,7 +100,8 @@ final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
         values,
         Some(window.pane),
         change,
-        reported))
+        reported,
+        member))
 }
 
 /** Encodes rows as bytes. */

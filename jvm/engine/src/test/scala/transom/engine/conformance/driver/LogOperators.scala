@@ -8,9 +8,11 @@ import transom.engine.state.{Limits, MemoryStore, SessionBounds}
 
 /** Runs a slice log or a session log. */
 abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
-  protected val store = new MemoryStore
+  protected val stores: Vector[MemoryStore] =
+    spec.window.members.toVector.map(_ => new MemoryStore)
 
-  override def isEmpty: Boolean = store.size == 0 && store.directory == null
+  override def isEmpty: Boolean =
+    stores.forall(store => store.size == 0 && store.directory == null)
 }
 
 /** Runs grid windows in the slice log. */
@@ -23,7 +25,7 @@ final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spe
   def this(window: Window) = this(Specs.of(window), GridOperator.SmallBundles)
 
   override def open(clock: Long): KeyGroupOperator[Output] =
-    operator.open(0, store, clock)
+    operator.open(0, stores, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
     rows.events(held, lateWatermark) { (writer, row) =>
@@ -48,7 +50,7 @@ final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(
     this(Specs.of(Session(gap, inclusive)), limits)
 
   override def open(clock: Long): KeyGroupOperator[Output] =
-    operator.open(0, store, clock)
+    operator.open(0, stores, clock)
 
   override protected def mapSide(held: Seq[Row], lateWatermark: Long) =
     rows.events(held, lateWatermark) { (writer, row) =>

@@ -12,6 +12,8 @@ sealed trait Output
   *
   * @param reported
   *   the results that are inserted, retracted or updated, if the operator emits changes
+  * @param member
+  *   the number of the member, for several windows in one pass
   */
 final case class Fired(
     key: Json,
@@ -19,7 +21,8 @@ final case class Fired(
     values: Seq[Json],
     pane: Option[PaneInfo] = None,
     change: Option[Change] = None,
-    reported: Option[Seq[Any]] = None)
+    reported: Option[Seq[Any]] = None,
+    member: Int = 0)
     extends Output
 
 /** A window that has been removed. */

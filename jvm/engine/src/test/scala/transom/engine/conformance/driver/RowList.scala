@@ -14,6 +14,9 @@ final class RowList extends AccumulatorMerger[Fired] {
 
   private var bytes = Array.emptyByteArray
   private val whole = new ByteRange
+  private var member = 0
+
+  override def startMember(index: Int): Unit = member = index
 
   override def start(accumulator: ByteRange): Unit = bytes = RowList.copy(accumulator)
 
@@ -23,7 +26,8 @@ final class RowList extends AccumulatorMerger[Fired] {
 
   override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Fired = {
     val values = RowList.values(bytes).sortBy(_._1).map(_._2)
-    Fired(RowList.json(RowList.copy(key)), TimeWindow(windowStart, windowEnd), values)
+    val window = TimeWindow(windowStart, windowEnd)
+    Fired(RowList.json(RowList.copy(key)), window, values, member = member)
   }
 }
 

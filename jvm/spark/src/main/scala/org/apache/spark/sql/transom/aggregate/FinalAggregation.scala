@@ -53,6 +53,8 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
 
   override def startFiring(watermark: Long): Unit = resultRow.watermark = watermark
 
+  override def startMember(index: Int): Unit = resultRow.windowId = operatorPlan.windowIds(index)
+
   override def hasNext: Boolean = false
   override def next(): UnsafeRow =
     throw new NoSuchElementException(

@@ -2,13 +2,14 @@ package org.apache.spark.sql.transom.aggregate
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.operator.OutputSchema
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Result row of a fired window: its keys, its bounds in microseconds since 1970, and the results
   * of its functions. Keys and results come from shared buffers, so the next key or window
   * overwrites the row. Copy the row to keep it.
   *
-  * The columns after the results are null, except the watermark. Only `FinalAggregation` sets the
-  * mutable fields.
+  * The columns after the results are null, except the window id and the watermark. Only
+  * `FinalAggregation` sets the mutable fields.
   */
 final class WindowResultRow(output: OutputSchema, keys: UnsafeRow, results: SpecificInternalRow)
     extends BaseGenericInternalRow {
@@ -20,9 +21,13 @@ final class WindowResultRow(output: OutputSchema, keys: UnsafeRow, results: Spec
   private val resultsEnd = output.results.end
   // No column is at -1.
   private val watermarkAt = output.watermark.getOrElse(-1)
+  private val windowIdAt = output.windowId.getOrElse(-1)
   var start: Long = 0L
   var end: Long = 0L
   var watermark: Long = Long.MinValue
+
+  /** Null if the windows have no ids. */
+  var windowId: UTF8String = _
 
   override def numFields: Int = width
 
@@ -30,6 +35,7 @@ final class WindowResultRow(output: OutputSchema, keys: UnsafeRow, results: Spec
     if (i < startAt) keys.isNullAt(i)
     else if (i < resultsFrom) false
     else if (i < resultsEnd) results.isNullAt(i - resultsFrom)
+    else if (i == windowIdAt) windowId == null
     else i != watermarkAt
 
   override def getLong(i: Int): Long =
@@ -53,6 +59,7 @@ final class WindowResultRow(output: OutputSchema, keys: UnsafeRow, results: Spec
     else if (i < startAt) keys.get(i, types(i))
     else if (i == startAt) start
     else if (i == endAt) end
+    else if (i == windowIdAt) windowId
     else if (i == watermarkAt) watermark
     else results.get(i - resultsFrom, types(i))
 

@@ -166,6 +166,7 @@ object Explain {
       case _: Tumbling | _: Calendar => Some("window")
       case hops: Hopping => Some(sliceOf(BigInt(hops.sizeUs).gcd(BigInt(hops.slideUs)).toLong))
       case cumulate: Cumulate => Some(sliceOf(cumulate.stepUs))
+      case _: Windows => Some("slice of each of the windows")
       case session: Session => Some(s"${sliceOf(session.gapUs)}, with the bounds of sessions")
       case _ => None
     }

@@ -10,7 +10,15 @@ import transom.engine.spec._
   */
 final class SpecText(column: Int => String) {
 
-  def of(part: Product): String = {
+  def of(part: Product): String = part match {
+    case Windows(members) =>
+      members
+        .map(member => s"${member.id.fold("")(_ + ": ")}${of(member.window)}")
+        .mkString("; ")
+    case _ => fieldsOf(part)
+  }
+
+  private def fieldsOf(part: Product): String = {
     val fields = part.productElementNames.zip(part.productIterator).flatMap {
       case (name, value: Option[_]) => value.flatMap(field(name, _))
       case (name, value) => field(name, value)

@@ -76,6 +76,13 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
       v.elements.asScala.map(_.asText).toSeq
   }
 
+  def objects(name: String): Seq[MessageObject] = as(name, "a list of objects") {
+    case v if v.isArray && v.elements.asScala.forall(_.isObject) =>
+      v.elements.asScala.zipWithIndex.map { case (element, i) =>
+        new MessageObject(element, s"${pathOf(name)}[$i]")
+      }.toSeq
+  }
+
   def choice[T](name: String, names: Seq[(String, T)]): T = {
     val chosen = text(name)
     names.collectFirst { case (`chosen`, value) => value }.getOrElse {

@@ -42,9 +42,13 @@ private[message] object WindowCodec {
       case "snapshot" => Snapshot(closed)
       case "rolling" => Rolling(size)
       case "count_by_start" => CountByStart(m.int("size"))
+      case "windows" => Windows(m.objects("windows").map(_.readAll(readMember)))
       case _ => throw m.unknownKind
     }
   }
+
+  private def readMember(m: MessageObject): NamedWindow =
+    NamedWindow(m.optional("id")(m.text), m.obj("window").readAll(read))
 
   private def readSession(m: MessageObject, closed: Closed): Window = {
     val inclusive = m.boolean("inclusive")
@@ -73,6 +77,10 @@ private[message] object WindowCodec {
     case Custom(column, merging) =>
       obj("kind" -> "custom", "windows_column" -> column, "merging" -> merging)
     case swept: SweptWindow => writeSwept(swept)
+    case Windows(windows) =>
+      val members =
+        windows.map(member => obj("id" -> member.id, "window" -> write(member.window)))
+      obj("kind" -> "windows", "windows" -> members)
   }
 
   private def writeGrid(window: GridWindow): ObjectNode = window match {

@@ -27,6 +27,7 @@ final case class OutputSchema(
     start: Int,
     end: Int,
     results: Range,
+    windowId: Option[Int],
     pane: Option[Int],
     change: Option[Int],
     watermark: Option[Int],
@@ -51,6 +52,7 @@ final case class OutputColumns(
     start: Attribute,
     end: Attribute,
     results: Seq[Attribute],
+    windowId: Option[Attribute] = None,
     pane: Option[Attribute] = None,
     change: Option[Attribute] = None,
     watermark: Option[Attribute] = None,
@@ -63,7 +65,7 @@ final case class OutputColumns(
   /** The columns that a window emits when it fires, in order. */
   def ofWindow: Seq[Attribute] =
     keys ++ Seq(start, end) ++ results ++
-      Seq(pane, change, watermark, isLast, row, isOver).flatten
+      Seq(windowId, pane, change, watermark, isLast, row, isOver).flatten
 
   /** The columns of side outputs, in order. They follow the columns of windows. */
   def ofSideOutputs: Seq[Attribute] = Seq(late, deadLetter).flatten
@@ -78,6 +80,7 @@ final case class OutputColumns(
       start = ordinal(start),
       end = ordinal(end),
       results = afterBounds until afterBounds + results.length,
+      windowId = windowId.map(ordinal),
       pane = pane.map(ordinal),
       change = change.map(ordinal),
       watermark = watermark.map(ordinal),

@@ -3,9 +3,10 @@ package org.apache.spark.sql.transom.operator
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.function.RowOrder
+import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{LayoutRules, SliceAssigner}
-import transom.engine.spec.{LateRows, WindowSpec}
+import transom.engine.spec.{LateRows, WindowSpec, Windows}
 import transom.engine.window.TimeConvention
 
 /** The plan of one window operator, as its tasks receive it.
@@ -93,6 +94,14 @@ final case class WindowOperatorPlan(
     case KeyedLayout =>
       LayoutRules.canCombineSlices(settings) &&
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
+  }
+
+  /** The ids of several windows in one pass, by the number of the member. Null if they have none.
+    */
+  @transient lazy val windowIds: IndexedSeq[UTF8String] = settings.window match {
+    case Windows(windows) =>
+      windows.map(_.id.map(UTF8String.fromString).orNull).toIndexedSeq
+    case _ => IndexedSeq.empty
   }
 
   /** Whether a time policy judges the rows. */

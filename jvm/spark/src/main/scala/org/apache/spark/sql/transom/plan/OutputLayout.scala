@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, Output
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec}
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -47,6 +47,12 @@ final class OutputLayout(
   private val isCount = spec.window.isInstanceOf[Count]
   private val start = AttributeReference("start", timeType, nullable = isCount)()
   private val end = AttributeReference("end", timeType, nullable = isCount)()
+  private val windowId = spec.window match {
+    case windows: Windows =>
+      val isNamed = windows.windows.forall(_.id.isDefined)
+      Some(AttributeReference("window_id", StringType, nullable = !isNamed)())
+    case _ => None
+  }
   private val pane =
     Option.when(spec.pane)(AttributeReference("pane", KeyedResults.paneType, nullable = false)())
   private val change =
@@ -57,6 +63,7 @@ final class OutputLayout(
     start = start,
     end = end,
     results = aggregation.aggregates.map(_.resultAttribute),
+    windowId = windowId,
     pane = pane,
     change = change,
     watermark = call.map(_.watermark),
@@ -104,7 +111,8 @@ final class OutputLayout(
     ResultColumns(
       keys = keys.map { case (key, value) => renamed(key, value) },
       window = window,
-      firing = (pane ++ change).map(column => Alias(computed(column), column.name)()).toSeq,
+      firing =
+        (windowId ++ pane ++ change).map(column => Alias(computed(column), column.name)()).toSeq,
       aggregates = aggregation.results.map { result =>
         val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
         renamed(result, computed(ofResults))
@@ -216,7 +224,7 @@ final class OutputLayout(
 /** The columns of a result as the user sees them.
   *
   * @param firing
-  *   the columns that describe a firing: pane and change, if the spec requests them
+  *   the columns that describe a firing: window id, pane and change, if the spec requests them
   */
 private final case class ResultColumns(
     keys: Seq[NamedExpression],

@@ -30,10 +30,15 @@ final class StateStoreSegments(
     ByteBuffer.allocate(12).putLong(slice ^ Long.MinValue).putInt(sequence).array
 }
 
-/** Opens the store. */
+/** Opens the stores. */
 object StateStoreSegments {
-  def of(handle: StatefulProcessorHandle): StateStoreSegments =
-    new StateStoreSegments(
-      handle.getValueState("directory", Encoders.BINARY, TTLConfig.NONE),
-      StateStoreKeys.mapState(handle, "segments"))
+
+  /** Opens a store for each grid of an operator. */
+  def of(handle: StatefulProcessorHandle, grids: Int): IndexedSeq[StateStoreSegments] =
+    (0 until grids).map { i =>
+      val suffix = if (i == 0) "" else s"_$i"
+      new StateStoreSegments(
+        handle.getValueState(s"directory$suffix", Encoders.BINARY, TTLConfig.NONE),
+        StateStoreKeys.mapState(handle, s"segments$suffix"))
+    }
 }

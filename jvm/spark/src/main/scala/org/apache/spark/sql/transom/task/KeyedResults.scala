@@ -36,6 +36,8 @@ final class KeyedResults(
 
   set(output.isOver, false)
 
+  override def startMember(index: Int): Unit = set(output.windowId, operatorPlan.windowIds(index))
+
   override def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
 
   override def emit(window: FiredWindow, accumulator: InternalRow): Unit =

@@ -9,10 +9,12 @@ import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimi
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.{KeyStore, MemoryKeyStore, PerKeyState}
+import transom.engine.keyed.several.SeveralOperators
+import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, PerKeyState}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
 import transom.engine.slice.SliceLogOperator
+import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.sweep.SweepOperators
 import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
 import transom.engine.window.Arrival
@@ -40,14 +42,14 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
 /** A task over slice logs or session logs. */
 private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
-  override type State = Store
+  override type State = IndexedSeq[Store]
 
   private lazy val decoder = new ExchangeDecoder(operatorPlan)
 
   override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
     rows.flatMap(decoder.events)
 
-  override protected lazy val operator: WindowOperator[Store, InternalRow] = {
+  override protected lazy val operator: WindowOperator[IndexedSeq[Store], InternalRow] = {
     import operatorPlan.settings
     val merger = new FinalAggregation(operatorPlan)
     val sideOutputs = new SideOutputRows(operatorPlan)
@@ -59,8 +61,11 @@ private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask
     }
   }
 
-  override def stored(handle: StatefulProcessorHandle): Store = StateStoreSegments.of(handle)
-  override def inMemory(): Store = new MemoryStore
+  override def stored(handle: StatefulProcessorHandle): IndexedSeq[Store] =
+    StateStoreSegments.of(handle, grids)
+  override def inMemory(): IndexedSeq[Store] = Vector.fill(grids)(new MemoryStore)
+
+  private def grids: Int = operatorPlan.settings.window.members.length
 }
 
 /** A task in the keyed layout. */
@@ -91,7 +96,8 @@ private[task] object KeyedTask {
       clocksOf: (S, Long) => KeyClocks): WindowOperator[S, InternalRow] = {
     import operatorPlan.settings
     val aggregation = new KeyedAggregation(operatorPlan)
-    val rows = new StoredRows(new RecordCodec(operatorPlan), operatorPlan.convention)
+    val codec = new RecordCodec(operatorPlan)
+    val rows = new StoredRows(codec, operatorPlan.convention)
     val emissions = new Emissions[InternalRow]
     val results = new KeyedResults(operatorPlan, aggregation, emissions)
     def operatorOf[K <: PerKeyState](operators: PerKeyOperators[UnsafeRow, K]) =
@@ -104,12 +110,20 @@ private[task] object KeyedTask {
         new SideOutputRows(operatorPlan),
         limits,
         clocksOf)
-    if (settings.isSwept)
-      operatorOf(new SweepOperators(settings, aggregation, rows.codec, results))
-    else {
-      val conditions = new KeyedConditions(operatorPlan, aggregation)
-      val plan = KeyedPlan.of(settings, aggregation, rows, conditions)
-      operatorOf(new WindowOperators(settings, plan, rows, results))
+    def conditions = new KeyedConditions(operatorPlan, aggregation)
+    def operatorsOf(
+        spec: WindowSpec,
+        rows: Contents[UnsafeRow],
+        results: Results[UnsafeRow, InternalRow]): PerKeyOperators[UnsafeRow, _ <: PerKeyState] =
+      if (spec.isSwept) new SweepOperators(spec, aggregation, codec, results)
+      else {
+        val plan = KeyedPlan.of(spec, aggregation, rows, conditions)
+        new WindowOperators(spec, plan, rows, results)
+      }
+    settings.window match {
+      case windows: Windows =>
+        operatorOf(new SeveralOperators(settings, windows, rows, codec, results)(operatorsOf))
+      case _ => operatorOf(operatorsOf(settings, rows, results))
     }
   }
 }

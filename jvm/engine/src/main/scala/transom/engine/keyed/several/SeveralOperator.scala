@@ -1,0 +1,108 @@
+package transom.engine.keyed.several
+
+import transom.engine.keyed._
+import transom.engine.keyed.state.PerKeyState
+import transom.engine.window._
+
+/** The window operator of several windows in one pass, for one key at a time. Each member assigns
+  * the row and fires as if it were alone. A row is late if no member takes it and at least one
+  * has missed it. Not thread-safe.
+  */
+private[several] final class SeveralOperator[R](
+    members: Vector[Member[R]],
+    operators: Vector[PerKeyOperator[R, PerKeyState]],
+    codec: RowCodec[R])
+    extends PerKeyOperator[R, SeveralStates] {
+  private val own = new Arrival
+  // The members that have missed the last row.
+  private var missed = Vector.empty[Int]
+  // The windows that had missed it when it was tried before.
+  private var missedBefore: Seq[TimeWindow] = Nil
+  private var isTaken = false
+  private var resumed = SeveralRetry.None
+
+  override def process(states: SeveralStates, row: R, arrival: Arrival): Disposition = {
+    val open = resumed.members.getOrElse(members.indices)
+    missedBefore = resumed.missed
+    isTaken = resumed.isTaken
+    resumed = SeveralRetry.None
+    missed = Vector.empty
+    val copy = codec.decode(codec.encode(row))
+    open.foreach { i =>
+      val disposition =
+        operators(i).process(states(i), copy, arrivalOf(members(i).times, arrival))
+      val isPartly = disposition == Disposition.PartlyLate
+      if (isPartly || disposition == Disposition.Late) missed :+= i
+      isTaken ||= isPartly || disposition == Disposition.Added
+    }
+    val isMissed = missed.nonEmpty || missedBefore.nonEmpty
+    if (!isMissed) if (isTaken) Disposition.Added else Disposition.NoWindow
+    else if (isTaken) Disposition.PartlyLate
+    else Disposition.Late
+  }
+
+  override def missedWindows: Seq[TimeWindow] =
+    missedBefore.toVector ++ missed.flatMap(operators(_).missedWindows)
+
+  /** Only windows that merge may take the row later. */
+  override def retry(disposition: Disposition): Retry = {
+    val (merging, others) = missed.partition(members(_).window.isMerging)
+    if (merging.isEmpty) null
+    else
+      new SeveralRetry(
+        merging.flatMap(operators(_).missedWindows).map(_.end).max,
+        Some(merging),
+        others.flatMap(operators(_).missedWindows),
+        isTaken)
+  }
+
+  override def resume(retry: Retry): Unit = resumed = retry.asInstanceOf[SeveralRetry]
+
+  override def advance(states: SeveralStates, watermark: Long, clock: Long): Unit =
+    each { (operator, i, times) =>
+      operator.advance(states(i), times.watermarkIn(watermark), times.clockIn(clock))
+    }
+
+  override def fired: Long = operators.map(_.fired).sum
+
+  override def seesBatches: Boolean = operators.exists(_.seesBatches)
+
+  override def endBatch(states: SeveralStates, watermark: Long, clock: Long): Unit =
+    each { (operator, i, times) =>
+      operator.endBatch(states(i), times.watermarkIn(watermark), times.clockIn(clock))
+    }
+
+  private def each(act: (PerKeyOperator[R, PerKeyState], Int, MemberTimes) => Unit): Unit =
+    operators.indices.foreach(i => act(operators(i), i, members(i).times))
+
+  private def arrivalOf(times: MemberTimes, arrival: Arrival): Arrival = {
+    own.set(arrival)
+    own.time = times.timeIn(arrival.time)
+    if (own.end != Arrival.NoEnd) own.end = times.timeIn(arrival.end)
+    own.watermark = times.watermarkIn(arrival.watermark)
+    own.clock = times.clockIn(arrival.clock)
+    own
+  }
+}
+
+/** How a row is tried again that some members have missed.
+  *
+  * @param members
+  *   the members that may still take the row; none if all may
+  * @param missed
+  *   the windows of the other members that have missed the row
+  * @param isTaken
+  *   whether a member has taken the row
+  */
+private final class SeveralRetry(
+    end: Long,
+    val members: Option[Vector[Int]],
+    val missed: Seq[TimeWindow],
+    val isTaken: Boolean)
+    extends Retry(end)
+
+private object SeveralRetry {
+
+  /** The row is tried for the first time. */
+  val None: SeveralRetry = new SeveralRetry(0L, scala.None, Nil, isTaken = false)
+}
