@@ -63,7 +63,7 @@ class SessionTableSuite extends ScalaCheckSuite {
     def window: TimeWindow = TimeWindow(record.first, record.last + gap)
   }
 
-  property("the records of rows in any order merge into the sessions of the rows") {
+  property("p4: the records of rows in any order merge into the sessions of the rows") {
     forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8)) { (rows, inclusive, groups) =>
       val segments = segmentsOf(rows, inclusive, groups)
       val got = segments.flatMap { case (_, segment) => records(segment) }

@@ -6,11 +6,11 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver.{Fired, KeyedRunner, Row, SideRow, Specs}
+import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.operator.{LateReason, RowCounts}
 import transom.engine.spec._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{SessionModel, TimeWindow}
 
 /** Sessions that a row behind the watermark must not open (Atlas). */
 class LateStartSuite extends ScalaCheckSuite {
@@ -26,6 +26,28 @@ class LateStartSuite extends ScalaCheckSuite {
       val lateByRule = stream.filter(model.isLate).map(_.number)
       assertEquals(late, lateByRule, s"$spec, $stream")
       assertEquals(sessions, model.closed, s"$spec, $stream")
+    }
+  }
+
+  property("p4: the order of rows does not matter while sessions are open") {
+    forAllNoShrink(openSessions, unordered) { (session, rows) =>
+      val expected = sorted(rows.groupBy(_.key).toSeq.flatMap { case (key, own) =>
+        def alone(came: Came) = TimeWindow(came.time, came.time + session.gapUs)
+        SessionModel.merge(own.map(alone), session.inclusive).map { case (bounds, _) =>
+          val held = own.filter(came => bounds.covers(alone(came)))
+          (key, bounds, held.map(_.number).sorted)
+        }
+      })
+      val spec = Specs.of(session)
+      val log = Option.when(session.lateStart == LateStart.Open)(
+        new SessionOperator(spec, GridOperator.SmallBundles))
+      (new KeyedRunner(spec) +: log.toSeq).foreach { operator =>
+        val outputs = rows.grouped(3).toSeq.flatMap { batch =>
+          operator.batch(batch.map(_.row.copy(met = None)), 0, 0)
+        } ++ operator.batch(Nil, 0, Long.MaxValue)
+        assertEquals(sessions(outputs), expected, s"$session, $rows")
+        assertEquals(lateRows(outputs), Nil, s"$session, $rows")
+      }
     }
   }
 
@@ -144,6 +166,19 @@ private object LateStartSuite {
     }
   }
 
+  val openSessions: Gen[Session] = for {
+    gap <- Gen.choose(1L, 15L)
+    inclusive <- Gen.oneOf(true, false)
+    closed <- Gen.oneOf(Closed.Left, Closed.Right)
+    lateStart <- Gen.oneOf(LateStart.Open, LateStart.Reject)
+  } yield Session(gap, inclusive, closed, lateStart)
+
+  /** Rows in no order. All of them meet the watermark 0. */
+  val unordered: Gen[Seq[Came]] =
+    Gen.listOf(Gen.zip(Gen.oneOf("a", "b"), Gen.choose(0L, 100L))).map {
+      _.zipWithIndex.map { case ((key, time), i) => Came(key, time, 0, i.toLong) }
+    }
+
   def played(operator: KeyedRunner, stream: Seq[Came]): (Seq[Closing], Seq[Long]) = {
     val outputs = stream.flatMap { came =>
       operator.batch(Seq(came.row), came.watermark, came.watermark)
@@ -161,7 +196,7 @@ private object LateStartSuite {
     side.row
   }
 
-  private def sorted(closings: Seq[Closing]): Seq[Closing] =
+  def sorted(closings: Seq[Closing]): Seq[Closing] =
     closings.sortBy { case (key, window, _) => (key.toString, window.start) }
 
   /** Sessions as lists of rows. A session is open as long as a row may still join it. */

@@ -53,7 +53,7 @@ class MaxDurationSuite extends ScalaCheckSuite {
     }
   }
 
-  property("no session lasts longer than twice the maximum duration") {
+  property("p7: no session lasts longer than twice the maximum duration") {
     forAllNoShrink(windows, streams(earliest = -30L)) { (window, moves) =>
       val outputs = byBatches(new KeyedRunner(specOf(window)), numbered(window, moves))
       sessions(outputs).foreach { case (_, bounds, _) =>

@@ -26,6 +26,20 @@ class InputClockSuite extends ScalaCheckSuite {
     }
   }
 
+  property("p1: no row is before the floor that the estimated arrival has reached") {
+    forAllNoShrink(Gen.choose(0L, 12L), steps) { (late, steps) =>
+      // A tolerance beyond all times: only the floor of the late rule moves the watermark.
+      val policy = policyOf(Some(Adjust(late)), Accept(1000000L), estimates = true)
+      val player = new Player(policy, Specs.of(Tumbling(10), policy))
+      val last = (Row(0, 100, 100, 100) +: steps).foldLeft(Watermark.NotYet) { (floor, step) =>
+        val reached = player.play(step)
+        if (step.isInstanceOf[Row]) assert(player.stamp.time >= floor, s"$late, $steps")
+        reached
+      }
+      assert(last >= 100 - late, "the floor has not moved")
+    }
+  }
+
   property("windows of a silent input close by the rule") {
     forAllNoShrink(timeouts, windows, steps) { (timeout, window, steps) =>
       val policy = policyOf()

@@ -41,6 +41,26 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
     }
   }
 
+  property("p2: windows see no late row behind a policy that accepts none out of order") {
+    forAllNoShrink(windows, policies, strict, streams) { (window, policy, rule, rows) =>
+      val strictly = policy.copy(overColumns = Nil, outOfOrder = rule)
+      val spec = specOf(window, strictly)
+      // Each partition has a row before the watermark moves.
+      val partitions = 1 + rows.length % 4
+      val first = (0 until partitions).map(Input(_, 100, 100))
+      val stream = first ++ rows.map(row => row.copy(source = row.source % partitions))
+      val operators = Seq(new KeyedRunner(spec)) ++ (window match {
+        case _: GridWindow => Seq(new GridOperator(spec, GridOperator.SmallBundles))
+        case _ => Nil
+      })
+      operators.foreach { operator =>
+        played(operator, strictly, Seq(stream), first ++ rows): Unit
+        val late = operator.counts(RowCounts.Late) + operator.counts(RowCounts.LatePartly)
+        assertEquals(late, 0L, s"$window, $strictly, $stream, ${operator.getClass}")
+      }
+    }
+  }
+
   test("generated streams have rows that are late for windows of their own batch") {
     val seen = Generators.samples(600, Gen.zip(windows, policies, streams)).map {
       case (window, policy, rows) =>

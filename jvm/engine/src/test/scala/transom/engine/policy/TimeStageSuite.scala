@@ -40,7 +40,24 @@ class TimeStageSuite extends ScalaCheckSuite {
     }
   }
 
-  property("no accepted row is before the watermark that it met, unless it may be out of order") {
+  property("p1: the floor of a late rule is above no accepted row, and changes no decision") {
+    forAllNoShrink(policies, strict, streams) { (policy, late, rows) =>
+      val floored = policy.copy(timeColumn = Some(0), late = Some(late))
+      val stamps = new Runner(floored).batch(rows)
+      stamps.groupBy(_.row.source).values.foreach { own =>
+        val arrivals = own.map(_.row.arrival).scanLeft(Long.MinValue)(math.max(_, _)).tail
+        own.zip(arrivals).foreach { case (stamped, arrival) =>
+          assert(stamped.dropped.nonEmpty || stamped.time >= arrival - late.beyondUs, stamped)
+        }
+        assertEquals(
+          own.map(stamped => Option.when(stamped.dropped.isEmpty)(stamped.time)),
+          withoutFloor(floored, own.map(_.row)),
+          s"$floored, $rows")
+      }
+    }
+  }
+
+  property("p2: no accepted row is before the watermark it met, unless it may be out of order") {
     forAllNoShrink(policies, streams) { (policy, rows) =>
       new Runner(policy).batch(rows).foreach { stamped =>
         val accepted = stamped.dropped.isEmpty
@@ -116,7 +133,7 @@ private[engine] object TimeStageSuite {
       estimateArrival = false)
 
   private val bounds = Gen.choose(0L, 12L)
-  private val strict: Gen[TimeRule] = Gen.oneOf(bounds.map(Drop(_)), bounds.map(Adjust(_)))
+  val strict: Gen[TimeRule] = Gen.oneOf(bounds.map(Drop(_)), bounds.map(Adjust(_)))
   private val advances = Gen.oneOf(
     Gen.const(Periodic(Some(1), None)),
     Gen.const(Periodic(Some(3), None)),
@@ -161,6 +178,44 @@ private[engine] object TimeStageSuite {
   def batches(rows: Seq[Input], cuts: Seq[Int]): Seq[Seq[Input]] = {
     val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
     bounds.zip(bounds.tail).map { case (from, until) => rows.slice(from, until) }
+  }
+
+  /** The time of each row of a source by the rules, or none if a rule drops the row. Only
+    * accepted rows move the watermark of this model.
+    */
+  def withoutFloor(policy: TimePolicy, rows: Seq[Input]): Seq[Option[Long]] = {
+    var arrival = Long.MinValue
+    var accepted = Seq.empty[Long]
+    def moved(breaks: Long => Boolean, bound: Long, rule: TimeRule)(time: Long) = rule match {
+      case _: Adjust if breaks(time) => Some(bound)
+      case _: Drop if breaks(time) => None
+      case _ => Some(time)
+    }
+    rows.map { row =>
+      arrival = math.max(arrival, row.arrival)
+      val mark = eventWatermark(policy, accepted)
+      val latest = arrival + policy.early.fold(0L)(_.beyondUs)
+      val earliest = arrival - policy.late.fold(0L)(_.beyondUs)
+      val time = Option(row.time)
+        .flatMap(moved(_ > latest, latest, policy.early.getOrElse(Accept(0))))
+        .flatMap(moved(_ < earliest, earliest, policy.late.getOrElse(Accept(0))))
+        .flatMap(moved(_ < mark, mark, policy.outOfOrder))
+      accepted ++= time
+      time
+    }
+  }
+
+  /** The largest watermark that accepted rows of a source have set. */
+  private def eventWatermark(policy: TimePolicy, accepted: Seq[Long]): Long = {
+    val Periodic(rows, span) = policy.advance
+    val marks = accepted.scanLeft(Long.MinValue)(math.max(_, _)).tail.zipWithIndex.map {
+      case (latest, i) if rows.exists((i + 1) % _ == 0) => latest - policy.outOfOrder.beyondUs
+      case (latest, _) =>
+        span.fold(Watermark.NotYet) { every =>
+          Math.floorDiv(latest, every) * every - policy.outOfOrder.beyondUs
+        }
+    }
+    marks.foldLeft(Watermark.NotYet)(math.max(_, _))
   }
 
   /** Runs the stage over one key group. Each batch has an operator of its own.

@@ -66,6 +66,42 @@ class SweepSuite extends ScalaCheckSuite {
     }
   }
 
+  property("p5: a snapshot of lifetimes of one length starts where their rolling window ends") {
+    forAllNoShrink(rollingStreams, cuts) { case ((rolling, rows), cuts) =>
+      val windows = play(rolling, rows, cuts, Limits.Default)
+      val snapshots = play(Snapshot(), rows, cuts, Limits.Default)
+      val clue = s"$rolling, $rows, $cuts"
+      assertEquals(
+        windows.contents.map(content => (content.key, content.window.end, content.rows)).toSet,
+        snapshots.contents
+          .map(content => (content.key, content.window.start, content.rows))
+          .toSet,
+        clue)
+      assertEquals(windows.contents.size, snapshots.contents.size, clue)
+      assertEquals(windows.late, snapshots.late, clue)
+      assertEquals(windows.partlyLate, snapshots.partlyLate, clue)
+    }
+  }
+
+  property("p6: a row is in each window that its lifetime overlaps, a point in size / slide") {
+    forAllNoShrink(hoppings, onTime, cuts) { (window, rows, cuts) =>
+      val Hopping(size, slide, offset, _, _) = window
+      val played = play(window, rows, cuts, Limits.Default)
+      rows.foreach { row =>
+        // k * slide + offset is before the end of the row, and size later is after its start.
+        val first = Math.floorDiv(row.start - offset - size, slide) + 1
+        val last = Math.floorDiv(row.end - offset - 1, slide)
+        val own =
+          (first to last).map(k => TimeWindow(k * slide + offset, k * slide + offset + size))
+        val held = played.contents.filter(_.rows(row.number)).map(_.window)
+        assertEquals(held.sortBy(_.start), own, s"$window, $rows, $cuts: $row")
+        if (row.end == row.start + 1 && size % slide == 0)
+          assertEquals(held.size.toLong, size / slide, s"$window, $row")
+      }
+      assertEquals(played.late ++ played.partlyLate, Set.empty[Long])
+    }
+  }
+
   test("generated streams have results with many rows, late rows and rows that are partly late") {
     val counts = Generators.samples(300, streams).map { case (window, rows) =>
       val model = new SweepModel(window, rows)
@@ -88,7 +124,10 @@ object SweepSuite {
       aggregated: Seq[(Int, TimeWindow, Seq[Long])],
       late: Set[Long],
       partlyLate: Set[Long],
-      isEmpty: Boolean)
+      isEmpty: Boolean) {
+
+    def contents: Seq[Content] = results.values.flatten.toSeq
+  }
 
   private val windows: Gen[Window] = Gen.oneOf(
     Gen.const(Snapshot()),
@@ -109,15 +148,22 @@ object SweepSuite {
     }
 
   /** A window and a stream of rows in order of arrival. Rolling windows take points only. */
-  val streams: Gen[(Window, Seq[Lifetimed])] = for {
-    window <- windows
+  val streams: Gen[(Window, Seq[Lifetimed])] =
+    windows.flatMap(window => rowsOf(window).map(window -> _))
+
+  val rollingStreams: Gen[(Rolling, Seq[Lifetimed])] = for {
+    rolling <- Gen.choose(1L, 30L).map(Rolling(_))
+    rows <- rowsOf(rolling)
+  } yield (rolling, rows)
+
+  private def rowsOf(window: Window): Gen[Seq[Lifetimed]] = for {
     size <- Gen.choose(1, 40)
     steps <- Gen.listOfN(
       size,
       Gen.zip(Gen.choose(0, 1), Gen.choose(-15, 20), lengths, Gen.choose(0, 6)))
   } yield {
     var watermark = 0L
-    window -> steps.zipWithIndex.map { case ((key, ahead, length, moves), i) =>
+    steps.zipWithIndex.map { case ((key, ahead, length, moves), i) =>
       watermark += moves
       val start = watermark + ahead
       val end = window match {
@@ -128,6 +174,24 @@ object SweepSuite {
       Lifetimed(i.toLong, key, start, end, watermark)
     }
   }
+
+  /** Grids whose windows are multiples of their slide, others, and grids with gaps. */
+  val hoppings: Gen[Hopping] = for {
+    slide <- Gen.choose(1L, 12L)
+    size <- Gen.oneOf(Gen.choose(1L, 4L).map(_ * slide), Gen.choose(1L, 30L))
+    offset <- Gen.choose(-slide + 1, slide - 1)
+  } yield Hopping(size, slide, offset)
+
+  /** Rows with ends that meet no watermark. Many of them are points. */
+  val onTime: Gen[Seq[Lifetimed]] =
+    Gen
+      .nonEmptyListOf(
+        Gen.zip(Gen.choose(-60L, 60L), Gen.oneOf(Gen.const(1L), Gen.choose(1L, 40L))))
+      .map {
+        _.zipWithIndex.map { case ((start, length), i) =>
+          Lifetimed(i.toLong, i % 2, start, start + length, -1000L)
+        }
+      }
 
   val cuts: Gen[Seq[Int]] = Gen.listOf(Gen.choose(1, 40))
 

@@ -54,7 +54,7 @@ class SessionsSuite extends ScalaCheckSuite {
     }
   }
 
-  property("merged sessions are apart, cover their sources and lose none, in any order") {
+  property("p4: merged sessions are apart, cover their sources and lose none, in any order") {
     forAll(windows, Gen.oneOf(true, false)) { (windows, inclusive) =>
       val merged = addAll(windows, inclusive).asScala.toSeq
       merged.zip(merged.drop(1)).foreach { case ((a, _), (b, _)) =>
