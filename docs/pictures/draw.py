@@ -1,9 +1,10 @@
 """Draws the pictures of the documentation: ``make pictures``.
 
-The model of the rules computes the windows, the late rows and the fired windows. Tests compare real
-queries with the same model.
+The models of the rules compute the windows, the late rows and the fired windows. Tests compare real
+queries with the same models.
 """
 
+from datetime import timedelta
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+import transom
+from tests.end_to_end.support import lifetimes as lifetime_model
 from tests.end_to_end.support import model
 
 HERE = Path(__file__).parent
@@ -20,6 +23,9 @@ STYLE: dict[Any, Any] = {"svg.hashsalt": "transom", "svg.fonttype": "none", "fon
 # All times are minutes past the hour, of rows of one key.
 TIMES = [2, 4, 11, 13, 16, 27, 31, 33]
 SHOWN = range(-5, 46)
+
+# The start and the end of each row.
+LIFETIMES = [(2, 12), (5, 9), (9, 20), (16, 30), (24, 28)]
 
 BATCHES = [[3, 6, 5, 8], [12, 9, 14, 11], [6, 17, 21, 18], [9, 24, 19, 27], [22, 29, 15, 31]]
 DELAY, SIZE = 4, 10
@@ -175,6 +181,50 @@ def sessions() -> Figure:
     return figure
 
 
+def lifetimes() -> Figure:
+    """The lifetimes of five rows, and the number of rows in each of their windows."""
+    kinds = {
+        "Snapshot()": transom.Snapshot(),
+        "Rolling('10 minutes'), without lifetimes": transom.Rolling("10 minutes"),
+        "Hopping(size='10 minutes', slide='5 minutes')": transom.Hopping(
+            size="10 minutes", slide="5 minutes"
+        ),
+    }
+    counts = [rows_in(window) for window in kinds.values()]
+    lanes = [_lanes([span for span, _ in held]) for held in counts]
+    figure = Figure(figsize=(8.5, 7.2), layout="constrained")
+    heights = [len(LIFETIMES) + 1, *(max(lane) + 2 for lane in lanes)]
+    rows, *plots = figure.subplots(len(kinds) + 1, 1, sharex=True, height_ratios=heights)
+    for number, span in enumerate(LIFETIMES):
+        _bar(rows, -number, span, GREY)
+        rows.scatter([span[0]], [-number], color="black", s=22, zorder=3)
+        rows.text(sum(span) / 2, -number, f"row {number + 1}", ha="center", va="center", fontsize=8)
+    rows.set_title("five rows of one key", loc="left", fontsize=10)
+    for plot, kind, held, lane_of in zip(plots, kinds, counts, lanes, strict=True):
+        for (span, count), lane in zip(held, lane_of, strict=True):
+            _bar(plot, lane, span, BLUE)
+            plot.text(span[1] - 0.3, lane, str(count), ha="right", va="center", fontsize=8)
+        plot.set_title(kind, loc="left", fontsize=10, family="monospace")
+        plot.set_ylim(-0.6, max(lane_of) + 0.6)
+    for plot in (rows, *plots):
+        for time in sorted({time for span in LIFETIMES for time in span}):
+            plot.axvline(time, color=GREY, linewidth=0.5, linestyle=":", zorder=0)
+        _bare(plot)
+    plots[-1].set_xlabel("minutes; dots are the times of rows; numbers are the rows in a window")
+    return figure
+
+
+def rows_in(window: transom.Window) -> list[tuple[model.Window, int]]:
+    """The windows over the lifetimes of the rows, each with the number of its rows."""
+    minute = timedelta(minutes=1) // timedelta(microseconds=1)
+    rows = [
+        lifetime_model.Lived(number, "a", start * minute, end * minute)
+        for number, (start, end) in enumerate(LIFETIMES)
+    ]
+    fired = lifetime_model.Windows(window, rows, drained=True).fired
+    return sorted(((w.start // minute, w.end // minute), len(w.rows)) for w in fired)
+
+
 def _lanes(spans: list[model.Window]) -> list[int]:
     """The level of each window in the picture. Windows that overlap have different levels."""
     ends: list[int] = []
@@ -200,7 +250,7 @@ def _bare(plot: Any) -> None:
 def main(folder: Path = HERE) -> None:
     """Write one SVG for each picture. The bytes are the same each time."""
     with mpl.rc_context(STYLE):
-        for draw in (windows, watermark, partly_late, slices, sessions):
+        for draw in (windows, watermark, partly_late, slices, sessions, lifetimes):
             path = folder / f"{draw.__name__}.svg"
             draw().savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
 

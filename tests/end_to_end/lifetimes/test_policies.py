@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,13 +15,21 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.lifetimes import EVER, NEVER, Content, Lived, Windows
 from tests.end_to_end.support.policies import SECOND, Sources, policy_of, seconds
+from tests.end_to_end.support.policy_rows import (
+    SCHEMA,
+    SOURCES,
+    Input,
+    inputs,
+    key_of,
+    policies,
+    stamped,
+    timed,
+)
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.streams import EPOCH, cut, examples
-from tests.end_to_end.time.test_policy_windows import Input, inputs, key_of, policies
 from tests.time_model import stamping
 
-SCHEMA = "n int, key string, at timestamp, known timestamp, source string, until timestamp"
-SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]
+WITH_ENDS = f"{SCHEMA}, until timestamp"
 LASTS = [1, 2, 5, 20, None]
 ENDS: dict[str, Any] = {"end": "until", "duration": transom.Lifetime(duration="6 seconds")}
 CASES: list[tuple[transom.Window, str | None]] = [
@@ -44,6 +51,14 @@ def end_of(at: int, lasts: int | None, ends: str | None) -> int:
     return (at + 6) * SECOND
 
 
+def with_ends(rows: Sequence[Input], lasts: Sequence[int | None]) -> list[tuple[Any, ...]]:
+    ends = [
+        None if length is None else EPOCH + seconds(row[2] + length)
+        for row, length in zip(rows, lasts, strict=True)
+    ]
+    return [(*row, end) for row, end in zip(timed(rows), ends, strict=True)]
+
+
 def expected(
     rows: Sequence[Input],
     lasts: Sequence[int | None],
@@ -53,33 +68,18 @@ def expected(
     sources: Sources,
 ) -> tuple[set[Content], dict[int, str]]:
     """The results that fire, and the reasons of late rows."""
-    events = [
-        stamping.Row(
-            at * SECOND,
-            known * SECOND,
-            partition=source if sources == "partitions" else "",
-            substream=source if sources == "substreams" else None,
-            key=key_of(key, source, sources),
-        )
-        for _, key, at, known, source in rows
-    ]
-    policy = replace(
-        policy,
-        by_substream=sources == "substreams",
-        partitions=policy.partitions if sources == "partitions" else (),
-    )
-    stamped = stamping.stamps(events, policy)
-    marks = stamped[-1].after.merged
+    stamps = stamped(rows, policy, sources)
+    marks = stamps[-1].after.merged
     fired: set[Content] = set()
     late: dict[int, str] = {}
-    for substream in {stamp.source[1] for stamp in stamped}:
+    for substream in {stamp.source[1] for stamp in stamps}:
         lived = []
-        for row, length, event, stamp in zip(rows, lasts, events, stamped, strict=True):
-            n, _, at, *_ = row
+        for row, length, stamp in zip(rows, lasts, stamps, strict=True):
+            n, key, at, _, source = row
             if stamp.source[1] == substream and stamp.time is not None:
                 end = stamp.time + 1 if ends is None else end_of(at, length, ends)
                 met = NEVER if stamp.met_merged is None else stamp.met_merged
-                lived.append(Lived(n, str(event.key), stamp.time, end, met))
+                lived.append(Lived(n, key_of(key, source, sources), stamp.time, end, met))
         mark = marks.get(substream)
         model = Windows(window, lived, NEVER if mark is None else mark)
         fired |= model.fired
@@ -112,13 +112,9 @@ def content(row: Row, sources: Sources) -> Content:
 
 def test_a_rule_that_moves_a_row_behind_its_end_makes_the_row_late(spark: SparkSession) -> None:
     rows = [(0, "a", 20, 20, "0"), (1, "a", 10, 20, "0"), (2, "a", 40, 40, "0")]
-    timed = [
-        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), source, EPOCH + seconds(at + 5))
-        for n, key, at, known, source in rows
-    ]
     policy = stamping.TimePolicy(out_of_order=stamping.Bound("adjust", 0))
     pipeline = listed(policy_of(policy, "all rows"), transom.Snapshot(), "end")
-    outcome = run_stream(spark, pipeline, SCHEMA, [timed])
+    outcome = run_stream(spark, pipeline, WITH_ENDS, [with_ends(rows, [5, 5, 5])])
     assert outcome.observed()["transom_rows_with_bad_windows"] == 0
     assert {row["row"]["n"]: row["reason"] for row in outcome.late} == {1: "late"}
 
@@ -137,21 +133,10 @@ def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     chosen = random.Random(seed)
     sources = chosen.choice(SOURCES)
     lasts = [chosen.choice(LASTS) for _ in rows]
-    timed = [
-        (
-            n,
-            key,
-            EPOCH + seconds(at),
-            EPOCH + seconds(known),
-            source,
-            None if length is None else EPOCH + seconds(at + length),
-        )
-        for (n, key, at, known, source), length in zip(rows, lasts, strict=True)
-    ]
-    batches = cut(timed, chosen)
+    batches = cut(with_ends(rows, lasts), chosen)
     batches = [*batches[:4], [row for batch in batches[4:] for row in batch]]
     pipeline = listed(policy_of(policy, sources), window, ends)
-    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    outcome = run_stream(spark, pipeline, WITH_ENDS, batches)
     got = [content(row, sources) for row in outcome.results]
     fired, late = expected(rows, lasts, policy, window, ends, sources)
     assert set(got) == fired

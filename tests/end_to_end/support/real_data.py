@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -94,6 +95,15 @@ def flights() -> tuple[Event, ...]:
             str(ord(row["origin"][0]) % 4),
         )
         for row in _read("flights")
+    )
+
+
+@cache
+def machine_temperature() -> tuple[tuple[datetime, float], ...]:
+    """Readings every five minutes, in the order of the log. Its clock goes back once."""
+    return tuple(
+        (datetime.fromisoformat(row["timestamp"]), float(row["value"]))
+        for row in _read("machine_temperature")
     )
 
 

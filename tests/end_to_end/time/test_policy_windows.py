@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import accumulate
 from typing import Any, Literal
 
 import pytest
@@ -24,15 +22,22 @@ from tests.end_to_end.support.policies import (
     seconds,
     session,
 )
+from tests.end_to_end.support.policy_rows import (
+    SCHEMA,
+    SOURCES,
+    Input,
+    inputs,
+    key_of,
+    policies,
+    stamped,
+    timed,
+)
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.streams import EPOCH, examples
 from tests.time_model import stamping, windows
 
-SCHEMA = "n int, key string, at timestamp, known timestamp, source string, bit long"
+WITH_BITS = f"{SCHEMA}, bit long"
 Layout = Literal["auto", "keyed"]
-SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]
-# Number, key, the seconds of its time and arrival, and the partition or substream.
-Input = tuple[int, str, int, int, str]
 Rows = frozenset[int]
 # Key, start and end in seconds, and the numbers of the rows.
 Fired = tuple[str, int, int, Rows]
@@ -56,49 +61,6 @@ LIMITED = [
 ]
 
 
-@st.composite
-def policies(draw: st.DrawFn) -> stamping.TimePolicy:
-    bounds = st.integers(0, 12).map(lambda count: count * SECOND)
-
-    def rule(*actions: Any) -> stamping.Bound:
-        return stamping.Bound(draw(st.sampled_from(actions)), draw(bounds))
-
-    late = draw(st.none() | st.just(rule("drop", "adjust")))
-    partitions = draw(st.sampled_from([(), ("0", "1", "2")]))
-    return stamping.TimePolicy(
-        out_of_order=rule("accept", "drop", "adjust"),
-        early=draw(st.none() | st.just(rule("drop", "adjust"))),
-        late=late,
-        rows=draw(st.sampled_from([1, 1, 3])),
-        floor="none" if late is None else "arrival",
-        partitions=partitions,
-    )
-
-
-@st.composite
-def inputs(draw: st.DrawFn) -> list[Input]:
-    """Rows that come in order of arrival, then of their partition, with times around arrival."""
-    rows = draw(
-        st.lists(
-            st.tuples(
-                st.sampled_from("ab"),
-                st.integers(-15, 8),
-                st.integers(0, 4),
-                st.sampled_from("012"),
-            ),
-            min_size=2,
-            max_size=40,
-        )
-    )
-    arrivals = accumulate((wait for _, _, wait, _ in rows), initial=100)
-    timed = [
-        (arrival, source, key, arrival + ahead)
-        for arrival, (key, ahead, _, source) in zip(arrivals, rows, strict=False)
-    ]
-    in_order = sorted(timed, key=lambda row: row[:2])
-    return [(n, key, at, arrival, source) for n, (arrival, source, key, at) in enumerate(in_order)]
-
-
 def expected(
     rows: Sequence[Input],
     policy: stamping.TimePolicy,
@@ -107,23 +69,8 @@ def expected(
     sources: Sources,
 ) -> tuple[set[Fired], Rows, int]:
     """The results that fire, the numbers of late rows, and how many rows the rules drop."""
-    events = [
-        stamping.Row(
-            at * SECOND,
-            known * SECOND,
-            partition=source if sources == "partitions" else "",
-            substream=source if sources == "substreams" else None,
-            key=key_of(key, source, sources),
-        )
-        for _, key, at, known, source in rows
-    ]
-    policy = replace(
-        policy,
-        by_substream=sources == "substreams",
-        partitions=policy.partitions if sources == "partitions" else (),
-    )
-    stamped = stamping.stamps(events, policy)
-    results, placed = windows.windows(stamped, window, lateness * SECOND)
+    stamps = stamped(rows, policy, sources)
+    results, placed = windows.windows(stamps, window, lateness * SECOND)
     fired = {
         (
             str(result.key),
@@ -135,13 +82,8 @@ def expected(
         if result.cause == "watermark"
     }
     late = frozenset(n for n, place in enumerate(placed) if place.missed and not place.taken)
-    dropped = sum(stamp.disposition == "dropped" for stamp in stamped)
+    dropped = sum(stamp.disposition == "dropped" for stamp in stamps)
     return fired, late, dropped
-
-
-def key_of(key: str, source: str, sources: Sources) -> str:
-    """The key of a row. With substreams, each key belongs to one of them."""
-    return key + source if sources == "substreams" else key
 
 
 def windowed(
@@ -159,11 +101,8 @@ def windowed(
     return pipeline
 
 
-def timed(rows: Sequence[Input]) -> list[tuple[Any, ...]]:
-    return [
-        (n, key, EPOCH + seconds(at), EPOCH + seconds(known), source, 1 << n)
-        for n, key, at, known, source in rows
-    ]
+def with_bits(rows: Sequence[Input]) -> list[tuple[Any, ...]]:
+    return [(*row, 1 << row[0]) for row in timed(rows)]
 
 
 def bits(number: int) -> Rows:
@@ -181,12 +120,12 @@ def check(
     """Run a query over random batches, and compare it with the model."""
     cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
-    batches = [timed(rows[start:end]) for start, end in bounds]
+    batches = [with_bits(rows[start:end]) for start, end in bounds]
     layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
     sources = chosen.choice(SOURCES)
     time = policy_of(policy, sources)
     pipeline = windowed(time, case, chosen.choice(layouts), lateness)
-    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    outcome = run_stream(spark, pipeline, WITH_BITS, batches)
     got = {
         (
             key_of(row["key"], row["source"] if time.over else "", sources),
@@ -242,8 +181,8 @@ def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkS
     rows = [(number, key, at, 60 + number, "0") for number, (key, at) in enumerate(times)]
     time = policy_of(stamping.TimePolicy(), "all rows")
     case = session(5, inclusive=False, late_start="reject")
-    batches = [timed(rows), timed([(5, "c", 90, 90, "0")])]
-    outcome = run_stream(spark, windowed(time, case, "auto", 0), SCHEMA, batches)
+    batches = [with_bits(rows), with_bits([(5, "c", 90, 90, "0")])]
+    outcome = run_stream(spark, windowed(time, case, "auto", 0), WITH_BITS, batches)
     got = {(row["key"], bits(row["bits"])) for row in outcome.results}
     assert got == {("a", frozenset({0, 1, 3})), ("b", frozenset({4}))}
     late = [(row["row"]["n"], row["reason"]) for row in outcome.late]

@@ -60,6 +60,19 @@ def test_the_canaries_are_listed_with_the_files_that_rely_on_them() -> None:
     assert sorted(canaries) == sorted((fact, re.findall("`(.*?)`", used)) for fact, used in listed)
 
 
+def test_the_properties_are_listed_with_the_suites_that_check_them() -> None:
+    page = (DOCS / "semantics.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| (p\d) \| .* \| (`\w+`.*?) \|$", page, re.MULTILINE)
+    listed = {(name, suite) for name, suites in table for suite in re.findall("`(.*?)`", suites)}
+    tests = {
+        (name, suite.stem)
+        for suite in (ROOT / "jvm/engine/src/test").rglob("*Suite.scala")
+        for name in re.findall(r'(?m)^  property\(\s*"(p\d): ', suite.read_text(encoding="utf-8"))
+    }
+    assert listed == tests
+    assert {name for name, _ in listed} == {f"p{number}" for number in range(1, 9)}
+
+
 def test_rules_that_comments_name_are_there() -> None:
     rules, section = set(), ""
     for line in (DOCS / "flink.md").read_text(encoding="utf-8").splitlines():
