@@ -26,8 +26,7 @@ class ClosedRightSuite extends ScalaCheckSuite {
     }
   }
 
-  property(
-    "p3: with an offset of one microsecond less, (s, e] holds the rows of [s, e)") {
+  property("p3: with an offset of one microsecond less, (s, e] holds the rows of [s, e)") {
     forAllNoShrink(grids, streams) { (grid, stream) =>
       val moved = closedRight(withOffset(grid, grid.offsetUs - 1))
       operators(grid).zip(operators(moved)).foreach { case (left, right) =>
