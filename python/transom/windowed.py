@@ -12,9 +12,10 @@ from transom import _bridge
 from transom._base import checks
 from transom._base.columns import HIDDEN_TIME, Col, known_columns
 from transom._base.errors import type_error, value_error
-from transom._calls import applying, topping
+from transom._calls import applying, lifetimes, topping
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
+from transom._steps.lifetimes import LifetimeSteps
 from transom._steps.output import OutputSteps
 from transom._steps.time import TimeSteps
 from transom.spec.window_spec import Apply, RowsForm, WindowSpec
@@ -31,7 +32,7 @@ _RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
+class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionSteps):
     """Rows assigned to windows, as `Stream.window` returns them.
 
     Each step returns a new builder and can be called once, in any order. `agg`, `apply` and `top`
@@ -119,12 +120,16 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
         Parameters
         ----------
         fn : callable
-            ``fn(rows)`` or ``fn(rows, context)``. ``rows`` are in the order of arrival. ``context``
+            ``fn(rows)`` or ``fn(rows, context)``. ``rows`` are in the order of arrival. Rows of
+            ``stream(lifetime=)`` have a column ``lifetime`` with the ``start`` and the ``end`` of
+            their lifetime, clipped to the window; they are in no fixed order. ``context``
             is a `Context`, which a function with two required arguments receives. The function
             returns any number of rows. Timestamps that it returns need a time zone where the schema
             has one.
         schema : str or StructType
-            The columns that ``fn`` returns, in any order. Numbers are cast to the type in the
+            The columns that ``fn`` returns, in any order. A column ``lifetime``, a struct of
+            ``start`` and ``end``, sets how long each result lasts, and `output_policy` follows it.
+            Numbers are cast to the type in the
             schema. A cast that would truncate a number, or exceed the range of an integer or
             decimal, is an error. A cast to a narrower floating-point type rounds, and a value
             beyond its range becomes infinite.
@@ -187,17 +192,20 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, ExecutionSteps):
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
         output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, _RESERVED)
-        result_schema = applying.schema_of("schema", schema, _RESERVED)
+        own_names = [name for name in _RESERVED if name != lifetimes.LIFETIME]
+        result_schema = applying.schema_of("schema", schema, own_names)
+        lifetimes.check_returned(result_schema)
         state_schemas = {
             name: None if state is None else applying.schema_of(name, state, ())
             for name, state in (("window_state", window_state), ("key_state", key_state))
         }
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
+        lifetimes.check_rows(self._df, spec)
         calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
-        result = applying.call_function(calls, keys, spec, fn)
+        result = lifetimes.follow_policy(applying.call_function(calls, keys, spec, fn), spec)
         return _without_hidden_time(self._df, result, spec)
 
     def top(self, k: int, *order_by: Col) -> DataFrame:
@@ -285,6 +293,6 @@ def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> 
         return result
     columns = {
         tag: F.col(tag).withField("row", F.col(f"{tag}.row").dropFields(HIDDEN_TIME))
-        for tag in spec.side_output_tags
+        for tag in spec.row_tags
     }
     return result.withColumns(columns)

@@ -176,14 +176,15 @@ def call_function(
     """
     assert spec.function is not None
     outputs = spec.function.outputs or {}
+    # A function that returns lifetimes replaces those of the policy.
+    own = tuple(name for name in spec.own_columns if name not in spec.function.schema.names)
     run = Calls(
         name=name_of(function),
         function=function,
         takes_context=check_function("fn", function),
         in_pandas=spec.function.form == "pandas",
         keys=tuple(keys),
-        has_window_id="window_id" in spec.own_columns,
-        has_pane=spec.pane,
+        own_columns=own,
         side_output_tags=spec.side_output_tags,
         result_schema=_in_arrow(spec.function.schema),
         outputs={name: _in_arrow(schema) for name, schema in outputs.items()},
@@ -192,18 +193,16 @@ def call_function(
         StructField(name, field.dataType, field.nullable, field.metadata)
         for name, field in zip(keys, calls.schema.fields, strict=False)
     ]
-    front.append(calls.schema["window"])
-    if run.has_window_id:
-        front.append(calls.schema["window_id"])
-    pane = [calls.schema["pane"]] if spec.pane else []
-    results = StructType([*front, *pane, *spec.function.schema.fields])
+    of_outputs = [calls.schema[name] for name in own if name in ("window", "window_id")]
+    of_results = [calls.schema[name] for name in own]
+    results = StructType([*front, *of_results, *spec.function.schema.fields])
     if spec.side_output_tags or outputs:
         kinds = {
             "results": results,
             **{name: calls.schema[name].dataType for name in spec.side_output_tags},
         }
         for name, schema in outputs.items():
-            kinds[name] = StructType([*front, *schema.fields])
+            kinds[name] = StructType([*front, *of_outputs, *schema.fields])
         columns = [StructField(name, kind) for name, kind in kinds.items()]
         results = StructType([StructField("tag", StringType()), *columns])
     if not spec.function.keeps_state:

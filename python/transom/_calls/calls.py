@@ -38,10 +38,8 @@ class Calls:
         Whether the function receives and returns pandas DataFrames.
     keys : tuple of str
         Names of the keys.
-    has_window_id : bool
-        Whether calls have the column ``window_id``.
-    has_pane : bool
-        Whether results have the ``pane`` column.
+    own_columns : tuple of str
+        The columns of a result between the keys and those of the function.
     side_output_tags : tuple of str
         Columns with the rows of side outputs, such as late rows. These rows bypass the function.
     result_schema : pa.Schema
@@ -55,8 +53,7 @@ class Calls:
     takes_context: bool
     in_pandas: bool
     keys: tuple[str, ...]
-    has_window_id: bool
-    has_pane: bool
+    own_columns: tuple[str, ...]
     side_output_tags: tuple[str, ...]
     result_schema: pa.Schema
     outputs: Mapping[str, pa.Schema]
@@ -151,8 +148,8 @@ class Calls:
         return Context(
             key,
             value_of("window"),
-            value_of("window_id") if self.has_window_id else None,
-            value_of("pane") if self.has_pane else None,
+            value_of("window_id") if "window_id" in self.own_columns else None,
+            value_of("pane") if "pane" in self.own_columns else None,
             value_of("watermark"),
             value_of("clock"),
         )
@@ -192,7 +189,7 @@ class Calls:
     def _front(self, calls: pa.RecordBatch, tag: str) -> pa.RecordBatch:
         """Return the columns in front of the function's own.
 
-        They are the keys, the window, its id, and for results the pane.
+        They are the keys, the window and its id, and for results all columns of their own.
         """
         indexes = self._front_indexes(calls.schema, tag)
         return pa.RecordBatch.from_arrays(
@@ -201,11 +198,8 @@ class Calls:
 
     def _front_indexes(self, calls: pa.Schema, tag: str) -> dict[str, int]:
         """Return the indexes in `calls` of the columns in front, by name."""
-        names = ["window"]
-        if self.has_window_id:
-            names.append("window_id")
-        if self.has_pane and tag == "results":
-            names.append("pane")
+        of_outputs = ("window", "window_id")
+        names = [name for name in self.own_columns if tag == "results" or name in of_outputs]
         keys = {name: i for i, name in enumerate(self.keys)}
         return keys | {name: calls.get_field_index(name) for name in names}
 

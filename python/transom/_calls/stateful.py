@@ -153,7 +153,7 @@ class StatefulCalls:
             return ""
         bounds = front.column("window")[0]
         name = f"{bounds['start'].value} {bounds['end'].value}"
-        if self.calls.has_window_id:
+        if "window_id" in self.calls.own_columns:
             name = f"{name} {front.column('window_id')[0].as_py()}"
         return name
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, get_args
 
 from pyspark.sql import Column
 from pyspark.sql.types import StructType
@@ -29,6 +29,7 @@ from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Pu
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "slices", "keyed"]
 RowsForm = Literal["arrow", "pandas"]
+OutputPolicy = Literal["point_align_to_window_end", "clip_to_window_end"]
 DEFAULT_KEY_GROUPS = 128
 
 
@@ -74,12 +75,14 @@ class WindowSpec:
     aggregates: tuple[Column, ...] = ()
     allowed_lateness: Duration = timedelta()
     idle_timeout: IdleTimeout | None = None
+    output_policy: OutputPolicy | None = None
     first_output: datetime | None = None
     drain: bool = False
     pane: bool = False
     retract: bool = False
     late_rows: LateRows = "no"
     dead_letters: bool = False
+    watermarks: bool = False
     name: str | None = None
     key_groups: int = DEFAULT_KEY_GROUPS
     layout: Layout = "auto"
@@ -95,7 +98,9 @@ class WindowSpec:
         checks.whole_number("row_log", self.row_log, least=0)
         checks.choice("layout", self.layout, ("auto", "slices", "keyed"))
         checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
-        for name in ("drain", "pane", "retract", "dead_letters"):
+        if self.output_policy is not None:
+            checks.choice("output_policy", self.output_policy, get_args(OutputPolicy))
+        for name in ("drain", "pane", "retract", "dead_letters", "watermarks"):
             checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
@@ -113,15 +118,25 @@ class WindowSpec:
             "window": True,
             "window_id": isinstance(self.window, Windows),
             "pane": self.pane,
+            "lifetime": self.output_policy is not None,
             "change": self.retract,
         }
         return tuple(name for name, is_there in columns.items() if is_there)
 
     @property
     def side_output_tags(self) -> tuple[str, ...]:
-        """The tags of side outputs: "late", "dead_letters", both or none."""
-        late = () if self.late_rows == "no" else ("late",)
-        return (*late, "dead_letters") if self.dead_letters else late
+        """The tags of side outputs: some of "late", "dead_letters" and "watermarks"."""
+        tags = {
+            "late": self.late_rows != "no",
+            "dead_letters": self.dead_letters,
+            "watermarks": self.watermarks,
+        }
+        return tuple(tag for tag, is_there in tags.items() if is_there)
+
+    @property
+    def row_tags(self) -> tuple[str, ...]:
+        """The tags of side outputs that hold input rows."""
+        return tuple(tag for tag in self.side_output_tags if tag != "watermarks")
 
 
 def _default_trigger(window: Window, time: Clock | None) -> Trigger | None:
@@ -189,6 +204,7 @@ def _check_together(spec: WindowSpec) -> None:
             _check_max_duration(spec)
         if spec.lifetime is not None or isinstance(member, SWEPT):
             _check_swept(spec, member)
+    _check_output(spec)
     has_window_state = spec.function is not None and spec.function.window_state is not None
     if has_window_state and is_merging(spec.window):
         window = type(spec.window).__name__
@@ -235,6 +251,25 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
             raise _conflict(step, other, "each of these windows fires once, at its end")
     if spec.layout == "slices":
         raise _conflict("layout='slices'", other, "only the keyed layout stores lifetimes")
+
+
+def _check_output(spec: WindowSpec) -> None:
+    """Raise an error for lifetimes of results, and watermarks, that no rule defines."""
+    policy = spec.output_policy
+    if policy is not None and isinstance(spec.window, Global | Count):
+        raise value_error("UNBOUNDED_WINDOW", argument="output_policy", window=spec.window)
+    for member in members_of(spec.window):
+        if policy == "point_align_to_window_end" and isinstance(member, Snapshot):
+            raise _conflict(
+                "output_policy()", "Snapshot", "results of snapshots last as long as their windows"
+            )
+        is_grid = isinstance(member, Tumbling | Hopping | Cumulate | Calendar)
+        if spec.watermarks and policy == "clip_to_window_end" and not is_grid:
+            raise _conflict(
+                "with_watermarks()",
+                "output_policy('clip_to_window_end')",
+                f"the start of the earliest open window is unknown for {type(member).__name__}",
+            )
 
 
 def _conflict(step: str, other: str, why: str) -> Exception:

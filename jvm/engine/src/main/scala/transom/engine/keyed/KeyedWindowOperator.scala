@@ -52,7 +52,7 @@ final class KeyedWindowOperator[K <: KeyStore, R, S <: PerKeyState, T](
       store,
       clock,
       convention,
-      new SideRows(sideOutput, convention, clock),
+      new SideRows(spec, sideOutput, clock),
       emissions)
   }
 
@@ -112,7 +112,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     case segment: Event.Segment => add(segment)
     case Event.Tick => hasTicked = true
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
-    case task: Event.Counts => counts.add(task.bytes)
+    case task: Event.Counts =>
+      counts.add(task.bytes)
+      side.isFirst = true
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
   }
@@ -179,7 +181,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       side
         .late(row.input, reason, operator.missedWindows, row.arrival.time, row.arrival.watermark))
 
-  override protected def advance(): Iterator[T] = emissions.of(addWaiting() ++ advanceTime())
+  override protected def advance(): Iterator[T] =
+    emissions.of(addWaiting() ++ advanceTime() ++ side.reached(watermark).map(emissions.emit))
 
   private def addWaiting(): Iterator[Unit] = {
     val newestFirst =

@@ -49,7 +49,9 @@ final class LogOperator[T](
       lateWatermark = row.arrival.watermark
       late += LogOperator.lateRow(row)
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
-    case task: Event.Counts => counts.add(task.bytes)
+    case task: Event.Counts =>
+      counts.add(task.bytes)
+      side.isFirst = true
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
     // Windows in processing time and over substreams need the keyed layout.
     case Event.Tick | _: Event.LatestArrival =>
@@ -62,7 +64,7 @@ final class LogOperator[T](
       if (spec.lateRows == LateRows.No) Iterator.empty else missed.iterator.map(report)
     reported ++ waiting.iterator.flatMap { case (end, segments) =>
       fire(end) ++ adding(segments, end)
-    } ++ fire(watermark)
+    } ++ fire(watermark) ++ side.reached(watermark)
   }
 
   /** Adds segments when the iterator is read. */
@@ -111,8 +113,12 @@ private object LogOperator {
   }
 }
 
-/** Builds the rows of side outputs in one batch, in the host's convention. */
-final class SideRows[T](output: SideOutput[T], convention: TimeConvention, clock: Long) {
+/** Builds the rows of side outputs of one key group in one batch, in the host's convention. */
+final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
+  private val convention = TimeConvention.of(spec.window)
+
+  /** Whether the key group is the first one, which also receives the counts of all tasks. */
+  var isFirst: Boolean = false
 
   def late(
       input: ByteRange,
@@ -138,6 +144,15 @@ final class SideRows[T](output: SideOutput[T], convention: TimeConvention, clock
       letter.time,
       hostWatermark(letter.lateWatermark),
       clock)
+
+  /** The watermark of the results, after all results of the batch. The first key group sends it.
+    *
+    * @param watermark
+    *   the watermark of the batch; `Watermark.NotYet` if the batch has none
+    */
+  def reached(watermark: Long): Iterator[T] =
+    if (!spec.watermarks || !isFirst || watermark == Watermark.NotYet) Iterator.empty
+    else Iterator.single(output.watermark(new OutputWatermark(spec).of(watermark), clock))
 
   private def hostWatermark(watermark: Long): Option[Long] =
     if (watermark == Watermark.NotYet) None else Some(convention.watermarkOut(watermark))

@@ -8,7 +8,7 @@ object RowRules {
 
   // The documented range of Spark's timestamps: the years 1 to 9999.
   private final val FirstTime = -62135596800000000L
-  private final val LastTime = 253402300799999999L
+  private[operator] final val LastTime = 253402300799999999L
 
   /** Whether a time, in microseconds since 1970, is in the range of Spark's timestamps. */
   def isInRange(time: Long): Boolean = time >= FirstTime && time <= LastTime

@@ -32,6 +32,15 @@ trait SideOutput[T] {
       time: Option[Long],
       watermark: Option[Long],
       clock: Long): T
+
+  /** Builds a row with the watermark of the results.
+    *
+    * @param watermark
+    *   microseconds since 1970
+    * @param clock
+    *   wall-clock time of the batch, microseconds since 1970
+    */
+  def watermark(watermark: Long, clock: Long): T
 }
 
 /** The side outputs of the engine. */
@@ -71,39 +80,45 @@ object LateReason {
   * @param count
   *   the count of [[RowCounts]] that the row adds to
   */
-sealed abstract class DeadLetterReason(val code: Int, val name: String, val count: Int)
+final class DeadLetterReason private (val code: Int, val name: String, val count: Int) {
+  override def toString: String = name
+}
 
 /** The values of [[DeadLetterReason]]. */
 object DeadLetterReason {
-  case object NoTime extends DeadLetterReason(0, "no_time", RowCounts.WithoutTime)
-  case object TimeOutOfRange
-      extends DeadLetterReason(1, "time_out_of_range", RowCounts.OutOfRange)
-  case object BadGap extends DeadLetterReason(2, "bad_gap", RowCounts.WithBadWindows)
-  case object BadWindows extends DeadLetterReason(3, "bad_windows", RowCounts.WithBadWindows)
-  case object TooManyWindows
-      extends DeadLetterReason(4, "too_many_windows", RowCounts.WithBadWindows)
+  val NoTime: DeadLetterReason = new DeadLetterReason(0, "no_time", RowCounts.WithoutTime)
+  val TimeOutOfRange: DeadLetterReason =
+    new DeadLetterReason(1, "time_out_of_range", RowCounts.OutOfRange)
+  val BadGap: DeadLetterReason = new DeadLetterReason(2, "bad_gap", RowCounts.WithBadWindows)
+  val BadWindows: DeadLetterReason =
+    new DeadLetterReason(3, "bad_windows", RowCounts.WithBadWindows)
+  val TooManyWindows: DeadLetterReason =
+    new DeadLetterReason(4, "too_many_windows", RowCounts.WithBadWindows)
 
   /** A column of the row's substream is null. */
-  case object NoSubstream extends DeadLetterReason(5, "no_substream", RowCounts.WithoutSubstream)
+  val NoSubstream: DeadLetterReason =
+    new DeadLetterReason(5, "no_substream", RowCounts.WithoutSubstream)
 
   /** The input partition of the row is not among the declared ones. */
-  case object UnknownPartition
-      extends DeadLetterReason(6, "unknown_partition", RowCounts.OfUnknownPartition)
+  val UnknownPartition: DeadLetterReason =
+    new DeadLetterReason(6, "unknown_partition", RowCounts.OfUnknownPartition)
 
   /** The early rule has dropped the row. */
-  case object Early extends DeadLetterReason(7, "early", RowCounts.Dropped)
+  val Early: DeadLetterReason = new DeadLetterReason(7, "early", RowCounts.Dropped)
 
   /** The late rule has dropped the row. */
-  case object LateArrival extends DeadLetterReason(8, "late_arrival", RowCounts.Dropped)
+  val LateArrival: DeadLetterReason = new DeadLetterReason(8, "late_arrival", RowCounts.Dropped)
 
   /** The out-of-order rule has dropped the row. */
-  case object OutOfOrder extends DeadLetterReason(9, "out_of_order", RowCounts.Dropped)
+  val OutOfOrder: DeadLetterReason = new DeadLetterReason(9, "out_of_order", RowCounts.Dropped)
 
   /** An expression of the row's key failed. */
-  case object KeyFailed extends DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
+  val KeyFailed: DeadLetterReason =
+    new DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
 
   /** The lifetime of the row does not end after its start, or its end is unknown. */
-  case object BadLifetime extends DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
+  val BadLifetime: DeadLetterReason =
+    new DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
 
   private val all = IndexedSeq(
     NoTime,

@@ -3,7 +3,6 @@ package transom.engine.session
 import transom.engine.operator._
 import transom.engine.spec.WindowSpec
 import transom.engine.state._
-import transom.engine.window.TimeConvention
 
 /** The window operator of a task over session logs: sessions that the watermark closes.
   *
@@ -17,7 +16,6 @@ final class SessionLogOperator[T](
     sideOutput: SideOutput[T],
     limits: Limits)
     extends WindowOperator[IndexedSeq[Store], T] {
-  private val convention = TimeConvention.of(spec.window)
   private val emissions = new Emissions[T]
 
   /** @param stores
@@ -27,7 +25,7 @@ final class SessionLogOperator[T](
     // A session log looks up single segments, so each one is stored by itself.
     val directory = new SliceDirectory(new BufferedStore(stores.head, limits.segments))
     val log = new SessionLog(slices.gap, slices.inclusive, directory, merger, limits.sessions)
-    val side = new SideRows(sideOutput, convention, clock)
+    val side = new SideRows(spec, sideOutput, clock)
     new LogOperator(log, spec, slices, merger, side, emissions)
   }
 }

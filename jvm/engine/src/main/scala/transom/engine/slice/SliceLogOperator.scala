@@ -3,7 +3,7 @@ package transom.engine.slice
 import transom.engine.operator._
 import transom.engine.spec.WindowSpec
 import transom.engine.state._
-import transom.engine.window.{Grid, TimeConvention}
+import transom.engine.window.Grid
 
 /** The window operator of a task over slice logs: windows on a grid that the watermark fires.
   *
@@ -17,7 +17,6 @@ final class SliceLogOperator[T](
     sideOutput: SideOutput[T],
     limits: Limits)
     extends WindowOperator[IndexedSeq[Store], T] {
-  private val convention = TimeConvention.of(spec.window)
   private val emissions = new Emissions[T]
 
   /** @param stores
@@ -27,7 +26,7 @@ final class SliceLogOperator[T](
     val logs = slices.grids.zip(stores).map { case (grid, store) => (grid, logOf(grid, store)) }
     val log =
       if (logs.length == 1) logs.head._2 else new SeveralLogs(logs, merger)
-    val side = new SideRows(sideOutput, convention, clock)
+    val side = new SideRows(spec, sideOutput, clock)
     new LogOperator(log, spec, slices, merger, side, emissions)
   }
 

@@ -27,6 +27,8 @@ package transom.engine.spec
   *   allowed lateness, in microseconds
   * @param idleTimeout
   *   when windows close although no row arrives, if they do
+  * @param outputPolicy
+  *   the lifetimes of results; none if results have no lifetimes
   * @param firstOutputUs
   *   results of windows that end before this instant are not emitted, microseconds since 1970
   * @param drain
@@ -39,6 +41,8 @@ package transom.engine.spec
   *   which late rows go to a side output
   * @param deadLetters
   *   whether rows that cannot be assigned to a window go to a side output
+  * @param watermarks
+  *   whether the watermarks of results go to a side output
   * @param keyGroups
   *   number of key groups
   * @param layout
@@ -60,12 +64,14 @@ final case class WindowSpec(
     function: Function,
     allowedLatenessUs: Long,
     idleTimeout: Option[IdleTimeout],
+    outputPolicy: Option[OutputPolicy],
     firstOutputUs: Option[Long],
     drain: Boolean,
     pane: Boolean,
     retract: Boolean,
     lateRows: LateRows,
     deadLetters: Boolean,
+    watermarks: Boolean,
     keyGroups: Int,
     layout: Layout,
     tickUs: Long,
@@ -79,6 +85,7 @@ final case class WindowSpec(
   checkTogether()
   checkMaxDuration()
   checkSwept()
+  checkOutput()
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
@@ -193,6 +200,30 @@ final case class WindowSpec(
         Check.that(field, holds, "cannot be used with a maximum duration of sessions")
       }
     case _ =>
+  }
+
+  /** Rejects lifetimes of results without bounds, and watermarks that nothing defines. */
+  private def checkOutput(): Unit = {
+    val hasBounds = window match {
+      case Global | _: Count => false
+      case _ => true
+    }
+    Check.that("output_policy", outputPolicy.isEmpty || hasBounds, "needs windows with bounds")
+    Check.that(
+      "output_policy",
+      !outputPolicy.contains(OutputPolicy.PointAlignToWindowEnd) ||
+        !window.members.exists(_.isInstanceOf[Snapshot]),
+      "of snapshot windows must be clip_to_window_end")
+    Check.that(
+      "watermarks",
+      !watermarks || time.exists(_.isInstanceOf[TimePolicy]),
+      "need a time policy")
+    Check.that("watermarks", !watermarks || !hasSubstreams, "cannot be used with substreams")
+    Check.that(
+      "watermarks",
+      !watermarks || !outputPolicy.contains(OutputPolicy.ClipToWindowEnd) ||
+        window.members.forall(_.isInstanceOf[GridWindow]),
+      "need windows on a grid if results last as long as their windows")
   }
 
   /** Rejects settings that a sweep over lifetimes does not support. Its windows fire once. */

@@ -123,6 +123,7 @@ private object SubstreamWindowsSuite {
     Specs.of(window, time = policy, lateRows = LateRows.Partly)
 
   private def shown(output: Output): String = output match {
+    case reached: ResultWatermark => reached.toString
     case Fired(key, window, values, _, _, _, _) => s"$key $window ${values.map(_.value)}"
     case row: SideRow => s"late $row"
     case Ended(window) => throw new IllegalStateException(s"$window")

@@ -136,6 +136,7 @@ abstract class Operator(spec: WindowSpec) {
       ended += window
       None
     case side: SideRow => Some(side)
+    case _: ResultWatermark => None
   }
 }
 
@@ -186,5 +187,7 @@ object Operator {
       val number = ByteBuffer.wrap(input.bytes, input.offset, input.length).getLong()
       SideRow(tag, number, reason, missed, time, watermark)
     }
+
+    override def watermark(watermark: Long, clock: Long): Output = ResultWatermark(watermark)
   }
 }

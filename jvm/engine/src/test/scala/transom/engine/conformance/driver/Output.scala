@@ -28,6 +28,9 @@ final case class Fired(
 /** A window that has been removed. */
 final case class Ended(window: TimeWindow) extends Output
 
+/** The watermark of the results. */
+final case class ResultWatermark(time: Long) extends Output
+
 /** A row in a side output, identified by its number. */
 final case class SideRow(
     tag: SideTag,

@@ -39,61 +39,48 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
   def optional[T](name: String)(read: String => T): Option[T] =
     if (value(name).isNull) None else Some(read(name))
 
-  def text(name: String): String = as(name, "a string") { case v if v.isTextual => v.asText }
+  def text(name: String): String = as(name, "a string", _.isTextual)(_.asText)
 
   /** An object that the JVM does not interpret, as JSON. */
-  def json(name: String): String = as(name, "an object") { case v if v.isObject => v.toString }
+  def json(name: String): String = as(name, "an object", _.isObject)(_.toString)
 
   /** A duration in microseconds. */
   def duration(name: String): Long =
-    as(name, s"an integer of at most ${Durations.Longest}") {
-      case v if v.isIntegralNumber && v.canConvertToLong && isDuration(v.asLong) => v.asLong
-    }
+    as(name, s"an integer of at most ${Durations.Longest}", isDuration)(_.asLong)
 
   /** An instant in microseconds since 1970. */
-  def instant(name: String): Long = as(name, "a 64-bit integer") {
-    case v if v.isIntegralNumber && v.canConvertToLong => v.asLong
-  }
+  def instant(name: String): Long = as(name, "a 64-bit integer", isLong)(_.asLong)
 
-  def int(name: String): Int = as(name, "a 32-bit integer") { case v if isInt(v) => v.asInt }
+  def int(name: String): Int = as(name, "a 32-bit integer", isInt)(_.asInt)
 
-  def double(name: String): Double = as(name, "a number") { case v if v.isNumber => v.asDouble }
+  def double(name: String): Double = as(name, "a number", _.isNumber)(_.asDouble)
 
-  def boolean(name: String): Boolean =
-    as(name, "true or false") { case v if v.isBoolean => v.asBoolean }
+  def boolean(name: String): Boolean = as(name, "true or false", _.isBoolean)(_.asBoolean)
 
-  def column(name: String): Int = as(name, "the index of a column") {
-    case v if isColumn(v) => v.asInt
-  }
+  def column(name: String): Int = as(name, "the index of a column", isColumn)(_.asInt)
 
-  def columns(name: String): Seq[Int] = as(name, "a list of column indexes") {
-    case v if v.isArray && v.elements.asScala.forall(isColumn) =>
-      v.elements.asScala.map(_.asInt).toSeq
-  }
+  def columns(name: String): Seq[Int] = list(name, "column indexes", isColumn).map(_.asInt)
 
-  def texts(name: String): Seq[String] = as(name, "a list of strings") {
-    case v if v.isArray && v.elements.asScala.forall(_.isTextual) =>
-      v.elements.asScala.map(_.asText).toSeq
-  }
+  def texts(name: String): Seq[String] = list(name, "strings", _.isTextual).map(_.asText)
 
-  def objects(name: String): Seq[MessageObject] = as(name, "a list of objects") {
-    case v if v.isArray && v.elements.asScala.forall(_.isObject) =>
-      v.elements.asScala.zipWithIndex.map { case (element, i) =>
-        new MessageObject(element, s"${pathOf(name)}[$i]")
-      }.toSeq
-  }
+  def objects(name: String): Seq[MessageObject] =
+    list(name, "objects", _.isObject).zipWithIndex.map { case (element, i) =>
+      new MessageObject(element, s"${pathOf(name)}[$i]")
+    }
 
   def choice[T](name: String, names: Seq[(String, T)]): T = {
     val chosen = text(name)
-    names.collectFirst { case (`chosen`, value) => value }.getOrElse {
+    names.find(_._1 == chosen).map(_._2).getOrElse {
       throw bad(name, s"it is $chosen, not one of ${names.map(_._1).mkString(", ")}")
     }
   }
 
   private def isInt(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToInt
 
-  private def isDuration(us: Long): Boolean =
-    us >= -Durations.LongestUs && us <= Durations.LongestUs
+  private def isLong(v: JsonNode): Boolean = v.isIntegralNumber && v.canConvertToLong
+
+  private def isDuration(v: JsonNode): Boolean =
+    isLong(v) && v.asLong >= -Durations.LongestUs && v.asLong <= Durations.LongestUs
 
   private def isColumn(v: JsonNode): Boolean = isInt(v) && v.asInt >= 0
 
@@ -102,8 +89,15 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
     Option(node.get(name)).getOrElse(throw bad(name, "it is missing"))
   }
 
-  private def as[T](name: String, typeName: String)(convert: PartialFunction[JsonNode, T]): T =
-    convert.applyOrElse(value(name), (_: JsonNode) => throw bad(name, s"it is not $typeName"))
+  private def as[T](name: String, typeName: String, fits: JsonNode => Boolean)(
+      read: JsonNode => T): T = {
+    val found = value(name)
+    if (fits(found)) read(found) else throw bad(name, s"it is not $typeName")
+  }
+
+  private def list(name: String, typeName: String, fits: JsonNode => Boolean): Seq[JsonNode] =
+    as(name, s"a list of $typeName", v => v.isArray && v.elements.asScala.forall(fits))(
+      _.elements.asScala.toSeq)
 
   private def pathOf(name: String): String = if (path.isEmpty) name else s"$path.$name"
 

@@ -16,7 +16,7 @@ private[message] object MessageWriter {
 
   /** The name that `MessageObject.choice` reads as this value. */
   def nameOf[T](value: T, names: Seq[(String, T)]): String =
-    names.collectFirst { case (name, `value`) => name }.get
+    names.find(_._2 == value).get._1
 
   private def json(value: Any): JsonNode = value match {
     case None => mapper.nullNode

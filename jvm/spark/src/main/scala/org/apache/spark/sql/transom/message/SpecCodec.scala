@@ -21,6 +21,9 @@ object SpecCodec {
 
   private val lateRowsNames =
     Seq("no" -> LateRows.No, "late" -> LateRows.Late, "partly" -> LateRows.Partly)
+  private val policyNames = Seq(
+    "point_align_to_window_end" -> OutputPolicy.PointAlignToWindowEnd,
+    "clip_to_window_end" -> OutputPolicy.ClipToWindowEnd)
   private val layoutNames =
     Seq("auto" -> Layout.Auto, "slices" -> Layout.Slices, "keyed" -> Layout.Keyed)
 
@@ -74,12 +77,14 @@ object SpecCodec {
       function = m.obj("function").readAll(readFunction),
       allowedLatenessUs = m.duration("allowed_lateness_us"),
       idleTimeout = m.optional("idle_timeout")(m.obj(_).readAll(TimeCodec.readIdleTimeout)),
+      outputPolicy = m.optional("output_policy")(m.choice(_, policyNames)),
       firstOutputUs = m.optional("first_output_us")(m.instant),
       drain = m.boolean("drain"),
       pane = m.boolean("pane"),
       retract = m.boolean("retract"),
       lateRows = m.choice("late_rows", lateRowsNames),
       deadLetters = m.boolean("dead_letters"),
+      watermarks = m.boolean("watermarks"),
       keyGroups = m.int("key_groups"),
       layout = m.choice("layout", layoutNames),
       tickUs = m.duration("tick_us"),
@@ -115,12 +120,14 @@ object SpecCodec {
         "function" -> writeFunction(spec.function),
         "allowed_lateness_us" -> spec.allowedLatenessUs,
         "idle_timeout" -> spec.idleTimeout.map(TimeCodec.write),
+        "output_policy" -> spec.outputPolicy.map(nameOf(_, policyNames)),
         "first_output_us" -> spec.firstOutputUs,
         "drain" -> spec.drain,
         "pane" -> spec.pane,
         "retract" -> spec.retract,
         "late_rows" -> nameOf(spec.lateRows, lateRowsNames),
         "dead_letters" -> spec.deadLetters,
+        "watermarks" -> spec.watermarks,
         "key_groups" -> spec.keyGroups,
         "layout" -> nameOf(spec.layout, layoutNames),
         "tick_us" -> spec.tickUs,

@@ -35,7 +35,8 @@ final case class OutputSchema(
     row: Option[Int],
     isOver: Option[Int],
     late: Option[Int],
-    deadLetter: Option[Int]) {
+    deadLetter: Option[Int],
+    watermarks: Option[Int]) {
 
   def width: Int = types.length
 
@@ -60,7 +61,8 @@ final case class OutputColumns(
     row: Option[Attribute] = None,
     isOver: Option[Attribute] = None,
     late: Option[Attribute] = None,
-    deadLetter: Option[Attribute] = None) {
+    deadLetter: Option[Attribute] = None,
+    watermarks: Option[Attribute] = None) {
 
   /** The columns that a window emits when it fires, in order. */
   def ofWindow: Seq[Attribute] =
@@ -68,7 +70,7 @@ final case class OutputColumns(
       Seq(windowId, pane, change, watermark, isLast, row, isOver).flatten
 
   /** The columns of side outputs, in order. They follow the columns of windows. */
-  def ofSideOutputs: Seq[Attribute] = Seq(late, deadLetter).flatten
+  def ofSideOutputs: Seq[Attribute] = Seq(late, deadLetter, watermarks).flatten
 
   def schema: OutputSchema = {
     val ordinals = (ofWindow ++ ofSideOutputs).map(_.exprId).zipWithIndex.toMap
@@ -88,6 +90,7 @@ final case class OutputColumns(
       row = row.map(ordinal),
       isOver = isOver.map(ordinal),
       late = late.map(ordinal),
-      deadLetter = deadLetter.map(ordinal))
+      deadLetter = deadLetter.map(ordinal),
+      watermarks = watermarks.map(ordinal))
   }
 }

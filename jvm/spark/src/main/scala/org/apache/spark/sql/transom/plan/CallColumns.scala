@@ -15,11 +15,14 @@ import transom.engine.window.GlobalGrid
   *   aggregates
   * @param emitsEnds
   *   whether the operator emits a row that marks the end of each window, without a call
+  * @param lifetime
+  *   the lifetime of a row, if rows have lifetimes
   */
 private final class CallColumns(
     contents: Seq[Attribute],
     takesRows: Boolean,
-    emitsEnds: Boolean) {
+    emitsEnds: Boolean,
+    lifetime: Option[ClippedLifetime]) {
   import CallColumns._
 
   val watermark: Attribute = AttributeReference("watermark", LongType, nullable = false)()
@@ -38,7 +41,7 @@ private final class CallColumns(
     */
   def columns(values: Seq[NamedExpression]): Seq[NamedExpression] =
     Seq(Alias(watermarkTimestamp, "watermark")(), Alias(CurrentTimestamp(), "clock")()) ++
-      (if (takesRows) isLast ++ row
+      (if (takesRows) isLast ++ row.map(row => lifetime.fold[NamedExpression](row)(_.in(row)))
        else
          Seq(
            Alias(Literal(true), IsLast)(),
@@ -63,6 +66,46 @@ private final class CallColumns(
         LessThan(watermark, Literal(GlobalGrid.EndOfTime))),
       PreciseTimestampConversion(watermark, LongType, TimestampType),
       Literal(null, TimestampType))
+}
+
+/** The lifetime of a row, clipped to the window: what a function sees that knows time (S-13).
+  *
+  * @param time
+  *   the time of a row in microseconds
+  * @param end
+  *   the end of its lifetime in microseconds
+  * @param from
+  *   the start of the window
+  * @param until
+  *   the end of the window
+  */
+private final class ClippedLifetime(
+    time: Attribute,
+    end: Attribute,
+    from: Attribute,
+    until: Attribute) {
+
+  /** The columns that a row of a window needs at its end. */
+  def columns: Seq[Attribute] = Seq(time, end)
+
+  /** A row of a window with the column `lifetime` in place of these columns. */
+  def in(row: Attribute): NamedExpression = {
+    val fields = row.dataType.asInstanceOf[StructType].fields
+    val own = fields.length - columns.length
+    def field(i: Int): Expression = GetStructField(row, i, Some(fields(i).name))
+    def micros(bound: Attribute) = PreciseTimestampConversion(bound, bound.dataType, LongType)
+    def instant(micros: Expression) = PreciseTimestampConversion(micros, LongType, from.dataType)
+    val bounds = CreateNamedStruct(
+      Seq(
+        Literal("start"),
+        instant(Greatest(Seq(field(own), micros(from)))),
+        Literal("end"),
+        instant(Least(Seq(field(own + 1), micros(until))))))
+    val whole = CreateNamedStruct(
+      (0 until own).flatMap(i => Seq(Literal(fields(i).name), field(i))) ++
+        Seq(Literal("lifetime"), bounds))
+    Alias(If(IsNull(row), Literal(null, whole.dataType), whole), row.name)()
+  }
 }
 
 /** Names of the columns. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, Output
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, DynamicSession, Global, LateRows, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec, Windows}
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -24,29 +24,37 @@ final class OutputLayout(
   private val late = Option.when(spec.lateRows != LateRows.No)(attributeOf("late"))
   private val deadLetter = Option.when(spec.deadLetters)(attributeOf("dead_letters"))
 
+  private val watermarks =
+    Option.when(spec.watermarks)(
+      AttributeReference("watermarks", SideOutputRows.watermarks(timeType))())
+
   // A static DataFrame has late rows only with a time policy, which judges its rows one by one.
   private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
   private val stamp =
     if (isJudged && substreams.isEmpty) Some(StampColumns.create()) else None
   private val hasLateRows = df.isStreaming || isJudged
 
-  /** The columns of the requested side outputs, in the order late rows, dead letters. */
-  private val sideOutputs = (late ++ deadLetter).toSeq
-
-  /** The input columns that a function called with rows receives. */
-  val contents: Seq[Attribute] =
-    if (spec.function.takesRows)
-      df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
-    else Nil
-  private val call =
-    if (spec.function.isCalled)
-      Some(new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow))
-    else None
+  /** The columns of the requested side outputs, in the order late rows, dead letters, watermarks.
+    */
+  private val sideOutputs = (late ++ deadLetter ++ watermarks).toSeq
 
   // Start and end of a count window are the times of rows. Rows may have no time.
   private val isCount = spec.window.isInstanceOf[Count]
   private val start = AttributeReference("start", timeType, nullable = isCount)()
   private val end = AttributeReference("end", timeType, nullable = isCount)()
+
+  private val clipped = Option.when(spec.lifetime.isDefined && spec.function.takesRows)(
+    new ClippedLifetime(aggregation.time, aggregation.windowColumn.get, start, end))
+
+  /** The columns of a row of a window for a function called with rows. */
+  val contents: Seq[Attribute] =
+    if (spec.function.takesRows)
+      df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden) ++
+        clipped.toSeq.flatMap(_.columns)
+    else Nil
+  private val call = Option.when(spec.function.isCalled)(
+    new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow, clipped))
+
   private val windowId = spec.window match {
     case windows: Windows =>
       val isNamed = windows.windows.forall(_.id.isDefined)
@@ -71,11 +79,13 @@ final class OutputLayout(
     row = call.flatMap(_.row),
     isOver = call.flatMap(_.isOver),
     late = late.filter(_ => hasLateRows),
-    deadLetter = deadLetter)
+    deadLetter = deadLetter,
+    watermarks = watermarks)
 
   /** The columns of an input row, if a side output emits input rows. */
   val row: Seq[Attribute] =
-    if (columns.ofSideOutputs.isEmpty) Nil else df.queryExecution.analyzed.output
+    if (columns.late.isEmpty && columns.deadLetter.isEmpty) Nil
+    else df.queryExecution.analyzed.output
 
   /** The columns that tasks emit. A row holds the result of a window or, if there are side
     * outputs, one late row or dead letter. Result columns are nullable if a row may have no
@@ -111,12 +121,26 @@ final class OutputLayout(
     ResultColumns(
       keys = keys.map { case (key, value) => renamed(key, value) },
       window = window,
-      firing =
-        (windowId ++ pane ++ change).map(column => Alias(computed(column), column.name)()).toSeq,
+      firing = (windowId ++ pane).map(resultColumn).toSeq ++ lifetime ++ change.map(resultColumn),
       aggregates = aggregation.results.map { result =>
         val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
         renamed(result, computed(ofResults))
       })
+  }
+
+  private def resultColumn(column: Attribute): NamedExpression =
+    Alias(computed(column), column.name)()
+
+  /** The lifetime of a result: its window, or a microsecond from the end of its window on. */
+  private def lifetime: Option[NamedExpression] = spec.outputPolicy.map { policy =>
+    val (from, until) = policy match {
+      case OutputPolicy.ClipToWindowEnd => (start, end)
+      case OutputPolicy.PointAlignToWindowEnd =>
+        val next = Add(PreciseTimestampConversion(end, timeType, LongType), Literal(1L))
+        (end, PreciseTimestampConversion(next, LongType, timeType))
+    }
+    val bounds = CreateNamedStruct(Seq(Literal("start"), from, Literal("end"), until))
+    Alias(computed(bounds), "lifetime")()
   }
 
   private def window: NamedExpression = spec.window match {
@@ -224,7 +248,7 @@ final class OutputLayout(
 /** The columns of a result as the user sees them.
   *
   * @param firing
-  *   the columns that describe a firing: window id, pane and change, if the spec requests them
+  *   the columns that describe a firing, if the spec requests them
   */
 private final case class ResultColumns(
     keys: Seq[NamedExpression],

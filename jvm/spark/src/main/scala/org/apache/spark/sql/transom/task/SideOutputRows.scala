@@ -46,6 +46,12 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
     columns
   }
 
+  override def watermark(watermark: Long, clock: Long): InternalRow = {
+    val columns = new GenericInternalRow(output.width)
+    columns.update(output.watermarks.get, InternalRow(watermark, clock))
+    columns
+  }
+
   // The engine emits only the side outputs that the spec requests, and these have a column.
   private def ordinalOf(tag: SideTag): Int = (tag match {
     case SideTag.Late => output.late
@@ -53,8 +59,15 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
   }).get
 }
 
-/** The type of a side output column. */
+/** The types of side output columns. */
 object SideOutputRows {
+
+  /** The type of the column with the watermarks of results. */
+  def watermarks(time: DataType): StructType = StructType(
+    Seq(
+      StructField("watermark", time, nullable = false),
+      StructField("at", TimestampType, nullable = false)))
+
   def schema(row: StructType, time: DataType): StructType =
     StructType(
       Seq(

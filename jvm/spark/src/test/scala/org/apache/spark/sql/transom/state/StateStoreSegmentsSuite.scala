@@ -8,7 +8,7 @@ class StateStoreSegmentsSuite extends FunSuite {
 
   test("a segment is found by its slice and sequence number until it is removed") {
     StateStoreHandle.using { state =>
-      val segments = StateStoreSegments.of(state.handle)
+      val segments = StateStoreSegments.of(state.handle, grids = 1).head
       state.select(1)
       val keys = for {
         slice <- Seq(Long.MinValue, -1L, 0L, 1L, 256L, Long.MaxValue)
@@ -28,7 +28,7 @@ class StateStoreSegmentsSuite extends FunSuite {
 
   test("key groups do not share segments or directories") {
     StateStoreHandle.using { state =>
-      val segments = StateStoreSegments.of(state.handle)
+      val segments = StateStoreSegments.of(state.handle, grids = 1).head
       Seq(1, 2).foreach { group =>
         state.select(group)
         assertEquals(segments.directory, null)
