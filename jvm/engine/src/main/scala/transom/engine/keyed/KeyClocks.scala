@@ -22,6 +22,15 @@ trait KeyClocks {
     */
   def judge(row: Event.Row, counts: RowCounts): DeadLetterReason
 
+  /** Advances the watermark of the keys of a substream to a punctuation.
+    *
+    * @param row
+    *   the punctuation. Only the columns of the substream in its key mean something.
+    * @param counts
+    *   receives the number of punctuations
+    */
+  def punctuate(row: Event.Row, counts: RowCounts): Unit
+
   /** Notes the latest arrival of rows of any key group, in microseconds since 1970. */
   def noteArrival(arrival: Long): Unit
 
@@ -40,6 +49,9 @@ trait KeyClocks {
     * May contain further keys. Read once, after all rows.
     */
   def expired: Iterator[Array[Byte]]
+
+  /** The keys that a punctuation has advanced, if `expired` does not find them. */
+  def punctuated: Iterator[Array[Byte]]
 
   /** Notes the next timer of a key. */
   def noteTimer(timer: Long, key: Array[Byte]): Unit
@@ -62,12 +74,15 @@ object CommonClock extends KeyClocks {
   val open: (KeyStore, Long) => KeyClocks = (_, _) => this
 
   override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = null
+  override def punctuate(row: Event.Row, counts: RowCounts): Unit =
+    throw new IllegalArgumentException("only windows over substreams take punctuation")
   override def noteArrival(arrival: Long): Unit =
     throw new IllegalArgumentException("only windows over substreams take arrivals")
   override def tick(): Unit = ()
   override def common: Long = Watermark.NotYet
   override def of(key: Array[Byte]): Long = Watermark.NotYet
   override def expired: Iterator[Array[Byte]] = Iterator.empty
+  override def punctuated: Iterator[Array[Byte]] = Iterator.empty
   override def noteTimer(timer: Long, key: Array[Byte]): Unit = ()
   override def reached: Option[Long] = None
   override def save(): Unit = ()

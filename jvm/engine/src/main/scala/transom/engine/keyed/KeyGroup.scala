@@ -73,8 +73,8 @@ final class KeyGroup[R, S <: PerKeyState](
   /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time. A key whose
     * own watermark is later advances to its own watermark.
     *
-    * Reaches keys with rows in this batch, keys with due timers, and all keys at the end of the
-    * input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call processes one
+    * Reaches keys with rows or punctuation in this batch, keys with due timers, and all keys at
+    * the end of the input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call processes one
     * key. Exhaust the iterator before calling `save`. No rows may follow.
     *
     * @param lateWatermark
@@ -100,9 +100,11 @@ final class KeyGroup[R, S <: PerKeyState](
     // At the end of the input no later tick comes, so all wall-clock timers are due.
     val ticked =
       if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
+    // The timer index still lists these keys. Keys in memory have been advanced before.
+    def punctuated = clocks.punctuated.filterNot(isHeld).flatMap(load)
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
-    (withRows ++ expired ++ expiredByClock ++ all)
+    (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
       .map(key => advanceKey(key, lateWatermark, math.max(watermark, clocks.of(key.key)), clock))
   }
 
@@ -145,6 +147,9 @@ final class KeyGroup[R, S <: PerKeyState](
     }
     entry
   }
+
+  private def isHeld(key: Array[Byte]): Boolean =
+    held.containsKey(lookupKey.set(key, 0, key.length))
 
   private def open(key: Array[Byte]): HeldKey[S] = hold(key, store.get(key))
 

@@ -3,7 +3,7 @@ package transom.engine.operator
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival
 
-/** An input of a key group: rows, counts, a tick or a watermark.
+/** An input of a key group: rows, punctuation, counts, a tick or a watermark.
   *
   * The host reads events from its exchange, in order of arrival. The host may reuse instances, so
   * an event is valid until the next event is read. The arrays behind its ranges are never
@@ -66,6 +66,13 @@ object Event {
       row
     }
   }
+
+  /** A row that is punctuation: it is in no window, and sets the watermark of its source.
+    *
+    * @param row
+    *   the row; its time is the watermark that it sets
+    */
+  final case class Punctuation(row: Row) extends Event
 
   /** A row that cannot be assigned to a window. */
   final class DeadLetter extends Event {

@@ -54,7 +54,7 @@ final class LogOperator[T](
       side.isFirst = true
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
     // Windows in processing time and over substreams need the keyed layout.
-    case Event.Tick | _: Event.LatestArrival =>
+    case Event.Tick | _: Event.LatestArrival | _: Event.Punctuation =>
   }
 
   override protected def advance(): Iterator[T] = {

@@ -60,6 +60,9 @@ object RowCounts {
   /** The ticks at which the idle timeout moves the watermark. */
   final val IdleCloses = 16
 
+  /** The rows that are punctuation and no data. */
+  final val Punctuation = 17
+
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
     IndexedSeq(
@@ -79,5 +82,6 @@ object RowCounts {
       "rows_of_unknown_partition",
       "rows_with_failed_keys",
       "windows_fired",
-      "idle_closes")
+      "idle_closes",
+      "rows_punctuation")
 }

@@ -46,6 +46,10 @@ final class InputClock(
   // The least watermark of all partitions that are not idle. The estimated arrival is a bound of
   // its own, because it is the same for all partitions.
   private var least = Watermark.NotYet
+  // The watermark of the current row's partition before the row, and whether the partition was
+  // idle.
+  private var bound = Watermark.NotYet
+  private var wasIdle = false
 
   store.all.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
@@ -64,20 +68,42 @@ final class InputClock(
         PartitionGauge(source.bytes, watermarkOf(partition), partition.isIdle)
       }.toSeq
 
-  override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit = {
+  override def judge(
+      source: ByteRange,
+      time: Long,
+      arrival: Long,
+      end: Long,
+      stamp: Stamp): Unit = {
+    val partition = arrive(source)
+    logic.judge(partition.clock, time, arrival, end, stamp)
+    if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
+    follow(partition, stamp)
+  }
+
+  override def punctuate(source: ByteRange, at: Long, arrival: Long, stamp: Stamp): Unit = {
+    val partition = arrive(source)
+    logic.punctuate(partition.clock, at, arrival, stamp)
+    follow(partition, stamp)
+  }
+
+  /** Notes that something arrives in a partition. */
+  private def arrive(source: ByteRange): PartitionClock = {
     val partition = find(source)
-    val bound = watermarkOf(partition)
-    val wasIdle = partition.isIdle
+    bound = watermarkOf(partition)
+    wasIdle = partition.isIdle
     partition.isIdle = false
     partition.seen = now
     partition.isChanged = true
     noteRow()
     if (estimates)
       partition.clock.arrival = math.max(partition.clock.arrival, state.arrivals.latest)
-    logic.judge(partition.clock, time, arrival, stamp)
+    partition
+  }
+
+  /** Advances the watermark of the windows after the clock of a partition. */
+  private def follow(partition: PartitionClock, stamp: Stamp): Unit = {
     stamp.watermark = state.watermark
     state.arrivals.note(partition.clock.arrival)
-    if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
     if (wasIdle || bound <= least && watermarkOf(partition) != bound) least = minimum
     advance()
   }

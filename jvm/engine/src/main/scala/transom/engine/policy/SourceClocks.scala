@@ -53,8 +53,16 @@ final class SourceClocks(
   /** The arrivals of the rows of all sources, those of other key groups included. */
   def arrivals: ArrivalClock = header.arrivals
 
-  override def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit =
-    logic.judge(apply(source), time, arrival, stamp)
+  override def judge(
+      source: ByteRange,
+      time: Long,
+      arrival: Long,
+      end: Long,
+      stamp: Stamp): Unit =
+    logic.judge(apply(source), time, arrival, end, stamp)
+
+  override def punctuate(source: ByteRange, at: Long, arrival: Long, stamp: Stamp): Unit =
+    logic.punctuate(apply(source), at, arrival, stamp)
 
   // Stamped rows do not depend on the wall clock, and no operator below needs watermarks.
   override def noteRow(): Unit = ()

@@ -27,17 +27,26 @@ final class Stamp {
   /** The rule that has dropped the row, or null. */
   var dropped: DeadLetterReason = _
 
+  /** Whether the row is punctuation. Its `time` is the watermark that it sets. */
+  var isPunctuation: Boolean = false
+
   private[policy] def start(met: Long): Unit = {
     time = Arrival.NoTime
     watermark = met
     rules = 0
     isAdjusted = false
     dropped = null
+    isPunctuation = false
   }
 
   private[policy] def drop(reason: DeadLetterReason): Unit = {
     time = Arrival.NoTime
     dropped = reason
+  }
+
+  private[policy] def punctuate(at: Long): Unit = {
+    time = at
+    isPunctuation = true
   }
 }
 

@@ -14,6 +14,10 @@ import transom.engine.time.{Ticks, Watermark}
   * accepted row is before the floor, so the floor never makes a row out of order. A row meets the
   * floor of the rows before it. A row of a substream meets the floor of its own arrival, because
   * a row of any substream raises the floor of all.
+  *
+  * A row that a rule moves to the end of its lifetime or behind it is dropped (S-52).
+  *
+  * No rule judges punctuation. It arrives like a row, and sets the watermark of its source.
   */
 final class TimePolicyLogic(policy: TimePolicy) {
   import TimePolicyLogic._
@@ -27,9 +31,10 @@ final class TimePolicyLogic(policy: TimePolicy) {
   private val dropsOutOfOrder = policy.outOfOrder.isInstanceOf[Drop]
   private val hasSubstreams = policy.overColumns.nonEmpty
   private val hasTime = policy.timeColumn.isDefined
-  private val countsRows = policy.advance.rows.isDefined
-  private val rows = policy.advance.rows.getOrElse(0)
-  private val span = policy.advance.everyUs.getOrElse(0L)
+  private val periodic = policy.advance.periodic
+  private val countsRows = periodic.exists(_.rows.isDefined)
+  private val rows = periodic.flatMap(_.rows).getOrElse(0)
+  private val span = periodic.flatMap(_.everyUs).getOrElse(0L)
 
   /** Decides about a row, and advances the clock of its source.
     *
@@ -37,15 +42,31 @@ final class TimePolicyLogic(policy: TimePolicy) {
     *   time of the row, microseconds since 1970; ignored if the policy has no time column
     * @param arrival
     *   arrival time of the row, microseconds since 1970
+    * @param end
+    *   end of the row's lifetime, microseconds since 1970; `Arrival.NoEnd` if it has none
     * @param stamp
     *   receives the decision
     */
-  def judge(source: SourceClock, time: Long, arrival: Long, stamp: Stamp): Unit = {
-    val before = watermarkOf(source)
-    source.arrival = math.max(source.arrival, arrival)
-    stamp.start(if (hasSubstreams) watermarkOf(source) else before)
-    applyRules(if (hasTime) time else source.arrival, source.arrival, stamp)
+  def judge(source: SourceClock, time: Long, arrival: Long, end: Long, stamp: Stamp): Unit = {
+    start(source, arrival, stamp)
+    applyRules(if (hasTime) time else source.arrival, source.arrival, end, stamp)
     if (stamp.dropped == null) accept(source, stamp.time)
+  }
+
+  /** Advances the clock of a source to a punctuation.
+    *
+    * @param at
+    *   the watermark that the punctuation sets, microseconds since 1970. The tolerance is not
+    *   subtracted, and an earlier watermark than that of the source has no effect.
+    * @param arrival
+    *   arrival time of the punctuation, microseconds since 1970
+    * @param stamp
+    *   receives the watermark that the punctuation met
+    */
+  def punctuate(source: SourceClock, at: Long, arrival: Long, stamp: Stamp): Unit = {
+    start(source, arrival, stamp)
+    stamp.punctuate(at)
+    source.watermark = math.max(source.watermark, at)
   }
 
   /** The watermark of a source. */
@@ -63,33 +84,47 @@ final class TimePolicyLogic(policy: TimePolicy) {
     * before `arrival` any more.
     */
   def canForget(source: SourceClock, arrival: Long): Boolean =
-    forgetsSources && source.rows == 0 && source.latest <= Watermark.minus(arrival, lateBound)
+    forgetsSources && source.rows == 0 &&
+      math.max(source.latest, source.watermark) <= Watermark.minus(arrival, lateBound)
 
-  private def applyRules(time: Long, arrival: Long, stamp: Stamp): Unit = {
+  /** Notes an arrival, and the watermark that it met. */
+  private def start(source: SourceClock, arrival: Long, stamp: Stamp): Unit = {
+    val before = watermarkOf(source)
+    source.arrival = math.max(source.arrival, arrival)
+    stamp.start(if (hasSubstreams) watermarkOf(source) else before)
+  }
+
+  private def applyRules(time: Long, arrival: Long, end: Long, stamp: Stamp): Unit = {
     stamp.time = time
     val latest = Ticks.add(arrival, earlyBound)
     if (time > latest) {
       stamp.rules |= Stamp.Early
-      moveOrDrop(stamp, latest, adjustsEarly, DeadLetterReason.Early)
+      moveOrDrop(stamp, latest, end, adjustsEarly, DeadLetterReason.Early)
     }
     val earliest = Ticks.subtract(arrival, lateBound)
     if (stamp.dropped == null && stamp.time < earliest) {
       stamp.rules |= Stamp.LateArrival
-      moveOrDrop(stamp, earliest, adjustsLate, DeadLetterReason.LateArrival)
+      moveOrDrop(stamp, earliest, end, adjustsLate, DeadLetterReason.LateArrival)
     }
     if (stamp.dropped == null && stamp.time < stamp.watermark) {
       stamp.rules |= Stamp.OutOfOrder
       if (adjustsOutOfOrder || dropsOutOfOrder)
-        moveOrDrop(stamp, stamp.watermark, adjustsOutOfOrder, DeadLetterReason.OutOfOrder)
+        moveOrDrop(
+          stamp,
+          stamp.watermark,
+          end,
+          adjustsOutOfOrder,
+          DeadLetterReason.OutOfOrder)
     }
   }
 
   private def moveOrDrop(
       stamp: Stamp,
       bound: Long,
+      end: Long,
       adjusts: Boolean,
       reason: DeadLetterReason): Unit =
-    if (adjusts) {
+    if (adjusts && bound < end) {
       stamp.time = bound
       stamp.isAdjusted = true
     } else stamp.drop(reason)

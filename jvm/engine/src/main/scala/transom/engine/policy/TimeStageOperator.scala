@@ -7,7 +7,7 @@ import transom.engine.time.Watermark
 /** Builds the host's output rows of the time stage. A row may overwrite the one before it. */
 trait StampedRows[T] {
 
-  /** An input row with its stamp.
+  /** An input row or a punctuation with its stamp.
     *
     * @param row
     *   bytes of the row
@@ -36,10 +36,25 @@ trait StageClock {
     *   time of the row, microseconds since 1970
     * @param arrival
     *   arrival time of the row, microseconds since 1970
+    * @param end
+    *   end of the row's lifetime, microseconds since 1970; `Arrival.NoEnd` if it has none
     * @param stamp
     *   receives the decision
     */
-  def judge(source: ByteRange, time: Long, arrival: Long, stamp: Stamp): Unit
+  def judge(source: ByteRange, time: Long, arrival: Long, end: Long, stamp: Stamp): Unit
+
+  /** Advances the clock of a source to a punctuation.
+    *
+    * @param source
+    *   key of the source; the bytes must not change later
+    * @param at
+    *   the watermark that the punctuation sets, microseconds since 1970
+    * @param arrival
+    *   arrival time of the punctuation, microseconds since 1970
+    * @param stamp
+    *   receives the watermark that the punctuation met
+    */
+  def punctuate(source: ByteRange, at: Long, arrival: Long, stamp: Stamp): Unit
 
   /** Notes a row that no rule can judge. */
   def noteRow(): Unit
@@ -99,8 +114,12 @@ private final class TimeStageOperator[T](
 
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
-      clocks.judge(row.key, row.arrival.time, row.arrival.clock, stamp)
+      clocks.judge(row.key, row.arrival.time, row.arrival.clock, row.arrival.end, stamp)
       TimeStage.count(counts, stamp)
+      emissions.emit(rows.stamped(row.value, stamp))
+    case Event.Punctuation(row) =>
+      clocks.punctuate(row.key, row.arrival.time, row.arrival.clock, stamp)
+      counts.add(RowCounts.Punctuation)
       emissions.emit(rows.stamped(row.value, stamp))
     case letter: Event.DeadLetter =>
       clocks.noteRow()

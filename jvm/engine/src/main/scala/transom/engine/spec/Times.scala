@@ -66,7 +66,7 @@ final case class TimePolicy(
     early: Option[TimeRule],
     late: Option[TimeRule],
     outOfOrder: TimeRule,
-    advance: Periodic,
+    advance: Advance,
     idlePartitionUs: Option[Long],
     estimateArrival: Boolean)
     extends Time {
@@ -113,7 +113,14 @@ final case class Drop(beyondUs: Long) extends TimeRule
 /** Moves the time of the row to the bound. */
 final case class Adjust(beyondUs: Long) extends TimeRule
 
-/** When a watermark advances. At least one of the settings is present.
+/** When the watermark of a source advances. */
+sealed trait Advance {
+
+  /** How the watermark follows the times of rows; none if it does not follow them. */
+  def periodic: Option[Periodic]
+}
+
+/** The watermark follows the times of rows. At least one of the settings is present.
   *
   * @param rows
   *   number of accepted rows after which the watermark advances
@@ -121,11 +128,27 @@ final case class Adjust(beyondUs: Long) extends TimeRule
   *   span in microseconds: the watermark advances when the latest time reaches a multiple of the
   *   span since 1970, and then follows this multiple
   */
-final case class Periodic(rows: Option[Int], everyUs: Option[Long]) {
+final case class Periodic(rows: Option[Int], everyUs: Option[Long]) extends Advance {
 
   Check.that("rows", rows.isDefined || everyUs.isDefined, "must be set if every_us is not")
   rows.foreach(rows => Check.positive("rows", rows.toLong))
   everyUs.foreach(Check.positive("every_us", _))
+
+  override def periodic: Option[Periodic] = Some(this)
+}
+
+/** Some rows of a source are punctuation: they only set its watermark.
+  *
+  * @param whenColumn
+  *   index of the condition that is true for punctuation
+  * @param atColumn
+  *   index of the column with the watermark that a punctuation sets
+  * @param beside
+  *   how the watermark also follows the times of the other rows; none if it does not
+  */
+final case class Punctuated(whenColumn: Int, atColumn: Int, beside: Option[Periodic])
+    extends Advance {
+  override def periodic: Option[Periodic] = beside
 }
 
 /** When windows close although no row arrives.

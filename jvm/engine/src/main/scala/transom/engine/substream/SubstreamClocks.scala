@@ -1,12 +1,16 @@
 package transom.engine.substream
 
+import java.util.LinkedHashSet
+
+import scala.jdk.CollectionConverters._
+
 import transom.engine.keyed.KeyClocks
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec.TimePolicy
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.Watermark
-import transom.engine.window.TimeConvention
+import transom.engine.window.{Arrival, TimeConvention}
 
 /** Tells the engine about the keys and rows of a host whose time policy has substreams. */
 trait SubstreamRows {
@@ -67,11 +71,13 @@ final class SubstreamClocks(
   private val substream = new ByteRange
   private val keyRange = new ByteRange
   private val stamp = new Stamp
+  // Without timers, nothing else finds the keys of punctuation.
+  private val punctuatedKeys = new LinkedHashSet[KeyBytes]
 
   override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = {
     val time = row.arrival.time
     rows.substreamOf(row.key, substream)
-    clocks.judge(substream, time, math.max(estimated, row.arrival.clock), stamp)
+    clocks.judge(substream, time, arrivalOf(row), endOf(row), stamp)
     TimeStage.count(counts, stamp)
     if (stamp.rules != 0) rows.note(stamp, time)
     row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(stamp.watermark))
@@ -80,6 +86,21 @@ final class SubstreamClocks(
       row.arrival.time = convention.timeIn(stamp.time)
     }
     stamp.dropped
+  }
+
+  override def punctuate(row: Event.Row, counts: RowCounts): Unit = {
+    rows.substreamOf(row.key, substream)
+    clocks.punctuate(substream, row.arrival.time, arrivalOf(row), stamp)
+    counts.add(RowCounts.Punctuation)
+    if (rows.isKey) punctuatedKeys.add(KeyBytes.of(substream.copied)): Unit
+  }
+
+  private def arrivalOf(row: Event.Row): Long = math.max(estimated, row.arrival.clock)
+
+  /** The end of a row's lifetime, in the host's convention. */
+  private def endOf(row: Event.Row): Long = {
+    val end = row.arrival.end
+    if (end == Arrival.NoEnd) end else convention.timeOut(end)
   }
 
   override def noteArrival(arrival: Long): Unit = {
@@ -100,6 +121,9 @@ final class SubstreamClocks(
   override def expired: Iterator[Array[Byte]] = clocks.touched.flatMap {
     case (substream, clock) => timers.take(substream, watermarkOf(clock))
   }
+
+  override def punctuated: Iterator[Array[Byte]] =
+    punctuatedKeys.asScala.iterator.map(_.bytes)
 
   override def noteTimer(timer: Long, key: Array[Byte]): Unit = if (!rows.isKey) {
     rows.substreamOf(keyRange.set(key, 0, key.length), substream)

@@ -10,7 +10,7 @@ import transom.engine.conformance.driver.Specs
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
-import transom.engine.window.Grid
+import transom.engine.window.{Arrival, Grid}
 
 /** The watermark of windows: partitions, and the wall clock while rows are missing. */
 class InputClockSuite extends ScalaCheckSuite {
@@ -190,12 +190,14 @@ private object InputClockSuite {
     val stamp = new Stamp
 
     def play(step: Step): Long = {
+      val source = new ByteRange
       val declared = policy.partitions.map(_.getBytes)
       val input = new InputClock(policy, logic, declared, spec, store, step.clock)
       step match {
         case Row(partition, time, arrival, _) =>
           val bytes = partition.toString.getBytes
-          input.judge(new ByteRange().set(bytes, 0, bytes.length), time, arrival, stamp)
+          source.set(bytes, 0, bytes.length)
+          input.judge(source, time, arrival, Arrival.NoEnd, stamp)
         case _: Tick => input.tick(): Unit
       }
       input.save()

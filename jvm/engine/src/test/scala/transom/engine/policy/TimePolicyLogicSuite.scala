@@ -5,6 +5,7 @@ import munit.FunSuite
 import transom.engine.operator.DeadLetterReason
 import transom.engine.spec._
 import transom.engine.time.Watermark
+import transom.engine.window.Arrival
 
 /** The rules, row by row. Times are in seconds. */
 class TimePolicyLogicSuite extends FunSuite {
@@ -64,6 +65,43 @@ class TimePolicyLogicSuite extends FunSuite {
     assertEquals(judge(rules, (99, 10), (1, 12), (50, 11)).map(_.time), Seq(10L, 12L, 12L))
   }
 
+  test("punctuation sets the watermark of its source, without the tolerance, and never back") {
+    val rules = policy(outOfOrder = Drop(5), advance = Punctuated(2, 3, None))
+    val steps = Seq(Data(8), Cti(10), Data(10), Cti(7), Data(9))
+    assertEquals(
+      play(rules, steps),
+      Seq(
+        Judged(8, NotYet),
+        Judged(10, NotYet, isPunctuation = true),
+        Judged(10, 10),
+        Judged(7, 10, isPunctuation = true),
+        dropped(10, DeadLetterReason.OutOfOrder)))
+  }
+
+  test("beside punctuation, the watermark also follows the rows") {
+    val beside = Periodic(Some(2), None)
+    val rules = policy(outOfOrder = Accept(1), advance = Punctuated(2, 3, Some(beside)))
+    val steps = Seq(Data(10), Cti(5), Data(12), Cti(30), Data(20), Data(40), Data(41))
+    assertEquals(play(rules, steps).map(_.met), Seq(NotYet, NotYet, 5L, 11L, 30L, 30L, 39L))
+  }
+
+  test("no rule judges punctuation, and its arrival moves the floor") {
+    val rules = policy(early = Some(Drop(0)), late = Some(Drop(5)))
+    val steps = Seq(Cti(90), Data(10, arrival = 10), Cti(3, arrival = 200), Data(200, 200))
+    assertEquals(
+      play(rules, steps).map(judged => (judged.met, judged.rules)),
+      Seq((NotYet, 0), (90L, Stamp.OutOfOrder), (90L, 0), (195L, 0)))
+  }
+
+  test("a row that a rule moves to its end or behind it is dropped") {
+    val rules = policy(outOfOrder = Adjust(0), advance = Punctuated(2, 3, None))
+    val steps = Seq(Cti(10), Data(5, end = 11), Data(5, end = 10), Data(2, end = 8))
+    assertEquals(
+      play(rules, steps).tail,
+      Judged(10, 10, Stamp.OutOfOrder, isAdjusted = true) +:
+        Seq.fill(2)(dropped(10, DeadLetterReason.OutOfOrder)))
+  }
+
   test("a row of a substream meets the floor of its own arrival") {
     val rules = policy(late = Some(Adjust(5))).copy(overColumns = Seq(2))
     assertEquals(judge(rules, (10, 10), (40, 40)).map(_.met), Seq(5L, 35L))
@@ -80,7 +118,8 @@ private object TimePolicyLogicSuite {
       met: Long,
       rules: Int = 0,
       isAdjusted: Boolean = false,
-      reason: Option[String] = None)
+      reason: Option[String] = None,
+      isPunctuation: Boolean = false)
 
   def dropped(met: Long, reason: DeadLetterReason): Judged =
     Judged(-1, met, Stamp.OutOfOrder, reason = Some(reason.name))
@@ -89,7 +128,7 @@ private object TimePolicyLogicSuite {
       early: Option[TimeRule] = None,
       late: Option[TimeRule] = None,
       outOfOrder: TimeRule = Accept(0),
-      advance: Periodic = Periodic(Some(1), None)): TimePolicy =
+      advance: Advance = Periodic(Some(1), None)): TimePolicy =
     TimePolicy(
       timeColumn = Some(0),
       arrivalColumn = Some(1),
@@ -109,19 +148,41 @@ private object TimePolicyLogicSuite {
     case Adjust(beyond) => Adjust(beyond * Second)
   }
 
+  /** A step of a source, with times in seconds. */
+  sealed trait Step
+
+  /** A row. The end is the end of its lifetime, if it has one. */
+  final case class Data(time: Int, arrival: Int = 0, end: Int = NoEnd) extends Step
+
+  /** A punctuation. */
+  final case class Cti(at: Int, arrival: Int = 0) extends Step
+
+  final val NoEnd = -1
+
   /** Judges rows of one source: pairs of time and arrival. */
-  def judge(policy: TimePolicy, rows: (Int, Int)*): Seq[Judged] = {
+  def judge(policy: TimePolicy, rows: (Int, Int)*): Seq[Judged] =
+    play(policy, rows.map { case (time, arrival) => Data(time, arrival) })
+
+  /** Takes the steps of one source. */
+  def play(policy: TimePolicy, steps: Seq[Step]): Seq[Judged] = {
     val logic = new TimePolicyLogic(policy)
     val source = new SourceClock
     val stamp = new Stamp
-    rows.map { case (time, arrival) =>
-      logic.judge(source, time * Second, arrival * Second, stamp)
+    steps.map { step =>
+      step match {
+        case Data(time, arrival, end) =>
+          val until = if (end == NoEnd) Arrival.NoEnd else end * Second
+          logic.judge(source, time * Second, arrival * Second, until, stamp)
+        case Cti(at, arrival) =>
+          logic.punctuate(source, at * Second, arrival * Second, stamp)
+      }
       Judged(
         if (stamp.dropped == null) stamp.time / Second else -1,
         if (stamp.watermark == NotYet) NotYet else Math.floorDiv(stamp.watermark, Second),
         stamp.rules,
         stamp.isAdjusted,
-        Option(stamp.dropped).map(_.name))
+        Option(stamp.dropped).map(_.name),
+        stamp.isPunctuation)
     }
   }
 }

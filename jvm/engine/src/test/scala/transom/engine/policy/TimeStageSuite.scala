@@ -12,6 +12,7 @@ import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
+import transom.engine.window.Arrival
 
 /** The time stage over many sources, with state between batches. */
 class TimeStageSuite extends ScalaCheckSuite {
@@ -62,7 +63,8 @@ class TimeStageSuite extends ScalaCheckSuite {
       new Runner(policy).batch(rows).foreach { stamped =>
         val accepted = stamped.dropped.isEmpty
         val mayBeBefore = policy.outOfOrder.isInstanceOf[Accept]
-        assert(!accepted || mayBeBefore || stamped.time >= stamped.met, stamped)
+        val isData = accepted && !stamped.isPunctuation
+        assert(!isData || mayBeBefore || stamped.time >= stamped.met, stamped)
       }
     }
   }
@@ -98,6 +100,15 @@ class TimeStageSuite extends ScalaCheckSuite {
     assert(cut.sources < 150, cut.sources)
   }
 
+  test("a substream whose punctuation is ahead of the floor is kept") {
+    val ahead = Input(0, 5000, 5, isPunctuation = true)
+    val many = (1 until 200).map(source => Input(source, 1000L + source, 1000L + source))
+    val runner = new Runner(TimeStageSuite.policy(Some(Adjust(10)), Seq(0)))
+    (ahead +: many).foreach(row => runner.batch(Seq(row)))
+    assert(runner.sources < 150, runner.sources)
+    assertEquals(runner.batch(Seq(Input(0, 1201, 1201))).map(_.met), Seq(5000L))
+  }
+
   test("substreams are kept while no late rule sets a floor") {
     val runner = new Runner(TimeStageSuite.policy(None, Seq(0)))
     runner.batch((0 until 200).map(source => Input(source, source.toLong, source.toLong)))
@@ -107,8 +118,15 @@ class TimeStageSuite extends ScalaCheckSuite {
 
 private[engine] object TimeStageSuite {
 
-  /** A row: its source, its time and its arrival. */
-  final case class Input(source: Int, time: Long, arrival: Long)
+  /** A row: its source, its time, its arrival and the end of its lifetime. The time of a
+    * punctuation is the watermark that it sets.
+    */
+  final case class Input(
+      source: Int,
+      time: Long,
+      arrival: Long,
+      isPunctuation: Boolean = false,
+      end: Long = Arrival.NoEnd)
 
   final case class Output(
       row: Input,
@@ -116,7 +134,8 @@ private[engine] object TimeStageSuite {
       met: Long,
       rules: Int,
       isAdjusted: Boolean,
-      dropped: Option[String])
+      dropped: Option[String],
+      isPunctuation: Boolean)
 
   def policy(late: Option[TimeRule], over: Seq[Int]): TimePolicy =
     TimePolicy(
@@ -134,11 +153,15 @@ private[engine] object TimeStageSuite {
 
   private val bounds = Gen.choose(0L, 12L)
   val strict: Gen[TimeRule] = Gen.oneOf(bounds.map(Drop(_)), bounds.map(Adjust(_)))
-  private val advances = Gen.oneOf(
+  private val periodic = Gen.oneOf(
     Gen.const(Periodic(Some(1), None)),
     Gen.const(Periodic(Some(3), None)),
     Gen.choose(1L, 9L).map(every => Periodic(None, Some(every))),
     Gen.choose(1L, 9L).map(every => Periodic(Some(4), Some(every))))
+  private val advances = Gen.oneOf[Advance](
+    periodic,
+    periodic,
+    Gen.option(periodic).map(Punctuated(whenColumn = 3, atColumn = 4, _)))
 
   val policies: Gen[TimePolicy] = for {
     hasTime <- Gen.frequency(9 -> true, 1 -> false)
@@ -165,11 +188,17 @@ private[engine] object TimeStageSuite {
     sources <- Gen.oneOf(1, 3, 80)
     steps <- Gen.listOfN(
       length,
-      Gen.zip(Gen.choose(0, sources - 1), Gen.choose(-20L, 12L), Gen.choose(-1L, 5L)))
+      Gen.zip(
+        Gen.choose(0, sources - 1),
+        Gen.choose(-20L, 12L),
+        Gen.choose(-1L, 5L),
+        Gen.frequency(6 -> false, 1 -> true)))
   } yield {
-    val arrivals = steps.scanLeft(100L) { case (arrival, (_, _, wait)) => arrival + wait }.tail
-    steps.zip(arrivals).map { case ((source, ahead, _), arrival) =>
-      Input(source, arrival + ahead, arrival)
+    val arrivals = steps.scanLeft(100L) { case (arrival, (_, _, wait, _)) =>
+      arrival + wait
+    }.tail
+    steps.zip(arrivals).map { case ((source, ahead, _, isPunctuation), arrival) =>
+      Input(source, arrival + ahead, arrival, isPunctuation)
     }
   }
 
@@ -253,7 +282,8 @@ private[engine] object TimeStageSuite {
       row.key.set(source, 0, source.length)
       row.arrival.time = input.time
       row.arrival.clock = input.arrival
-      row
+      row.arrival.end = input.end
+      if (input.isPunctuation) Event.Punctuation(row) else row
     }
 
     private object Rows extends StampedRows[Option[Output]] {
@@ -264,7 +294,8 @@ private[engine] object TimeStageSuite {
           stamp.watermark,
           stamp.rules,
           stamp.isAdjusted,
-          Option(stamp.dropped).map(_.name)))
+          Option(stamp.dropped).map(_.name),
+          stamp.isPunctuation))
       override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
         throw new IllegalStateException(reason.name)
       override def watermark(reached: Long): Option[Output] = {

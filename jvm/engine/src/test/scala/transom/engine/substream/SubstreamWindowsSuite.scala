@@ -14,7 +14,7 @@ import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.Watermark
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Windows over substreams: each key follows the watermark of its substream, and the floor. */
 class SubstreamWindowsSuite extends ScalaCheckSuite {
@@ -24,23 +24,30 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(800))
 
   property("after each row, exactly the windows have fired that a clock for each key fires") {
-    forAllNoShrink(PolicyWindowsSuite.windows, policies, streams) { (window, policy, rows) =>
-      val model = new Model(window, policy)
-      val groups = new Groups(window, policy, Limits.Default)
-      rows.foreach { row =>
-        assertEquals(groups.batch(Seq(row)), model.add(row), s"$window, $policy, $rows, $row")
-      }
-      assertEquals(groups.end(), model.end(), s"$window, $policy, $rows")
+    forAllNoShrink(PolicyWindowsSuite.windows, policies, streams, Gen.oneOf(true, false)) {
+      (window, policy, generated, isKey) =>
+        val rows = if (isKey) generated.map(_.copy(rest = 0)) else generated
+        val model = new Model(window, policy)
+        val groups = new Groups(window, policy, Limits.Default, isKey)
+        rows.foreach { row =>
+          assertEquals(groups.batch(Seq(row)), model.add(row), s"$window, $policy, $rows, $row")
+        }
+        assertEquals(groups.end(), model.end(), s"$window, $policy, $rows")
     }
   }
 
   property("batches and memory limits change nothing") {
-    forAllNoShrink(PolicyWindowsSuite.windows, policies, streams, TimeStageSuite.cuts) {
-      (window, policy, rows, cuts) =>
+    forAllNoShrink(
+      PolicyWindowsSuite.windows,
+      policies,
+      streams,
+      TimeStageSuite.cuts,
+      Gen.oneOf(true, false)) { (window, policy, generated, cuts, isKey) =>
+        val rows = if (isKey) generated.map(_.copy(rest = 0)) else generated
         val whole = new Model(window, policy)
         val expected = (rows.flatMap(whole.add) ++ whole.end()).sorted
         Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
-          val groups = new Groups(window, policy, limits)
+          val groups = new Groups(window, policy, limits, isKey)
           val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
           val got = bounds.zip(bounds.tail).flatMap { case (from, until) =>
             groups.batch(rows.slice(from, until))
@@ -54,16 +61,20 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     val fired = mutable.Map.empty[String, Int].withDefaultValue(0)
     Generators.samples(600, Gen.zip(PolicyWindowsSuite.windows, policies, streams)).foreach {
       case (window, policy, rows) =>
-        val groups = new Groups(window, policy, Limits.Default)
+        val groups = new Groups(window, policy, Limits.Default, isKey = false)
         rows.foreach { row =>
           groups.batch(Seq(row)).foreach { output =>
             val isOfRow = output.contains(s"[${row.substream},")
-            val kind = if (output.startsWith("late")) "late" else if (isOfRow) "own" else "floor"
+            val kind =
+              if (output.startsWith("late")) "late"
+              else if (isOfRow && row.isPunctuation) "punctuation"
+              else if (isOfRow) "own"
+              else "floor"
             fired(kind) += 1
           }
         }
     }
-    Seq("late", "own", "floor").foreach(kind => assert(fired(kind) > 100, s"$kind $fired"))
+    Seq("late", "own", "punctuation", "floor").foreach(kind => assert(fired(kind) > 100, s"$kind $fired"))
   }
 
   test("ticks estimate the arrival of the next row, which moves the floor") {
@@ -100,9 +111,21 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
 private object SubstreamWindowsSuite {
 
   /** A row: the substream and the rest of its key, its time and its arrival. */
-  final case class Input(substream: Int, rest: Int, time: Long, arrival: Long, number: Long = 0) {
+  final case class Input(
+      substream: Int,
+      rest: Int,
+      time: Long,
+      arrival: Long,
+      number: Long = 0,
+      isPunctuation: Boolean = false) {
     val key: Json = Json.parse(s"[$substream,$rest]")
-    def row: Row = Row(key, Json.parse(s"$number"), Some(time), number, clock = arrival)
+    def row: Row = Row(
+      key,
+      Json.parse(s"$number"),
+      Some(time),
+      number,
+      clock = arrival,
+      isPunctuation = isPunctuation)
   }
 
   /** Policies that need no more than the order of rows: arrivals of a stream never go back. */
@@ -115,7 +138,7 @@ private object SubstreamWindowsSuite {
   } yield {
     val arrivals = rows.map(_.arrival).scanLeft(0L)(math.max).tail
     rows.zip(rests).zip(arrivals).zipWithIndex.map { case (((row, rest), arrival), i) =>
-      Input(row.source % 7, rest, row.time, arrival, i.toLong)
+      Input(row.source % 7, rest, row.time, arrival, i.toLong, row.isPunctuation)
     }
   }
 
@@ -129,10 +152,15 @@ private object SubstreamWindowsSuite {
     case Ended(window) => throw new IllegalStateException(s"$window")
   }
 
-  /** Two key groups of substreams. All rows of a key are in one of them. */
-  final class Groups(window: Window, policy: TimePolicy, limits: Limits) {
-    private val groups = Seq.fill(2)(
-      new SubstreamRunner(specOf(window, policy), policy, Some(_.elements.head), limits))
+  /** Two key groups of substreams. All rows of a key are in one of them.
+    *
+    * @param isKey
+    *   whether each key is a substream
+    */
+  final class Groups(window: Window, policy: TimePolicy, limits: Limits, isKey: Boolean) {
+    private val substreamOf = Option.unless[Json => Json](isKey)(_.elements.head)
+    private val groups =
+      Seq.fill(2)(new SubstreamRunner(specOf(window, policy), policy, substreamOf, limits))
 
     /** The outputs of a batch, sorted. */
     def batch(rows: Seq[Input]): Seq[String] = {
@@ -162,17 +190,15 @@ private object SubstreamWindowsSuite {
     /** The outputs of a row, and of all keys after it, sorted. */
     def add(input: Input): Seq[String] = {
       val stamp = new Stamp
-      logic.judge(
-        clocks.getOrElseUpdate(input.substream, new SourceClock),
-        input.time,
-        input.arrival,
-        stamp)
+      val clock = clocks.getOrElseUpdate(input.substream, new SourceClock)
+      if (input.isPunctuation) logic.punctuate(clock, input.time, input.arrival, stamp)
+      else logic.judge(clock, input.time, input.arrival, Arrival.NoEnd, stamp)
       latest = math.max(latest, input.arrival)
-      val own = operators
-        .getOrElseUpdate((input.substream, input.rest), new KeyedRunner(specOf(window, policy)))
       val added =
-        if (stamp.dropped != null) Nil
+        if (stamp.dropped != null || input.isPunctuation) Nil
         else {
+          val key = (input.substream, input.rest)
+          val own = operators.getOrElseUpdate(key, new KeyedRunner(specOf(window, policy)))
           val row = input.row.copy(time = Some(stamp.time))
           own.batch(Seq(row), stamp.watermark, stamp.watermark)
         }

@@ -5,6 +5,7 @@ import transom.engine.conformance.vector.{Json, Malformed, Scale}
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
+import transom.engine.window.Arrival
 
 /** Runs vectors in which the wall clock acts on the whole input. */
 object InputVectors {
@@ -84,7 +85,7 @@ final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
   def row(time: Long, clock: Long, partition: String = ""): Long = play(clock) { input =>
     val bytes = partition.getBytes
     source.set(bytes, 0, bytes.length)
-    input.judge(source, time, clock, stamp)
+    input.judge(source, time, clock, Arrival.NoEnd, stamp)
   }
 
   /** Moves the wall clock, and returns the watermark of the windows. */

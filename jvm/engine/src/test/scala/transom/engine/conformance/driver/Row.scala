@@ -19,6 +19,8 @@ import transom.engine.window.{Arrival, TimeWindow}
   *   the watermark that the row met, if each row has its own watermark
   * @param end
   *   end of the row's lifetime, if rows have lifetimes
+  * @param isPunctuation
+  *   whether the row only sets the watermark of its source to its time
   */
 final case class Row(
     key: Json,
@@ -29,7 +31,8 @@ final case class Row(
     gap: Long = 0L,
     windows: Seq[TimeWindow] = Nil,
     met: Option[Long] = None,
-    end: Long = Arrival.NoEnd) {
+    end: Long = Arrival.NoEnd,
+    isPunctuation: Boolean = false) {
 
   val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)

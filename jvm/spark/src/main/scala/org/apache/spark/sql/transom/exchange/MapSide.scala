@@ -72,6 +72,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Why the source of a row is unusable; null if it is usable. */
   protected def sourceProblem(row: InternalRow): DeadLetterReason = null
 
+  /** Whether a row is punctuation, if the operator judges the rows itself. */
+  protected def isPunctuation(row: InternalRow): Boolean = false
+
   /** Called behind a time stage, before the first row of a batch is added. */
   protected def startBatch(): Unit = ()
 
@@ -111,7 +114,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     else {
       val time = row.getLong(timeAt)
       if (!RowRules.isInRange(time)) refuse(row, DeadLetterReason.TimeOutOfRange, None)
-      else if (keyFailedAt >= 0 && row.getBoolean(keyFailedAt))
+      else if (keyFailedAt >= 0 && row.getBoolean(keyFailedAt) && !isPunctuation(row))
         refuse(row, DeadLetterReason.KeyFailed, reported(time))
       else add(row, operatorPlan.convention.timeIn(time))
     }
@@ -127,6 +130,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       if (isFirst && Verdict.isJudged(verdict)) start()
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
       Verdict.dropped(verdict) match {
+        case None if Verdict.isPunctuation(verdict) =>
         case None => addAccepted(row, row.getLong(timeAt), watermark, verdict)
         case Some(reason) =>
           val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))

@@ -25,17 +25,21 @@ import transom.engine.operator.Event
   *   the column with the arrival time, one of `columns`
   * @param order
   *   the columns that define the order of arrival, a part of `columns`
+  * @param punctuation
+  *   the column that says whether a row is punctuation, one of `columns`; none if no row is
   * @param complete
-  *   reads further properties of a row from its value
+  *   reads further properties of a row that is no punctuation from its value
   */
 final class OrderedChunkDecoder(
     columns: Seq[Attribute],
     width: Int,
     arrival: Attribute,
     order: Seq[Attribute],
+    punctuation: Option[Attribute],
     complete: Event.Row => Unit) {
   private val letters = new LetterReader
   private val arrivalAt = positionOf(arrival)
+  private val punctuationAt = punctuation.fold(-1)(positionOf)
   private val ordering = RowOrdering.create(
     order.map { column =>
       SortOrder(BoundReference(positionOf(column), column.dataType, nullable = true), Ascending)
@@ -82,7 +86,7 @@ final class OrderedChunkDecoder(
         event
       } else {
         isRead = true
-        current.row
+        current.event
       }
 
     /** Opens all chunks that may hold the next row. */
@@ -118,15 +122,21 @@ final class OrderedChunkDecoder(
     val position: Long = exchangeRow.getLong(ExchangeFormat.Position)
     val row = new Event.Row
     val view = new UnsafeRow(width)
+    private val asPunctuation = Event.Punctuation(row)
+    private var isPunctuation = false
     private val reader = new RowChunkReader(exchangeRow.getBinary(ExchangeFormat.Payload), row)
     advance(): Unit
+
+    /** The row, or the punctuation that it is. */
+    def event: Event = if (isPunctuation) asPunctuation else row
 
     /** Moves to the next row, if there is one. */
     def advance(): Boolean = reader.hasNext && {
       reader.read()
       view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
       row.arrival.clock = view.getLong(arrivalAt)
-      complete(row)
+      isPunctuation = punctuationAt >= 0 && view.getBoolean(punctuationAt)
+      if (!isPunctuation) complete(row)
       true
     }
   }

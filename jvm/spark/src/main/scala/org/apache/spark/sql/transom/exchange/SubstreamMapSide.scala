@@ -20,6 +20,8 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   private val substreams = operatorPlan.substreams.get
   private val arrivalAt = input.indexWhere(_.exprId == substreams.arrival.exprId)
+  private val punctuationAt =
+    substreams.punctuation.fold(-1)(column => input.indexWhere(_.exprId == column.exprId))
   private val substreamAt =
     substreams.keys.map(i => input.indexWhere(_.exprId == operatorPlan.keys(i).exprId)).toArray
   private val isKey = substreams.keys.length == operatorPlan.keys.length
@@ -43,10 +45,13 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
     else if (!RowRules.isInRange(row.getLong(arrivalAt))) DeadLetterReason.TimeOutOfRange
     else null
 
+  override protected def isPunctuation(row: InternalRow): Boolean =
+    punctuationAt >= 0 && row.getBoolean(punctuationAt)
+
   override protected def add(row: InternalRow, time: Long): Unit = {
     val read = toRecord(row)
     val hostTime = operatorPlan.convention.timeOut(time)
-    rowWindows.problem(read, isAdjusted = false) match {
+    rowWindows.problem(read, isAdjusted = false).filterNot(_ => isPunctuation(row)) match {
       case None => send(row, read, hostTime)
       case Some(reason) =>
         counts.add(reason.count)

@@ -36,6 +36,7 @@ final class TimeStageEncoder(
   private val arrivalAt = positionOf(plan.arrival)
   private val partitionAt = plan.partition.fold(-1)(positionOf)
   private val overAt = plan.over.map(positionOf).toArray
+  private val punctuationAt = plan.punctuation.fold(-1)(positionOf)
   private val keyFailedAt = plan.keyFailed.fold(-1)(positionOf)
   private val partitions = plan.policy.partitions.toSet
   private val hasSources = plan.source.nonEmpty
@@ -118,8 +119,12 @@ final class TimeStageEncoder(
     else if (!RowRules.isInRange(read.getLong(timeAt)) || !RowRules.isInRange(
         read.getLong(arrivalAt)))
       DeadLetterReason.TimeOutOfRange
-    else if (keyFailedAt >= 0 && read.getBoolean(keyFailedAt)) DeadLetterReason.KeyFailed
+    else if (keyFailedAt >= 0 && read.getBoolean(keyFailedAt) && !isPunctuation(read))
+      DeadLetterReason.KeyFailed
     else null
+
+  private def isPunctuation(read: InternalRow): Boolean =
+    punctuationAt >= 0 && read.getBoolean(punctuationAt)
 
   private def hasNull(read: InternalRow, columns: Array[Int]): Boolean = {
     var i = 0

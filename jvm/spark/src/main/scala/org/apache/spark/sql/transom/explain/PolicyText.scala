@@ -20,7 +20,7 @@ private object PolicyText {
       policy.early.map(rule => s"early rows ${action(rule)} the arrival") ++
       policy.late.map(rule => s"late rows ${action(rule)} the arrival") :+
       s"out of order rows ${action(policy.outOfOrder)} the latest time" :+
-      advance(policy.advance)
+      s"the watermark ${advance(policy.advance, columns)}"
     val silent =
       policy.idlePartitionUs.map(us => s"a partition is idle after ${SpecText.duration(us)}") ++
         Option.when(policy.estimateArrival)("the arrival is estimated while no rows arrive")
@@ -36,9 +36,13 @@ private object PolicyText {
     s"$verb beyond ${SpecText.duration(rule.beyondUs)} from"
   }
 
-  private def advance(periodic: Periodic): String = {
-    val steps = periodic.rows.map(rows => if (rows == 1) "each row" else s"every $rows rows") ++
-      periodic.everyUs.map(us => s"every ${SpecText.duration(us)}")
-    s"the watermark advances with ${steps.mkString(" and ")}"
+  private def advance(advance: Advance, columns: Int => String): String = advance match {
+    case Periodic(number, span) =>
+      val steps = number.map(rows => if (rows == 1) "each row" else s"every $rows rows") ++
+        span.map(us => s"every ${SpecText.duration(us)}")
+      s"advances with ${steps.mkString(" and ")}"
+    case Punctuated(when, at, beside) =>
+      val others = beside.map(periodic => s", and ${this.advance(periodic, columns)}")
+      s"advances to ${columns(at)} with each row where ${columns(when)}${others.mkString}"
   }
 }

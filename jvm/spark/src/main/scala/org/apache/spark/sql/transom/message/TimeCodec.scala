@@ -42,7 +42,16 @@ private[message] object TimeCodec {
     }
   }
 
-  private def readAdvance(m: MessageObject): Periodic = m.kind match {
+  private def readAdvance(m: MessageObject): Advance = m.kind match {
+    case "punctuated" =>
+      Punctuated(
+        m.column("when_column"),
+        m.column("at_column"),
+        m.optional("beside")(m.obj(_).readAll(readPeriodic)))
+    case _ => readPeriodic(m)
+  }
+
+  private def readPeriodic(m: MessageObject): Periodic = m.kind match {
     case "periodic" =>
       Periodic(m.optional("rows")(m.int), m.optional("every_us")(m.duration))
     case _ => throw m.unknownKind
@@ -63,12 +72,19 @@ private[message] object TimeCodec {
         "early" -> policy.early.map(writeRule),
         "late" -> policy.late.map(writeRule),
         "out_of_order" -> writeRule(policy.outOfOrder),
-        "advance" -> obj(
-          "kind" -> "periodic",
-          "rows" -> policy.advance.rows,
-          "every_us" -> policy.advance.everyUs),
+        "advance" -> write(policy.advance),
         "idle_partition_us" -> policy.idlePartitionUs,
         "estimate_arrival" -> policy.estimateArrival)
+  }
+
+  private def write(advance: Advance): ObjectNode = advance match {
+    case Periodic(rows, every) => obj("kind" -> "periodic", "rows" -> rows, "every_us" -> every)
+    case Punctuated(when, at, beside) =>
+      obj(
+        "kind" -> "punctuated",
+        "when_column" -> when,
+        "at_column" -> at,
+        "beside" -> beside.map(write))
   }
 
   def readLifetime(m: MessageObject): Lifetime =

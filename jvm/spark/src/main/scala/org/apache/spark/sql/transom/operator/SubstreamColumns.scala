@@ -10,5 +10,15 @@ import transom.engine.spec.TimePolicy
   *   the arrival time of a row, in microseconds since 1970
   * @param keys
   *   positions of the keys that identify a substream, in ascending order
+  * @param punctuation
+  *   whether a row is punctuation, if the policy has any
   */
-final case class SubstreamColumns(policy: TimePolicy, arrival: Attribute, keys: Seq[Int])
+final case class SubstreamColumns(
+    policy: TimePolicy,
+    arrival: Attribute,
+    keys: Seq[Int],
+    punctuation: Option[Attribute] = None) {
+
+  /** The columns that only the judging of rows needs. */
+  def judging: Seq[Attribute] = arrival +: punctuation.toSeq
+}

@@ -21,6 +21,11 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   * @param order
   *   the columns that define the order of arrival; empty if rows keep the order in which they are
   *   read
+  * @param punctuation
+  *   whether a row is punctuation, if the policy has any
+  * @param end
+  *   the end of a row's lifetime in microseconds since 1970, or `Arrival.NoEnd`; null if it is
+  *   unknown. None if rows have no lifetimes
   * @param carried
   *   the other columns of a row
   * @param keyFailed
@@ -37,6 +42,8 @@ final case class TimeStagePlan(
     partition: Option[Attribute],
     over: Seq[Attribute],
     order: Seq[Attribute],
+    punctuation: Option[Attribute],
+    end: Option[Attribute],
     carried: Seq[Attribute],
     keyFailed: Option[Attribute],
     windows: Option[WindowSpec]) {
@@ -57,7 +64,7 @@ final case class TimeStagePlan(
 
   /** The input columns of a row that passes the stage. The columns of the stamp follow them. */
   def row: Seq[Attribute] =
-    (Seq(time, arrival) ++ partition ++ over ++ order ++ carried).distinct
+    (Seq(time, arrival) ++ partition ++ over ++ order ++ punctuation ++ end ++ carried).distinct
 
   /** The number of columns of a row with its stamp. */
   def width: Int = row.length + StampColumns.count

@@ -4,7 +4,7 @@ import transom.engine.operator.{DeadLetterReason, RowCounts}
 import transom.engine.policy.{Stamp, TimeStage}
 
 /** The decision of a time policy about a row, as a number: the rules that the row broke in three
-  * bits, a bit for an adjusted time, and the reason if the row is dropped.
+  * bits, a bit for an adjusted time, a bit for punctuation, and the reason if the row is dropped.
   */
 object Verdict {
 
@@ -13,10 +13,12 @@ object Verdict {
 
   private final val Rules = 7L
   private final val Adjusted = 8L
-  private final val ReasonShift = 4
+  private final val Punctuation = 16L
+  private final val ReasonShift = 5
 
   def of(stamp: Stamp): Long =
     stamp.rules | (if (stamp.isAdjusted) Adjusted else 0L) |
+      (if (stamp.isPunctuation) Punctuation else 0L) |
       Option(stamp.dropped).fold(0L)(reasonBits)
 
   /** The verdict on a row that no rule can judge. */
@@ -28,11 +30,13 @@ object Verdict {
 
   def isAdjusted(verdict: Long): Boolean = (verdict & Adjusted) != 0
 
+  def isPunctuation(verdict: Long): Boolean = (verdict & Punctuation) != 0
+
   /** Whether the verdict has anything to count or report. */
   def isPlain(verdict: Long): Boolean = verdict == 0L
 
-  /** Whether the rules have judged the row, so that the row has met a watermark. A row that a
-    * rule has dropped has broken the rule.
+  /** Whether the row has met a watermark: the rules have judged the row, or it is punctuation. A
+    * row that a rule has dropped has broken the rule.
     */
   def isJudged(verdict: Long): Boolean = (verdict & Rules) != 0 || (verdict >>> ReasonShift) == 0
 
@@ -44,7 +48,13 @@ object Verdict {
 
   /** Counts a verdict. */
   def count(counts: RowCounts, verdict: Long): Unit =
-    TimeStage.count(counts, (verdict & Rules).toInt, isAdjusted(verdict), dropped(verdict))
+    if (isPunctuation(verdict)) counts.add(RowCounts.Punctuation)
+    else
+      TimeStage.count(
+        counts,
+        (verdict & Rules).toInt,
+        isAdjusted(verdict),
+        dropped(verdict))
 
   private def reasonBits(reason: DeadLetterReason): Long = (reason.code + 1L) << ReasonShift
 }

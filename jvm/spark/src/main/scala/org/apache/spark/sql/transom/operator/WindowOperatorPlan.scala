@@ -120,13 +120,13 @@ final case class WindowOperatorPlan(
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
     (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
-      substreams.map(_.arrival) ++ keyFailed ++ order
+      substreams.toSeq.flatMap(_.judging) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
-    * then the inputs and the contents. With substreams, the operator also reads the arrival and
-    * the order.
+    * then the inputs and the contents. With substreams, the operator also reads the columns
+    * that judge a row, and the order.
     */
   def record: Seq[Attribute] =
     (time +: (windowColumn.toSeq ++ inputs ++ contents ++
-      substreams.toSeq.flatMap(_.arrival +: order))).distinct
+      substreams.toSeq.flatMap(_.judging ++ order))).distinct
 }

@@ -28,13 +28,14 @@ private[plan] object LifetimeEnd {
       // Spark would add days of 23 or 25 hours where clocks change. A duration has a fixed length.
       else Add(RowColumns.lastInstant(time), micros(column)))
 
-  /** Casts an end to the type of the time, which has a time zone or has none. */
-  private def inTypeOf(time: Expression, end: Expression): Expression = {
+  /** Casts an instant to the type of the time, which has a time zone or has none. */
+  def inTypeOf(time: Expression, instant: Expression): Expression = {
     val kind = time.dataType match {
       case window: StructType => window(1).dataType
-      case instant => instant
+      case kind => kind
     }
-    if (end.dataType == kind) end else Cast(end, kind, Some(SQLConf.get.sessionLocalTimeZone))
+    if (instant.dataType == kind) instant
+    else Cast(instant, kind, Some(SQLConf.get.sessionLocalTimeZone))
   }
 
   private def micros(column: Expression): Expression = column.dataType match {

@@ -14,6 +14,8 @@ import transom.engine.spec._
   *
   * @param arrival
   *   arrival time of a row, a timestamp
+  * @param punctuation
+  *   whether a row is punctuation, if the policy has any
   * @param partition
   *   the input partition as a string, if the policy names one
   * @param over
@@ -24,12 +26,13 @@ import transom.engine.spec._
   */
 final case class PolicyColumns(
     arrival: Attribute,
+    punctuation: Option[Attribute],
     partition: Option[Attribute],
     over: Seq[Attribute],
     order: Seq[Attribute]) {
 
   /** The columns besides the order. */
-  def sources: Seq[Attribute] = Seq(arrival) ++ partition ++ over
+  def sources: Seq[Attribute] = Seq(arrival) ++ punctuation ++ partition ++ over
 }
 
 /** Columns that the planner adds to input rows: time, window, order and the columns of a policy.
@@ -42,6 +45,8 @@ object RowColumns {
   private val OrderPrefix = "__transom_order_"
   private val Arrival = "__transom_arrival"
   private val Partition = "__transom_partition"
+  private val When = "__transom_when"
+  private val At = "__transom_at"
   private val OverPrefix = "__transom_over_"
 
   /** A column with its index in the message, if the message names it. */
@@ -86,7 +91,15 @@ object RowColumns {
     Seq(policy.arrivalColumn -> arrival(policy, columns).as(Arrival)) ++
       policy.partitionColumn.map(index =>
         Some(index) -> columns(index).cast(StringType).as(Partition)) ++
+      punctuation(policy.advance, columns) ++
       numbered(policy.overColumns, OverPrefix, columns)
+
+  private def punctuation(advance: Advance, columns: Int => Column): Seq[Indexed] =
+    advance match {
+      case Punctuated(when, at, _) =>
+        Seq(Some(when) -> columns(when).as(When), Some(at) -> columns(at).as(At))
+      case _: Periodic => Nil
+    }
 
   private def arrival(policy: TimePolicy, columns: Int => Column): Column =
     policy.arrivalColumn.fold(current_timestamp())(columns)
@@ -95,18 +108,27 @@ object RowColumns {
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
 
   /** Makes the added columns null where their expressions fail, but for the gap or the windows of
-    * a row. Replaces the end or the duration of a lifetime by the end that operators read.
+    * a row. Replaces the end or the duration of a lifetime by the end that operators read, and
+    * the time of a punctuation by the watermark that it sets. A row has no time if the condition
+    * for punctuation fails.
     *
     * @param rows
     *   rows with the added columns
     */
   def guarded(rows: LogicalPlan, lifetime: Option[Lifetime] = None): LogicalPlan = rows match {
     case Project(columns, child) =>
-      def time = valueOf(columns.findLast(_.name == Time).get)
+      def added(name: String) = columns.findLast(_.name == name).map(valueOf)
+      def time = added(Time).get
       Project(
         columns.map {
           case column if column.name == End =>
             Alias(LifetimeEnd.of(lifetime.get, time, valueOf(column)), End)(column.exprId)
+          case column if column.name == When =>
+            val isTrue = Coalesce(Seq(NullOnError.of(valueOf(column)), Literal.FalseLiteral))
+            Alias(isTrue, When)(column.exprId)
+          case column if column.name == Time && added(When).isDefined =>
+            val at = LifetimeEnd.inTypeOf(time, added(At).get)
+            Alias(NullOnError(If(added(When).get, at, time)), Time)(column.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
           case other => other
@@ -153,6 +175,7 @@ object RowColumns {
 
   def policyIn(added: Seq[Attribute]): PolicyColumns = PolicyColumns(
     added.find(_.name == Arrival).get,
+    added.find(_.name == When),
     added.find(_.name == Partition),
     added.filter(_.name.startsWith(OverPrefix)),
     orderIn(added))

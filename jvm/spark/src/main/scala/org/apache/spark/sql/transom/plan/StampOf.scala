@@ -14,7 +14,7 @@ import transom.engine.time.Watermark
 /** Builds the `stamp` of a row from the columns of a time stage.
   *
   * @param time
-  *   the time in force, in microseconds
+  *   the time in force, in microseconds; of a punctuation, the watermark that it sets
   * @param timeType
   *   type of the user's time column
   */
@@ -51,7 +51,10 @@ final case class StampOf(
       if (dropped.isDefined) null else time.eval(row),
       if (met == Watermark.NotYet) null else met,
       ArrayData.toArrayData(names.toArray[Any]),
-      if (dropped.isDefined) Dropped else if (Verdict.isAdjusted(code)) Adjusted else Accepted)
+      if (dropped.isDefined) Dropped
+      else if (Verdict.isPunctuation(code)) Punctuation
+      else if (Verdict.isAdjusted(code)) Adjusted
+      else Accepted)
   }
 
   override protected def withNewChildrenInternal(
@@ -65,4 +68,5 @@ private object StampOf {
   val Accepted: UTF8String = UTF8String.fromString("accepted")
   val Adjusted: UTF8String = UTF8String.fromString("adjusted")
   val Dropped: UTF8String = UTF8String.fromString("dropped")
+  val Punctuation: UTF8String = UTF8String.fromString("punctuation")
 }

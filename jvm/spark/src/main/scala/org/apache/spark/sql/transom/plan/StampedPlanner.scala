@@ -19,11 +19,11 @@ object StampedPlanner {
     val policy = spec.policy
     val added = RowColumns.time(Some(policy), columns) +:
       (RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
-    val rows =
-      RowColumns.guarded(input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed)
+    val selected = input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed
+    val rows = RowColumns.guarded(selected)
     val (visible, ofRows) = rows.output.splitAt(input.columns.length)
     val byIndex =
-      RowColumns.byIndex(added, new OverInput(input).outputOf(rows).drop(visible.length))
+      RowColumns.byIndex(added, new OverInput(input).outputOf(selected).drop(visible.length))
     val operatorSpec =
       OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, byIndex)
     val micros =
@@ -38,6 +38,7 @@ object StampedPlanner {
       RowColumns.policyIn(ofRows),
       carried = visible,
       keyFailed = None,
+      end = None,
       windows = None)
     val stamp = StampOf(
       stage.byColumn(micros.toAttribute),

@@ -31,7 +31,11 @@ object SubstreamPlanner {
         val arrival = TimeStagePlanner.arrivalOf(sources)
         Some(
           Substreams(
-            SubstreamColumns(policy, arrival.toAttribute, keysOf(spec, policy, analyzed)),
+            SubstreamColumns(
+              policy,
+              arrival.toAttribute,
+              keysOf(spec, policy, analyzed),
+              sources.punctuation),
             arrival,
             TimeStagePlanner.orderOf(policy, sources, arrival)))
       case _ => None

@@ -77,6 +77,8 @@ object TimeStagePlanner {
     *   the columns that operators above the stage read
     * @param keyFailed
     *   the column that says whether a key of a row failed, if a key can fail
+    * @param end
+    *   the column with the end of a row's lifetime, if rows have lifetimes
     */
   def plan(
       policy: TimePolicy,
@@ -88,6 +90,7 @@ object TimeStagePlanner {
       columns: PolicyColumns,
       carried: Seq[Attribute],
       keyFailed: Option[Attribute],
+      end: Option[Attribute],
       windows: Option[WindowSpec]): TimeStageNodes = {
     val arrival = arrivalOf(columns)
     val over = columns.over.map(column => Alias(ComparableKeys.of(column), column.name)())
@@ -103,6 +106,8 @@ object TimeStagePlanner {
       columns.partition,
       over.map(_.toAttribute),
       order,
+      columns.punctuation,
+      end,
       carried,
       keyFailed,
       windows)

@@ -76,13 +76,15 @@ object WindowPlanner {
           sources,
           carried = needed,
           keyFailed = aggregation.keyFailed,
+          end = aggregation.windowColumn.filter(_ => spec.lifetime.isDefined),
           windows = Some(spec))
         mapSideOf(
           needed.map(stage.byColumn) ++ stage.stamp.all,
           stage.rows(session, input.isStreaming))
       case _ =>
         val computed = substreams.map(_.arrival)
-        val columns = needed ++ computed.map(_.toAttribute) ++ aggregation.keyFailed ++
+        val columns = needed ++ computed.map(_.toAttribute) ++
+          substreams.flatMap(_.columns.punctuation) ++ aggregation.keyFailed ++
           layout.operatorPlan.order
         val below = columns.distinct.filterNot(computed.map(_.toAttribute).contains)
         mapSideOf(columns, Project(below ++ computed, aggregation.plan))

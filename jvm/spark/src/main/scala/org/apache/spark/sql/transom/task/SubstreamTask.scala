@@ -27,6 +27,7 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
       record.length,
       substreams.arrival,
       operatorPlan.order,
+      substreams.punctuation,
       windows.read)
   }
 

@@ -12,6 +12,7 @@ import transom.engine.operator._
 import transom.engine.policy._
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
+import transom.engine.window.Arrival
 
 /** The tasks of a time stage. */
 final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
@@ -23,7 +24,24 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
   override type State = SourceStore
 
   private lazy val decoder =
-    new OrderedChunkDecoder(plan.row, plan.width, plan.arrival, plan.order, _ => ())
+    new OrderedChunkDecoder(
+      plan.row,
+      plan.width,
+      plan.arrival,
+      plan.order,
+      plan.punctuation,
+      plan.end.fold[Event.Row => Unit](_ => ())(readEnd))
+
+  /** Reads the end of a row's lifetime. A row whose end is unknown is a dead letter later. */
+  private def readEnd(end: Attribute): Event.Row => Unit = {
+    val at = plan.row.indexWhere(_.exprId == end.exprId)
+    val view = new UnsafeRow(plan.width)
+    row => {
+      view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
+      row.arrival.end = if (view.isNullAt(at)) Arrival.NoEnd else view.getLong(at)
+    }
+  }
+
   override protected lazy val operator: WindowOperator[SourceStore, InternalRow] = {
     val logic = new TimePolicyLogic(plan.policy)
     val clocks: (SourceStore, Long) => StageClock = plan.windows match {

@@ -149,7 +149,13 @@ private object SubstreamMapSideSuite {
     (0 until Groups).flatMap { group =>
       val ofGroup =
         exchanged.filter(_.getInt(ExchangeFormat.Group) == KeyGroups.idOf(group)).sorted(order)
-      new OrderedChunkDecoder(plan.record, plan.record.length, arrival, plan.order, _ => ())
+      new OrderedChunkDecoder(
+        plan.record,
+        plan.record.length,
+        arrival,
+        plan.order,
+        punctuation = None,
+        complete = _ => ())
         .events(ofGroup.iterator)
         .flatMap(read)
         .map(group -> _)

@@ -1,0 +1,119 @@
+package transom.engine.conformance.check
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import transom.engine.conformance.vector.{Json, Malformed, Scale}
+import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.policy._
+import transom.engine.spec._
+import transom.engine.state.ByteRange
+import transom.engine.window.GridModel
+
+/** Vectors of StreamInsight about punctuation (CTIs), run through the time stage: in one batch,
+  * and each event in a batch of its own. A tick of these vectors is a millisecond, so a point
+  * lasts a millisecond.
+  */
+object AdvanceTimeVectors {
+  import SeedVectors.micros
+
+  private final val TickUs = 1000L
+
+  def run(vector: Json): Outcome = {
+    val events = vector("events").elements
+    val policy = policyOf(vector("policy"), Scale.of(vector))
+    val oneByOne = new Player(policy)
+    val stamped = events.map { event =>
+      oneByOne.play(Seq(event)).head + ("cti" -> StampFields.shown(oneByOne.watermark))
+    }
+    val expected = vector("expected")("per_event").elements
+    Outcome.of(
+      expected.zip(stamped).flatMap { case (row, got) =>
+        Outcome.compare(s"event ${row("seq")}", fieldsOf(row), got)
+      } ++ Outcome.compare(
+        "events in one batch",
+        expected.map(fieldsOf(_) - "cti"),
+        new Player(policy).play(events)))
+  }
+
+  private def fieldsOf(row: Json): Map[String, Any] = Map(
+    "disposition" -> row("disposition").value,
+    "lifetime" -> row.get("lifetime").map(_.value).orNull,
+    "cti" -> row("cti").value)
+
+  private def policyOf(settings: Json, scale: Scale): TimePolicy = {
+    val generated = settings.get("generate")
+    val delay = generated.fold(0L)(generate => scale.in(generate("delay_ms").long))
+    val periodic =
+      generated.map(generate => Periodic(Some(generate("every_events").long.toInt), None))
+    TimePolicy(
+      timeColumn = Some(0),
+      arrivalColumn = Some(1),
+      partitionColumn = None,
+      partitions = Nil,
+      overColumns = Nil,
+      early = None,
+      late = None,
+      outOfOrder = settings("violation").string match {
+        case "drop" => Drop(delay)
+        case "adjust" => Adjust(delay)
+        case other => throw new Malformed(s"unknown violation $other")
+      },
+      advance = Punctuated(whenColumn = 2, atColumn = 3, beside = periodic),
+      idlePartitionUs = None,
+      estimateArrival = false)
+  }
+
+  private def startOf(event: Json): Long = micros(event("start"))
+
+  private def endOf(event: Json): Long =
+    event.get("end").fold(startOf(event) + TickUs)(micros)
+
+  private def instant(micros: Long): String = GridModel.toInstant(micros).toString
+
+  /** Runs the stage over one source, with state in memory. Each call is a batch. */
+  private final class Player(policy: TimePolicy) {
+    private val store = new MemorySourceStore
+    private val logic = new TimePolicyLogic(policy)
+    private val stage =
+      new TimeStage((store, _) => new SourceClocks(logic, store), EventFields)
+
+    def watermark: Long = logic.watermarkOf(SourceClock.of(store.get(Array.emptyByteArray)))
+
+    def play(events: Seq[Json]): Seq[Map[String, Any]] =
+      stage.open(0, store, 0L).process(events.iterator.map(eventOf)).toVector
+
+    private def eventOf(event: Json): Event = {
+      val row = new Event.Row
+      val value = event.toString.getBytes(UTF_8)
+      row.value.set(value, 0, value.length)
+      row.arrival.time = startOf(event)
+      row.arrival.clock = 0L
+      row.arrival.end = endOf(event)
+      if (event.has("kind")) Event.Punctuation(row) else row
+    }
+  }
+
+  /** Stamped events as the fields of a vector. */
+  private object EventFields extends StampedRows[Map[String, Any]] {
+
+    override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = {
+      val event = Json.parse(new String(row.copied, UTF_8))
+      val disposition =
+        if (stamp.isPunctuation) "cti"
+        else if (stamp.dropped != null) "dropped"
+        else if (stamp.isAdjusted) "adjusted"
+        else "accepted"
+      val isAlive = !stamp.isPunctuation && stamp.dropped == null
+      Map(
+        "disposition" -> disposition,
+        "lifetime" -> (if (isAlive) Vector(instant(stamp.time), instant(endOf(event)))
+                       else null))
+    }
+
+    override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
+      throw new Malformed(s"an event is unusable: ${reason.name}")
+
+    override def watermark(watermark: Long): Map[String, Any] =
+      throw new IllegalStateException("the stage sends no watermarks")
+  }
+}
