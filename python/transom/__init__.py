@@ -22,7 +22,7 @@ from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Session
 from transom.spec.several import Windows
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 from transom.spec.triggers import (
     AfterCount,
     AfterDelta,
@@ -72,6 +72,7 @@ __all__ = [
     "Periodic",
     "ProcessingTime",
     "ProcessingTimeout",
+    "Punctuated",
     "Purging",
     "Rolling",
     "Session",

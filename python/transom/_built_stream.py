@@ -202,7 +202,9 @@ class Stream:
             ``unknown_partition`` (null, or not among ``partitions``). An expression that fails
             counts as null.
 
-            ``disposition``, a string: ``accepted``, ``adjusted`` or ``dropped``.
+            ``disposition``, a string: ``accepted``, ``adjusted``, ``dropped`` or ``punctuation``.
+            A punctuation of `Punctuated` breaks no rule. Its ``time`` is the watermark that it
+            sets.
 
         Raises
         ------

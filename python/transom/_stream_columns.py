@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import (
     ArrayType,
+    BooleanType,
     DayTimeIntervalType,
     StructField,
     StructType,
@@ -25,6 +26,7 @@ from transom.spec.assigners import Custom, Window
 from transom.spec.lifetimes import Lifetime
 from transom.spec.sessions import Session
 from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
+from transom.spec.time_rules import Punctuated
 
 
 def with_time(df: DataFrame, time: Time) -> tuple[DataFrame, Clock]:
@@ -101,6 +103,22 @@ def _check_policy(df: DataFrame, policy: TimePolicy) -> None:
     if policy.partition is not None:
         fields_of(df, "partition", [policy.partition])
     fields_of(df, "over", policy.over)
+    if isinstance(policy.advance, Punctuated):
+        _check_punctuation(df, policy.advance)
+
+
+def _check_punctuation(df: DataFrame, advance: Punctuated) -> None:
+    (when,) = fields_of(df, "when", [column(advance.when)])
+    if when.dataType != BooleanType():
+        raise value_error(
+            "NOT_A_CONDITION",
+            argument="when",
+            expression=repr(text_of(advance.when)),
+            type=when.dataType.simpleString(),
+        )
+    (at,) = fields_of(df, "at", [advance.at])
+    if not is_timestamp(at.dataType) or _lacks_zone(df, at):
+        raise _not_a_timestamp("at", advance.at, at)
 
 
 def _lacks_zone(df: DataFrame, field: StructField) -> bool:

@@ -62,6 +62,8 @@ class Metrics:
         ``with_dead_letters()`` emits them.
     rows_in_gaps : int
         Rows between windows.
+    rows_punctuation : int
+        Rows that are punctuation and no data, see `Punctuated`.
     windows_fired : int
         Results that windows have emitted: one for each key, window and firing.
     idle_closes : int
@@ -95,6 +97,7 @@ class Metrics:
     rows_dropped: int = 0
     rows_dead_lettered: int = 0
     rows_in_gaps: int = 0
+    rows_punctuation: int = 0
     windows_fired: int = 0
     idle_closes: int = 0
     state_bytes: int = 0

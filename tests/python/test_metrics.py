@@ -26,6 +26,7 @@ COUNTS = [
     "rows_dropped",
     "rows_dead_lettered",
     "rows_in_gaps",
+    "rows_punctuation",
     "windows_fired",
     "idle_closes",
     "state_bytes",

@@ -39,6 +39,11 @@ VALUES = [
     transom.TimePolicy("at", out_of_order="1 minute"),
     transom.TimePolicy("at", out_of_order=transom.Adjust("1 minute")),
     transom.TimePolicy("at", advance=transom.Periodic(2)),
+    transom.Punctuated("kind = 'cti'", at="until"),
+    transom.Punctuated("kind = 'cti'", at="at"),
+    transom.Punctuated("kind = 'cti' and at is not null", at="at"),
+    transom.Punctuated("kind = 'cti'", at="at", beside=transom.Periodic()),
+    transom.TimePolicy("at", advance=transom.Punctuated("is_cti", at="at")),
     transom.TimePolicy("at", partition="p", idle_partition="1 minute"),
     transom.TimePolicy("at", late=transom.Drop("1 minute"), estimate_arrival=True),
 ]
@@ -57,6 +62,10 @@ def stream(time: Any, *columns: str) -> transom.Stream:
         (transom.Periodic(), transom.Periodic(rows=1, every=None)),
         (transom.Periodic(5, every="1 day"), transom.Periodic(rows=5, every="24 hours")),
         (transom.TimePolicy("at"), transom.TimePolicy(time="at", out_of_order="0 days")),
+        (
+            transom.Punctuated("cti", at="t", beside=transom.Periodic()),
+            transom.Punctuated(when="cti", at="t", beside=transom.Periodic(1)),
+        ),
         (
             transom.TimePolicy("at", out_of_order="1 minute"),
             transom.TimePolicy("at", out_of_order=transom.Accept("60 seconds")),
@@ -111,6 +120,17 @@ def test_a_policy_keeps_no_list_that_may_change() -> None:
         ("Periodic", {"rows": True}, "BAD_TYPE", "rows"),
         ("Periodic", {"every": "0 seconds"}, "NOT_POSITIVE", "every"),
         ("Periodic", {"every": 1}, "BAD_TYPE", "every"),
+        ("Punctuated", {"when": True, "at": "at"}, "BAD_TYPE", "when"),
+        ("Punctuated", {"when": None, "at": "at"}, "BAD_TYPE", "when"),
+        ("Punctuated", {"when": "cti", "at": None}, "BAD_TYPE", "at"),
+        ("Punctuated", {"when": "cti", "at": 7}, "BAD_TYPE", "at"),
+        ("Punctuated", {"when": "cti", "at": "at", "beside": 1}, "BAD_TYPE", "beside"),
+        (
+            "Punctuated",
+            {"when": "cti", "at": "at", "beside": transom.Punctuated("cti", at="at")},
+            "BAD_TYPE",
+            "beside",
+        ),
         ("TimePolicy", {"time": 7}, "BAD_TYPE", "time"),
         ("TimePolicy", {"time": "at", "arrival": 7}, "BAD_TYPE", "arrival"),
         ("TimePolicy", {"time": "at", "partition": 7}, "BAD_TYPE", "partition"),
@@ -160,7 +180,11 @@ def test_a_wrong_argument_is_named(
 
 
 def test_only_the_first_argument_may_be_positional() -> None:
-    for kind, first in ((transom.TimePolicy, "at"), (transom.Periodic, 1)):
+    for kind, first in (
+        (transom.TimePolicy, "at"),
+        (transom.Periodic, 1),
+        (transom.Punctuated, "cti"),
+    ):
         with pytest.raises(TypeError, match="positional"):
             cast("Any", kind)(first, "1 minute")
 

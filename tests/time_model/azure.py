@@ -189,17 +189,29 @@ def pipeline(vector: Json) -> Json:
 
 
 def advance_time(vector: Json) -> Json:
-    """StreamInsight's generator of CTIs, which for points is a time policy.
+    """StreamInsight's CTIs, given as punctuation or made from the rows.
 
-    The tick of the vectors is a millisecond.
+    The tick of the vectors is a millisecond, so a point lasts a millisecond.
     """
-    settings = vector["policy"]["generate"]
-    bound = Bound("drop", duration(settings, "delay_ms"))
-    rows = [Row(event["start"], 0) for event in vector["events"]]
-    stamped = stamps(rows, TimePolicy(out_of_order=bound, rows=settings["every_events"]))
+    settings = vector["policy"].get("generate", {"every_events": 1, "delay_ms": 0})
+    rows = [
+        Row(
+            event["start"],
+            0,
+            end=event.get("end", event["start"] + 1_000),
+            punctuation=event.get("kind") == "cti",
+        )
+        for event in vector["events"]
+    ]
+    policy = TimePolicy(
+        out_of_order=Bound(vector["policy"]["violation"], duration(settings, "delay_ms")),
+        rows=settings["every_events"],
+        follows_rows="generate" in vector["policy"],
+    )
     per_event = []
-    for event, stamp in zip(vector["events"], stamped, strict=True):
-        row = {"seq": event["seq"], "disposition": stamp.disposition, "cti": stamp.after.overall}
-        alive = {} if stamp.time is None else {"lifetime": [stamp.time, stamp.time + 1_000]}
-        per_event.append(row | alive)
+    for event, row, stamp in zip(vector["events"], rows, stamps(rows, policy), strict=True):
+        kind = "cti" if stamp.disposition == "punctuation" else stamp.disposition
+        shown = {"seq": event["seq"], "disposition": kind, "cti": stamp.after.overall}
+        is_alive = stamp.time is not None and not row.punctuation
+        per_event.append(shown | ({"lifetime": [stamp.time, row.end]} if is_alive else {}))
     return {"per_event": per_event}

@@ -11,12 +11,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 Source = tuple[str, str | None]
-Disposition = Literal["accepted", "adjusted", "dropped", "tick"]
+Disposition = Literal["accepted", "adjusted", "dropped", "punctuation", "tick"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row. ``failure`` is the reason why an earlier step rejected the row, if it did."""
+    """A row.
+
+    ``failure`` is the reason why an earlier step rejected the row, if it did. ``end`` is the end of
+    its lifetime, if it has one. The time of a row that is ``punctuation`` is the watermark that it
+    sets.
+    """
 
     time: int | None
     arrival: int
@@ -24,6 +29,8 @@ class Row:
     substream: str | None = None
     key: Hashable = None
     failure: str | None = None
+    end: int | None = None
+    punctuation: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,7 @@ class TimePolicy:
 
     ``uses_arrival`` puts the arrival time in force and switches the other rules off.
     ``every`` replaces ``rows``: the watermark moves when it can move by at least that much.
+    ``follows_rows`` is false if only punctuation moves it.
     ``floor`` selects the arrivals that raise a watermark to arrival - late. It is no
     arrival, each row of the partition, or also the arrival that ticks of the wall clock estimate.
     """
@@ -60,6 +68,7 @@ class TimePolicy:
     uses_arrival: bool = False
     rows: int = 1
     every: int | None = None
+    follows_rows: bool = True
     by_substream: bool = False
     partitions: tuple[str, ...] = ()
     idle_partition: int | None = None
@@ -128,7 +137,8 @@ def stamps(events: Iterable[Event], policy: TimePolicy) -> list[Stamp]:
 def judged(row: Row, policy: TimePolicy, met: int | None) -> tuple[int | None, list[str], str]:
     """The time in force, the rules that applied, and the reason of a drop or an empty text.
 
-    Early comes first, then late, then out of order. Bounds are inclusive.
+    Early comes first, then late, then out of order. Bounds are inclusive. A row is dropped if a
+    rule moves it to its end or behind it.
     """
     time = row.arrival if policy.uses_arrival else row.time
     if row.failure:
@@ -146,15 +156,20 @@ def judged(row: Row, policy: TimePolicy, met: int | None) -> tuple[int | None, l
         time = row.arrival + early.beyond
     if late and time < row.arrival - late.beyond:
         rules.append("late_arrival")
-        if late.action == "drop":
-            return None, rules, "late_arrival"
         time = row.arrival - late.beyond
+        if late.action == "drop" or is_over(row, time):
+            return None, rules, "late_arrival"
     if policy.out_of_order.action != "accept" and met is not None and time < met:
         rules.append("out_of_order")
-        if policy.out_of_order.action == "drop":
+        if policy.out_of_order.action == "drop" or is_over(row, met):
             return None, rules, "out_of_order"
         time = met
     return time, rules, ""
+
+
+def is_over(row: Row, moved: int) -> bool:
+    """Whether a row ends at or before the time to which a rule moves it."""
+    return row.end is not None and row.end <= moved
 
 
 class _State:
@@ -176,6 +191,19 @@ class _State:
     def row(self, row: Row) -> Stamp:
         source = (row.partition, row.substream if self.policy.by_substream else "")
         met, met_merged = self.own(source), self.merged.get(source[1])
+        if row.punctuation:
+            assert row.time is not None
+            self.arrive(row)
+            self.moved[source] = max(row.time, self.moved.get(source, row.time))
+            return Stamp(
+                row,
+                self.after(),
+                source,
+                row.time,
+                "punctuation",
+                met=met,
+                met_merged=met_merged,
+            )
         time, rules, reason = judged(row, self.policy, met)
         # A dropped row has arrived too: it moves the floor, and nothing else.
         self.arrive(row)
@@ -227,16 +255,22 @@ class _State:
         self.largest[source] = max(time, self.largest.get(source, time))
         self.waiting[source] = self.waiting.get(source, 0) + 1
         reached, before = self.largest[source] - policy.out_of_order.beyond, self.moved.get(source)
-        if policy.every is None:
+        if not policy.follows_rows:
+            due = False
+        elif policy.every is None:
             due = self.waiting[source] >= policy.rows
         else:
             due = before is None or reached - before >= policy.every
         if due:
             self.waiting[source] = 0
-            self.moved[source] = reached
+            self.moved[source] = reached if before is None else max(reached, before)
 
     def known(self) -> set[str]:
         return {*self.policy.partitions, *self.arrival}
+
+    def sources(self) -> set[Source]:
+        """The sources that have had an accepted row or punctuation."""
+        return {*self.largest, *self.moved}
 
     def idle(self, partition: str) -> bool:
         limit, since = self.policy.idle_partition, self.heard.get(partition)
@@ -254,7 +288,7 @@ class _State:
         for partition in self.known():
             if self.idle(partition):
                 continue
-            sources = [source for source in self.largest if source[0] == partition]
+            sources = [source for source in self.sources() if source[0] == partition]
             if not sources:
                 marks.append(self.own((partition, None)))
             marks += [self.own(source) for source in sources if source[1] in substreams]
@@ -263,11 +297,11 @@ class _State:
 
     def after(self) -> Watermarks:
         by_substream = self.policy.by_substream
-        substreams: set[str | None] = {s[1] for s in self.largest} if by_substream else {""}
+        substreams: set[str | None] = {s[1] for s in self.sources()} if by_substream else {""}
         for substream in substreams:
             self.merged[substream] = _later(self.merged.get(substream), self.minimum({substream}))
         self.overall = _later(self.overall, self.minimum(substreams))
-        own = {s: self.own(s) for s in {*self.largest, *((p, None) for p in self.known())}}
+        own = {s: self.own(s) for s in {*self.sources(), *((p, None) for p in self.known())}}
         return Watermarks(own, dict(self.merged), self.overall)
 
 

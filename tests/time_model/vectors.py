@@ -25,6 +25,8 @@ def read(folder: Path) -> list[Json]:
 
 def concerns(vector: Json) -> bool:
     """Whether the model has the windows and the kinds of events of a vector."""
+    if vector["model"] == "si.advance_time":
+        return True
     kinds = vector["windows"] if isinstance(vector["windows"], list) else [vector["windows"]]
     return (
         all(kind is None or kind.get("type", "session") in _WINDOW_TYPES for kind in kinds)

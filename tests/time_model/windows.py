@@ -121,7 +121,7 @@ def windows(
         event = stamp.event
         if isinstance(event, Row):
             last_row = event.arrival if last_row is None else max(last_row, event.arrival)
-            if stamp.time is not None:
+            if stamp.time is not None and not event.punctuation:
                 owner = (stamp.source[1], event.key)
                 taken, missed = state.place(owner, at, stamp.time, stamp.met_merged)
         # A row is placed first. The watermark that it moves closes windows afterwards.

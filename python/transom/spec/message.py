@@ -24,7 +24,7 @@ from transom.spec.sessions import Gap, Session
 from transom.spec.several import Windows
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 from transom.spec.triggers import (
     AfterCount,
     AfterDelta,
@@ -49,7 +49,7 @@ TIMES: Kinds = {
     "time_policy": TimePolicy,
 }
 TIME_RULES: Kinds = {"accept": Accept, "drop": Drop, "adjust": Adjust}
-ADVANCES: Kinds = {"periodic": Periodic}
+ADVANCES: Kinds = {"periodic": Periodic, "punctuated": Punctuated}
 LIFETIMES: Kinds = {"lifetime": Lifetime}
 IDLE_TIMEOUTS: Kinds = {"idle_timeout": IdleTimeout}
 WINDOWS: Kinds = {
@@ -95,7 +95,8 @@ VALUE_HINTS: Mapping[Any, Kinds] = {
     Trigger | None: TRIGGERS,
     Drop | Adjust | None: TIME_RULES,
     Duration | Accept | Drop | Adjust: TIME_RULES,
-    Periodic: ADVANCES,
+    Periodic | Punctuated: ADVANCES,
+    Periodic | None: ADVANCES,
 }
 
 MessageColumn = Col | Delta

@@ -10,7 +10,7 @@ from transom._base.columns import Col, check_column
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error, value_error
 from transom._base.values import Value
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic
+from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,8 +102,9 @@ class TimePolicy(Value):
         How far the watermark stays behind the largest time, and what happens to a row whose time is
         before the watermark. A duration means ``Accept(duration)``. `Adjust` moves the time to the
         watermark.
-    advance : Periodic
-        When the watermark moves. By default each row moves it.
+    advance : Periodic or Punctuated
+        When the watermark moves. By default each row moves it. With `Punctuated` some rows are no
+        data, and only set the watermark.
     idle_partition : str or timedelta, optional
         How long a partition may be silent, by the wall clock, before the watermark of windows no
         longer waits for it. The next row of the partition ends this. Without it, the watermark
@@ -152,7 +153,7 @@ class TimePolicy(Value):
     early: Drop | Adjust | None = field(default=None, kw_only=True)
     late: Drop | Adjust | None = field(default=None, kw_only=True)
     out_of_order: Duration | Accept | Drop | Adjust = field(default="0 seconds", kw_only=True)
-    advance: Periodic = field(default=Periodic(), kw_only=True)
+    advance: Periodic | Punctuated = field(default=Periodic(), kw_only=True)
     idle_partition: Duration | None = field(default=None, kw_only=True)
     estimate_arrival: bool = field(default=False, kw_only=True)
 
@@ -172,8 +173,9 @@ class TimePolicy(Value):
         if not isinstance(self.out_of_order, Accept | Drop | Adjust):
             length = not_negative("out_of_order", self.out_of_order)
             object.__setattr__(self, "out_of_order", Accept(length))
-        if not isinstance(self.advance, Periodic):
-            raise type_error("advance", self.advance, "transom.Periodic(...)")
+        if not isinstance(self.advance, Periodic | Punctuated):
+            expected = "transom.Periodic(...) or transom.Punctuated(...)"
+            raise type_error("advance", self.advance, expected)
         if self.idle_partition is not None:
             self._check_has_partition("idle_partition", self.idle_partition)
             object.__setattr__(

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 
 from transom._base import checks
+from transom._base.columns import Col, Condition, check_column, condition_of
 from transom._base.durations import Duration, not_negative, positive
+from transom._base.errors import type_error
 from transom._base.values import Value
 
 
@@ -133,3 +135,70 @@ class Periodic(Value):
             checks.whole_number("rows", self.rows, least=1)
         if self.every is not None:
             object.__setattr__(self, "every", positive("every", self.every))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Punctuated(Value):
+    """Rows that say how far time has come: punctuation, StreamInsight's CTIs.
+
+    A row for which ``when`` is true is punctuation and no data. It is in no window, and no rule
+    judges it. It moves the watermark of its partition or substream to ``at``, and never back. So
+    it promises that no row before ``at`` follows. The tolerance of ``out_of_order`` is not
+    subtracted. A row that breaks the promise is out of order: `Drop` drops it, and `Adjust` moves
+    its time to the watermark. A row at the watermark is in order.
+
+    Punctuation that comes from another stream is imported with ``unionByName``.
+
+    `Stream.stamped` returns punctuation with the disposition ``punctuation``. Metrics count it in
+    ``rows_punctuation``. A row is a dead letter with the reason ``no_time`` if ``when`` fails, or
+    if it is punctuation and ``at`` is null or fails, and with ``time_out_of_range`` if ``at`` is
+    before the year 1 or after the year 9999.
+
+    Parameters
+    ----------
+    when : str or Column
+        A boolean expression that is true for punctuation. Null counts as false. A string is parsed
+        as SQL.
+    at : str or Column
+        The column that holds the watermark of a punctuation, a timestamp. Other rows do not use it.
+    beside : Periodic, optional
+        When the watermark also follows the other rows, as without punctuation. By default only
+        punctuation moves it.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    The second row says that all flights before 06:00 are known. The third row breaks this promise.
+
+    >>> from datetime import datetime
+    >>> rows = [(n, kind, datetime(2013, 1, 1, hour)) for n, kind, hour in [
+    ...     (1, "flight", 5), (2, "known", 6), (3, "flight", 5), (4, "flight", 6)
+    ... ]]
+    >>> flights = spark.createDataFrame(rows, "n int, kind string, at timestamp")
+    >>> known = transom.Punctuated("kind = 'known'", at="at")
+    >>> clock = transom.TimePolicy("at", advance=known, out_of_order=transom.Drop("0 seconds"))
+    >>> stamped = transom.stream(flights, time=clock, order="n").stamped().orderBy("n")
+    >>> stamped.select("n", "stamp.time", "stamp.watermark", "stamp.disposition").show()
+    +---+-------------------+-------------------+-----------+
+    |  n|               time|          watermark|disposition|
+    +---+-------------------+-------------------+-----------+
+    |  1|2013-01-01 05:00:00|               NULL|   accepted|
+    |  2|2013-01-01 06:00:00|               NULL|punctuation|
+    |  3|               NULL|2013-01-01 06:00:00|    dropped|
+    |  4|2013-01-01 06:00:00|2013-01-01 06:00:00|   accepted|
+    +---+-------------------+-------------------+-----------+
+    """
+
+    when: Condition
+    at: Col = field(kw_only=True)
+    beside: Periodic | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "when", condition_of("when", self.when))
+        check_column("at", self.at)
+        if self.beside is not None and not isinstance(self.beside, Periodic):
+            raise type_error("beside", self.beside, "transom.Periodic(...) or None")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -81,3 +81,11 @@ def policy_of(model: stamping.TimePolicy, sources: Sources) -> transom.TimePolic
         out_of_order=rule(model.out_of_order),
         advance=transom.Periodic(model.rows),
     )
+
+
+def punctuated(
+    time: transom.TimePolicy, model: stamping.TimePolicy, when: str
+) -> transom.TimePolicy:
+    """The policy with punctuation that sets the watermark to its time."""
+    beside = transom.Periodic(model.rows) if model.follows_rows else None
+    return replace(time, advance=transom.Punctuated(when, at="at", beside=beside))

@@ -32,6 +32,8 @@ def streaming(spark: SparkSession) -> DataFrame:
         (transom.TimePolicy("t", arrival="known"), "arrival"),
         (transom.TimePolicy("t", partition="partition"), "partition"),
         (transom.TimePolicy("t", over=["k", "carrier"]), "over"),
+        (transom.TimePolicy("t", advance=transom.Punctuated("kind = 'cti'", at="t")), "when"),
+        (transom.TimePolicy("t", advance=transom.Punctuated("v > 0", at="until")), "at"),
     ],
 )
 def test_columns_must_be_there(rows: DataFrame, policy: transom.TimePolicy, argument: str) -> None:
@@ -44,6 +46,9 @@ def test_times_must_be_timestamps(rows: DataFrame) -> None:
         transom.stream(rows, time=transom.TimePolicy("v"))
     with raises("NOT_A_TIMESTAMP", "arrival"):
         transom.stream(rows, time=transom.TimePolicy("t", arrival="k"))
+    with raises("NOT_A_TIMESTAMP", "at"):
+        punctuated = transom.Punctuated("v > 0", at="k")
+        transom.stream(rows, time=transom.TimePolicy("t", advance=punctuated))
     # EventTime takes the last instant of a window. A time policy takes timestamps alone.
     windows = rows.withColumn(
         "window", F.struct(F.col("t").alias("start"), F.col("t").alias("end"))
@@ -52,11 +57,21 @@ def test_times_must_be_timestamps(rows: DataFrame) -> None:
         transom.stream(windows, time=transom.TimePolicy("window"))
 
 
+def test_punctuation_needs_a_condition(rows: DataFrame) -> None:
+    for when in ("v", F.length("k")):
+        policy = transom.TimePolicy("t", advance=transom.Punctuated(when, at="t"))
+        with raises("NOT_A_CONDITION", "when"):
+            transom.stream(rows, time=policy)
+
+
 def test_a_stream_has_times_with_a_zone(rows: DataFrame, streaming: DataFrame) -> None:
     with raises("NOT_A_TIMESTAMP", "time"):
         transom.stream(streaming, time=transom.TimePolicy("zoneless"))
     with raises("NOT_A_TIMESTAMP", "arrival"):
         transom.stream(streaming, time=transom.TimePolicy("timestamp", arrival="zoneless"))
+    with raises("NOT_A_TIMESTAMP", "at"):
+        punctuated = transom.Punctuated("value > 0", at="zoneless")
+        transom.stream(streaming, time=transom.TimePolicy("timestamp", advance=punctuated))
     transom.stream(rows, time=transom.TimePolicy("zoneless"))
 
 
