@@ -86,9 +86,7 @@ def test_results_are_rows_of_a_further_operator(spark: SparkSession) -> None:
 
 
 def seconds(rows: pa.Table) -> list[float]:
-    return [
-        (life["end"] - life["start"]).total_seconds() for life in rows["lifetime"].to_pylist()
-    ]
+    return [(life["end"] - life["start"]).total_seconds() for life in rows["lifetime"].to_pylist()]
 
 
 def test_functions_see_lifetimes_clipped_to_the_window(spark: SparkSession) -> None:
@@ -185,7 +183,12 @@ def test_the_watermark_of_results_follows_the_policy(
         if row["tag"] == "watermarks"
     ]
     assert found == [*map(at, expected), END_OF_TIME]
-    starts = {row["results"]["window"]["start"] for rows in outcome.by_batch.values() for row in rows if row["tag"] == "results"}
+    starts = {
+        row["results"]["window"]["start"]
+        for rows in outcome.by_batch.values()
+        for row in rows
+        if row["tag"] == "results"
+    }
     assert at("05:00") in starts
 
 

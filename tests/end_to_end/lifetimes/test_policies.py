@@ -68,7 +68,10 @@ def expected(
     sources: Sources,
 ) -> tuple[set[Content], dict[int, str]]:
     """The results that fire, and the reasons of late rows."""
-    stamps = stamped(rows, policy, sources)
+    until = None
+    if ends is not None:
+        until = [end_of(row[2], length, ends) for row, length in zip(rows, lasts, strict=True)]
+    stamps = stamped(rows, policy, sources, ends=until)
     marks = stamps[-1].after.merged
     fired: set[Content] = set()
     late: dict[int, str] = {}
@@ -110,13 +113,19 @@ def content(row: Row, sources: Sources) -> Content:
     return Content(key, start, end, frozenset(row["rows"]))
 
 
-def test_a_rule_that_moves_a_row_behind_its_end_makes_the_row_late(spark: SparkSession) -> None:
+@pytest.mark.parametrize("sources", SOURCES)
+def test_a_row_that_a_rule_moves_behind_its_end_is_dropped(
+    spark: SparkSession, sources: Sources
+) -> None:
     rows = [(0, "a", 20, 20, "0"), (1, "a", 10, 20, "0"), (2, "a", 40, 40, "0")]
     policy = stamping.TimePolicy(out_of_order=stamping.Bound("adjust", 0))
-    pipeline = listed(policy_of(policy, "all rows"), transom.Snapshot(), "end")
+    pipeline = listed(policy_of(policy, sources), transom.Snapshot(), "end")
     outcome = run_stream(spark, pipeline, WITH_ENDS, [with_ends(rows, [5, 5, 5])])
-    assert outcome.observed()["transom_rows_with_bad_windows"] == 0
-    assert {row["row"]["n"]: row["reason"] for row in outcome.late} == {1: "late"}
+    counts = outcome.observed()
+    assert (counts["transom_rows_out_of_order"], counts["transom_rows_dropped"]) == (1, 1)
+    assert counts["transom_rows_with_bad_windows"] == 0
+    assert outcome.late == []
+    assert [row["rows"] for row in outcome.results] == [[0]]
 
 
 @pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)

@@ -73,9 +73,18 @@ def timed(rows: Sequence[Input]) -> list[tuple[Any, ...]]:
 
 
 def stamped(
-    rows: Sequence[Input], policy: stamping.TimePolicy, sources: Sources
+    rows: Sequence[Input],
+    policy: stamping.TimePolicy,
+    sources: Sources,
+    *,
+    ends: Sequence[int | None] | None = None,
+    punctuation: frozenset[int] = frozenset(),
 ) -> list[stamping.Stamp]:
-    """What the model does with each row."""
+    """What the model does with each row.
+
+    ``ends`` are the ends of their lifetimes, and ``punctuation`` the numbers of punctuation rows.
+    """
+    until = ends or [None] * len(rows)
     events = [
         stamping.Row(
             at * SECOND,
@@ -83,8 +92,10 @@ def stamped(
             partition=source if sources == "partitions" else "",
             substream=source if sources == "substreams" else None,
             key=key_of(key, source, sources),
+            punctuation=n in punctuation,
+            end=end,
         )
-        for _, key, at, known, source in rows
+        for (n, key, at, known, source), end in zip(rows, until, strict=True)
     ]
     policy = replace(
         policy,

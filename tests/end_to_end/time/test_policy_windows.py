@@ -19,6 +19,7 @@ from tests.end_to_end.support.policies import (
     Sources,
     grid,
     policy_of,
+    punctuated,
     seconds,
     session,
 )
@@ -67,9 +68,10 @@ def expected(
     window: windows.Grid | windows.Session,
     lateness: int,
     sources: Sources,
+    punctuation: Rows = frozenset(),
 ) -> tuple[set[Fired], Rows, int]:
     """The results that fire, the numbers of late rows, and how many rows the rules drop."""
-    stamps = stamped(rows, policy, sources)
+    stamps = stamped(rows, policy, sources, punctuation=punctuation)
     results, placed = windows.windows(stamps, window, lateness * SECOND)
     fired = {
         (
@@ -116,14 +118,21 @@ def check(
     policy: stamping.TimePolicy,
     chosen: random.Random,
     lateness: int = 0,
+    punctuation: Rows = frozenset(),
 ) -> None:
-    """Run a query over random batches, and compare it with the model."""
+    """Run a query over random batches, and compare it with the model.
+
+    The rows with the numbers in ``punctuation`` are punctuation. Without any, rows set the
+    watermark.
+    """
     cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     batches = [with_bits(rows[start:end]) for start, end in bounds]
     layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
     sources = chosen.choice(SOURCES)
     time = policy_of(policy, sources)
+    if punctuation:
+        time = punctuated(time, policy, f"n in ({', '.join(map(str, sorted(punctuation)))})")
     pipeline = windowed(time, case, chosen.choice(layouts), lateness)
     outcome = run_stream(spark, pipeline, WITH_BITS, batches)
     got = {
@@ -135,7 +144,7 @@ def check(
         )
         for row in outcome.results
     }
-    fired, late, dropped = expected(rows, policy, case.model, lateness, sources)
+    fired, late, dropped = expected(rows, policy, case.model, lateness, sources, punctuation)
     assert got == fired
     assert len(outcome.results) == len(fired)
     assert frozenset(row["row"]["n"] for row in outcome.late) == late
@@ -143,6 +152,7 @@ def check(
     assert counts["transom_rows_in"] == len(rows)
     assert counts["transom_rows_late"] == len(late)
     assert counts["transom_rows_dropped"] == dropped
+    assert counts["transom_rows_punctuation"] == len(punctuation)
 
 
 @pytest.mark.parametrize("case", [*CASES, *LIMITED], ids=repr)
