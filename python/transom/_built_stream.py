@@ -181,7 +181,8 @@ class Stream:
     def stamped(self) -> DataFrame:
         """Return all rows, each with the time and the watermark that its `TimePolicy` gives it.
 
-        Each input row is in the result, with its columns unchanged. Keys have no effect.
+        Each input row is in the result, with its columns unchanged. Keys and lifetimes have no
+        effect.
 
         Returns
         -------

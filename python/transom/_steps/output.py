@@ -168,6 +168,7 @@ class OutputSteps(Steps):
         With `TimePolicy` there are more reasons:
 
         - "early", "late_arrival", "out_of_order": the rule of the policy has dropped the row.
+        - "no_time": the condition of `Punctuated` failed, or punctuation has no usable ``at``.
         - "no_substream": a column of ``over`` is null, or its expression failed.
         - "unknown_partition": the partition of the row is null or not among ``partitions``, or its
           expression failed.

@@ -73,7 +73,8 @@ class Drop(TimeRule):
 class Adjust(TimeRule):
     """Moves the time of rows that are beyond a bound to this bound.
 
-    The column with the time keeps its value. Windows use the moved time.
+    The column with the time keeps its value. Windows use the moved time. A row with a lifetime is
+    dropped if it would move to its end or behind it.
 
     Parameters
     ----------
