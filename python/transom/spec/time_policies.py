@@ -174,8 +174,9 @@ class TimePolicy(Value):
             length = not_negative("out_of_order", self.out_of_order)
             object.__setattr__(self, "out_of_order", Accept(length))
         if not isinstance(self.advance, Periodic | Punctuated):
-            expected = "transom.Periodic(...) or transom.Punctuated(...)"
-            raise type_error("advance", self.advance, expected)
+            raise type_error(
+                "advance", self.advance, "transom.Periodic(...) or transom.Punctuated(...)"
+            )
         if self.idle_partition is not None:
             self._check_has_partition("idle_partition", self.idle_partition)
             object.__setattr__(

@@ -15,12 +15,12 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import SECOND, policy_of
+from tests.end_to_end.support.policies import SECOND, policy_of, punctuated
 from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound
 
-SCHEMA = "id int, key string, part string, micros long, known long"
+SCHEMA = "id int, key string, part string, micros long, known long, cti boolean"
 # The first and the last instant that a time may have: the years 1 and 9999.
 FIRST = (datetime(1, 1, 1) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 LAST = (datetime(9999, 12, 31, 23, 59, 59, 999999) - datetime(1970, 1, 1)) // timedelta(
@@ -43,9 +43,14 @@ DROPPING = stamping.TimePolicy(
     out_of_order=Bound("drop", 8 * SECOND),
     floor="arrival",
 )
+# Only punctuation moves the watermark.
+PUNCTUATED = stamping.TimePolicy(
+    early=Bound("adjust", 12 * SECOND), out_of_order=Bound("drop", 0), follows_rows=False
+)
 COUNTS = {
     "late": "transom_rows_late",
     "gap": "transom_rows_in_gaps",
+    "punctuation": "transom_rows_punctuation",
     "no_time": "transom_rows_without_time",
     "time_out_of_range": "transom_rows_out_of_range",
     "key_failed": "transom_rows_with_failed_keys",
@@ -53,7 +58,7 @@ COUNTS = {
     "unknown_partition": "transom_rows_of_unknown_partition",
 }
 DROPPED = ("early", "late_arrival", "out_of_order")
-DEAD = (*DROPPED, *(place for place in COUNTS if place not in {"late", "gap"}))
+DEAD = (*DROPPED, *(place for place in COUNTS if place not in {"late", "gap", "punctuation"}))
 
 
 class Input(NamedTuple):
@@ -62,6 +67,7 @@ class Input(NamedTuple):
     part: str
     micros: int | None
     known: int
+    cti: bool = False
 
 
 def inputs(chosen: random.Random, count: int = 90) -> list[Input]:
@@ -91,7 +97,7 @@ def failure(row: Input) -> str | None:
         return "no_time"
     if not FIRST <= row.micros <= LAST:
         return "time_out_of_range"
-    return "key_failed" if row.key == "x" else None
+    return "key_failed" if row.key == "x" and not row.cti else None
 
 
 def placed(
@@ -103,7 +109,9 @@ def placed(
     """
     places = {row.id: reason for row in rows if (reason := failure(row))}
     judged = [row for row in rows if row.id not in places]
-    events = [stamping.Row(row.micros, row.known, key=row.key) for row in judged]
+    events = [
+        stamping.Row(row.micros, row.known, key=row.key, punctuation=row.cti) for row in judged
+    ]
     stamped = stamping.stamps(events, policy)
     rules: Counter[str] = Counter()
     for row, stamp, place in zip(judged, stamped, windows.windows(stamped, GRID)[1], strict=True):
@@ -111,6 +119,8 @@ def placed(
         rules["adjusted"] += stamp.disposition == "adjusted"
         if stamp.time is None:
             places[row.id] = str(stamp.reason)
+        elif row.cti:
+            places[row.id] = "punctuation"
         elif place.missed:
             places[row.id] = "late"
         else:
@@ -123,9 +133,13 @@ def placed(
 
 def windowed(rows: DataFrame, policy: stamping.TimePolicy) -> DataFrame:
     """The numbers of the rows in each window, late rows and dead letters."""
-    timed = rows.select("id", "key", F.timestamp_micros("micros").alias("at"), _known())
+    at = F.timestamp_micros("micros").alias("at")
+    timed = rows.select("id", "key", at, _known(), "cti")
+    time = policy_of(policy, "all rows")
+    if not policy.follows_rows:
+        time = punctuated(time, policy, "cti")
     tagged = (
-        transom.stream(timed, time=policy_of(policy, "all rows"), order="id")
+        transom.stream(timed, time=time, order="id")
         .key_by(F.col("key").cast("int"))
         .window(OURS)
         .with_late_rows()
@@ -149,9 +163,13 @@ def check(rows: Sequence[Input], policy: stamping.TimePolicy, runs: Sequence[Out
     """Compare what the runs of a query delivered and counted with the model."""
     expected, rules = placed(rows, policy)
     delivered = [(id_, row["place"]) for run in runs for row in run.results for id_ in row["ids"]]
-    # The window of the last row is open. Nothing is delivered of rows in a gap.
+    # The window of the last row is open. Nothing is delivered of punctuation and rows in a gap.
     last = rows[-1].id
-    silent = {id_: place for id_, place in expected.items() if place == "gap" or id_ == last}
+    silent = {
+        id_: place
+        for id_, place in expected.items()
+        if place in {"gap", "punctuation"} or id_ == last
+    }
     assert sorted(delivered) == sorted(
         (id_, place) for id_, place in expected.items() if id_ not in silent
     )
@@ -175,7 +193,7 @@ def check(rows: Sequence[Input], policy: stamping.TimePolicy, runs: Sequence[Out
             **{count: by_place[place] for place, count in COUNTS.items()},
         }
     )
-    assert counts["transom_rows_in"] == 1 + sum(
+    assert counts["transom_rows_in"] == (not rows[-1].cti) + sum(
         counts[name] for name in [*COUNTS.values(), "transom_rows_dropped"]
     ) + sum(place == "window" for _, place in delivered)
 
@@ -186,6 +204,18 @@ def test_each_row_is_delivered_and_counted_once_however_rows_are_cut(spark: Spar
     batches = in_batches(rows, chosen)
     outcome = run_stream(spark, lambda read: windowed(read, DROPPING), SCHEMA, batches)
     check(rows, DROPPING, [outcome])
+
+
+def test_punctuation_is_counted_and_not_delivered(spark: SparkSession) -> None:
+    chosen = random.Random(14)
+    # A punctuation at the last instant would end time.
+    rows = [row._replace(cti=row.id % 5 == 0 and row.micros != LAST) for row in inputs(chosen)]
+    assert rows[-1].cti
+    batches = in_batches(rows, chosen)
+    outcome = run_stream(spark, lambda read: windowed(read, PUNCTUATED), SCHEMA, batches)
+    check(rows, PUNCTUATED, [outcome])
+    places = Counter(placed(rows, PUNCTUATED)[0].values())
+    assert min(places[place] for place in ("punctuation", "out_of_order", "window")) > 0
 
 
 def test_a_batch_that_is_repeated_after_a_crash_counts_once(

@@ -33,6 +33,10 @@ from tests.time_model import stamping
 
 CASES = [grid(10, 10), grid(10, 15, "right"), session(4, inclusive=True)]
 TEN = transom.Tumbling(size="10 seconds")
+RULES: dict[str, type[transom.Adjust] | type[transom.Drop]] = {
+    "adjust": transom.Adjust,
+    "drop": transom.Drop,
+}
 CTI = transom.Punctuated("kind = 'cti'", at="at")
 SCHEMA = "n int, kind string, key string, at timestamp, until timestamp"
 
@@ -174,8 +178,8 @@ def test_lifetimes_that_violate_a_cti_are_those_of_streaminsight(
         start = instant(event["start"])
         end = instant(event["end"]) if "end" in event else start + timedelta(milliseconds=1)
         rows.append((event["seq"], event.get("kind", "row"), "a", start, end))
-    rule = {"adjust": transom.Adjust, "drop": transom.Drop}[example["policy"]["violation"]]
-    policy = transom.TimePolicy("at", out_of_order=rule("0 seconds"), advance=CTI)
+    rule = RULES[example["policy"]["violation"]]("0 seconds")
+    policy = transom.TimePolicy("at", out_of_order=rule, advance=CTI)
 
     def pipeline(read: DataFrame) -> DataFrame:
         ever = transom.stream(read, time=policy, order="n", lifetime="until")
