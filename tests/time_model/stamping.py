@@ -195,15 +195,8 @@ class _State:
             assert row.time is not None
             self.arrive(row)
             self.moved[source] = max(row.time, self.moved.get(source, row.time))
-            return Stamp(
-                row,
-                self.after(),
-                source,
-                row.time,
-                "punctuation",
-                met=met,
-                met_merged=met_merged,
-            )
+            after = self.after()
+            return Stamp(row, after, source, row.time, "punctuation", (), None, met, met_merged)
         time, rules, reason = judged(row, self.policy, met)
         # A dropped row has arrived too: it moves the floor, and nothing else.
         self.arrive(row)
@@ -212,17 +205,8 @@ class _State:
         disposition: Disposition = "adjusted" if rules else "accepted"
         if time is None:
             disposition = "dropped"
-        return Stamp(
-            row,
-            self.after(),
-            source,
-            time,
-            disposition,
-            tuple(rules),
-            reason or None,
-            met,
-            met_merged,
-        )
+        after, why = self.after(), reason or None
+        return Stamp(row, after, source, time, disposition, tuple(rules), why, met, met_merged)
 
     def tick(self, tick: Tick) -> Stamp:
         self.now = tick.at

@@ -74,8 +74,8 @@ final class KeyGroup[R, S <: PerKeyState](
     * own watermark is later advances to its own watermark.
     *
     * Reaches keys with rows or punctuation in this batch, keys with due timers, and all keys at
-    * the end of the input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call processes one
-    * key. Exhaust the iterator before calling `save`. No rows may follow.
+    * the end of the input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call
+    * processes one key. Exhaust the iterator before calling `save`. No rows may follow.
     *
     * @param lateWatermark
     *   the watermark by which all rows of this batch are late; `NotYet` if each row has its own

@@ -117,7 +117,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       side.isFirst = true
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
-    case Event.Punctuation(row) => clocks.punctuate(row, counts)
+    case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
   }
 
   private def place(row: Event.Row): Unit = {

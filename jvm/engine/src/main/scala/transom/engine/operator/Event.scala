@@ -72,7 +72,7 @@ object Event {
     * @param row
     *   the row; its time is the watermark that it sets
     */
-  final case class Punctuation(row: Row) extends Event
+  final class Punctuation(val row: Row) extends Event
 
   /** A row that cannot be assigned to a window. */
   final class DeadLetter extends Event {

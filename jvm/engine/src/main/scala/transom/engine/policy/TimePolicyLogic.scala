@@ -109,12 +109,7 @@ final class TimePolicyLogic(policy: TimePolicy) {
     if (stamp.dropped == null && stamp.time < stamp.watermark) {
       stamp.rules |= Stamp.OutOfOrder
       if (adjustsOutOfOrder || dropsOutOfOrder)
-        moveOrDrop(
-          stamp,
-          stamp.watermark,
-          end,
-          adjustsOutOfOrder,
-          DeadLetterReason.OutOfOrder)
+        moveOrDrop(stamp, stamp.watermark, end, adjustsOutOfOrder, DeadLetterReason.OutOfOrder)
     }
   }
 

@@ -117,7 +117,8 @@ private final class TimeStageOperator[T](
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, row.arrival.end, stamp)
       TimeStage.count(counts, stamp)
       emissions.emit(rows.stamped(row.value, stamp))
-    case Event.Punctuation(row) =>
+    case punctuation: Event.Punctuation =>
+      import punctuation.row
       clocks.punctuate(row.key, row.arrival.time, row.arrival.clock, stamp)
       counts.add(RowCounts.Punctuation)
       emissions.emit(rows.stamped(row.value, stamp))

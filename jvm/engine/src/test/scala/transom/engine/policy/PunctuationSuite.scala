@@ -36,11 +36,11 @@ class PunctuationSuite extends ScalaCheckSuite {
   }
 
   test("generated rows are accepted, moved, dropped, and dropped because they are over") {
-    val seen = Generators.samples(600, Gen.zip(policies, streams)).flatMap {
-      case (policy, rows) =>
+    val seen =
+      Generators.samples(600, Gen.zip(policies, streams)).flatMap { case (policy, rows) =>
         val isOver = policy.outOfOrder.isInstanceOf[Adjust]
         modelled(policy, rows)._1.map(stamp => s"${stamp.disposition} $isOver")
-    }
+      }
     val counted = seen.groupBy(identity).map { case (name, all) => name -> all.length }
     Seq("accepted false", "adjusted true", "dropped false", "dropped true", "punctuation false")
       .foreach(name => assert(counted.getOrElse(name, 0) > 100, s"$name: $counted"))
@@ -121,10 +121,7 @@ private object PunctuationSuite {
       }
   }
 
-  private def watermarkOf(
-      policy: TimePolicy,
-      past: Seq[(Input, Shown)],
-      partition: Int): Long = {
+  private def watermarkOf(policy: TimePolicy, past: Seq[(Input, Shown)], partition: Int): Long = {
     val (punctuation, data) =
       past.filter(_._1.source == partition).partition(_._1.isPunctuation)
     val times = data.flatMap(_._2.time)

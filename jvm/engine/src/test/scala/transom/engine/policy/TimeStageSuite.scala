@@ -194,9 +194,11 @@ private[engine] object TimeStageSuite {
         Gen.choose(-1L, 5L),
         Gen.frequency(6 -> false, 1 -> true)))
   } yield {
-    val arrivals = steps.scanLeft(100L) { case (arrival, (_, _, wait, _)) =>
-      arrival + wait
-    }.tail
+    val arrivals = steps
+      .scanLeft(100L) { case (arrival, (_, _, wait, _)) =>
+        arrival + wait
+      }
+      .tail
     steps.zip(arrivals).map { case ((source, ahead, _, isPunctuation), arrival) =>
       Input(source, arrival + ahead, arrival, isPunctuation)
     }
@@ -283,7 +285,7 @@ private[engine] object TimeStageSuite {
       row.arrival.time = input.time
       row.arrival.clock = input.arrival
       row.arrival.end = input.end
-      if (input.isPunctuation) Event.Punctuation(row) else row
+      if (input.isPunctuation) new Event.Punctuation(row) else row
     }
 
     private object Rows extends StampedRows[Option[Output]] {

@@ -43,17 +43,17 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
       streams,
       TimeStageSuite.cuts,
       Gen.oneOf(true, false)) { (window, policy, generated, cuts, isKey) =>
-        val rows = if (isKey) generated.map(_.copy(rest = 0)) else generated
-        val whole = new Model(window, policy)
-        val expected = (rows.flatMap(whole.add) ++ whole.end()).sorted
-        Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
-          val groups = new Groups(window, policy, limits, isKey)
-          val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
-          val got = bounds.zip(bounds.tail).flatMap { case (from, until) =>
-            groups.batch(rows.slice(from, until))
-          } ++ groups.end()
-          assertEquals(got.sorted, expected, s"$window, $policy, $rows, $cuts, $limits")
-        }
+      val rows = if (isKey) generated.map(_.copy(rest = 0)) else generated
+      val whole = new Model(window, policy)
+      val expected = (rows.flatMap(whole.add) ++ whole.end()).sorted
+      Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
+        val groups = new Groups(window, policy, limits, isKey)
+        val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
+        val got = bounds.zip(bounds.tail).flatMap { case (from, until) =>
+          groups.batch(rows.slice(from, until))
+        } ++ groups.end()
+        assertEquals(got.sorted, expected, s"$window, $policy, $rows, $cuts, $limits")
+      }
     }
   }
 
@@ -74,7 +74,8 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
           }
         }
     }
-    Seq("late", "own", "punctuation", "floor").foreach(kind => assert(fired(kind) > 100, s"$kind $fired"))
+    Seq("late", "own", "punctuation", "floor").foreach(kind =>
+      assert(fired(kind) > 100, s"$kind $fired"))
   }
 
   test("ticks estimate the arrival of the next row, which moves the floor") {

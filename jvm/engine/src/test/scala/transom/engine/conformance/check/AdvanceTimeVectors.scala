@@ -89,7 +89,7 @@ object AdvanceTimeVectors {
       row.arrival.time = startOf(event)
       row.arrival.clock = 0L
       row.arrival.end = endOf(event)
-      if (event.has("kind")) Event.Punctuation(row) else row
+      if (event.has("kind")) new Event.Punctuation(row) else row
     }
   }
 

@@ -62,7 +62,7 @@ final class SubstreamRunner(
       val event =
         Operator.event(row, RowBytes.range(row), TimeConvention.Start, lateWatermark)
       event.arrival.clock = row.clock
-      if (row.isPunctuation) Event.Punctuation(event) else event
+      if (row.isPunctuation) new Event.Punctuation(event) else event
     } :+ new Event.LatestArrival(latest)
 
   // The timer index may still list a key that has no state any more.

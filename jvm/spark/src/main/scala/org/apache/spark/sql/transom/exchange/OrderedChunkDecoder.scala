@@ -122,7 +122,7 @@ final class OrderedChunkDecoder(
     val position: Long = exchangeRow.getLong(ExchangeFormat.Position)
     val row = new Event.Row
     val view = new UnsafeRow(width)
-    private val asPunctuation = Event.Punctuation(row)
+    private val asPunctuation = new Event.Punctuation(row)
     private var isPunctuation = false
     private val reader = new RowChunkReader(exchangeRow.getBinary(ExchangeFormat.Payload), row)
     advance(): Unit

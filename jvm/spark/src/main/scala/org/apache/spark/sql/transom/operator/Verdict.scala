@@ -50,11 +50,7 @@ object Verdict {
   def count(counts: RowCounts, verdict: Long): Unit =
     if (isPunctuation(verdict)) counts.add(RowCounts.Punctuation)
     else
-      TimeStage.count(
-        counts,
-        (verdict & Rules).toInt,
-        isAdjusted(verdict),
-        dropped(verdict))
+      TimeStage.count(counts, (verdict & Rules).toInt, isAdjusted(verdict), dropped(verdict))
 
   private def reasonBits(reason: DeadLetterReason): Long = (reason.code + 1L) << ReasonShift
 }

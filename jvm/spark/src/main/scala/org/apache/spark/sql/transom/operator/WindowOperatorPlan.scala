@@ -123,8 +123,8 @@ final case class WindowOperatorPlan(
       substreams.toSeq.flatMap(_.judging) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
-    * then the inputs and the contents. With substreams, the operator also reads the columns
-    * that judge a row, and the order.
+    * then the inputs and the contents. With substreams, the operator also reads the columns that
+    * judge a row, and the order.
     */
   def record: Seq[Attribute] =
     (time +: (windowColumn.toSeq ++ inputs ++ contents ++
