@@ -229,3 +229,17 @@ def test_other_punctuation_needs_a_new_checkpoint(
     run_stream(spark, pipeline("cti", "at"), SCHEMA, [rows], checkpoint=tmp_path)
     with pytest.raises(StreamingQueryException, match="TRANSOM_SPEC_CHANGED"):
         run_stream(spark, pipeline(*changed), SCHEMA, [rows], checkpoint=tmp_path)
+
+
+def test_explain_describes_punctuation(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([], SCHEMA)
+    for beside, others in [
+        (None, ""),
+        (transom.Periodic(100), ", and advances with every 100 rows"),
+    ]:
+        policy = transom.TimePolicy(
+            "at", advance=transom.Punctuated("cti", at="known", beside=beside)
+        )
+        text = transom.explain(transom.stream(rows, time=policy).stamped())
+        line = f"the watermark advances to known TIMESTAMP with each row where cti BOOLEAN{others}"
+        assert line in text
