@@ -18,6 +18,8 @@ COLORS = {
     "transom-policy": "#2a9d8f",
     "event-time": "#7f9ede",
     "one-watermark": "#b7c9ee",
+    "one-minute": "#8fb8a8",
+    "three-queries": "#5b8c7a",
     "native": "#ff725c",
     "applyInPandas": "#ff8ab7",
     "python": "#6cc5b0",

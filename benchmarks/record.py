@@ -67,6 +67,7 @@ class Measurement:
         Rows of result.
     digest : str or None
         Hash of the sorted result. All measurements of one query and input must have the same hash.
+        None if the peer computes no results, or a part of them.
     runs : tuple of Run
         All timed runs, in their order.
     figures : dict

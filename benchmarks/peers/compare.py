@@ -2,7 +2,8 @@
 
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from benchmarks.peers.digest import digest
@@ -98,6 +99,13 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
         )
         return PEERS[peer].command(job)
 
+    window_id = PEERS[peer].window_id
+    reference = None
+    if window_id is not None:
+        reference = replace(
+            _entrant(name, REFERENCE, rows, settings), digest=partial(digest, window_id=window_id)
+        )
+
     # Names and parameters contain the settings that differ from the defaults.
     cores = "" if settings.cores == CORES else f"-{settings.cores}-core"
     heap = "" if settings.heap_gb == HEAP_GB else f"-{settings.heap_gb}-gb-heap"
@@ -113,4 +121,5 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
         command=command,
         digest=digest if PEERS[peer].has_results else None,
         state=PEERS[peer].state,
+        reference=reference,
     )

@@ -13,11 +13,12 @@ from benchmarks.queries.data import CLOSING_KEY
 ORDER = ("k", "start", "end", "n")
 
 
-def digest(folder: Path) -> tuple[int, str]:
+def digest(folder: Path, window_id: str | None = None) -> tuple[int, str]:
     """Return the number of rows in the Parquet files of a folder, and their hash.
 
     Results of the closing row are left out. The rows are sorted by key, window and count. Bounds of
-    windows of all types become instants, to the microsecond.
+    windows of all types become instants, to the microsecond. With a `window_id`, only the rows of
+    this window count, as if the query had no other window.
     """
     tables = [_instants(table) for table in written(folder)]
     if not tables:
@@ -26,13 +27,19 @@ def digest(folder: Path) -> tuple[int, str]:
     key = rows.schema.field("k").type
     closing = pa.scalar(CLOSING_KEY if pa.types.is_integer(key) else f"{CLOSING_KEY:064}", key)
     rows = rows.filter(pc.not_equal(rows["k"], closing))
+    if window_id is not None:
+        rows = rows.filter(pc.equal(rows["window_id"], window_id)).drop_columns("window_id")
     return rows.num_rows, hashed(rows.sort_by([(name, "ascending") for name in ORDER]))
 
 
 def written(folder: Path) -> Iterator[pa.Table]:
-    """Yield the Parquet files of a folder as tables."""
+    """Yield the Parquet files of a folder, and of the folders in it, as tables."""
     for file in folder.glob("*"):
-        if file.is_file() and not file.name.startswith((".", "_")):
+        if file.name.startswith((".", "_")):
+            continue
+        if file.is_dir():
+            yield from written(file)
+        else:
             yield pq.ParquetFile(file).read()
 
 

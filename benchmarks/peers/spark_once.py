@@ -9,9 +9,11 @@ import json
 import statistics
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -32,6 +34,8 @@ PEERS = {
     "transom": spark_queries.with_transom,
     "event-time": spark_queries.event_time,
     "one-watermark": spark_queries.one_watermark,
+    "one-minute": spark_queries.one_minute,
+    "three-queries": spark_queries.with_transom,
     "native": spark_queries.native,
     "python": by_hand.with_state,
     "applyInPandas": by_hand.in_pandas,
@@ -77,7 +81,8 @@ def flat(result: DataFrame, query: Query, peer: str) -> DataFrame:
     """Return a result with the columns that all peers write."""
     if query.late_rows and peer == "transom":
         result = transom.untag(result, "results")
-    return result.selectExpr("k", "window.start", "window.end", *query.aggregates)
+    ids = [name for name in result.columns if name == "window_id"]
+    return result.selectExpr("k", "window.start", "window.end", *query.aggregates, *ids)
 
 
 def streamed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
@@ -107,6 +112,24 @@ def planned(
     return flat(result, query, peer) if written else result
 
 
+def plans(
+    spark: SparkSession, query: Query, peer: str, folder: Path, files: int, *, written: bool
+) -> dict[str, DataFrame]:
+    """Return the plans that a peer runs one after the other, by the folders of their files.
+
+    A peer has one plan, in the folder of the run itself. The peer ``three-queries`` has a plan for
+    each window.
+    """
+    if peer != "three-queries":
+        return {".": planned(spark, query, peer, folder, files, written=written)}
+    found = {}
+    for name, window in query.windows.items():
+        alone = replace(query, window=window)
+        result = planned(spark, alone, peer, folder, files, written=written)
+        found[name] = result.withColumn("window_id", F.lit(name)) if written else result
+    return found
+
+
 def executed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, float]:
     """Run a streaming or static plan to its end, and return the figures of `streamed`."""
     if result.isStreaming:
@@ -119,7 +142,7 @@ def executed(result: DataFrame, work: Path, *, write: Path | None) -> dict[str, 
 
 
 def main() -> None:
-    """Run the query on the command line."""
+    """Run the query on the command line, and time all its plans together."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=QUERIES)
     parser.add_argument("peer", choices=PEERS)
@@ -132,10 +155,12 @@ def main() -> None:
     given = parser.parse_args()
     spark = session(given.cores, heap_gb=given.heap)
     query = QUERIES[given.name]
-    result = planned(spark, query, given.peer, given.input, given.files, written=given.write)
-    write = given.work / "rows" if given.write else None
+    results = plans(spark, query, given.peer, given.input, given.files, written=given.write)
+    figures: dict[str, float] = {}
     started = time.perf_counter()
-    figures = executed(result, given.work, write=write)
+    for name, result in results.items():
+        write = given.work / "rows" / name if given.write else None
+        figures |= executed(result, given.work / name, write=write)
     print(json.dumps({"seconds": time.perf_counter() - started, "figures": figures}))
     spark.stop()
 

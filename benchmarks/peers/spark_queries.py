@@ -1,6 +1,7 @@
 """The queries in PySpark: with transom, and with Spark's own windows."""
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -41,8 +42,19 @@ def one_watermark(rows: DataFrame, query: Query) -> DataFrame:
     return with_transom(rows, replace(query, policy=replace(query.policy, over=())))
 
 
+def one_minute(rows: DataFrame, query: Query) -> DataFrame:
+    """Return the same query with its windows of a minute alone."""
+    return with_transom(rows, replace(query, window=query.windows["minute"]))
+
+
 def native(rows: DataFrame, query: Query) -> DataFrame:
-    """Return a query with a window of Spark."""
+    """Return a query with a window of Spark, or the union of several."""
+    if query.windows:
+        results = [
+            native(rows, replace(query, window=window)).withColumn("window_id", F.lit(name))
+            for name, window in query.windows.items()
+        ]
+        return reduce(DataFrame.unionByName, results)
     return rows.groupBy("k", _window(query).alias("window")).agg(*_aggregates(query))
 
 

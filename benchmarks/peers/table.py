@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import transom
 from benchmarks.peers import flink_sql
@@ -70,6 +71,9 @@ class Peer:
         Least number of cores with which the peer can run.
     has_results : bool
         Whether the peer computes the results of the query.
+    window_id : str or None
+        Id of the window that the peer computes, of several. Its results are compared with the rows
+        of this window. None computes all windows.
     """
 
     takes: Callable[[Query], bool]
@@ -78,6 +82,7 @@ class Peer:
     state: str | None = "checkpoint/state"
     least_cores: int = 1
     has_results: bool = True
+    window_id: str | None = None
 
 
 def flink_version(peers: Iterable[str]) -> dict[str, str]:
@@ -90,9 +95,7 @@ def flink_version(peers: Iterable[str]) -> dict[str, str]:
     return {"flink": printed.strip()}
 
 
-def _spark(
-    peer: str, takes: Callable[[Query], bool], *, share: int = 1, has_results: bool = True
-) -> Peer:
+def _spark(peer: str, takes: Callable[[Query], bool], *, share: int = 1, **special: Any) -> Peer:
     def command(job: Job) -> list[str]:
         module = [sys.executable, "-m", "benchmarks.peers.spark_once", job.name, peer]
         options = ["--files", str(job.files_per_batch), "--cores", str(job.cores)]
@@ -100,7 +103,7 @@ def _spark(
         options += ["--write"] if job.write else []
         return [*module, str(job.input), str(job.work), *options]
 
-    return Peer(takes=takes, command=command, share=share, has_results=has_results)
+    return Peer(takes=takes, command=command, share=share, **special)
 
 
 def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
@@ -136,12 +139,14 @@ def _by_hand(query: Query) -> bool:
         and not query.late_rows
         and query.policy is None
         and query.lifetime is None
+        and not query.windows
         and query.aggregates == TOTALS
     )
 
 
 def _on_static_rows(query: Query) -> bool:
-    return query.plain and not query.late_rows and not query.small_batches
+    windows_of_spark = query.plain or bool(query.windows)
+    return windows_of_spark and not query.late_rows and not query.small_batches
 
 
 def _in_flink(query: Query) -> bool:
@@ -160,6 +165,10 @@ def _has_substreams(query: Query) -> bool:
     return query.policy is not None and bool(query.policy.over)
 
 
+def _has_windows(query: Query) -> bool:
+    return bool(query.windows)
+
+
 def _is_function(query: Query) -> bool:
     return query.function and isinstance(query.window, transom.Session)
 
@@ -168,6 +177,8 @@ PEERS = {
     "transom": _spark("transom", lambda _: True),
     "event-time": _spark("event-time", _has_policy),
     "one-watermark": _spark("one-watermark", _has_substreams),
+    "one-minute": _spark("one-minute", _has_windows, window_id="minute"),
+    "three-queries": _spark("three-queries", _has_windows, state=None),
     "native": _spark("native", _plain),
     "python": _spark("python", _by_hand, share=10),
     "applyInPandas": _spark("applyInPandas", _is_function, share=10),

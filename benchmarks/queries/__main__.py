@@ -23,6 +23,8 @@ from benchmarks.record import Measurement
 COSTS = {
     "event-time": ("windows", "with policy"),
     "one-watermark": ("without", "with"),
+    "one-minute": ("one-minute", "transom"),
+    "three-queries": ("three queries", "transom"),
 }
 # Pairs of queries whose costs are compared, for each row of input and of result.
 PAIRS = {"lifetimes": ("lifetimes-1s", "lifetimes-1h")}
@@ -79,7 +81,7 @@ def line(theirs: Measurement, ours: Measurement) -> str:
 
 def main() -> None:
     """Compare the queries on the command line, or all."""
-    compared = {name: query.bench for name, query in QUERIES.items() if query.bench}
+    compared = {name: query.compared for name, query in QUERIES.items() if query.compared}
     known = [*compared, *PAIRS]
     parser = argparse.ArgumentParser(prog="benchmarks.queries", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
@@ -102,10 +104,11 @@ def main() -> None:
             pair = [measure(query, ["transom"], usual)["transom"] for query in PAIRS[name]]
             print(cost_of_rows(name, *pair), flush=True)
             continue
-        peers = [compared[name], "transom"]
+        peers = [*compared[name], "transom"]
         sides = measure(name, peers, usual)
-        summary = cost if compared[name] in COSTS else line
-        print(summary(*sides.values()), flush=True)
+        for peer in compared[name]:
+            summary = cost if peer in COSTS else line
+            print(summary(sides[peer], sides["transom"]), flush=True)
         kept = {peer: asdict(measurement) for peer, measurement in sides.items()}
         (results / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n")
         if given.further:

@@ -1,5 +1,6 @@
 """The queries, described once as data. Each peer translates them into its own API."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
@@ -8,6 +9,12 @@ import transom
 from benchmarks.queries.data import MAX_LATENESS_MICROS, PARTITIONS, Input
 
 TOTALS = {"n": "count(*)", "s": "sum(v)"}
+# The windows of ``several-windows``, by their ids.
+SEVERAL = {
+    "minute": transom.Tumbling(size="1 minute"),
+    "five-minutes": transom.Tumbling(size="5 minutes"),
+    "hour": transom.Tumbling(size="1 hour"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +41,15 @@ class Query:
         The layout of transom's state.
     long_keys, skewed, late_rows, even_values, small_batches : bool
         Properties of the input, see `Input`. With ``late_rows`` transom emits the late rows.
+    hours : int or None
+        Hours of event time of the input, whatever its number of rows, see `Input`.
     row_limit : int or None
         The largest number of rows of a peer. If set, peers in Python get as many rows as the
         others. Otherwise they get a tenth.
     shape : str or None
         Name that is common to the queries of one line in a plot.
-    bench : str or None
-        The peer that ``make bench`` compares transom with. None leaves the query out.
+    bench : str, tuple of str or None
+        The peer or peers that ``make bench`` compares transom with. None leaves the query out.
     """
 
     window: transom.Window
@@ -56,9 +65,10 @@ class Query:
     late_rows: bool = False
     even_values: bool = False
     small_batches: bool = False
+    hours: int | None = None
     row_limit: int | None = None
     shape: str | None = None
-    bench: str | None = None
+    bench: str | tuple[str, ...] | None = None
 
     def input(self, rows: int, files_per_batch: int) -> Input:
         """Return the input of the query with a number of rows."""
@@ -71,8 +81,22 @@ class Query:
             even_values=self.even_values,
             small_batches=self.small_batches,
             arrivals=self.policy is not None,
+            hours=self.hours,
             files_per_batch=files_per_batch,
         )
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The peers that ``make bench`` compares transom with."""
+        return (self.bench,) if isinstance(self.bench, str) else self.bench or ()
+
+    @property
+    def windows(self) -> Mapping[str, transom.Window]:
+        """The windows that are computed in one pass, by their ids. Empty for a single window."""
+        window = self.window
+        if isinstance(window, transom.Windows) and isinstance(window.windows, Mapping):
+            return window.windows
+        return {}
 
     @property
     def plain(self) -> bool:
@@ -165,6 +189,9 @@ QUERIES = {
     # A key has a result for each second of the lifetimes, however few rows it has.
     "lifetimes-1s": _hopping("1 second", lifetime="1 second", row_limit=200_000),
     "lifetimes-1h": _hopping("1 second", lifetime="1 hour", row_limit=200_000),
+    "several-windows": Query(
+        window=transom.Windows(SEVERAL), hours=6, bench=("one-minute", "three-queries")
+    ),
     "session-function": _session(function=True, row_limit=1_000_000, bench="applyInPandas"),
     "tumbling-1k": _tumbling(keys=1_000, shape="tumbling"),
     "tumbling-100k": _tumbling(keys=100_000, shape="tumbling"),

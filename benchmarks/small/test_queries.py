@@ -28,6 +28,8 @@ def independent(query: Query) -> str:
     """The fastest peer that computes the query without transom."""
     if query.function:
         return "applyInPandas"
+    if query.windows:
+        return "batch"
     if not query.plain:
         return "python"
     # Only a stream drops late rows.

@@ -108,6 +108,26 @@ def test_a_comparison_of_empty_results_is_refused(tmp_path: Path) -> None:
     assert "False" not in (tmp_path / "turns").read_text()
 
 
+def test_a_part_of_the_results_is_compared_with_this_part_of_transoms(tmp_path: Path) -> None:
+    part = entrant("transom", result="part", result_rows=2)
+    same = replace(entrant("one", result="part", result_rows=2), reference=part)
+    other = replace(entrant("other"), reference=part)
+    measured, turns = take(tmp_path, same, other, entrant("all"), repeats=1)
+    assert measured["other"].failed == "its 1 results differ from transom's 2"
+    assert measured["all"].digest == "same"
+    # The hash of a part differs from transom's, so it is not kept.
+    assert (measured["one"].result_rows, measured["one"].digest) == (2, None)
+    assert [turn for turn in turns if turn.endswith("False")] == ["one 10 False", "all 10 False"]
+
+
+def test_an_empty_part_to_compare_with_is_refused(tmp_path: Path) -> None:
+    turns = Turns(repeats=1, limit=60, work=tmp_path, keep=lambda _: None)
+    empty = entrant("transom", result_rows=0)
+    part = replace(entrant("one", result_rows=0), reference=empty)
+    with pytest.raises(EmptyResultsError, match="q: transom returned no rows"):
+        turns.take([part], {10: entrant("transom")})
+
+
 def test_a_peer_without_results_differs_from_transom(tmp_path: Path) -> None:
     measured, _ = take(tmp_path, entrant("transom"), entrant("native", result_rows=0))
     assert measured["native"].failed == "its 0 results differ from transom's 1"

@@ -1,5 +1,6 @@
 """The descriptions of queries, and the translations of the peers."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,12 @@ from benchmarks.peers import flink_sql
 from benchmarks.peers.compare import rows_of
 from benchmarks.peers.digest import digest
 from benchmarks.peers.table import PEERS, Job
-from benchmarks.queries.__main__ import cost_of_a_row
+from benchmarks.queries.__main__ import cost, cost_of_a_row
 from benchmarks.queries.catalogue import QUERIES
 from benchmarks.queries.data import (
     CLOSES_AFTER_MICROS,
     CLOSING_KEY,
+    FIRST_EVENT_MICROS,
     MAX_LATENESS_MICROS,
     PARTITIONS,
     SMALL_BATCH_ROWS,
@@ -81,19 +83,20 @@ def test_parameters_say_what_a_query_varies() -> None:
 
 @pytest.mark.parametrize("name", [name for name, query in QUERIES.items() if query.bench])
 def test_what_transom_is_compared_with_takes_the_query(name: str) -> None:
-    peer = QUERIES[name].bench
-    assert peer is not None
-    assert PEERS[peer].takes(QUERIES[name])
+    assert QUERIES[name].compared
+    assert all(PEERS[peer].takes(QUERIES[name]) for peer in QUERIES[name].compared)
 
 
 def test_peers_are_not_asked_for_what_they_cannot_do() -> None:
     def takes(name: str) -> set[str]:
         return {peer for peer in PEERS if PEERS[peer].takes(QUERIES[name])}
 
-    assert takes("tumbling-10k") == set(PEERS) - {"applyInPandas", "event-time", "one-watermark"}
+    special = {"applyInPandas", "event-time", "one-watermark", "one-minute", "three-queries"}
+    assert takes("tumbling-10k") == set(PEERS) - special
     limits = {"native", "pass-through", "batch"}
     assert takes("time-stage") == {"transom", "event-time"} | limits
     assert takes("session-early") == {"transom", "python"}
+    assert takes("several-windows") == {"transom", "one-minute", "three-queries", "batch"}
     assert takes("session-function") == {"transom", "applyInPandas"}
     assert "batch" not in takes("late-rows")
 
@@ -145,6 +148,23 @@ def test_arrivals_break_no_rule_of_the_policy_and_end_in_each_partition(tmp_path
     assert set(partitions[-PARTITIONS:]) == set(range(PARTITIONS))
 
 
+@pytest.mark.parametrize("rows", [1_000, 50_000])
+def test_rows_spread_evenly_over_the_hours_whatever_their_number(rows: int, tmp_path: Path) -> None:
+    parts = _read(Input(rows=rows, keys=10, hours=6).make(tmp_path))
+    times = np.concatenate([part["ts"].cast(pa.int64()).to_numpy() for part in parts])
+    times = np.sort(times)[:-1]
+    micros = 6 * 3_600_000_000
+    assert times[0] == FIRST_EVENT_MICROS
+    # A millisecond is the resolution of the times.
+    assert np.allclose(np.diff(times), micros / rows, atol=1_000)
+    assert times[-1] - times[0] == pytest.approx(micros * (rows - 1) / rows, abs=1_000)
+
+
+def test_inputs_of_different_hours_are_different_files(tmp_path: Path) -> None:
+    folders = {Input(rows=10, keys=10, hours=hours).make(tmp_path) for hours in (None, 1, 6)}
+    assert len(folders) == 3
+
+
 def test_the_cost_of_a_further_row_is_without_start_up() -> None:
     def took(peer: str, rows: int, seconds: float) -> Measurement:
         return Measurement(query="q", peer=peer, rows=rows, runs=(Run(seconds=seconds),))
@@ -156,6 +176,18 @@ def test_the_cost_of_a_further_row_is_without_start_up() -> None:
     }
     expected = "a further row: event-time 1.00 µs, transom 1.50 µs, ratio 1.50"
     assert cost_of_a_row(fewer, more) == expected
+
+
+@pytest.mark.parametrize(
+    ("peer", "said"), [("one-minute", "one-minute"), ("three-queries", "three queries")]
+)
+def test_times_of_several_windows_are_divided_by_those_of_their_peer(peer: str, said: str) -> None:
+    def took(peer: str, *seconds: float) -> Measurement:
+        runs = tuple(Run(seconds=one) for one in seconds)
+        return Measurement(query="several-windows", peer=peer, rows=1, runs=runs)
+
+    shown = cost(took(peer, 10, 20, 30), took("transom", 15, 15, 15))
+    assert shown == f"several-windows: {said} 20.0 s, transom 15.0 s, ratio 0.75"
 
 
 def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
@@ -192,6 +224,38 @@ def test_results_hash_alike_whatever_their_order_files_and_type_of_time(tmp_path
             pq.write_table(results(keys, unit), tmp_path / name / f"part-{number}")
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
     assert digest(tmp_path / "one")[0] == 3
+
+
+def test_the_rows_of_one_window_of_several_hash_as_those_of_the_window_alone(
+    tmp_path: Path,
+) -> None:
+    def write(folder: Path, rows: list[tuple[int, int, int, str]], *, ids: bool = True) -> None:
+        folder.mkdir(parents=True)
+        keys, starts, ends, names = zip(*rows, strict=True)
+        table = pa.table(
+            {"k": keys, "start": _seconds(starts), "end": _seconds(ends), "n": keys}
+            | ({"window_id": names} if ids else {})
+        )
+        pq.write_table(table, folder / "part-0")
+
+    minutes = [(1, 0, 60, "minute"), (1, 60, 120, "minute"), (CLOSING_KEY, 600, 660, "minute")]
+    hours = [(1, 0, 3_600, "hour")]
+    write(tmp_path / "all", hours + minutes)
+    write(tmp_path / "alone", minutes, ids=False)
+    write(tmp_path / "separate" / "minute", minutes)
+    write(tmp_path / "separate" / "hour", hours)
+    write(tmp_path / "other" / "minute", minutes)
+    write(tmp_path / "other" / "hour", [(1, 0, 3_600, "minute")])
+    assert digest(tmp_path / "all", "minute") == digest(tmp_path / "alone")
+    assert digest(tmp_path / "all", "minute")[0] == 2
+    assert digest(tmp_path / "all", "hour")[0] == 1
+    assert digest(tmp_path / "all", "day")[0] == 0
+    assert digest(tmp_path / "all") == digest(tmp_path / "separate")
+    assert digest(tmp_path / "all") != digest(tmp_path / "other")
+
+
+def _seconds(values: Sequence[int]) -> pa.Array:
+    return pa.array(values, pa.timestamp("s"))
 
 
 def test_a_measurement_takes_the_place_of_its_earlier_state(
