@@ -6,7 +6,7 @@ DataFrame.
 
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
-from transom import atlas, azure
+from transom import atlas, azure, streaminsight
 from transom._built_stream import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
@@ -97,6 +97,7 @@ __all__ = [
     "reduce",
     "route",
     "stream",
+    "streaminsight",
     "udaf",
     "untag",
 ]

@@ -215,3 +215,46 @@ def test_the_default_steps_are_allowed(
     builder = windowed(window, time=AT, lifetime=lifetime)
     again = builder.trigger(transom.AfterWatermark()).allowed_lateness("0 seconds")
     assert again._spec == builder._spec
+
+
+POLICIES = ["point_align_to_window_end", "clip_to_window_end"]
+BY_POLICY = transom.TimePolicy("at")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("window", [transom.Global(), transom.Count(size=3)], ids=repr)
+def test_results_without_bounds_have_no_lifetimes(window: transom.Window, policy: Any) -> None:
+    with raises("UNBOUNDED_WINDOW", "output_policy"):
+        windowed(window).output_policy(policy)
+
+
+def test_snapshots_last_as_long_as_their_windows() -> None:
+    snapshots = windowed(transom.Snapshot(), time=AT)
+    with raises("CONFLICT", "output_policy"):
+        snapshots.output_policy("point_align_to_window_end")
+    assert snapshots.output_policy("clip_to_window_end")._spec.own_columns == ("window", "lifetime")
+
+
+def test_unknown_policies_and_steps_that_are_set_twice() -> None:
+    hours = windowed(transom.Tumbling(size="1 hour"), time=BY_POLICY)
+    with raises("BAD_CHOICE", "output_policy"):
+        hours.output_policy("window")  # type: ignore[arg-type]
+    with raises("SET_TWICE"):
+        hours.output_policy("clip_to_window_end").output_policy("clip_to_window_end")
+    with raises("SET_TWICE"):
+        hours.with_watermarks().with_watermarks()
+
+
+def test_watermarks_of_results_need_a_time_policy() -> None:
+    with raises("NEEDS_TIME_POLICY", "with_watermarks"):
+        windowed(transom.Tumbling(size="1 hour"), time=AT).with_watermarks()
+    by_key = transom.TimePolicy("at", over=["key"])
+    with raises("CONFLICT", "with_watermarks"):
+        windowed(transom.Tumbling(size="1 hour"), time=by_key, keys=("key",)).with_watermarks()
+
+
+def test_watermarks_of_windows_whose_start_is_unknown() -> None:
+    snapshots = windowed(transom.Snapshot(), time=BY_POLICY)
+    with raises("CONFLICT", "with_watermarks"):
+        snapshots.output_policy("clip_to_window_end").with_watermarks()
+    assert snapshots.with_watermarks()._spec.side_output_tags == ("watermarks",)

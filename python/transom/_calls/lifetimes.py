@@ -24,8 +24,8 @@ def check_returned(schema: StructType) -> None:
         return
     kind = schema[LIFETIME].dataType
     times = (TimestampType(), TimestampNTZType())
-    fits = isinstance(kind, StructType) and kind.names == ["start", "end"]
-    if not fits or any(field.dataType not in times for field in kind):
+    fields = kind.fields if isinstance(kind, StructType) else []
+    if [(f.name, f.dataType in times) for f in fields] != [("start", True), ("end", True)]:
         raise value_error(
             "BAD_SCHEMA",
             argument="schema",

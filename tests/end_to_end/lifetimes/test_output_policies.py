@@ -128,7 +128,7 @@ def test_functions_set_lifetimes_and_the_policy_follows(
     if tagged:
         hours = hours.with_late_rows()
     ten = timedelta(minutes=10)
-    expected = {
+    expected: dict[Any, list[tuple[datetime, datetime]]] = {
         None: [(at("05:55"), at("05:55") + ten), (at("06:00"), at("06:00") + ten)],
         "clip_to_window_end": [(at("05:55"), at("06:00")), (at("06:00"), at("06:00") + ten)],
         "point_align_to_window_end": [

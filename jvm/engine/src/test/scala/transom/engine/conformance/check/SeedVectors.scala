@@ -10,15 +10,14 @@ import transom.engine.window.GridModel
 /** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight. */
 object SeedVectors {
 
-  private val later = Map("si.cti_propagation" -> "output policies are not supported so far")
-
   def run(vector: Json): Outcome = vector("model").string match {
     case "atlas.fixed" | "atlas.session" => AtlasVectors.run(vector)
     case "asa.time_policy" => PolicyVectors.run(vector)
     case "si.advance_time" => AdvanceTimeVectors.run(vector)
     case "asa.pipeline" => PipelineVectors.run(vector)
     case "asa.window" | "si.window" => FinishedVectors.run(vector)
-    case model => Outcome.Skipped(later.getOrElse(model, throw new Malformed(s"model is $model")))
+    case "si.cti_propagation" => OutputPolicyVectors.run(vector)
+    case model => throw new Malformed(s"model is $model")
   }
 
   private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {

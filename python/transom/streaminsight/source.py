@@ -1,0 +1,185 @@
+"""The input of a query of StreamInsight: lifetimes, and how application time advances."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyspark.sql import DataFrame
+
+from transom._base import checks
+from transom._base.columns import Col
+from transom._base.durations import Duration, duration_text, not_negative
+from transom._base.errors import type_error
+from transom._base.values import Value
+from transom._built_stream import Stream
+from transom.spec.lifetimes import Lifetime
+from transom.spec.time_policies import TimePolicy
+from transom.spec.time_rules import Adjust, Drop, Periodic
+from transom.stream import stream as transom_stream
+
+_TICK = "1 microsecond"
+
+
+@dataclass(frozen=True, slots=True)
+class AdvanceTimeSettings(Value):
+    """When punctuation (a CTI) is generated, and what happens to events that violate it.
+
+    Parameters
+    ----------
+    every : int, str or timedelta
+        The number of events, or the span of application time, after which punctuation comes.
+    delay : str or timedelta
+        How far the punctuation lies before the largest start so far.
+    policy : {"Drop", "Adjust"}
+        What happens to an event that starts before the punctuation. "Adjust" cuts its lifetime to
+        start there, and drops an event that has ended by then.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
+        ``TRANSOM_BAD_CHOICE``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> transom.streaminsight.AdvanceTimeSettings(10, delay="5 seconds", policy="Adjust").every
+    10
+    """
+
+    every: int | Duration
+    delay: Duration = "0 seconds"
+    policy: Literal["Drop", "Adjust"] = "Drop"
+
+    def __post_init__(self) -> None:
+        checks.choice("policy", self.policy, ("Drop", "Adjust"))
+        object.__setattr__(self, "delay", not_negative("delay", self.delay))
+        self._advance()
+
+    def time_of(self, start: Col) -> TimePolicy:
+        """Return the time policy of events with these starts."""
+        rule = Adjust if self.policy == "Adjust" else Drop
+        delay = duration_text(not_negative("delay", self.delay))
+        return TimePolicy(start, out_of_order=rule(delay), advance=self._advance())
+
+    def _advance(self) -> Periodic:
+        if isinstance(self.every, int):
+            return Periodic(self.every)
+        return Periodic(every=self.every)
+
+
+def IncreasingStartTime() -> AdvanceTimeSettings:
+    """Return the settings for events in order: punctuation after each event, without delay.
+
+    An event that starts before an earlier one is dropped.
+
+    Returns
+    -------
+    AdvanceTimeSettings
+        The argument ``advanceTime`` of `stream`.
+
+    Examples
+    --------
+    >>> in_order = transom.streaminsight.IncreasingStartTime()
+    >>> in_order == transom.streaminsight.AdvanceTimeSettings(1)
+    True
+    """
+    return AdvanceTimeSettings(1)
+
+
+def UnorderedStartTime(delay: Duration) -> AdvanceTimeSettings:
+    """Return the settings for events out of order: punctuation after each event, with a delay.
+
+    Parameters
+    ----------
+    delay : str or timedelta
+        How much earlier than the largest start so far an event may start.
+
+    Returns
+    -------
+    AdvanceTimeSettings
+        The argument ``advanceTime`` of `stream`.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    Examples
+    --------
+    >>> late = transom.streaminsight.UnorderedStartTime("10 seconds")
+    >>> late == transom.streaminsight.AdvanceTimeSettings(1, delay="10 seconds")
+    True
+    """
+    return AdvanceTimeSettings(1, delay=delay)
+
+
+def stream(
+    df: DataFrame,
+    *,
+    start: Col,
+    end: Col | None = None,
+    advanceTime: AdvanceTimeSettings | None = None,
+) -> Stream:
+    """Start a query over interval events or point events.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The events, in the order in which they arrive.
+    start : str or Column
+        The start of an event, a timestamp.
+    end : str or Column, optional
+        The end of an event, exclusive. Null stands for an event without end. Without this argument
+        the events are points, and last one microsecond.
+    advanceTime : AdvanceTimeSettings, optional
+        How application time advances. None means `IncreasingStartTime`.
+
+    Returns
+    -------
+    Stream
+        The argument of the functions of windows. Call `transom.Stream.key_by` on it for
+        ``GroupBy``.
+
+    Raises
+    ------
+    PySparkValueError
+        The conditions of `transom.stream`.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
+
+    See Also
+    --------
+    transom.TimePolicy : All settings, with punctuation in the input (`transom.Punctuated`).
+
+    Examples
+    --------
+    The third event starts before the second one, so it is dropped.
+
+    >>> rows = [(1, "05:40", "06:10"), (2, "06:00", "06:30"), (3, "05:50", "06:20")]
+    >>> flights = spark.createDataFrame(rows, "n int, departed string, landed string")
+    >>> times = [F.to_timestamp(F.concat(F.lit("2013-01-01 "), name)).alias(name)
+    ...          for name in ("departed", "landed")]
+    >>> flights = flights.coalesce(1).select("n", *times)
+    >>> events = transom.streaminsight.stream(flights, start="departed", end="landed")
+    >>> windows = transom.streaminsight.snapshotWindow(events)
+    >>> planes = windows.agg(F.collect_set("n").alias("planes"))
+    >>> planes.select("lifetime.start", "lifetime.end", "planes").orderBy("start").show()
+    +-------------------+-------------------+------+
+    |              start|                end|planes|
+    +-------------------+-------------------+------+
+    |2013-01-01 05:40:00|2013-01-01 06:00:00|   [1]|
+    |2013-01-01 06:00:00|2013-01-01 06:10:00|[1, 2]|
+    |2013-01-01 06:10:00|2013-01-01 06:30:00|   [2]|
+    +-------------------+-------------------+------+
+    """
+    settings = IncreasingStartTime() if advanceTime is None else advanceTime
+    if not isinstance(settings, AdvanceTimeSettings):
+        raise type_error("advanceTime", settings, "AdvanceTimeSettings(...)")
+    lifetime = None if end is None else Lifetime(end)
+    if end is None and settings.policy == "Adjust":
+        # A point with a lifetime is dropped and not moved.
+        lifetime = Lifetime(duration=_TICK)
+    return transom_stream(df, time=settings.time_of(start), lifetime=lifetime)
