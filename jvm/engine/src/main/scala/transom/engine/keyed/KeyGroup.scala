@@ -49,11 +49,16 @@ final class KeyGroup[R, S <: PerKeyState](
   private var latest: HeldKey[S] = _
   private var acceptsRows = true
   private var bytes = 0L
+  // By how many the open rows have become more.
+  private var opened = 0L
 
   /** Earliest watermark at which a timer of the key group may be due; `Long.MaxValue` if there is
     * none.
     */
   def nextTimer: Long = watermarkTimers.first
+
+  /** Number of rows of all keys that wait for the row with their end. Complete after `save`. */
+  def openRows: Long = store.openRows
 
   /** Processes a row of a key.
     *
@@ -113,6 +118,7 @@ final class KeyGroup[R, S <: PerKeyState](
     flush()
     watermarkTimers.save()
     clockTimers.save()
+    if (opened != 0L) store.saveOpenRows(store.openRows + opened)
   }
 
   private def isEnd(watermark: Long): Boolean =
@@ -177,7 +183,8 @@ final class KeyGroup[R, S <: PerKeyState](
     bytes = 0L
   }
 
-  private def write(entry: HeldKey[S]): Unit =
+  private def write(entry: HeldKey[S]): Unit = {
+    opened += entry.state.openRows - entry.openBefore
     if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
     else {
       if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
@@ -193,6 +200,7 @@ final class KeyGroup[R, S <: PerKeyState](
         clockTimers.add(entry.state.nextClockTimer, entry.key)
       if (forgetsAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
     }
+  }
 }
 
 /** Constants of [[KeyGroup]]. */
@@ -214,6 +222,9 @@ private final class HeldKey[S <: PerKeyState](
     val key: Array[Byte],
     val state: S,
     val isStored: Boolean) {
+
+  /** Number of open rows that the key group has counted for the key. */
+  val openBefore: Int = state.openRows
 
   /** Times at which the two timer indexes list the key. An index may also hold an earlier time.
     */

@@ -101,8 +101,13 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
 
   override def nextTimer: Long = convention.watermarkOut(group.nextTimer)
 
-  override def gauges: Option[Gauges] =
-    clocks.reached.map(watermark => Gauges(watermark = Some(watermark)))
+  private var rowsOpen: Option[Long] = None
+
+  override def gauges: Option[Gauges] = {
+    val reached = clocks.reached
+    Option.when(reached.isDefined || rowsOpen.isDefined)(
+      Gauges(watermark = reached, rowsOpen = rowsOpen))
+  }
 
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
@@ -175,6 +180,13 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
         counts.add(RowCounts.LatePartly)
         emitLate(row, LateReason.LatePartly)
       }
+    case Disposition.Ended => counts.add(RowCounts.EndEdges)
+    case Disposition.EndedLate =>
+      counts.add(RowCounts.EndEdges)
+      report(row, Disposition.PartlyLate)
+    case Disposition.BadLifetime =>
+      counts.add(DeadLetterReason.BadLifetime.count)
+      drop(row, DeadLetterReason.BadLifetime, convention.timeOut(row.arrival.time))
   }
 
   private def emitLate(row: Event.Row, reason: String): Unit =
@@ -217,5 +229,6 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     counts.add(RowCounts.WindowsFired, operator.fired - firedBefore)
     group.save()
     clocks.save()
+    if (spec.hasEdges) rowsOpen = Some(group.openRows)
   }
 }

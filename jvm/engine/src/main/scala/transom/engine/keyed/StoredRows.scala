@@ -24,6 +24,12 @@ trait RowCodec[R] {
 
   /** The event time of a row in the host's convention, or `Arrival.NoTime`. */
   def timeOf(row: R): Long
+
+  /** The bytes that, with the key, identify the lifetime of a row. Starts and ends of the same
+    * lifetime have equal bytes. Called only if the spec has edges.
+    */
+  def idOf(row: R): Array[Byte] =
+    throw new UnsupportedOperationException("the rows have no lifetimes with an id")
 }
 
 /** Stores the raw rows of windows in the state of the current key group.

@@ -11,11 +11,14 @@ package transom.engine.operator
   *   the starts of the open windows; none if no window is open
   * @param partitions
   *   the partitions of the input, if the operator has a clock for each
+  * @param rowsOpen
+  *   the number of rows that wait for the row with their end; none if rows do not wait
   */
 final case class Gauges(
     watermark: Option[Long] = None,
     open: Option[OpenStarts] = None,
-    partitions: Seq[PartitionGauge] = Nil)
+    partitions: Seq[PartitionGauge] = Nil,
+    rowsOpen: Option[Long] = None)
 
 /** The earliest and the latest start of the windows that have rows and have not fired for the
   * last time.

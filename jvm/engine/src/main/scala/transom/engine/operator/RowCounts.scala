@@ -63,6 +63,9 @@ object RowCounts {
   /** The rows that are punctuation and no data. */
   final val Punctuation = 17
 
+  /** The rows that are the end of an earlier row. */
+  final val EndEdges = 18
+
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
     IndexedSeq(
@@ -83,5 +86,6 @@ object RowCounts {
       "rows_with_failed_keys",
       "windows_fired",
       "idle_closes",
-      "rows_punctuation")
+      "rows_punctuation",
+      "rows_end_edges")
 }

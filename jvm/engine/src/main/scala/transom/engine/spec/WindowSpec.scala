@@ -104,6 +104,9 @@ final case class WindowSpec(
   def isSwept: Boolean =
     lifetime.isDefined || window.members.exists(_.isInstanceOf[SweptWindow])
 
+  /** Whether rows are the starts and ends of lifetimes. */
+  def hasEdges: Boolean = lifetime.exists(_.hasEdges)
+
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policyOfSubstreams.isDefined
 
@@ -239,6 +242,10 @@ final case class WindowSpec(
       lifetime.isEmpty || takesLifetimes,
       s"cannot be used with ${window.productPrefix} windows")
     Check.that("time", time.exists(_.isEventTime), s"must be event time for $subject")
+    Check.that(
+      "lifetime.id_columns",
+      !hasEdges || !window.isInstanceOf[CountByStart],
+      "cannot be used with windows that hold starts")
     Seq(
       "trigger" -> (trigger == AfterWatermark()),
       "evictor" -> evictor.isEmpty,

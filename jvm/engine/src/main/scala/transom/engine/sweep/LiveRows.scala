@@ -18,8 +18,11 @@ import transom.engine.window.Arrival
   *
   * What the rows are merged into depends only on the order of the calls. So sums of
   * floating-point numbers do not depend on batches. Not thread-safe.
+  *
+  * @param open
+  *   the rows that wait for the row with their end; null if the spec has no edges
   */
-private[sweep] final class LiveRows {
+private[sweep] final class LiveRows(val open: OpenRows) {
   private[sweep] val runs = ArrayBuffer.empty[LiveRun]
   private[sweep] val back = ArrayBuffer.empty[LifetimeRow]
 
@@ -27,10 +30,10 @@ private[sweep] final class LiveRows {
   private[sweep] var backAccumulator: Array[Byte] = _
   private[sweep] var backEnd = Arrival.NoEnd
 
-  def isEmpty: Boolean = runs.isEmpty && back.isEmpty
+  def isEmpty: Boolean = runs.isEmpty && back.isEmpty && (open == null || open.isEmpty)
 
   def size: Int = {
-    var all = back.length
+    var all = back.length + (if (open == null) 0 else open.size)
     var i = 0
     while (i < runs.length) {
       all += runs(i).size
@@ -41,7 +44,7 @@ private[sweep] final class LiveRows {
 
   /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
   def firstEnd: Long = {
-    var end = backEnd
+    var end = if (open == null) backEnd else math.min(backEnd, open.firstEnd)
     var i = 0
     while (i < runs.length) {
       end = math.min(end, runs(i).first.end)
@@ -60,12 +63,13 @@ private[sweep] final class LiveRows {
   def iterator: Iterator[LifetimeRow] = {
     val rows = ArrayBuffer.empty[LifetimeRow]
     runs.foreach(_.copyTo(rows))
-    rows.iterator ++ back.iterator
+    rows.iterator ++ back.iterator ++ (if (open == null) Iterator.empty else open.iterator)
   }
 
   def clear(): Unit = {
     runs.clear()
     clearBack()
+    if (open != null) open.clear()
   }
 
   private[sweep] def clearBack(): Unit = {
@@ -79,23 +83,22 @@ private[sweep] final class LiveRows {
     runs.foreach(_.write(out))
     LiveRows.writeRows(back.iterator, back.length, out)
     if (back.nonEmpty) out.array(backAccumulator)
+    if (open != null) open.write(out)
   }
 }
 
 private[sweep] object LiveRows {
 
-  def read(in: StateReader): LiveRows = {
-    val rows = new LiveRows
-    var left = in.unsigned()
-    while (left > 0) {
-      rows.runs += LiveRun.read(in)
-      left -= 1
-    }
-    readRows(in) { row =>
-      rows.back += row
-      rows.backEnd = math.min(rows.backEnd, row.end)
-    }
-    if (rows.back.nonEmpty) rows.backAccumulator = in.array()
+  def read(in: StateReader, hasEdges: Boolean): LiveRows = {
+    val runs = Array.fill(in.unsigned().toInt)(LiveRun.read(in))
+    val back = ArrayBuffer.empty[LifetimeRow]
+    readRows(in)(back += _)
+    val backAccumulator = if (back.nonEmpty) in.array() else null
+    val rows = new LiveRows(if (hasEdges) OpenRows.read(in) else null)
+    rows.runs ++= runs
+    rows.back ++= back
+    back.foreach(row => rows.backEnd = math.min(rows.backEnd, row.end))
+    rows.backAccumulator = backAccumulator
     rows
   }
 
@@ -104,11 +107,22 @@ private[sweep] object LiveRows {
     out.unsigned(count)
     var start = 0L
     rows.foreach { row =>
-      out.signed(row.start - start)
-      out.signed(row.end - row.start)
-      out.array(row.bytes, row.offset, row.length)
+      writeRow(row, start, out)
       start = row.start
     }
+  }
+
+  def writeRow(row: LifetimeRow, previousStart: Long, out: StateWriter): Unit = {
+    out.signed(row.start - previousStart)
+    out.signed(row.end - row.start)
+    out.array(row.bytes, row.offset, row.length)
+  }
+
+  def readRow(in: StateReader, previousStart: Long): LifetimeRow = {
+    val start = previousStart + in.signed()
+    val end = start + in.signed()
+    val length = in.skipArray()
+    new LifetimeRow(start, end, in.bytes, in.offset - length, length)
   }
 
   /** Reads rows that `writeRows` wrote. */
@@ -116,10 +130,9 @@ private[sweep] object LiveRows {
     var left = in.unsigned()
     var start = 0L
     while (left > 0) {
-      start += in.signed()
-      val end = start + in.signed()
-      val length = in.skipArray()
-      use(new LifetimeRow(start, end, in.bytes, in.offset - length, length))
+      val row = readRow(in, start)
+      start = row.start
+      use(row)
       left -= 1
     }
   }
@@ -138,6 +151,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   private val range = new ByteRange
   private val merged = ArrayBuffer.empty[LifetimeRow]
   private val noAccumulator = Array.emptyByteArray
+  private val openRows = new OpenRowAggregation(aggregation, codec)
 
   def add(live: LiveRows, row: LifetimeRow): Unit = {
     live.back += row
@@ -154,6 +168,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
       if (run.first == null) live.runs.remove(i): Unit else i += 1
     }
     if (live.backEnd <= position) flip(live, position)
+    if (live.open != null) live.open.removeEnded(position)
   }
 
   /** Makes the rest of the back a run, together with the runs that are not much larger. */
@@ -201,6 +216,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
     })
     if (live.back.nonEmpty)
       include(aggregation.decode(live.backAccumulator, 0, live.backAccumulator.length))
+    if (live.open != null && !live.open.isEmpty) include(openRows.accumulatorOf(live.open))
     all
   }
 

@@ -36,6 +36,22 @@ private[sweep] final class PendingRows {
     row
   }
 
+  /** Replaces a row by the same row with another end. */
+  def replace(row: LifetimeRow, other: LifetimeRow): Unit = rows(positionOf(row)) = other
+
+  def remove(row: LifetimeRow): Unit = rows.remove(positionOf(row)): Unit
+
+  private def positionOf(row: LifetimeRow): Int = {
+    var from = taken
+    var until = rows.length
+    while (from < until) {
+      val middle = (from + until) >>> 1
+      if (rows(middle).start < row.start) from = middle + 1 else until = middle
+    }
+    while (rows(from) ne row) from += 1
+    from
+  }
+
   def clear(): Unit = {
     rows.clear()
     taken = 0

@@ -28,6 +28,26 @@ private[sweep] sealed abstract class Sweep {
     */
   def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow]
 
+  /** Where a row ends if the row with its end comes at a watermark.
+    *
+    * @param end
+    *   the end that the other row sets
+    */
+  def endOf(end: Long, watermark: Long): Long
+
+  /** The windows that are over at a watermark and hold a row that should have ended before. For
+    * long distances, only the first ones.
+    *
+    * @param start
+    *   from where on the row counts
+    * @param end
+    *   the end that comes at the watermark
+    */
+  def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow]
+
+  /** The watermark from which on the sweep can move because a row gets an end. */
+  def timerOfEnd(end: Long): Long
+
   /** The watermark from which on the sweep can move because of a pending row. */
   def timerOf(start: Long): Long
 
@@ -73,8 +93,28 @@ private[sweep] object Sweep {
     if (position == Arrival.NoEnd) Long.MaxValue else position + 1
 }
 
+/** The sweep of windows that take no edges. */
+private sealed abstract class SweepWithoutEdges extends Sweep {
+  private def noEdges = throw new UnsupportedOperationException("the windows take no edges")
+
+  override final def endOf(end: Long, watermark: Long): Long = noEdges
+  override final def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    noEdges
+  override final def timerOfEnd(end: Long): Long = noEdges
+}
+
 /** The windows between neighbouring starts and ends. */
 private object SnapshotSweep extends Sweep {
+
+  // The windows up to the watermark have counted the row.
+  override def endOf(end: Long, watermark: Long): Long = math.max(end, watermark)
+
+  override def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] = {
+    val from = math.max(start, end)
+    if (from < watermark) Iterator.single(TimeWindow(from, watermark)) else Iterator.empty
+  }
+
+  override def timerOfEnd(end: Long): Long = end
 
   override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
     Seq(TimeWindow(start, math.min(end, watermark)))
@@ -99,7 +139,7 @@ private object SnapshotSweep extends Sweep {
   * A row at `t` is in the windows that end from `t` on, and their ends are inclusive. So the
   * result at `t` is complete only when the watermark is past `t`.
   */
-private final class RollingSweep(size: Long) extends Sweep {
+private final class RollingSweep(size: Long) extends SweepWithoutEdges {
 
   override def endOfPoint(time: Long): Long = time + size
 
@@ -124,7 +164,7 @@ private final class RollingSweep(size: Long) extends Sweep {
 /** Windows over `size` distinct starts. A live row ends `size` starts after its own start, so the
   * ends of live rows are numbers of starts.
   */
-private final class StartCountSweep(size: Int) extends Sweep {
+private final class StartCountSweep(size: Int) extends SweepWithoutEdges {
 
   override def lateness(start: Long, end: Long, watermark: Long): Disposition =
     if (start < watermark) Disposition.Late else Disposition.Added
@@ -152,6 +192,19 @@ private final class StartCountSweep(size: Int) extends Sweep {
   * the first window that they overlap, and leave at the start of the first window behind them.
   */
 private final class GridSweep(grid: Grid) extends Sweep {
+
+  override def endOf(end: Long, watermark: Long): Long = end
+
+  override def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    Iterator
+      .iterate(grid.firstAfter(math.max(start, end)))(grid.nextWindow)
+      .takeWhile(window => window != null && grid.endOf(window) <= watermark)
+      .filter(window => grid.instantOf(window.start) >= end)
+      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+      .take(Sweep.MostMissed)
+
+  // Live rows have set the timer already.
+  override def timerOfEnd(end: Long): Long = Long.MaxValue
 
   override def lateness(start: Long, end: Long, watermark: Long): Disposition = {
     val first = grid.firstAfter(start)

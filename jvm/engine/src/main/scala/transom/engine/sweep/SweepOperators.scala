@@ -20,7 +20,7 @@ final class SweepOperators[R, A <: AnyRef](
     extends PerKeyOperators[R, SweepState] {
   private val operator = new SweepOperator(spec, aggregation, rows, results)
 
-  override val codec: PerKeyCodec[SweepState] = new SweepCodec
+  override val codec: PerKeyCodec[SweepState] = new SweepCodec(spec.hasEdges)
 
   override def timeline: Timeline = Timeline.Event
 
@@ -36,7 +36,7 @@ final class SweepOperators[R, A <: AnyRef](
   * they are live. Each window fires once.
   *
   * A row that starts before the watermark counts from the watermark on (S-52). A row that ends
-  * before is late.
+  * before is late. With edges, [[Edges]] finds the ends of rows.
   *
   * Not thread-safe.
   */
@@ -52,6 +52,11 @@ final class SweepOperator[R, A <: AnyRef](
   private val firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue)
   private val live =
     new LiveRowAggregation(aggregation, codec, keepsAccumulators = !spec.function.takesRows)
+  // Null if each row has its own end.
+  private val edges =
+    if (spec.hasEdges)
+      new Edges(spec.lifetime.get, sweep, live, codec, TimeConvention.of(spec.window))
+    else null
   // Most late rows are only counted, so their windows are listed on request.
   private var missed: () => Seq[TimeWindow] = () => Nil
   private var watermark = Long.MinValue
@@ -60,7 +65,17 @@ final class SweepOperator[R, A <: AnyRef](
   override def process(state: SweepState, row: R, arrival: Arrival): Disposition = {
     // The codec shares its rows, and `advance` reads others.
     val bytes = codec.encode(row)
-    advance(state, arrival.watermark, arrival.clock)
+    if (edges == null) {
+      advance(state, arrival.watermark, arrival.clock)
+      add(state, bytes, arrival)
+    } else {
+      val id = codec.idOf(row)
+      advance(state, arrival.watermark, arrival.clock)
+      edges.process(state, id, bytes, arrival)
+    }
+  }
+
+  private def add(state: SweepState, bytes: Array[Byte], arrival: Arrival): Disposition = {
     val start = arrival.time
     val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
     // A rule may have moved the start to the end of the lifetime.
@@ -78,7 +93,8 @@ final class SweepOperator[R, A <: AnyRef](
     disposition
   }
 
-  override def missedWindows: Seq[TimeWindow] = missed()
+  override def missedWindows: Seq[TimeWindow] =
+    if (edges == null) missed() else edges.missedWindows
 
   override def advance(state: SweepState, watermark: Long, clock: Long): Unit =
     if (watermark >= state.nextTimer) {
@@ -90,7 +106,10 @@ final class SweepOperator[R, A <: AnyRef](
   override def fired: Long = emitted
 
   override def enterBefore(state: SweepState, position: Long): Unit =
-    while (state.pending.firstStart < position) live.add(state.live, state.pending.take())
+    while (state.pending.firstStart < position) {
+      val row = state.pending.take()
+      if (edges == null) live.add(state.live, row) else edges.enter(state, row)
+    }
 
   override def enter(state: SweepState, end: Long): Unit = {
     val row = state.pending.take()

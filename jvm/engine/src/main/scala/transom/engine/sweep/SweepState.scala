@@ -1,6 +1,11 @@
 package transom.engine.sweep
 
+import java.util.HashMap
+
+import scala.collection.mutable.ArrayBuffer
+
 import transom.engine.keyed.state._
+import transom.engine.state.KeyBytes
 import transom.engine.window.{Arrival, GlobalGrid}
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.
@@ -35,6 +40,16 @@ final class SweepState private[sweep] (
 
   override def size: Int = pending.size + live.size
 
+  /** The number of pending rows that wait for the row with their end. */
+  private[sweep] var pendingOpen = 0
+
+  override def openRows: Int = if (live.open == null) 0 else pendingOpen + live.open.size
+
+  /** The rows that wait for the row with their end, by id. May also contain rows that have stopped
+    * waiting. Null until the batch needs it.
+    */
+  private[sweep] var openById: HashMap[KeyBytes, OpenRow] = _
+
   /** The last end of a lifetime, or the last start of a lifetime without end. */
   private[sweep] def lastStop: Long =
     (pending.iterator ++ live.iterator).foldLeft(Long.MinValue) { (last, row) =>
@@ -44,6 +59,8 @@ final class SweepState private[sweep] (
   private[sweep] def clear(): Unit = {
     pending.clear()
     live.clear()
+    pendingOpen = 0
+    openById = null
     timer = Long.MaxValue
   }
 }
@@ -53,18 +70,26 @@ final class SweepState private[sweep] (
   * {{{
   * key     version, position, number of starts, timer, rows that start later, live rows
   * }}}
+  *
+  * With edges, a flag for each row that starts later says whether the row waits for its end.
   */
-private[sweep] final class SweepCodec extends PerKeyCodec[SweepState] {
+private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[SweepState] {
+  private val currentVersion = if (hasEdges) SweepCodec.EdgeVersion else SweepCodec.Version
   private val out = new StateWriter
 
-  override def create(): SweepState = new SweepState(new PendingRows, new LiveRows)
+  override def create(): SweepState =
+    new SweepState(new PendingRows, new LiveRows(if (hasEdges) new OpenRows else null))
 
   override def encode(state: SweepState): Array[Byte] = {
-    out.byte(SweepCodec.Version)
+    out.byte(currentVersion)
     out.signed(state.position)
     out.unsigned(state.starts)
     out.signed(state.timer)
     LiveRows.writeRows(state.pending.iterator, state.pending.size, out)
+    if (hasEdges) state.pending.iterator.foreach {
+      case _: OpenRow => out.byte(1)
+      case _ => out.byte(0)
+    }
     state.live.write(out)
     out.take()
   }
@@ -72,21 +97,39 @@ private[sweep] final class SweepCodec extends PerKeyCodec[SweepState] {
   override def decode(bytes: Array[Byte]): SweepState = {
     val in = new StateReader(bytes)
     val version = in.byte()
-    if (version != SweepCodec.Version) throw new UnknownStateVersion(version)
+    if (version != currentVersion) throw new UnknownStateVersion(version)
     val position = in.signed()
     val starts = in.unsigned()
     val timer = in.signed()
     val pending = new PendingRows
-    LiveRows.readRows(in)(pending.add)
-    val state = new SweepState(pending, LiveRows.read(in))
+    val pendingOpen = if (hasEdges) readEdges(in, pending) else readPlain(in, pending)
+    val state = new SweepState(pending, LiveRows.read(in, hasEdges))
+    state.pendingOpen = pendingOpen
     state.position = position
     state.starts = starts
     state.timer = timer
     state
+  }
+
+  private def readPlain(in: StateReader, pending: PendingRows): Int = {
+    LiveRows.readRows(in)(pending.add)
+    0
+  }
+
+  /** Returns the number of rows that wait for their end. */
+  private def readEdges(in: StateReader, pending: PendingRows): Int = {
+    val rows = ArrayBuffer.empty[LifetimeRow]
+    LiveRows.readRows(in)(rows += _)
+    rows.count { row =>
+      val isOpen = in.byte() != 0
+      pending.add(if (isOpen) OpenRow.of(row) else row)
+      isOpen
+    }
   }
 }
 
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
   final val Version = 64
+  final val EdgeVersion = 65
 }

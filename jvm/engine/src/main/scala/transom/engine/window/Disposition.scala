@@ -16,4 +16,15 @@ object Disposition {
 
   /** The row belongs to no window: it lies in a gap between windows or lists no windows. */
   case object NoWindow extends Disposition
+
+  /** The row was the end of another row, which now ends there. */
+  case object Ended extends Disposition
+
+  /** The row was the end of another row. Some windows behind that end were closed, and they hold
+    * the other row.
+    */
+  case object EndedLate extends Disposition
+
+  /** The row was an end without a start, or a second start. */
+  case object BadLifetime extends Disposition
 }

@@ -90,6 +90,8 @@ class KeyGroupSuite extends FunSuite {
     override def clockTimers: TimerStore = store.clockTimers
     override def firstRow: Option[Long] = store.firstRow
     override def saveFirstRow(clock: Long): Unit = store.saveFirstRow(clock)
+    override def openRows: Long = store.openRows
+    override def saveOpenRows(count: Long): Unit = store.saveOpenRows(count)
     override def get(key: Array[Byte]): Array[Byte] = {
       gets += 1
       store.get(key)

@@ -51,7 +51,7 @@ class StageMetricsSuite extends FunSuite {
       estimateArrival = false)
     val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
     def gauges(clock: Long, event: Event) = {
-      val Gauges(watermark, open, partitions) = stage.batch(clock, event)._2.get
+      val Gauges(watermark, open, partitions, _) = stage.batch(clock, event)._2.get
       assertEquals(open, None)
       (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
     }

@@ -27,7 +27,7 @@ class SharedRowSuite extends FunSuite {
           Adding,
           Cells,
           sums)
-      val state = new SweepCodec().create()
+      val state = new SweepCodec(hasEdges = false).create()
       val arrival = new Arrival
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
       Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {

@@ -15,6 +15,7 @@ final case class Content(key: Int, window: TimeWindow, rows: Set[Long])
 
 /** What windows over lifetimes hold. Computes each window from all rows of the stream. */
 final class SweepModel(window: Window, val rows: Seq[Lifetimed]) {
+  import SweepModel.windowsOf
 
   /** The numbers of the rows that count in no window. */
   val late: Set[Long] = rows.filter(isLate).map(_.number).toSet
@@ -99,16 +100,6 @@ final class SweepModel(window: Window, val rows: Seq[Lifetimed]) {
 
   private def liveAt(rows: Seq[Lifetimed], time: Long): Set[Long] =
     rows.filter(row => row.start <= time && time < row.end).map(_.number).toSet
-
-  /** The windows that overlap `[start, end)`, in the order of their ends. */
-  private def windowsOf(grid: GridWindow, start: Long, end: Long): Seq[TimeWindow] = {
-    val until = math.min(end, start + SweepModel.Horizon)
-    (start - SweepModel.Longest until until)
-      .flatMap(Grid.of(grid).windowsOf(_))
-      .distinct
-      .filter(window => window.end > start && window.start < end)
-      .sortBy(window => (window.end, window.start))
-  }
 }
 
 private object SweepModel {
@@ -118,4 +109,14 @@ private object SweepModel {
 
   /** How far ahead windows of rows without end are listed. */
   val Horizon = 600L
+
+  /** The windows that overlap `[start, end)`, in the order of their ends. */
+  def windowsOf(grid: GridWindow, start: Long, end: Long): Seq[TimeWindow] = {
+    val until = math.min(end, start + Horizon)
+    (start - Longest until until)
+      .flatMap(Grid.of(grid).windowsOf(_))
+      .distinct
+      .filter(window => window.end > start && window.start < end)
+      .sortBy(window => (window.end, window.start))
+  }
 }

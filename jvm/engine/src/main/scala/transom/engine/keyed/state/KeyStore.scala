@@ -21,6 +21,12 @@ trait KeyStore {
   def firstRow: Option[Long]
   def saveFirstRow(clock: Long): Unit
 
+  /** Number of rows of all keys that wait for the row with their end. Stored only for specs with
+    * edges.
+    */
+  def openRows: Long
+  def saveOpenRows(count: Long): Unit
+
   /** State of a key, or null if there is none. */
   def get(key: Array[Byte]): Array[Byte]
   def put(key: Array[Byte], state: Array[Byte]): Unit
@@ -67,6 +73,10 @@ class MemoryKeyStore extends KeyStore {
   private var first: Option[Long] = None
   override def firstRow: Option[Long] = first
   override def saveFirstRow(clock: Long): Unit = first = Some(clock)
+
+  private var open = 0L
+  override def openRows: Long = open
+  override def saveOpenRows(count: Long): Unit = open = count
 
   override def get(key: Array[Byte]): Array[Byte] = states.get(KeyBytes.of(key))
   override def put(key: Array[Byte], state: Array[Byte]): Unit =

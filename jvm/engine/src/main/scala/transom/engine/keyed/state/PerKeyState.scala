@@ -15,6 +15,9 @@ trait PerKeyState {
 
   /** Number of objects that the state holds for windows or rows. */
   def size: Int
+
+  /** Number of rows that wait for the row with their end. */
+  def openRows: Int = 0
 }
 
 /** Encodes and decodes the states of keys. Holds a mutable buffer: create one codec per task. */

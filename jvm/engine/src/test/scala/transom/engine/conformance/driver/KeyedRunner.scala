@@ -113,29 +113,36 @@ object RowBytes extends RowCodec[Row] {
 
   override def encode(row: Row): Array[Byte] = {
     val (key, value) = (row.key.toString.getBytes(UTF_8), row.value.toString.getBytes(UTF_8))
-    val out = ByteBuffer.allocate(48 + 16 * row.windows.length + key.length + value.length)
+    val id = row.id.getBytes(UTF_8)
+    val out =
+      ByteBuffer.allocate(52 + 16 * row.windows.length + key.length + value.length + id.length)
     out.putLong(row.time.getOrElse(Arrival.NoTime)).putLong(row.arrival)
     out.putLong(row.clock).putLong(row.gap)
     out.putInt(row.windows.length)
     row.windows.foreach(window => out.putLong(window.start).putLong(window.end))
-    out.putInt(key.length).put(key).putInt(value.length).put(value)
+    out.putInt(key.length).put(key).putInt(value.length).put(value).putInt(id.length).put(id)
     out.array
   }
 
   override def decode(bytes: Array[Byte]): Row = {
     val in = ByteBuffer.wrap(bytes)
-    def json(): Json = {
+    def text(): String = {
       val text = new Array[Byte](in.getInt())
       in.get(text)
-      Json.parse(new String(text, UTF_8))
+      new String(text, UTF_8)
     }
+    def json(): Json = Json.parse(text())
     val (time, arrival, clock, gap) = (in.getLong(), in.getLong(), in.getLong(), in.getLong())
     val windows = Vector.fill(in.getInt())(TimeWindow(in.getLong(), in.getLong()))
-    Row(json(), json(), Some(time).filter(_ != Arrival.NoTime), arrival, clock, gap, windows)
+    val (key, value) = (json(), json())
+    val known = Some(time).filter(_ != Arrival.NoTime)
+    Row(key, value, known, arrival, clock, gap, windows, id = text())
   }
 
   override def setTime(bytes: ByteRange, time: Long): Unit =
     ByteBuffer.wrap(bytes.bytes).putLong(bytes.offset, time): Unit
 
   override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
+
+  override def idOf(row: Row): Array[Byte] = row.id.getBytes(UTF_8)
 }

@@ -21,6 +21,8 @@ import transom.engine.window.{Arrival, TimeWindow}
   *   end of the row's lifetime, if rows have lifetimes
   * @param isPunctuation
   *   whether the row only sets the watermark of its source to its time
+  * @param id
+  *   identifies the lifetime of the row, if another row ends it
   */
 final case class Row(
     key: Json,
@@ -32,7 +34,8 @@ final case class Row(
     windows: Seq[TimeWindow] = Nil,
     met: Option[Long] = None,
     end: Long = Arrival.NoEnd,
-    isPunctuation: Boolean = false) {
+    isPunctuation: Boolean = false,
+    id: String = "") {
 
   val keyBytes: ByteRange = RowList.range(RowList.pad(key.toString.getBytes(UTF_8)))
   val hash: Long = KeyGroups.hash(keyBytes.bytes)

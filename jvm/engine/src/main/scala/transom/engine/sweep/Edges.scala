@@ -1,0 +1,115 @@
+package transom.engine.sweep
+
+import java.util.HashMap
+
+import transom.engine.keyed.RowCodec
+import transom.engine.spec.Lifetime
+import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.time.Ticks
+import transom.engine.window._
+
+/** Matches the rows with ends to the rows whose lifetimes they end.
+  *
+  * A row without end starts a lifetime, and waits. A row with an end is no data: it ends the row
+  * with the same id. The time of a row with an end is this end. A row that waits ends at its
+  * timeout at the latest. Not thread-safe.
+  */
+private[sweep] final class Edges[R, A <: AnyRef](
+    lifetime: Lifetime,
+    sweep: Sweep,
+    live: LiveRowAggregation[R, A],
+    codec: RowCodec[R],
+    convention: TimeConvention) {
+  private val range = new ByteRange
+  private var missed: () => Seq[TimeWindow] = () => Nil
+
+  /** The windows that the last row has missed. */
+  def missedWindows: Seq[TimeWindow] = missed()
+
+  /** Adds a row to its key, or ends another row.
+    *
+    * @param id
+    *   what `codec` returned for the row
+    * @param bytes
+    *   the encoded row
+    */
+  def process(
+      state: SweepState,
+      id: Array[Byte],
+      bytes: Array[Byte],
+      arrival: Arrival): Disposition = {
+    if (state.openById == null) state.openById = indexOf(state)
+    val key = KeyBytes.of(id)
+    val found = state.openById.get(key)
+    val open = if (found != null && found.end > arrival.watermark) found else null
+    if (arrival.end == Arrival.NoEnd) {
+      if (open != null) Disposition.BadLifetime else start(state, key, bytes, arrival)
+    } else if (open == null || arrival.time > open.end) Disposition.BadLifetime
+    else {
+      state.openById.remove(key)
+      end(state, open, arrival.time, arrival.watermark)
+    }
+  }
+
+  /** Makes a pending row live. */
+  def enter(state: SweepState, row: LifetimeRow): Unit = row match {
+    case open: OpenRow =>
+      state.pendingOpen -= 1
+      state.live.open.add(open)
+    case ended => live.add(state.live, ended)
+  }
+
+  private def start(
+      state: SweepState,
+      id: KeyBytes,
+      bytes: Array[Byte],
+      arrival: Arrival): Disposition = {
+    val start = arrival.time
+    val watermark = arrival.watermark
+    val end = lifetime.timeoutUs.fold(Arrival.NoEnd)(Ticks.add(start, _))
+    val disposition = sweep.lateness(start, end, watermark)
+    missed = () => sweep.missed(start, end, watermark)
+    if (disposition != Disposition.Late) {
+      // A row in no window waits too, so that its end is not taken for an end without a start.
+      val row = new OpenRow(math.max(start, watermark), end, bytes, 0, bytes.length)
+      state.pending.add(row)
+      state.pendingOpen += 1
+      state.openById.put(id, row)
+      state.timer = math.min(state.timer, sweep.timerOf(row.start))
+    }
+    disposition
+  }
+
+  private def end(state: SweepState, row: OpenRow, time: Long, watermark: Long): Disposition = {
+    missed = () => sweep.overrun(row.start, time, watermark).toVector
+    val isLate = sweep.overrun(row.start, time, watermark).hasNext
+    val end = sweep.endOf(time, watermark)
+    // A rule may have moved the end to the start of the lifetime, or before it.
+    val isEmpty = end <= row.start && end <= startOf(row)
+    if (row.slot == OpenRow.NoSlot) {
+      state.pendingOpen -= 1
+      if (isEmpty) state.pending.remove(row) else state.pending.replace(row, row.ended(end))
+    } else {
+      state.live.open.remove(row)
+      if (!isEmpty) live.add(state.live, row.ended(end))
+    }
+    state.timer = math.min(state.timer, sweep.timerOfEnd(end))
+    if (isLate) Disposition.EndedLate else Disposition.Ended
+  }
+
+  /** The start of a lifetime, which may be before the watermark that the row met. */
+  private def startOf(row: OpenRow): Long = convention.timeIn(codec.timeOf(view(row)))
+
+  private def indexOf(state: SweepState): HashMap[KeyBytes, OpenRow] = {
+    val index = new HashMap[KeyBytes, OpenRow]
+    (state.pending.iterator ++ state.live.open.iterator).foreach {
+      case open: OpenRow =>
+        // A row that has stopped waiting may have the id of a later row.
+        index.merge(KeyBytes.of(codec.idOf(view(open))), open, (a, b) => if (a.end < b.end) b else a)
+      case _ =>
+    }
+    index
+  }
+
+  private def view(row: OpenRow): R = codec.view(range.set(row.bytes, row.offset, row.length))
+}
