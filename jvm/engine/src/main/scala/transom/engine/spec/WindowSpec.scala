@@ -246,6 +246,12 @@ final case class WindowSpec(
       "lifetime.id_columns",
       !hasEdges || !window.isInstanceOf[CountByStart],
       "cannot be used with windows that hold starts")
+    // The rows of a lifetime share its time, but they arrive one after the other.
+    val hasArrivalTimes = time.exists {
+      case policy: TimePolicy => policy.timeColumn.isEmpty
+      case _ => false
+    }
+    Check.that("lifetime.id_columns", !hasEdges || !hasArrivalTimes, "needs a time column")
     Seq(
       "trigger" -> (trigger == AfterWatermark()),
       "evictor" -> evictor.isEmpty,

@@ -191,11 +191,11 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Points `key` at the key of a row. */
   protected final def readKey(row: InternalRow): Unit = UnsafeRows.bytesOf(toKey(row), key): Unit
 
-  /** The whole input row for the side output, or nothing if late rows are not emitted. Valid
-    * until the next call.
+  /** The whole input row for the side output, or nothing if the operator emits no input rows.
+    * Valid until the next call.
     */
   protected final def inputOf(row: InternalRow): ByteRange =
-    if (operatorPlan.reportsLate) UnsafeRows.bytesOf(toInput(row), inputBytes) else noInput
+    if (operatorPlan.reportsAccepted) UnsafeRows.bytesOf(toInput(row), inputBytes) else noInput
 
   protected final def groupOfKey: Int =
     KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups)

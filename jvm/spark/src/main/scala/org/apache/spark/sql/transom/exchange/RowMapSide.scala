@@ -15,6 +15,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   import plan.{input, operatorPlan}
 
   private val rowWindows = new RowWindowReader(operatorPlan)
+  private val hasEdges = operatorPlan.settings.hasEdges
   private val toRecord = UnsafeProjection.create(operatorPlan.record, input)
   private val toOrder =
     if (operatorPlan.order.isEmpty) None
@@ -36,8 +37,9 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def send(row: InternalRow, read: UnsafeRow, time: Long): Unit = {
     readKey(row)
     UnsafeRows.bytesOf(read, record)
-    // The side output needs the whole input row, but only of rows that may be late.
-    val mayBeLate = time < lateWatermark || rowWindows.isListed || isAdjusted
+    // The side output needs the whole input row, but only of rows that may be late, or edges that
+    // match no other row.
+    val mayBeLate = time < lateWatermark || rowWindows.isListed || isAdjusted || hasEdges
     val group = groupOfKey
     chunks(group).add(
       key,

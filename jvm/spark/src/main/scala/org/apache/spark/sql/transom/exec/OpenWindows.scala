@@ -4,14 +4,14 @@ import java.util.UUID
 
 import scala.collection.mutable
 
-/** Remembers the open windows of the key groups of an operator, on the driver.
+/** Remembers the open windows and the open rows of the key groups of an operator, on the driver.
   *
-  * A batch reports only the key groups that it has touched. The open windows of all other key
-  * groups are as they were. After a restart a key group counts once a batch has touched it.
+  * A batch reports only the key groups that it has touched. All other key groups are as they
+  * were. After a restart a key group counts once a batch has touched it.
   */
 final class OpenWindows {
-  private var run: UUID = _
-  private val byGroup = mutable.HashMap.empty[Int, (Long, Long)]
+  private val starts = new LatestGauges[(Long, Long)]
+  private val rows = new LatestGauges[Long]
 
   /** Notes the key groups of a batch, and returns the earliest and the latest start of all open
     * windows. Times are microseconds since 1970.
@@ -22,15 +22,30 @@ final class OpenWindows {
     *   the key groups of the batch, each with the earliest and the latest start of its open
     *   windows, if it has any
     */
-  def after(run: UUID, touched: Seq[(Int, Option[(Long, Long)])]): Option[(Long, Long)] =
-    synchronized {
-      if (run != this.run) byGroup.clear()
-      this.run = run
-      touched.foreach { case (group, open) => byGroup.updateWith(group)(_ => open) }
-      Option.when(byGroup.nonEmpty)(
-        (byGroup.valuesIterator.map(_._1).min, byGroup.valuesIterator.map(_._2).max))
-    }
+  def after(run: UUID, touched: Seq[(Int, Option[(Long, Long)])]): Option[(Long, Long)] = {
+    val all = starts.after(run, touched)
+    Option.when(all.nonEmpty)((all.map(_._1).min, all.map(_._2).max))
+  }
+
+  /** Notes the key groups of a batch, and returns the number of all rows that wait for the row
+    * with their end.
+    */
+  def rowsAfter(run: UUID, touched: Seq[(Int, Option[Long])]): Long = rows.after(run, touched).sum
 
   // Spark prints this text with each node of a plan.
   override def toString: String = "open windows"
+}
+
+/** The last gauge that each key group has reported in a run. */
+private final class LatestGauges[T] {
+  private var run: UUID = _
+  private val byGroup = mutable.HashMap.empty[Int, T]
+
+  /** Notes the gauges of a batch, and returns those of all key groups. */
+  def after(run: UUID, touched: Seq[(Int, Option[T])]): Seq[T] = synchronized {
+    if (run != this.run) byGroup.clear()
+    this.run = run
+    touched.foreach { case (group, gauge) => byGroup.updateWith(group)(_ => gauge) }
+    byGroup.values.toVector
+  }
 }

@@ -1,5 +1,8 @@
 package org.apache.spark.sql.transom.exec
 
+import java.util.UUID
+
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.GaugeRow
@@ -22,6 +25,7 @@ object OperatorMetrics {
   val schema: StructType = StructType(
     RowCounts.names.map(StructField(_, LongType, nullable = false)) ++ Seq(
       StructField("rows_dead_lettered", LongType, nullable = false),
+      StructField("rows_open", LongType, nullable = false),
       StructField("watermark_us", LongType),
       StructField("watermark_delay_us", LongType),
       StructField("earliest_open_us", LongType),
@@ -45,9 +49,11 @@ object OperatorMetrics {
     val watermark = clocks.flatMap(GaugeRow.watermark).maxOption.orElse {
       if (stage.isEmpty) sparkWatermark(operator) else None
     }
-    val open = openIn(own, operator)
+    val open = openIn(own, operator)(GaugeRow.open)(_.after(_, _)).flatten
+    val rowsOpen = openIn(own, operator)(GaugeRow.rowsOpen)(_.rowsAfter(_, _))
     counts ++ Seq(
       DeadLetterReason.counts.map(own.count).sum,
+      rowsOpen.getOrElse(0L),
       orNull(watermark),
       orNull(delay(operator, watermark)),
       orNull(open.map(_._1)),
@@ -60,12 +66,12 @@ object OperatorMetrics {
   private def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
     outputs.child.collectFirst { case operator: TransformWithStateExec => operator }.get
 
-  private def openIn(
-      own: KeyGroupOutputsExec,
-      operator: TransformWithStateExec): Option[(Long, Long)] =
-    operator.stateInfo.flatMap { state =>
-      val touched = own.gauges.map(row => (GaugeRow.group(row), GaugeRow.open(row)))
-      own.openWindows.after(state.queryRunId, touched)
+  private def openIn[G, T](own: KeyGroupOutputsExec, operator: TransformWithStateExec)(
+      gauge: Row => Option[G])(
+      after: (OpenWindows, UUID, Seq[(Int, Option[G])]) => T): Option[T] =
+    operator.stateInfo.map { state =>
+      val touched = own.gauges.map(row => (GaugeRow.group(row), gauge(row)))
+      after(own.openWindows, state.queryRunId, touched)
     }
 
   /** The watermark by which the windows of the batch have fired. */

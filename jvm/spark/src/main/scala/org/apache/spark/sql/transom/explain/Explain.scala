@@ -86,7 +86,12 @@ object Explain {
       val length =
         lifetime.durationUs.map(SpecText.duration).orElse(lifetime.durationColumn.map(columns))
       s"${length.get} from the time of a row on"
-    }(end => s"until ${columns(end)}")
+    } { end =>
+      val ids = lifetime.idColumns.map(columns).mkString(", ")
+      val most = lifetime.timeoutUs.fold("")(us => s", at most ${SpecText.duration(us)}")
+      if (lifetime.hasEdges) s"until the ${columns(end)} of a later row with the same $ids$most"
+      else s"until ${columns(end)}"
+    }
 
   private def time(spec: WindowSpec, columns: Int => String): String = {
     val source = spec.time match {

@@ -93,14 +93,18 @@ private[message] object TimeCodec {
       Lifetime(
         m.optional("end_column")(m.column),
         m.optional("duration_us")(m.duration),
-        m.optional("duration_column")(m.column))
+        m.optional("duration_column")(m.column),
+        m.columns("id_columns"),
+        m.optional("timeout_us")(m.duration))
 
   def write(lifetime: Lifetime): ObjectNode =
     obj(
       "kind" -> "lifetime",
       "end_column" -> lifetime.endColumn,
       "duration_us" -> lifetime.durationUs,
-      "duration_column" -> lifetime.durationColumn)
+      "duration_column" -> lifetime.durationColumn,
+      "id_columns" -> lifetime.idColumns,
+      "timeout_us" -> lifetime.timeoutUs)
 
   private val idleRuleNames = Seq(
     "after_window_end" -> IdleRule.AfterWindowEnd,

@@ -27,7 +27,7 @@ import transom.engine.window.TimeConvention
   * @param contents
   *   the columns of the rows that a user function receives, else empty
   * @param windowColumn
-  *   the column that holds the gap or the windows of each row, if the window type has one
+  *   the column that holds the gap, the windows or the lifetime of each row, if rows have them
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param substreams
@@ -72,6 +72,9 @@ final case class WindowOperatorPlan(
 
   /** Whether late rows are emitted. */
   def reportsLate: Boolean = settings.lateRows != LateRows.No
+
+  /** Whether rows that the map side accepts may be emitted as late rows or dead letters. */
+  def reportsAccepted: Boolean = reportsLate || deadLetters && settings.hasEdges
 
   /** Converts between Spark's times and the engine's. */
   val convention: TimeConvention = TimeConvention.of(settings.window)

@@ -92,6 +92,7 @@ object AnalyzedColumns {
     val added = RowColumns.time(spec.time, columns) +:
       (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
         spec.lifetime.map(RowColumns.end(_, columns)) ++
+        spec.lifetime.toSeq.flatMap(RowColumns.ids(_, columns)) ++
         RowColumns.order(spec.orderColumns, columns) ++
         policy.toSeq.flatMap(RowColumns.policy(_, columns)))
     val selected = analyzed(input.select(col("*") +: added.map(_._2): _*))

@@ -42,6 +42,7 @@ object RowColumns {
   private val Time = "__transom_time"
   private val WindowColumn = "__transom_placing"
   private val End = "__transom_end"
+  private val IdPrefix = "__transom_id_"
   private val OrderPrefix = "__transom_order_"
   private val Arrival = "__transom_arrival"
   private val Partition = "__transom_partition"
@@ -72,6 +73,10 @@ object RowColumns {
     val index = lifetime.endColumn.orElse(lifetime.durationColumn)
     index -> index.fold(lit(lifetime.durationUs.get))(columns).as(End)
   }
+
+  /** The columns that identify a lifetime whose end is in another row. */
+  def ids(lifetime: Lifetime, columns: Int => Column): Seq[Indexed] =
+    numbered(lifetime.idColumns, IdPrefix, columns)
 
   /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
     */
@@ -108,27 +113,37 @@ object RowColumns {
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
 
   /** Makes the added columns null where their expressions fail, but for the gap or the windows of
-    * a row. Replaces the end or the duration of a lifetime by the end that operators read, and
-    * the time of a punctuation by the watermark that it sets. A row has no time if the condition
-    * for punctuation fails.
+    * a row. Replaces the end or the duration of a lifetime by the end that operators read, the
+    * time of a row that ends a lifetime by this end, and the time of a punctuation by the
+    * watermark that it sets. A row has no time if the condition for punctuation fails.
     *
     * @param rows
     *   rows with the added columns
     */
   def guarded(rows: LogicalPlan, lifetime: Option[Lifetime] = None): LogicalPlan = rows match {
     case Project(columns, child) =>
+      val edges = lifetime.filter(_.hasEdges)
       def added(name: String) = columns.findLast(_.name == name).map(valueOf)
-      def time = added(Time).get
+      def start = added(Time).get
+      def end = added(End).get
+      def time =
+        if (edges.isDefined) LifetimeEnd.edgeTime(NullOnError.of(start), end) else start
       Project(
         columns.map {
           case column if column.name == End =>
-            Alias(LifetimeEnd.of(lifetime.get, time, valueOf(column)), End)(column.exprId)
+            val ids = columns.filter(_.name.startsWith(IdPrefix)).map(valueOf)
+            val built =
+              if (edges.isDefined) LifetimeEnd.edge(start, end, ids)
+              else LifetimeEnd.of(lifetime.get, start, end)
+            Alias(built, End)(column.exprId)
           case column if column.name == When =>
             val isTrue = Coalesce(Seq(NullOnError.of(valueOf(column)), Literal.FalseLiteral))
             Alias(isTrue, When)(column.exprId)
           case column if column.name == Time && added(When).isDefined =>
-            val at = LifetimeEnd.inTypeOf(time, added(At).get)
+            val at = LifetimeEnd.inTypeOf(start, added(At).get)
             Alias(NullOnError(If(added(When).get, at, time)), Time)(column.exprId)
+          case alias: Alias if edges.isDefined && alias.name == Time =>
+            Alias(time, Time)(alias.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
           case other => other

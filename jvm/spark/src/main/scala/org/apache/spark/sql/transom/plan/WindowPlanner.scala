@@ -48,8 +48,7 @@ object WindowPlanner {
     val aggregation = Aggregation.of(
       analyzed,
       analyzed.aggregate(drained),
-      // The slice log merges rows in any order, and a time stage emits them in their order.
-      if (choice.layout == KeyedLayout && analyzed.policy.isEmpty) analyzed.order else Nil,
+      orderOf(spec, choice.layout, analyzed),
       if (analyzed.policy.isDefined) None else sliceOf(spec, choice.layout, input.isStreaming))
     val substreams = SubstreamPlanner.of(spec, analyzed)
     val layout = new OutputLayout(input, operatorSpec, spec, choice, aggregation, substreams)
@@ -93,6 +92,17 @@ object WindowPlanner {
       if (input.isStreaming) streaming(session, layout, mapSide) else static(layout, mapSide)
     Dataset.ofRows(session, layout.named(rows))
   }
+
+  /** The columns that order the rows of a batch. */
+  private def orderOf(
+      spec: WindowSpec,
+      layout: StateLayout,
+      analyzed: AnalyzedColumns): Seq[Attribute] =
+    // The slice log merges rows in any order, and a time stage emits them in their order.
+    if (layout != KeyedLayout || analyzed.policy.isDefined) Nil
+    // The time of an end is behind the time of its start.
+    else if (spec.hasEdges) analyzed.order :+ analyzed.time
+    else analyzed.order
 
   /** Maps a row's time to its slice, if rows of one key and slice share their windows and are
     * late together.

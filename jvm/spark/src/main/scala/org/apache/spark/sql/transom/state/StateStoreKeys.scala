@@ -28,6 +28,13 @@ class StateStoreKeys(handle: StatefulProcessorHandle, settings: WindowSpec) exte
   override def firstRow: Option[Long] = first.filter(_.exists()).map(_.get())
   override def saveFirstRow(clock: Long): Unit = first.foreach(_.update(clock))
 
+  private val open =
+    if (settings.hasEdges)
+      Some(handle.getValueState("open_rows", Encoders.scalaLong, TTLConfig.NONE))
+    else None
+  override def openRows: Long = open.filter(_.exists()).fold(0L)(_.get())
+  override def saveOpenRows(count: Long): Unit = open.foreach(_.update(count))
+
   override def get(key: Array[Byte]): Array[Byte] = states.getValue(key)
   override def put(key: Array[Byte], state: Array[Byte]): Unit = states.updateValue(key, state)
   override def remove(key: Array[Byte]): Unit = states.removeKey(key)

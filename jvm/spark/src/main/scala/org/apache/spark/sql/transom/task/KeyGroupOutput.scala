@@ -55,7 +55,8 @@ object GaugeRow {
     gauges.partitions.map { partition =>
       val watermark = Option(partition.watermark).filter(_ != Watermark.NotYet)
       Row(partitionId(partition.source), watermark.map(Long.box).orNull, partition.isIdle)
-    })
+    },
+    gauges.rowsOpen.map(Long.box).orNull)
 
   def group(gauges: Row): Int = gauges.getInt(0)
 
@@ -67,6 +68,9 @@ object GaugeRow {
 
   /** Rows of id, watermark or null, and whether the partition is idle. */
   def partitions(gauges: Row): Seq[Row] = gauges.getSeq[Row](4)
+
+  /** The number of rows that wait for the row with their end, if rows wait. */
+  def rowsOpen(gauges: Row): Option[Long] = long(gauges, 5)
 
   private def long(gauges: Row, field: Int): Option[Long] =
     Option.unless(gauges.isNullAt(field))(gauges.getLong(field))

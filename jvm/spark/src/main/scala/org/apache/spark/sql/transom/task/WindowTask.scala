@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
-import org.apache.spark.sql.transom.exchange.ExchangeDecoder
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
@@ -137,6 +137,8 @@ private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
     if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
     else operatorPlan.record.length
   private val hasTime = operatorPlan.settings.time.exists(_.isEventTime)
+  // The time comes first.
+  private val idWidth = 1 + operatorPlan.settings.lifetime.fold(0)(_.idColumns.length)
   private val shared = new UnsafeRow(width)
 
   override def view(bytes: ByteRange): UnsafeRow = {
@@ -155,4 +157,6 @@ private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
   override def setTime(bytes: ByteRange, time: Long): Unit = view(bytes).setLong(0, time)
 
   override def timeOf(row: UnsafeRow): Long = if (hasTime) row.getLong(0) else Arrival.NoTime
+
+  override def idOf(row: UnsafeRow): Array[Byte] = RowWindowReader.idOf(row, idWidth).getBytes
 }
