@@ -67,6 +67,15 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
             raise _not_a_timestamp("lifetime", life.end, end)
     if isinstance(life.duration, Column):
         _check_interval(df, "duration", life.duration)
+    fields_of(df, "id", life.id)
+    if life.id and isinstance(time, TimePolicy) and time.time is None:
+        raise value_error(
+            "CONFLICT",
+            argument="lifetime",
+            step="Lifetime(id=)",
+            other="TimePolicy(None)",
+            why="the two rows of a lifetime have the same time, but they arrive at two times",
+        )
     return life
 
 

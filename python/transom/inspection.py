@@ -64,6 +64,12 @@ class Metrics:
         Rows between windows.
     rows_punctuation : int
         Rows that are punctuation and no data, see `Punctuated`.
+    rows_end_edges : int
+        Rows that have ended an earlier row, see ``Lifetime.id``.
+    rows_open : int
+        Rows in the state that wait for the row with their end, see ``Lifetime.id``. After a
+        restart, the rows of a key group count once a batch has had rows or firings for the key
+        group.
     windows_fired : int
         Results that windows have emitted: one for each key, window and firing.
     idle_closes : int
@@ -98,6 +104,8 @@ class Metrics:
     rows_dead_lettered: int = 0
     rows_in_gaps: int = 0
     rows_punctuation: int = 0
+    rows_end_edges: int = 0
+    rows_open: int = 0
     windows_fired: int = 0
     idle_closes: int = 0
     state_bytes: int = 0

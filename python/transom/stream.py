@@ -53,6 +53,7 @@ def stream(
         ``TRANSOM_UNKNOWN_COLUMN`` if ``df`` has no such column. ``TRANSOM_NOT_A_TIMESTAMP`` if
         a column with a time has another type. ``TRANSOM_RESERVED_NAME`` if a column name begins
         with "__transom". ``TRANSOM_NOT_EVENT_TIME`` for a lifetime without event time.
+        ``TRANSOM_CONFLICT`` for ``Lifetime(id=)`` with ``TimePolicy(None)``.
 
         For a streaming ``df``, except with `TimePolicy`: ``TRANSOM_NO_WATERMARK`` if ``time`` has
         no watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,

@@ -27,6 +27,8 @@ COUNTS = [
     "rows_dead_lettered",
     "rows_in_gaps",
     "rows_punctuation",
+    "rows_end_edges",
+    "rows_open",
     "windows_fired",
     "idle_closes",
     "state_bytes",

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -37,6 +37,17 @@ def flag(argument: str, value: object) -> None:
     """Raise ``TRANSOM_BAD_TYPE`` if the value is no bool."""
     if not isinstance(value, bool):
         raise type_error(argument, value, "True or False")
+
+
+def sequence(
+    argument: str, values: object, kind: type | tuple[type, ...], expected: str
+) -> None:
+    """Raise ``TRANSOM_BAD_TYPE`` unless `values` is a sequence of one kind, and no string."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise type_error(argument, values, expected)
+    for value in values:
+        if not isinstance(value, kind):
+            raise type_error(argument, value, expected)
 
 
 def whole_number(argument: str, value: object, *, least: int, most: int = _LARGEST_INT) -> None:

@@ -1,6 +1,7 @@
 """Lifetimes of rows, and the windows between their starts and ends."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column
 
@@ -20,19 +21,31 @@ class Lifetime(Value):
     A row with a lifetime is in every window that its lifetime overlaps. A lifetime includes its
     start and excludes its end. Rows without a lifetime last one microsecond.
 
+    With ``id``, the end comes in a later row: these rows are edges. A row whose end is null starts
+    a lifetime. A row with an end ends the lifetime with the same keys, id and time, and it is in no
+    window itself. Functions see the row that started the lifetime.
+
     Parameters
     ----------
     end : str or Column, optional
-        The end of a row, a timestamp. A row whose end is null has no end. Such a row stays in the
-        state of its key until the query ends, and it is in all later windows.
+        The end of a row, a timestamp. A row whose end is null has no end. Without ``id``, such a
+        row stays in the state of its key until the query ends, and it is in all later windows.
     duration : str, timedelta or Column, optional
         The duration instead of the end. A Column of type ``INTERVAL DAY TO SECOND`` sets a duration
         for each row. A day is 24 hours, also where clocks change.
+    id : sequence of str or Column
+        The columns that, with the keys and the time, are the same in the row that starts a lifetime
+        and in the row that ends it. Null is a value like any other. Empty means that each row has
+        its own end.
+    timeout : str or timedelta, optional
+        How long a row with ``id`` waits for its end. It ends then, so that the state is bounded.
+        Without a timeout a row waits until the query ends.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_LIFETIME_CHOICE`` without end and duration, and with both.
+        ``TRANSOM_LIFETIME_CHOICE`` without end and duration, and with both. ``TRANSOM_CONFLICT``
+        for ``id`` with a duration, ``TRANSOM_NEEDS_ID`` for ``timeout`` without ``id``.
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
@@ -47,6 +60,10 @@ class Lifetime(Value):
 
     A row that starts before the watermark counts from the watermark on. A row is late if its
     lifetime has ended by then. With windows on a grid, it is late if all of its windows have fired.
+
+    With ``id``, an end without a start is a dead letter with the reason "bad_lifetime". So are a
+    second end, an end after the timeout, and a second start while the first row waits. An end
+    before the watermark counts from the watermark on. See the page Lifetimes of the documentation.
 
     Examples
     --------
@@ -66,10 +83,27 @@ class Lifetime(Value):
     |2013-01-01 05:00:00|     1|
     |2013-01-01 06:00:00|     1|
     +-------------------+------+
+
+    The second row says when the flight has landed.
+
+    >>> rows = [("N1", "2013-01-01 05:40", None), ("N1", "2013-01-01 05:40", "2013-01-01 06:10")]
+    >>> edges = spark.createDataFrame(rows, "tail string, departed string, landed string")
+    >>> edges = edges.select("tail", *times)
+    >>> flight = transom.Lifetime("landed", id=["tail"], timeout="1 day")
+    >>> in_air = transom.stream(edges, time="departed", lifetime=flight)
+    >>> planes = in_air.window_all(transom.Snapshot()).agg(F.count("*").alias("planes"))
+    >>> planes.select("window.start", "window.end", "planes").show()
+    +-------------------+-------------------+------+
+    |              start|                end|planes|
+    +-------------------+-------------------+------+
+    |2013-01-01 05:40:00|2013-01-01 06:10:00|     1|
+    +-------------------+-------------------+------+
     """
 
     end: Col | None = None
     duration: Gap | None = None
+    id: Sequence[Col] = field(default=(), kw_only=True)
+    timeout: Duration | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if (self.end is None) == (self.duration is None):
@@ -79,6 +113,20 @@ class Lifetime(Value):
             check_column("end", self.end)
         elif not isinstance(self.duration, Column):
             keep_positive(self, "duration")
+        checks.sequence("id", self.id, (str, Column), "a list of Columns or column names")
+        object.__setattr__(self, "id", tuple(self.id))
+        if self.id and self.end is None:
+            raise value_error(
+                "CONFLICT",
+                argument="id",
+                step="Lifetime(id=)",
+                other="Lifetime(duration=)",
+                why="a row with a duration does not wait for another row with its end",
+            )
+        if self.timeout is not None:
+            keep_positive(self, "timeout")
+            if not self.id:
+                raise value_error("NEEDS_ID", argument="timeout")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

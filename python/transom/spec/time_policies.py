@@ -161,12 +161,12 @@ class TimePolicy(Value):
         for name in ("time", "arrival", "partition"):
             if getattr(self, name) is not None:
                 check_column(name, getattr(self, name))
-        _check_sequence("partitions", self.partitions, str, "a list of ids, such as ['0', '1']")
+        checks.sequence("partitions", self.partitions, str, "a list of ids, such as ['0', '1']")
         # The order of ids and repeated ids mean nothing, and policies are equal by meaning.
         object.__setattr__(self, "partitions", tuple(sorted(set(self.partitions))))
         if self.partitions:
             self._check_has_partition("partitions", self.partitions)
-        _check_sequence("over", self.over, (str, Column), "a list of Columns or column names")
+        checks.sequence("over", self.over, (str, Column), "a list of Columns or column names")
         object.__setattr__(self, "over", tuple(self.over))
         for name in ("early", "late"):
             self._check_tolerance(name, getattr(self, name))
@@ -198,17 +198,6 @@ class TimePolicy(Value):
             raise type_error(name, rule, "transom.Drop(...), transom.Adjust(...) or None")
         if self.time is None:
             raise value_error("TOLERANCE_WITHOUT_TIME", argument=name, value=rule)
-
-
-def _check_sequence(
-    argument: str, values: object, kind: type | tuple[type, ...], expected: str
-) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` unless `values` is a sequence of one kind, and no string."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise type_error(argument, values, expected)
-    for value in values:
-        if not isinstance(value, kind):
-            raise type_error(argument, value, expected)
 
 
 # The clocks whose watermark fires windows.

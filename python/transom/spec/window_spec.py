@@ -233,6 +233,8 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
     other = name if spec.lifetime is None else "stream(lifetime=)"
     if spec.lifetime is not None and not isinstance(window, takes_lifetimes):
         raise _conflict(name, other, f"{name} windows hold points in time")
+    if spec.lifetime is not None and spec.lifetime.id and isinstance(spec.window, CountByStart):
+        raise _conflict(name, "Lifetime(id=)", "these windows hold starts, and ends change nothing")
     if not isinstance(spec.time, EventClock):
         raise value_error("NOT_EVENT_TIME", argument=other)
     is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"
