@@ -17,7 +17,8 @@ import transom.engine.window.{Arrival, Disposition}
   *
   * A row enters with each call, and on average one row leaves. The window emits a result for each
   * change. Rows of `rolling` leave in the order in which they enter. Rows of `snapshot` have
-  * lifetimes of random length. The state is in memory.
+  * lifetimes of random length. All rows of `edges` are open: with each call, a row ends an open row
+  * at random, and a new row enters. The state is in memory.
   */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))
@@ -27,7 +28,7 @@ import transom.engine.window.{Arrival, Disposition}
 @Measurement(iterations = 10, time = 1)
 class SweepBenchmark {
 
-  @Param(Array("rolling", "snapshot"))
+  @Param(Array("rolling", "snapshot", "edges"))
   var shape: String = _
 
   @Param(Array("sum", "max"))
@@ -41,6 +42,8 @@ class SweepBenchmark {
   private val random = new SplittableRandom(1L)
   private var state: SweepState = _
   private var time = 0L
+  // The ids of the open rows.
+  private var open: Array[Long] = _
 
   @Setup
   def setUp(): Unit = {
@@ -49,7 +52,8 @@ class SweepBenchmark {
       name = None,
       keyColumns = Nil,
       time = Some(EventTime(0)),
-      lifetime = Option.unless(isRolling)(Lifetime(endColumn = Some(0))),
+      lifetime = Option.unless(isRolling)(
+        Lifetime(endColumn = Some(0), idColumns = if (shape == "edges") Seq(1) else Nil)),
       orderColumns = Nil,
       window = if (isRolling) Rolling(live.toLong) else Snapshot(),
       trigger = AfterWatermark(),
@@ -74,11 +78,33 @@ class SweepBenchmark {
     operator = new SweepOperator(spec, aggregation, LongCodec, Discarded)
     state = operators.codec.create()
     time = 0L
+    open = Array.tabulate(live)(_.toLong)
+    if (shape == "edges") open.foreach(start)
     (0 until 4 * live).foreach(_ => change())
   }
 
   @Benchmark
-  def change(): Disposition = {
+  def change(): Disposition = if (shape == "edges") endOne() else enter()
+
+  private def endOne(): Disposition = {
+    time += 1
+    arrival.time = time
+    arrival.end = time
+    arrival.watermark = time - 1
+    val ended = random.nextInt(live)
+    operator.process(state, java.lang.Long.valueOf(open(ended)), arrival)
+    open(ended) += live
+    start(open(ended))
+  }
+
+  private def start(id: Long): Disposition = {
+    arrival.time = time
+    arrival.end = Arrival.NoEnd
+    arrival.watermark = time - 1
+    operator.process(state, java.lang.Long.valueOf(id), arrival)
+  }
+
+  private def enter(): Disposition = {
     time += 1
     arrival.time = time
     arrival.end = time + 1 + random.nextLong(2L * live)
@@ -112,4 +138,5 @@ private object LongCodec extends RowCodec[java.lang.Long] {
     ByteBuffer.allocate(8).putLong(row).array
   override def setTime(bytes: ByteRange, time: Long): Unit = ()
   override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+  override def idOf(row: java.lang.Long): Array[Byte] = encode(row)
 }

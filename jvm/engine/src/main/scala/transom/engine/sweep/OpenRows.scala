@@ -141,7 +141,7 @@ private[sweep] object OpenRows {
   /** Number of slots that share an accumulator. Their rows are aggregated again when one of them
     * changes.
     */
-  final val BlockSize = 32
+  final val BlockSize = 8
 
   /** The accumulator of no rows. */
   private[sweep] val Nothing = new Array[Byte](0)
