@@ -97,6 +97,23 @@ def test_a_wrong_lifetime_is_named(lifetime: Any, condition: str, argument: str)
         transom.stream(Rows(FLIGHTS), time="at", lifetime=lifetime)
 
 
+def test_the_columns_of_an_id_must_exist() -> None:
+    with raises("UNKNOWN_COLUMN", "id", PySparkValueError):
+        edges = transom.Lifetime("landed", id=["miles", "gate"])
+        transom.stream(Rows(FLIGHTS), time="at", lifetime=edges)
+
+
+def test_edges_need_a_time_that_both_rows_have() -> None:
+    edges = transom.Lifetime("landed", id=["miles"])
+    with raises("CONFLICT", "lifetime", PySparkValueError):
+        transom.stream(Rows(FLIGHTS), time=transom.TimePolicy(None, arrival="at"), lifetime=edges)
+
+
+def test_windows_of_starts_take_no_edges() -> None:
+    with raises("CONFLICT", "CountByStart", PySparkValueError):
+        windowed(transom.CountByStart(2), time=AT, lifetime=transom.Lifetime("landed", id=["miles"]))
+
+
 @pytest.mark.parametrize("time", [None, transom.ProcessingTime()])
 def test_a_lifetime_needs_event_time(time: Any) -> None:
     with raises("NOT_EVENT_TIME", "lifetime", PySparkValueError):

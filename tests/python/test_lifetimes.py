@@ -16,6 +16,9 @@ VALUES = [
     transom.Lifetime("at"),
     transom.Lifetime(duration="5 minutes"),
     transom.Lifetime(duration="6 minutes"),
+    transom.Lifetime("landed", id=["tail"]),
+    transom.Lifetime("landed", id=["tail", "carrier"]),
+    transom.Lifetime("landed", id=["tail"], timeout="1 day"),
     transom.Snapshot(),
     transom.Snapshot(closed="right"),
     transom.Rolling("10 minutes"),
@@ -33,6 +36,10 @@ VALUES = [
         (
             transom.Lifetime(duration="60 seconds"),
             transom.Lifetime(duration=timedelta(minutes=1)),
+        ),
+        (
+            transom.Lifetime("landed", id=["tail"], timeout="24 hours"),
+            transom.Lifetime("landed", id=("tail",), timeout=timedelta(days=1)),
         ),
         (transom.Snapshot(), transom.Snapshot(closed="left")),
         (transom.Rolling("60 seconds"), transom.Rolling(size=timedelta(minutes=1))),
@@ -61,10 +68,17 @@ def test_values_are_frozen_and_can_be_pickled(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (transom.Lifetime("landed"), "Lifetime(end='landed', duration=None)"),
+        (
+            transom.Lifetime("landed"),
+            "Lifetime(end='landed', duration=None, id=(), timeout=None)",
+        ),
         (
             transom.Lifetime(duration="5 minutes"),
-            f"Lifetime(end=None, duration={timedelta(minutes=5)!r})",
+            f"Lifetime(end=None, duration={timedelta(minutes=5)!r}, id=(), timeout=None)",
+        ),
+        (
+            transom.Lifetime("landed", id=["tail"], timeout="1 day"),
+            f"Lifetime(end='landed', duration=None, id=('tail',), timeout={timedelta(days=1)!r})",
         ),
         (transom.Snapshot(), "Snapshot(closed='left')"),
         (transom.Rolling("10 minutes"), f"Rolling(size={timedelta(minutes=10)!r})"),
@@ -92,6 +106,26 @@ def test_a_snapshot_takes_keywords_only() -> None:
         ("Lifetime", {"duration": "1 month"}, "BAD_DURATION", "duration"),
         ("Lifetime", {"duration": "0 seconds"}, "NOT_POSITIVE", "duration"),
         ("Lifetime", {"duration": timedelta(seconds=-1)}, "NOT_POSITIVE", "duration"),
+        ("Lifetime", {"end": "landed", "id": "tail"}, "BAD_TYPE", "id"),
+        ("Lifetime", {"end": "landed", "id": None}, "BAD_TYPE", "id"),
+        ("Lifetime", {"end": "landed", "id": ["tail", 7]}, "BAD_TYPE", "id"),
+        ("Lifetime", {"id": ["tail"]}, "LIFETIME_CHOICE", "lifetime"),
+        ("Lifetime", {"duration": "1 hour", "id": ["tail"]}, "CONFLICT", "id"),
+        ("Lifetime", {"end": "landed", "timeout": "1 hour"}, "NEEDS_ID", "timeout"),
+        ("Lifetime", {"duration": "1 hour", "timeout": "1 hour"}, "NEEDS_ID", "timeout"),
+        (
+            "Lifetime",
+            {"end": "landed", "id": ["tail"], "timeout": "0 seconds"},
+            "NOT_POSITIVE",
+            "timeout",
+        ),
+        (
+            "Lifetime",
+            {"end": "landed", "id": ["tail"], "timeout": "1 month"},
+            "BAD_DURATION",
+            "timeout",
+        ),
+        ("Lifetime", {"end": "landed", "id": ["tail"], "timeout": 7}, "BAD_TYPE", "timeout"),
         ("Snapshot", {"closed": "both"}, "BAD_CHOICE", "closed"),
         ("Snapshot", {"closed": None}, "BAD_TYPE", "closed"),
         ("Rolling", {"size": "0 seconds"}, "NOT_POSITIVE", "size"),
@@ -110,6 +144,11 @@ def test_a_wrong_argument_is_named(
     error = PySparkTypeError if condition == "BAD_TYPE" else PySparkValueError
     with raises(condition, argument, error):
         getattr(transom, kind)(**settings)
+
+
+def test_id_and_timeout_are_keywords() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        cast("Any", transom.Lifetime)("landed", None, ["tail"])
 
 
 def test_the_error_says_how_many_settings_there_are() -> None:

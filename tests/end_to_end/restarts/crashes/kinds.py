@@ -137,6 +137,19 @@ def _lifetimes(window: transom.Window) -> Callable[[DataFrame], DataFrame]:
     return query
 
 
+def _edges(rows: DataFrame) -> DataFrame:
+    """Lifetimes whose ends are rows of their own. Some rows never end."""
+    clock = transom.EventTime("time", delay="5 minutes")
+    start, number = F.col("time"), F.col("number")
+    ended = start + F.expr("make_dt_interval(0, 0, 1 + value % 50)")
+    edge = F.struct(number, F.lit(None).cast("timestamp").alias("until"))
+    edges = F.array(edge, F.struct(number, F.when(F.col("value") % 23 != 0, ended).alias("until")))
+    both = rows.withColumn("edge", F.explode(edges)).withColumn("until", F.col("edge.until"))
+    flight = transom.Lifetime("until", id=["number"], timeout="2 hours")
+    stream = transom.stream(both, time=clock, lifetime=flight)
+    return _counted(stream.key_by("key").window(transom.Snapshot()))
+
+
 def _rolling(rows: DataFrame) -> DataFrame:
     return _counted(_by_key(rows, transom.Rolling("10 minutes")).drain())
 
@@ -250,6 +263,7 @@ KINDS: dict[str, Kind] = {
     "evictor": Kind(_evictor),
     "lifetimes": Kind(_lifetimes(transom.Snapshot()), drains=False),
     "lifetimes-hopping": Kind(_lifetimes(HOPPING), drains=False),
+    "edges": Kind(_edges, drains=False),
     "rolling": Kind(_rolling),
     "count": Kind(_count),
     "processing-time": Kind(_wall_clock, totals),

@@ -35,7 +35,7 @@ private object ArchitectureSuite {
       "keyed.trigger",
       "keyed.evictor"),
     "keyed.several" -> Set("time", "spec", "window", "keyed", "keyed.state"),
-    "sweep" -> Set("spec", "window", "state", "keyed", "keyed.state"),
+    "sweep" -> Set("spec", "time", "window", "state", "keyed", "keyed.state"),
     "substream" -> Set(
       "time",
       "spec",

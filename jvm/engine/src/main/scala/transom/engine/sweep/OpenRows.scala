@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import java.util.{Comparator, PriorityQueue}
+import java.util.{Arrays, BitSet, Comparator, PriorityQueue}
 
 import scala.collection.mutable.ArrayBuffer
 
@@ -12,10 +12,10 @@ import transom.engine.window.Arrival
 /** The live rows of a key that wait for the row with their end.
   *
   * A row has a slot. Each block of slots has an accumulator, and a binary tree of accumulators is
-  * above the blocks. A row that enters or leaves changes one block and one path of the tree. So a
-  * result costs O(log n), whichever row leaves. No aggregate needs an inverse.
+  * above the blocks. A row that leaves changes one block and one path of the tree. So a result costs
+  * O(log n), whichever row leaves. No aggregate needs an inverse.
   *
-  * New rows go to the end. When more slots are empty than used, the rows move together. So the
+  * New rows go to the last block, which is not in the tree until the next block begins. When more slots are empty than used, the rows move together. So the
   * slots, and the order in which accumulators are merged, depend only on the order of the calls.
   * Not thread-safe.
   */
@@ -26,9 +26,13 @@ private[sweep] final class OpenRows {
   private[sweep] val slots = ArrayBuffer.empty[OpenRow]
 
   /** The accumulators: those of the blocks, then each level above. The top level has at most two.
-    * An accumulator is null if it must be computed. Those above it are then null too.
+    * If an accumulator is not known, those above it are not known either.
     */
-  private[sweep] val levels = ArrayBuffer(ArrayBuffer.empty[Array[Byte]])
+  private[sweep] val levels = ArrayBuffer(new Level)
+
+  /** The accumulator of the last block, in a level of its own. */
+  private[sweep] val tail = new Level
+  tail.grow()
   private val byEnd = new PriorityQueue[OpenRow](ByEnd)
   private var count = 0
 
@@ -43,11 +47,12 @@ private[sweep] final class OpenRows {
   }
 
   def add(row: OpenRow): Unit = {
+    if (slots.length % BlockSize == 0 && slots.nonEmpty) invalidate(lastBlock)
     row.slot = slots.length
     slots += row
     count += 1
     if (row.end != Arrival.NoEnd) byEnd.add(row)
-    invalidate(row.slot)
+    tail.forget(0)
   }
 
   def remove(row: OpenRow): Unit = {
@@ -74,7 +79,8 @@ private[sweep] final class OpenRows {
   private def free(row: OpenRow): Unit = {
     slots(row.slot) = null
     count -= 1
-    invalidate(row.slot)
+    val block = row.slot / BlockSize
+    if (block == lastBlock) tail.forget(0) else invalidate(block)
     row.slot = OpenRow.NoSlot
   }
 
@@ -87,30 +93,37 @@ private[sweep] final class OpenRows {
       slot += 1
     }
     clearLevels()
-    slot = 0
-    while (slot < slots.length) {
-      invalidate(slot)
-      slot += BlockSize
-    }
+    (0 until lastBlock).foreach(invalidate)
   }
 
   private def clearLevels(): Unit = {
     levels.clear()
-    levels += ArrayBuffer.empty[Array[Byte]]
+    levels += new Level
+    tail.forget(0)
   }
 
-  /** Marks the accumulators over a slot as unknown. */
-  private def invalidate(slot: Int): Unit = {
-    var node = slot / BlockSize
+  /** The block of the last slot. */
+  private[sweep] def lastBlock: Int = (slots.length - 1) / BlockSize
+
+  /** Marks the accumulators over a block as unknown. Adds the block to the tree if it is new. */
+  private def invalidate(block: Int): Unit = {
+    var node = block
     var level = 0
     while (level < levels.length) {
       val nodes = levels(level)
-      if (node == nodes.length) nodes += null
-      else if (nodes(node) == null) level = levels.length
-      else nodes(node) = null
-      if (level == levels.length - 1 && nodes.length > 2) levels += ArrayBuffer(null, null)
-      node /= 2
-      level += 1
+      val isNew = node == nodes.length
+      if (isNew) nodes.grow()
+      if (isNew && level == levels.length - 1 && nodes.length > 2) {
+        val above = new Level
+        above.grow()
+        above.grow()
+        levels += above
+      }
+      if (isNew || nodes.isKnown(node)) {
+        nodes.forget(node)
+        node /= 2
+        level += 1
+      } else level = levels.length
     }
   }
 
@@ -125,14 +138,7 @@ private[sweep] final class OpenRows {
       }
     }
     out.unsigned(levels.length)
-    levels.foreach { nodes =>
-      out.unsigned(nodes.length)
-      nodes.foreach { accumulator =>
-        val kind = if (accumulator == null) Unknown else if (accumulator eq Nothing) Empty else Known
-        out.byte(kind)
-        if (kind == Known) out.array(accumulator)
-      }
-    }
+    levels.foreach(_.write(out))
   }
 }
 
@@ -142,14 +148,6 @@ private[sweep] object OpenRows {
     * changes.
     */
   final val BlockSize = 8
-
-  /** The accumulator of no rows. */
-  private[sweep] val Nothing = new Array[Byte](0)
-
-  // How an accumulator is encoded.
-  private final val Unknown = 0
-  private final val Known = 1
-  private final val Empty = 2
 
   private val ByEnd: Comparator[OpenRow] = Comparator.comparingLong[OpenRow](_.end)
 
@@ -172,15 +170,80 @@ private[sweep] object OpenRows {
     rows.levels.clear()
     left = in.unsigned()
     while (left > 0) {
-      val length = in.unsigned().toInt
-      rows.levels += ArrayBuffer.fill(length)(in.byte() match {
-        case Unknown => null
-        case Empty => Nothing
-        case _ => in.array()
-      })
+      rows.levels += Level.read(in)
       left -= 1
     }
     rows
+  }
+}
+
+/** The accumulators of a level of the tree. */
+private[sweep] final class Level {
+  import Level._
+
+  private val accumulators = ArrayBuffer.empty[Array[Byte]]
+  private val known = new BitSet
+
+  def length: Int = accumulators.length
+
+  def isKnown(node: Int): Boolean = known.get(node)
+
+  /** An accumulator that is known; `Level.Nothing` if it has no rows. Changed by the next `set`. */
+  def apply(node: Int): Array[Byte] = accumulators(node)
+
+  /** Adds a node whose accumulator is not known. */
+  def grow(): Unit = accumulators += Nothing
+
+  def forget(node: Int): Unit = known.clear(node)
+
+  /** Sets an accumulator. Copies the bytes. */
+  def set(node: Int, bytes: Array[Byte], offset: Int, length: Int): Unit = {
+    known.set(node)
+    val old = accumulators(node)
+    // The same array saves the garbage collector a reference from an old object to a new one.
+    if ((old ne Nothing) && old.length == length)
+      System.arraycopy(bytes, offset, old, 0, length)
+    else accumulators(node) = Arrays.copyOfRange(bytes, offset, offset + length)
+  }
+
+  /** Notes that a node has no rows. */
+  def setNothing(node: Int): Unit = {
+    known.set(node)
+    accumulators(node) = Nothing
+  }
+
+  def write(out: StateWriter): Unit = {
+    out.unsigned(length)
+    var node = 0
+    while (node < length) {
+      val kind =
+        if (!isKnown(node)) Unknown else if (accumulators(node) eq Nothing) Empty else Known
+      out.byte(kind)
+      if (kind == Known) out.array(accumulators(node))
+      node += 1
+    }
+  }
+}
+
+private[sweep] object Level {
+
+  /** The accumulator of no rows. */
+  val Nothing = new Array[Byte](0)
+
+  // How an accumulator is encoded.
+  private final val Unknown = 0
+  private final val Known = 1
+  private final val Empty = 2
+
+  def read(in: StateReader): Level = {
+    val level = new Level
+    val length = in.unsigned().toInt
+    while (level.length < length) {
+      val kind = in.byte()
+      level.accumulators += (if (kind == Known) in.array() else Nothing)
+      if (kind != Unknown) level.known.set(level.length - 1)
+    }
+    level
   }
 }
 
@@ -188,7 +251,8 @@ private[sweep] object OpenRows {
 private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
     aggregation: WindowAggregation[R, A],
     codec: RowCodec[R]) {
-  import OpenRows._
+  import Level.Nothing
+  import OpenRows.BlockSize
 
   private val range = new ByteRange
 
@@ -197,30 +261,36 @@ private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
     if (open.isEmpty) null.asInstanceOf[A]
     else {
       val top = open.levels.length - 1
-      val left = nodeOf(open, top, 0)
-      val right = if (open.levels(top).length > 1) nodeOf(open, top, 1) else Nothing
-      if (right eq Nothing) decoded(left)
-      else if (left eq Nothing) decoded(right)
-      else aggregation.merge(decoded(left), decoded(right))
+      if (!open.tail.isKnown(0)) computeBlock(open, open.lastBlock, open.tail, 0)
+      var all: A = null.asInstanceOf[A]
+      def include(part: Array[Byte]): Unit = if (part ne Nothing)
+        all = if (all == null) decoded(part) else aggregation.merge(all, decoded(part))
+      (0 until open.levels(top).length).foreach(node => include(nodeOf(open, top, node)))
+      include(open.tail(0))
+      all
     }
 
   private def nodeOf(open: OpenRows, level: Int, node: Int): Array[Byte] = {
     val nodes = open.levels(level)
-    if (nodes(node) == null)
-      nodes(node) = if (level == 0) blockOf(open, node) else mergedOf(open, level - 1, 2 * node)
+    if (!nodes.isKnown(node))
+      if (level == 0) computeBlock(open, node, nodes, node) else compute(open, level, node)
     nodes(node)
   }
 
-  private def mergedOf(open: OpenRows, level: Int, node: Int): Array[Byte] = {
-    val left = nodeOf(open, level, node)
-    val right =
-      if (node + 1 < open.levels(level).length) nodeOf(open, level, node + 1) else Nothing
-    if (right eq Nothing) left
-    else if (left eq Nothing) right
-    else encoded(aggregation.merge(decoded(left), decoded(right)))
+  private def compute(open: OpenRows, level: Int, node: Int): Unit = {
+    val below = open.levels(level - 1).length
+    val left = nodeOf(open, level - 1, 2 * node)
+    val right = if (2 * node + 1 < below) nodeOf(open, level - 1, 2 * node + 1) else Nothing
+    val nodes = open.levels(level)
+    if ((left ne Nothing) && (right ne Nothing))
+      set(nodes, node, aggregation.merge(decoded(left), decoded(right)))
+    else {
+      val one = if (right eq Nothing) left else right
+      if (one eq Nothing) nodes.setNothing(node) else nodes.set(node, one, 0, one.length)
+    }
   }
 
-  private def blockOf(open: OpenRows, block: Int): Array[Byte] = {
+  private def computeBlock(open: OpenRows, block: Int, level: Level, node: Int): Unit = {
     var all: A = null.asInstanceOf[A]
     var slot = block * BlockSize
     val until = math.min(slot + BlockSize, open.slots.length)
@@ -232,10 +302,13 @@ private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
       }
       slot += 1
     }
-    if (all == null) Nothing else encoded(all)
+    if (all == null) level.setNothing(node) else set(level, node, all)
   }
 
   private def decoded(bytes: Array[Byte]): A = aggregation.decode(bytes, 0, bytes.length)
 
-  private def encoded(accumulator: A): Array[Byte] = aggregation.encode(accumulator).copied
+  private def set(level: Level, node: Int, accumulator: A): Unit = {
+    val encoded = aggregation.encode(accumulator)
+    level.set(node, encoded.bytes, encoded.offset, encoded.length)
+  }
 }
