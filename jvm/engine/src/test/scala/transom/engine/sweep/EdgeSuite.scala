@@ -18,14 +18,14 @@ class EdgeSuite extends ScalaCheckSuite {
   import EdgeSuite._
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(500))
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(200))
 
   property("results, dead letters and counts are those of the model, whatever the batches") {
     forAllNoShrink(streams(40), cuts(40)) { case (stream, cuts) => check(stream, cuts) }
   }
 
   test("hundreds of open rows enter and leave in any order") {
-    Generators.samples(12, Gen.zip(streams(450), cuts(450))).foreach { case (stream, cuts) =>
+    Generators.samples(6, Gen.zip(streams(450), cuts(450))).foreach { case (stream, cuts) =>
       check(stream, cuts)
     }
   }

@@ -87,6 +87,32 @@ class RowWindowReaderSuite extends FunSuite {
     assertEquals(problem(100000010L, Snapshot()), None)
   }
 
+  test("an edge is judged by its own start and end, and by its timeout if it has no end") {
+    val edge = new StructType()
+      .add("end", LongType)
+      .add("id", new StructType().add("time", LongType).add("tail", StringType))
+    val columns = Seq(BoundReference(0, LongType, false), BoundReference(1, edge, true))
+    val projection = InterpretedUnsafeProjection.createProjection(columns)
+    // A rule may have moved the time of the record.
+    def problem(start: Long, end: Long, timeout: Option[Long] = None) = problemOfEdge(
+      projection(InternalRow(-99L, InternalRow(end, InternalRow(start, null)))).copy(),
+      Tumbling(10),
+      Lifetime(endColumn = Some(0), idColumns = Seq(1), timeoutUs = timeout))
+    assertEquals(problem(7L, 8L), None)
+    assertEquals(problem(7L, 7L), Some(DeadLetterReason.BadLifetime))
+    assertEquals(problem(7L, 100000018L), Some(DeadLetterReason.TooManyWindows))
+    assertEquals(problem(7L, Arrival.NoEnd), None)
+    assertEquals(problem(7L, Arrival.NoEnd, Some(100000000L)), None)
+    assertEquals(
+      problem(7L, Arrival.NoEnd, Some(100000010L)),
+      Some(DeadLetterReason.TooManyWindows))
+    val missing = projection(InternalRow(7L, null)).copy()
+    val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
+    assertEquals(
+      problemOfEdge(missing, Snapshot(), lifetime),
+      Some(DeadLetterReason.BadLifetime))
+  }
+
   test("a row has at most ten million windows") {
     assertEquals(Constants.MostWindowsPerRow, 10000000)
     val row = listing(InternalRow(1L, 2L))

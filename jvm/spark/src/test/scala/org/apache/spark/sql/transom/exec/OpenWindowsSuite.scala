@@ -18,6 +18,14 @@ class OpenWindowsSuite extends FunSuite {
     assertEquals(windows.after(run, Seq(2 -> None)), None)
   }
 
+  test("the open rows of all key groups are added up") {
+    val windows = new OpenWindows
+    assertEquals(windows.rowsAfter(run, Seq(1 -> Some(5L), 2 -> Some(7L))), 12L)
+    assertEquals(windows.rowsAfter(run, Seq(2 -> Some(6L))), 11L)
+    assertEquals(windows.rowsAfter(run, Nil), 11L)
+    assertEquals(windows.rowsAfter(UUID.randomUUID(), Seq(3 -> Some(1L))), 1L)
+  }
+
   test("a run knows nothing of the key groups of other runs") {
     val windows = new OpenWindows
     windows.after(run, Seq(1 -> Some((5L, 9L)))): Unit
