@@ -110,8 +110,9 @@ def test_edges_need_a_time_that_both_rows_have() -> None:
 
 
 def test_windows_of_starts_take_no_edges() -> None:
+    edges = transom.Lifetime("landed", id=["miles"])
     with raises("CONFLICT", "CountByStart", PySparkValueError):
-        windowed(transom.CountByStart(2), time=AT, lifetime=transom.Lifetime("landed", id=["miles"]))
+        windowed(transom.CountByStart(2), time=AT, lifetime=edges)
 
 
 @pytest.mark.parametrize("time", [None, transom.ProcessingTime()])

@@ -39,9 +39,7 @@ def flag(argument: str, value: object) -> None:
         raise type_error(argument, value, "True or False")
 
 
-def sequence(
-    argument: str, values: object, kind: type | tuple[type, ...], expected: str
-) -> None:
+def sequence(argument: str, values: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Raise ``TRANSOM_BAD_TYPE`` unless `values` is a sequence of one kind, and no string."""
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise type_error(argument, values, expected)

@@ -14,6 +14,11 @@ import transom
 from tests.end_to_end.lifetimes.test_by_hand import at, fired
 from tests.end_to_end.support.queries import Outcome, run_stream
 
+RULES: dict[str, Any] = {
+    "accept": transom.Accept,
+    "drop": transom.Drop,
+    "adjust": transom.Adjust,
+}
 SCHEMA = "n int, key string, id string, start timestamp, until timestamp"
 
 
@@ -252,8 +257,7 @@ def test_metrics_show_open_rows_and_end_edges(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("rule", ["accept", "drop", "adjust"])
 def test_a_policy_judges_an_end_by_its_end(spark: SparkSession, rule: str) -> None:
-    rules = {"accept": transom.Accept, "drop": transom.Drop, "adjust": transom.Adjust}
-    policy = transom.TimePolicy("start", out_of_order=rules[rule]("5 seconds"))
+    policy = transom.TimePolicy("start", out_of_order=RULES[rule]("5 seconds"))
     batches = [
         [
             row(0, "a", "x", 0, None),
@@ -324,5 +328,3 @@ def test_explain_names_id_and_timeout(spark: SparkSession) -> None:
     text = transom.explain(tagged(transom.Snapshot(), timeout="1 day")(df))
     line = "lifetime    until the until TIMESTAMP of a later row with the same id STRING, "
     assert line + "at most 1 day" in text
-
-

@@ -77,7 +77,7 @@ def as_input(edges: Sequence[Edge]) -> list[tuple[Any, ...]]:
 
 def micros(rows: Sequence[Row]) -> list[Content]:
     def of(time: Any) -> int:
-        return (time - EPOCH) // MICROSECOND
+        return int((time - EPOCH) // MICROSECOND)
 
     results = [r for r in rows if r["reason"] is None]
     for r in results:
@@ -150,9 +150,7 @@ def test_a_stream_with_late_rows_and_a_restart(
     timed = [[(None, edge.start // 1_000, edge.n) for edge in batch] for batch in with_empty]
     met: list[Edge] = []
     final = NEVER
-    for batch, (judge, _, fire) in zip(
-        [*with_empty, []], model.judged(timed, 0), strict=True
-    ):
+    for batch, (judge, _, fire) in zip([*with_empty, []], model.judged(timed, 0), strict=True):
         mark = NEVER if judge is None else judge * 1_000
         met += [replace(edge, met=mark) for edge in batch]
         final = NEVER if fire is None else fire * 1_000

@@ -17,8 +17,8 @@ import transom.engine.window.{Arrival, Disposition}
   *
   * A row enters with each call, and on average one row leaves. The window emits a result for each
   * change. Rows of `rolling` leave in the order in which they enter. Rows of `snapshot` have
-  * lifetimes of random length. All rows of `edges` are open: with each call, a row ends an open row
-  * at random, and a new row enters. The state is in memory.
+  * lifetimes of random length. All rows of `edges` are open: with each call, a row ends an open
+  * row at random, and a new row enters. The state is in memory.
   */
 @State(Scope.Thread)
 @BenchmarkMode(Array(Mode.AverageTime))

@@ -105,7 +105,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
     (state.pending.iterator ++ state.live.open.iterator).foreach {
       case open: OpenRow =>
         // A row that has stopped waiting may have the id of a later row.
-        index.merge(KeyBytes.of(codec.idOf(view(open))), open, (a, b) => if (a.end < b.end) b else a)
+        index.merge(
+          KeyBytes.of(codec.idOf(view(open))),
+          open,
+          (a, b) => if (a.end < b.end) b else a)
       case _ =>
     }
     index

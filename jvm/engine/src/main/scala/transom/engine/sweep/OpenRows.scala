@@ -12,12 +12,12 @@ import transom.engine.window.Arrival
 /** The live rows of a key that wait for the row with their end.
   *
   * A row has a slot. Each block of slots has an accumulator, and a binary tree of accumulators is
-  * above the blocks. A row that leaves changes one block and one path of the tree. So a result costs
-  * O(log n), whichever row leaves. No aggregate needs an inverse.
+  * above the blocks. A row that leaves changes one block and one path of the tree. So a result
+  * costs O(log n), whichever row leaves. No aggregate needs an inverse.
   *
-  * New rows go to the last block, which is not in the tree until the next block begins. When more slots are empty than used, the rows move together. So the
-  * slots, and the order in which accumulators are merged, depend only on the order of the calls.
-  * Not thread-safe.
+  * New rows go to the last block, which is not in the tree until the next block begins. When more
+  * slots are empty than used, the rows move together. So the slots, and the order in which
+  * accumulators are merged, depend only on the order of the calls. Not thread-safe.
   */
 private[sweep] final class OpenRows {
   import OpenRows._
@@ -188,7 +188,8 @@ private[sweep] final class Level {
 
   def isKnown(node: Int): Boolean = known.get(node)
 
-  /** An accumulator that is known; `Level.Nothing` if it has no rows. Changed by the next `set`. */
+  /** An accumulator that is known; `Level.Nothing` if it has no rows. Changed by the next `set`.
+    */
   def apply(node: Int): Array[Byte] = accumulators(node)
 
   /** Adds a node whose accumulator is not known. */

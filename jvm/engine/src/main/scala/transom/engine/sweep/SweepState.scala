@@ -45,8 +45,8 @@ final class SweepState private[sweep] (
 
   override def openRows: Int = if (live.open == null) 0 else pendingOpen + live.open.size
 
-  /** The rows that wait for the row with their end, by id. May also contain rows that have stopped
-    * waiting. Null until the batch needs it.
+  /** The rows that wait for the row with their end, by id. May also contain rows that have
+    * stopped waiting. Null until the batch needs it.
     */
   private[sweep] var openById: HashMap[KeyBytes, OpenRow] = _
 

@@ -103,7 +103,11 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
   private def snapshots(key: Int, lives: Seq[Life]): Seq[Content] = {
     def endOf(life: Life) = life.end.fold(life.until)(edge => math.max(edge.end, edge.met))
     val stops =
-      lives.flatMap(life => Seq(life.from, endOf(life))).filter(_ != Arrival.NoEnd).distinct.sorted
+      lives
+        .flatMap(life => Seq(life.from, endOf(life)))
+        .filter(_ != Arrival.NoEnd)
+        .distinct
+        .sorted
     stops.zip(stops.drop(1)).map { case (from, until) =>
       val held = lives.filter(life => life.from <= from && from < endOf(life))
       Content(key, TimeWindow(from, until), held.map(_.number).toSet)

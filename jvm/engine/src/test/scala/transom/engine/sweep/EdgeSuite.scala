@@ -52,17 +52,15 @@ class EdgeSuite extends ScalaCheckSuite {
         Content(key.long.toInt, window, values.map(_.long).toSet)
       }
       def reported(tag: SideTag, reason: String) =
-        outputs.collect { case side: SideRow if side.tag == tag && side.reason == reason => side }
+        outputs
+          .collect { case side: SideRow if side.tag == tag && side.reason == reason => side }
           .map(_.row)
       assertEquals(reported(SideTag.DeadLetter, "bad_lifetime").toSet, model.deadLetters, clue)
       assertEquals(reported(SideTag.Late, LateReason.Late).toSet, model.late, clue)
       assertEquals(reported(SideTag.Late, LateReason.LatePartly).toSet, model.partlyLate, clue)
       assertEquals(shown(results.groupBy(_.key)), shown(model.results), clue)
       assertEquals(runner.counts(RowCounts.EndEdges), model.ends.size.toLong, clue)
-      assertEquals(
-        runner.counts(RowCounts.WithBadWindows),
-        model.deadLetters.size.toLong,
-        clue)
+      assertEquals(runner.counts(RowCounts.WithBadWindows), model.deadLetters.size.toLong, clue)
       assert(runner.isEmpty, clue)
       assertEquals(runner.gauges.map(_.rowsOpen), Some(Some(0L)), clue)
     }
@@ -118,7 +116,8 @@ private object EdgeSuite {
     moves <- Gen.frequency(2 -> Gen.const(0), 1 -> Gen.choose(0, 6))
   } yield Step(key, id, isStart, ahead, which, length, moves)
 
-  /** Starts, and ends of starts that came before. Some ends come twice, and some without start. */
+  /** Starts, and ends of starts that came before. Some ends come twice, and some without start.
+    */
   def streams(most: Int): Gen[Stream] = for {
     window <- windows
     timeout <- Gen.oneOf(Gen.const(None), Gen.choose(1L, 30L).map(Some(_)))
@@ -152,8 +151,8 @@ private object EdgeSuite {
     Specs
       .of(stream.window, lateRows = LateRows.Partly)
       .copy(
-        lifetime = Some(
-          Lifetime(endColumn = Some(0), idColumns = Seq(1), timeoutUs = stream.timeout)),
+        lifetime =
+          Some(Lifetime(endColumn = Some(0), idColumns = Seq(1), timeoutUs = stream.timeout)),
         deadLetters = true)
 
   def rowOf(edge: Edge): Row = Row(

@@ -27,8 +27,8 @@ private[plan] object LifetimeEnd {
       // Spark would add days of 23 or 25 hours where clocks change. A duration has a fixed length.
       else Add(RowColumns.lastInstant(time), micros(column)))
 
-  /** A row that starts or ends a lifetime: a struct of the end, as `of` returns it, and of the id.
-    * The id is a struct of the time in microseconds and of the user's columns. Null for a bad
+  /** A row that starts or ends a lifetime: a struct of the end, as `of` returns it, and of the
+    * id. The id is a struct of the time in microseconds and of the user's columns. Null for a bad
     * lifetime.
     */
   def edge(time: Expression, end: Expression, ids: Seq[Expression]): Expression =
@@ -38,8 +38,9 @@ private[plan] object LifetimeEnd {
           Literal("end"),
           orNoEnd(time, end),
           Literal("id"),
-          CreateNamedStruct((RowColumns.lastInstant(time) +: ids.map(ComparableKeys.of)).zipWithIndex
-            .flatMap { case (part, i) => Seq(Literal(s"id$i"), part) }))))
+          CreateNamedStruct(
+            (RowColumns.lastInstant(time) +: ids.map(ComparableKeys.of)).zipWithIndex
+              .flatMap { case (part, i) => Seq(Literal(s"id$i"), part) }))))
 
   /** The time by which an edge is early or late: its end if it has one, and else its time. */
   def edgeTime(time: Expression, end: Expression): Expression = {

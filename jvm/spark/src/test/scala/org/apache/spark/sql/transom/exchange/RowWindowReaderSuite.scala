@@ -108,9 +108,7 @@ class RowWindowReaderSuite extends FunSuite {
       Some(DeadLetterReason.TooManyWindows))
     val missing = projection(InternalRow(7L, null)).copy()
     val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
-    assertEquals(
-      problemOfEdge(missing, Snapshot(), lifetime),
-      Some(DeadLetterReason.BadLifetime))
+    assertEquals(problemOfEdge(missing, Snapshot(), lifetime), Some(DeadLetterReason.BadLifetime))
   }
 
   test("a row has at most ten million windows") {
