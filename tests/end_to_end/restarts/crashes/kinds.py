@@ -145,7 +145,8 @@ def _edges(rows: DataFrame) -> DataFrame:
     edge = F.struct(number, F.lit(None).cast("timestamp").alias("until"))
     edges = F.array(edge, F.struct(number, F.when(F.col("value") % 23 != 0, ended).alias("until")))
     both = rows.withColumn("edge", F.explode(edges)).withColumn("until", F.col("edge.until"))
-    flight = transom.Lifetime("until", id=["number"], timeout="2 hours")
+    # Rows that are late by hours have ended before any watermark that they may meet.
+    flight = transom.Lifetime("until", id=["number"], timeout="50 minutes")
     stream = transom.stream(both, time=clock, lifetime=flight)
     return _counted(stream.key_by("key").window(transom.Snapshot()))
 
