@@ -113,6 +113,12 @@ def test_steps_that_a_member_refuses() -> None:
         steps.trigger(transom.EveryBatch())
 
 
+def test_edges_need_one_kind_of_windows() -> None:
+    edges = transom.Lifetime("until", id=["n"])
+    with raises("CONFLICT", "Windows"):
+        windowed(transom.Windows([MINUTE, HOUR]), time=transom.EventTime("at"), lifetime=edges)
+
+
 def test_a_timeout_needs_one_kind_of_windows() -> None:
     steps = windowed(transom.Windows([MINUTE, HOUR]), time=transom.TimePolicy("at"))
     with raises("CONFLICT", "idle_timeout"):

@@ -233,8 +233,13 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
     other = name if spec.lifetime is None else "stream(lifetime=)"
     if spec.lifetime is not None and not isinstance(window, takes_lifetimes):
         raise _conflict(name, other, f"{name} windows hold points in time")
-    if spec.lifetime is not None and spec.lifetime.id and isinstance(spec.window, CountByStart):
-        raise _conflict(name, "Lifetime(id=)", "these windows hold starts, and ends change nothing")
+    if spec.lifetime is not None and spec.lifetime.id:
+        why = "each window would wait for the ends by itself"
+        if isinstance(spec.window, Windows):
+            raise _conflict("Windows", "Lifetime(id=)", why)
+        why = "these windows hold starts, and ends change nothing"
+        if isinstance(window, CountByStart):
+            raise _conflict(name, "Lifetime(id=)", why)
     if not isinstance(spec.time, EventClock):
         raise value_error("NOT_EVENT_TIME", argument=other)
     is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"

@@ -21,10 +21,10 @@ from tests.end_to_end.support import model
 from tests.end_to_end.support.edges import Edge, Edges
 from tests.end_to_end.support.lifetimes import NEVER, SECOND, Content
 from tests.end_to_end.support.policies import Sources, policy_of
+from tests.end_to_end.support.policy_rows import policies
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.streams import BASE as BASE_MS
 from tests.end_to_end.support.streams import EPOCH, cut, examples
-from tests.end_to_end.time.test_policy_windows import policies
 from tests.time_model import stamping
 
 BASE = BASE_MS * 1_000

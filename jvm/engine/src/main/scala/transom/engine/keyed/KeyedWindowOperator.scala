@@ -84,7 +84,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     extends KeyGroupOperator[T](emissions) {
   private val isOnClock = spec.time.contains(ProcessingTime)
   // Each row has a late watermark of its own.
-  private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
+  private val isJudged = spec.policy.isDefined
   private val lateRowsWait = spec.window.isMerging && !isJudged
   private val reason = LateReason.of(spec.window)
   // The wall clock fires windows in processing time, so it is converted like a watermark.

@@ -20,32 +20,50 @@ final case class PaneInfo(
     number: Option[Long],
     cause: Cause)
 
-/** Whether a firing is before the end of the window, at its end or after it. */
-sealed trait Timing
-
-object Timing {
-  case object Early extends Timing
-  case object OnTime extends Timing
-  case object Late extends Timing
+/** Whether a firing is before the end of the window, at its end or after it.
+  *
+  * @param name
+  *   the word that users see
+  */
+final class Timing private (val name: String) {
+  override def toString: String = name
 }
 
-/** What caused a firing. */
-sealed trait Cause
+/** The values of [[Timing]]. */
+object Timing {
+  val Early: Timing = new Timing("early")
+  val OnTime: Timing = new Timing("on_time")
+  val Late: Timing = new Timing("late")
 
+  val all: Seq[Timing] = Seq(Early, OnTime, Late)
+}
+
+/** What caused a firing.
+  *
+  * @param name
+  *   the word that users see
+  */
+final class Cause private (val name: String) {
+  override def toString: String = name
+}
+
+/** The values of [[Cause]]. */
 object Cause {
 
   /** The watermark reached a timer. */
-  case object Watermark extends Cause
+  val Watermark: Cause = new Cause("watermark")
 
   /** The wall clock reached a timer. */
-  case object Clock extends Cause
+  val Clock: Cause = new Cause("clock")
 
   /** A row arrived. */
-  case object Rows extends Cause
+  val Rows: Cause = new Cause("rows")
 
   /** A micro-batch ended. */
-  case object Batch extends Cause
+  val Batch: Cause = new Cause("batch")
 
   /** The input has ended. */
-  case object Drain extends Cause
+  val Drain: Cause = new Cause("drain")
+
+  val all: Seq[Cause] = Seq(Watermark, Clock, Rows, Batch, Drain)
 }

@@ -26,19 +26,28 @@ trait Results[R, A] extends KeyListener {
   def emitEnd(window: FiredWindow): Unit
 }
 
-/** How a result relates to earlier results of the window, as Flink's `RowKind` does. */
-sealed trait Change
+/** How a result relates to earlier results of the window, as Flink's `RowKind` does.
+  *
+  * @param name
+  *   the sign that users see
+  */
+final class Change private (val name: String) {
+  override def toString: String = name
+}
 
+/** The values of [[Change]]. */
 object Change {
 
   /** The first result of a window. */
-  case object Insert extends Change
+  val Insert: Change = new Change("+I")
 
   /** Retracts an earlier result. */
-  case object UpdateBefore extends Change
+  val UpdateBefore: Change = new Change("-U")
 
   /** Replaces a retracted result. */
-  case object UpdateAfter extends Change
+  val UpdateAfter: Change = new Change("+U")
+
+  val all: Seq[Change] = Seq(Insert, UpdateBefore, UpdateAfter)
 }
 
 /** A window that emits a result. Times are microseconds.

@@ -38,14 +38,14 @@ object LayoutRules {
     }
     isAligned && firesOnceInTime && spec.lifetime.isEmpty &&
     spec.evictor.isEmpty && !spec.function.takesRows &&
-    spec.orderColumns.isEmpty && !spec.time.exists(_.isInstanceOf[TimePolicy])
+    spec.orderColumns.isEmpty && spec.policy.isEmpty
   }
 
   /** Whether windows depend on the order of rows within a batch. Behind a time stage a session
     * may close between two rows of a batch, and the second row may touch it.
     */
   private def closesBetweenRows(spec: WindowSpec): Boolean =
-    spec.window.isInstanceOf[Session] && spec.time.exists(_.isInstanceOf[TimePolicy])
+    spec.window.isInstanceOf[Session] && spec.policy.isDefined
 
   private def unsupportedBySlices(window: Window): Option[String] = window match {
     case staggered if staggered.stagger != Stagger.Aligned =>
@@ -60,7 +60,7 @@ object LayoutRules {
 
   /** The slice log computes several windows if they are cut from one grid time. */
   private def unsupportedTogether(windows: Windows): Option[String] = {
-    val grids = windows.members.collect { case grid: GridWindow => (grid.closed, grid.timeZone) }
+    val grids = windows.grids.map(grid => (grid.closed, grid.timeZone))
     if (grids.length < windows.members.length) Some("Windows of other kinds than grids")
     else if (grids.distinct.length > 1) Some("Windows that differ in closed or time_zone")
     else None

@@ -12,7 +12,7 @@ final class OutputWatermark(spec: WindowSpec) {
   private val convention = TimeConvention.of(spec.window)
   private val grids =
     if (spec.outputPolicy.contains(OutputPolicy.ClipToWindowEnd))
-      spec.window.members.collect { case grid: GridWindow => Grid.of(grid) }
+      spec.window.grids.map(Grid.of)
     else Nil
 
   /** @param watermark

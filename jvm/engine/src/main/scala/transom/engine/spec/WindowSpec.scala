@@ -94,11 +94,8 @@ final case class WindowSpec(
   })
 
   /** Whether ticks of the wall clock act on the time stage in front of the windows. */
-  def stageNeedsClock: Boolean = time.exists {
-    case policy: TimePolicy =>
-      idleTimeout.isDefined || policy.idlePartitionUs.isDefined || policy.estimateArrival
-    case _ => false
-  }
+  def stageNeedsClock: Boolean = policy.exists(policy =>
+    idleTimeout.isDefined || policy.idlePartitionUs.isDefined || policy.estimateArrival)
 
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
@@ -107,12 +104,14 @@ final case class WindowSpec(
   /** Whether rows are the starts and ends of lifetimes. */
   def hasEdges: Boolean = lifetime.exists(_.hasEdges)
 
-  /** Whether windows follow the watermark of their substream. */
-  def hasSubstreams: Boolean = policyOfSubstreams.isDefined
-
-  private def policyOfSubstreams: Option[TimePolicy] = time.collect {
-    case policy: TimePolicy if policy.overColumns.nonEmpty => policy
+  /** The time policy that judges rows, if there is one. */
+  def policy: Option[TimePolicy] = time match {
+    case Some(policy: TimePolicy) => Some(policy)
+    case _ => None
   }
+
+  /** Whether windows follow the watermark of their substream. */
+  def hasSubstreams: Boolean = policy.exists(_.overColumns.nonEmpty)
 
   private def checkTrigger(): Unit = {
     def byWatermark(part: Trigger): Boolean = part match {
@@ -159,9 +158,12 @@ final case class WindowSpec(
 
   /** Rejects settings that need a time policy, or windows with an end. */
   private def checkPolicy(): Unit = {
-    val hasPolicy = time.exists(_.isInstanceOf[TimePolicy])
-    Check.that("idle_timeout", idleTimeout.isEmpty || hasPolicy, "needs a time policy")
-    Check.that("first_output_us", firstOutputUs.isEmpty || hasPolicy, "needs a time policy")
+    Seq(
+      "idle_timeout" -> idleTimeout.isDefined,
+      "first_output_us" -> firstOutputUs.isDefined,
+      "watermarks" -> watermarks).foreach { case (field, isSet) =>
+      Check.that(field, !isSet || policy.isDefined, "needs a time policy")
+    }
     val hasKnownEnd = window match {
       case _: GridWindow | _: Session => true
       case _ => false
@@ -176,7 +178,7 @@ final case class WindowSpec(
       "cannot be used with substreams")
     Check.that(
       "time.partition_column",
-      policyOfSubstreams.forall(_.partitionColumn.isEmpty),
+      !hasSubstreams || policy.forall(_.partitionColumn.isEmpty),
       "cannot be used with substreams")
     val isEndless = window match {
       case Global | _: Count => true
@@ -217,10 +219,6 @@ final case class WindowSpec(
       !outputPolicy.contains(OutputPolicy.PointAlignToWindowEnd) ||
         !window.members.exists(_.isInstanceOf[Snapshot]),
       "of snapshot windows must be clip_to_window_end")
-    Check.that(
-      "watermarks",
-      !watermarks || time.exists(_.isInstanceOf[TimePolicy]),
-      "need a time policy")
     Check.that("watermarks", !watermarks || !hasSubstreams, "cannot be used with substreams")
     Check.that(
       "watermarks",
@@ -244,13 +242,14 @@ final case class WindowSpec(
     Check.that("time", time.exists(_.isEventTime), s"must be event time for $subject")
     Check.that(
       "lifetime.id_columns",
-      !hasEdges || !window.isInstanceOf[CountByStart],
+      !hasEdges || !window.members.exists(_.isInstanceOf[CountByStart]),
       "cannot be used with windows that hold starts")
+    Check.that(
+      "lifetime.id_columns",
+      !hasEdges || !window.isInstanceOf[Windows],
+      "cannot be used with several windows")
     // The rows of a lifetime share its time, but they arrive one after the other.
-    val hasArrivalTimes = time.exists {
-      case policy: TimePolicy => policy.timeColumn.isEmpty
-      case _ => false
-    }
+    val hasArrivalTimes = policy.exists(_.timeColumn.isEmpty)
     Check.that("lifetime.id_columns", !hasEdges || !hasArrivalTimes, "needs a time column")
     Seq(
       "trigger" -> (trigger == AfterWatermark()),

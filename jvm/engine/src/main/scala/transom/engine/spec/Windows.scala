@@ -23,6 +23,12 @@ sealed trait Window extends Product {
 
   /** The windows that are computed in one pass. */
   def members: Seq[Window] = Seq(this)
+
+  /** Those of them that lie on a grid. */
+  final def grids: Seq[GridWindow] = members.flatMap {
+    case grid: GridWindow => Some(grid)
+    case _ => None
+  }
 }
 
 /** Windows on a fixed grid, the same for every key. */
@@ -84,7 +90,7 @@ final case class Hopping(
     s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
 }
 
-/** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then the next cycle starts.
+/** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then a new cycle starts.
   *
   * @param sizeUs
   *   length of the longest window
@@ -254,17 +260,12 @@ sealed trait SweptWindow extends Window {
 }
 
 /** The windows between neighbouring starts and ends of lifetimes (StreamInsight's snapshot
-  * windows, S-30). The rows of a window are the same at each instant of the window. Windows
-  * without rows have no result.
-  *
-  * @param closed
-  *   which bound is inclusive
+  * windows, S-30). The rows of a window are the same at each instant of the window.
   */
 final case class Snapshot(closed: Closed = Closed.Left) extends SweptWindow
 
 /** The last `sizeUs` microseconds before each instant at which a row enters or leaves them
-  * (Azure's sliding windows, Z-34). A window includes its end. Windows without rows have no
-  * result.
+  * (Azure's sliding windows, Z-34). A window includes its end.
   *
   * @param sizeUs
   *   length of a window

@@ -47,7 +47,7 @@ class EdgeSuite extends ScalaCheckSuite {
         else assert(open >= model.open(until, reached), clue)
         outputs
       } ++ runner.batch(Nil, edges.last.met, Long.MaxValue)
-      val results = outputs.collect { case Fired(key, window, values, _, _, _) =>
+      val results = outputs.collect { case Fired(key, window, values, _, _, _, _) =>
         assertEquals(values.distinct.size, values.size, clue)
         Content(key.long.toInt, window, values.map(_.long).toSet)
       }
@@ -174,7 +174,7 @@ private object EdgeSuite {
       runner.batch(edges.slice(from, until).map(rowOf), edges(from).met, reached)
     } ++ runner.batch(Nil, edges.last.met, Long.MaxValue)
     outputs
-      .collect { case Fired(key, window, values, _, _, _) =>
+      .collect { case Fired(key, window, values, _, _, _, _) =>
         (key.long, window, values.map(_.long))
       }
       .sortBy(fired => (fired._1, fired._2.end, fired._2.start))

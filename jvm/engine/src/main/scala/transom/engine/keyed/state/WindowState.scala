@@ -133,9 +133,8 @@ private[keyed] final class RowRuns(val list: Long) {
 
   /** Keeps the rows whose index in `positions` satisfies `keep`. */
   def retain(keep: Int => Boolean): Unit = {
-    val kept = positions.zipWithIndex.collect {
-      case (position, i) if keep(i) => position
-    }.toVector
+    val kept =
+      positions.zipWithIndex.filter { case (_, i) => keep(i) }.map(_._1).toVector
     runs.clear()
     kept.foreach { case (list, position) =>
       if (runs.nonEmpty && runs.last.list == list && runs.last.until == position) {

@@ -50,7 +50,7 @@ final class EveryLogic[R, A](interval: Long, timeline: Timeline, aligned: Boolea
     } else TriggerResult.Continue
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = {
-    val pending = sources.collect { case source if source.isSet(slot) => source(slot) }
+    val pending = sources.filter(_.isSet(slot)).map(_(slot))
     pending.minOption.foreach(set(_, window))
   }
 

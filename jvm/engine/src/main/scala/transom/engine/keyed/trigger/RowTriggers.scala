@@ -37,7 +37,7 @@ final class AfterCountLogic[R, A](val rows: Int, slot: Int) extends RowTriggerLo
   }
 
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit = {
-    val counts = sources.collect { case source if source.isSet(slot) => source(slot) }
+    val counts = sources.filter(_.isSet(slot)).map(_(slot))
     if (counts.nonEmpty) window(slot) = counts.sum
   }
 

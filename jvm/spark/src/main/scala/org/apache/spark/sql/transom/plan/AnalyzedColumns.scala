@@ -8,7 +8,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
 
-import transom.engine.spec.{Custom, DynamicSession, TimePolicy, WindowSpec}
+import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
   * the checkpoint and the plan of the operator are both built from these columns.
@@ -88,7 +88,7 @@ object AnalyzedColumns {
     // The aggregate below resolves the keys again, under aliases. Only `select` gives unnamed
     // expressions the names that Spark gives them.
     val keys = analyzed(input.select(spec.keyColumns.map(columns): _*))
-    val policy = spec.time.collect { case policy: TimePolicy => policy }
+    val policy = spec.policy
     val added = RowColumns.time(spec.time, columns) +:
       (windowIndex.map(RowColumns.window(_, columns)).toSeq ++
         spec.lifetime.map(RowColumns.end(_, columns)) ++
@@ -143,11 +143,11 @@ private final class OverInput(input: Dataset[Row]) {
     * the alias, which may be in any node of the plan.
     */
   def outputOf(plan: LogicalPlan): Seq[Expression] = {
-    val aliases = plan
-      .collect { case node => node.expressions }
-      .flatten
-      .collect { case alias: Alias if !known.contains(alias.toAttribute) => alias }
-    val byColumn = AttributeMap(aliases.map(alias => alias.toAttribute -> alias.child))
+    val byColumn = AttributeMap(plan.flatMap(_.expressions).flatMap {
+      case alias: Alias if !known.contains(alias.toAttribute) =>
+        Some(alias.toAttribute -> alias.child)
+      case _ => None
+    })
     def overInput(e: Expression): Expression =
       e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput) }
     plan.output.map(overInput)

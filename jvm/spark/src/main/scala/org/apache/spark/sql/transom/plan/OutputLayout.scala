@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, Output
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, TimePolicy, Window, WindowSpec => Spec, Windows}
+import transom.engine.spec.{Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -29,7 +29,7 @@ final class OutputLayout(
       AttributeReference("watermarks", SideOutputRows.watermarks(timeType))())
 
   // A static DataFrame has late rows only with a time policy, which judges its rows one by one.
-  private val isJudged = spec.time.exists(_.isInstanceOf[TimePolicy])
+  private val isJudged = spec.policy.isDefined
   private val stamp =
     if (isJudged && substreams.isEmpty) Some(StampColumns.create()) else None
   private val hasLateRows = df.isStreaming || isJudged

@@ -178,7 +178,7 @@ object RowColumns {
     added
       .map(_._1)
       .zip(expressions)
-      .collect { case (Some(index), column) => index -> column }
+      .flatMap { case (index, column) => index.map(_ -> column) }
       .toMap
 
   /** The column with the gap, the windows or the end of a row, if there is one. */

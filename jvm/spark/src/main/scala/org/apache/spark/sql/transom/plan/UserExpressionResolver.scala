@@ -19,13 +19,21 @@ object UserExpressionResolver {
 
   /** The columns of the message that are predicates. */
   def conditionColumns(spec: WindowSpec): Seq[Int] =
-    spec.trigger.parts.collect { case When(column) => column } ++
-      spec.evictor.collect { case KeepWhere(column, _) => column }
+    partsOf(spec).flatMap {
+      case When(column) => Some(column)
+      case KeepWhere(column, _) => Some(column)
+      case _ => None
+    }
 
   /** The columns of the message that are distance functions. */
   def distanceColumns(spec: WindowSpec): Seq[Int] =
-    spec.trigger.parts.collect { case AfterDelta(column, _) => column } ++
-      spec.evictor.collect { case KeepNear(column, _, _) => column }
+    partsOf(spec).flatMap {
+      case AfterDelta(column, _) => Some(column)
+      case KeepNear(column, _, _) => Some(column)
+      case _ => None
+    }
+
+  private def partsOf(spec: WindowSpec): Seq[Product] = spec.trigger.parts ++ spec.evictor
 
   def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): UserExpressions =
     UserExpressions(

@@ -109,27 +109,12 @@ object KeyedResults {
     .add("number", LongType)
     .add("cause", StringType, nullable = false)
 
-  private val changes: Map[Change, UTF8String] =
-    Map[Change, String](
-      Change.Insert -> "+I",
-      Change.UpdateBefore -> "-U",
-      Change.UpdateAfter -> "+U").map { case (change, name) =>
-      change -> UTF8String.fromString(name)
-    }
+  private val changes = texts(Change.all)(_.name)
+  private val timings = texts(Timing.all)(_.name)
+  private val causes = texts(Cause.all)(_.name)
 
-  private val timings: Map[Timing, UTF8String] =
-    Map[Timing, String](
-      Timing.Early -> "early",
-      Timing.OnTime -> "on_time",
-      Timing.Late -> "late").map { case (timing, name) => timing -> UTF8String.fromString(name) }
-
-  private val causes: Map[Cause, UTF8String] =
-    Map[Cause, String](
-      Cause.Watermark -> "watermark",
-      Cause.Clock -> "clock",
-      Cause.Rows -> "rows",
-      Cause.Batch -> "batch",
-      Cause.Drain -> "drain").map { case (cause, name) => cause -> UTF8String.fromString(name) }
+  private def texts[T](values: Seq[T])(name: T => String): Map[T, UTF8String] =
+    values.map(value => value -> UTF8String.fromString(name(value))).toMap
 
   private def row(pane: PaneInfo): InternalRow =
     InternalRow(
