@@ -43,8 +43,9 @@ class TimeStageSuite extends ScalaCheckSuite {
 
   property("p1: the floor of a late rule is above no accepted row, and changes no decision") {
     forAllNoShrink(policies, strict, streams) { (policy, late, rows) =>
-      val floored = policy.copy(timeColumn = Some(0), late = Some(late))
-      val stamps = new Runner(floored).batch(rows)
+      val floored =
+        policy.copy(timeColumn = Some(0), late = Some(late), advance = periodicOf(policy))
+      val stamps = new Runner(floored).batch(rows.map(_.copy(isPunctuation = false)))
       stamps.groupBy(_.row.source).values.foreach { own =>
         val arrivals = own.map(_.row.arrival).scanLeft(Long.MinValue)(math.max(_, _)).tail
         own.zip(arrivals).foreach { case (stamped, arrival) =>
@@ -211,6 +212,12 @@ private[engine] object TimeStageSuite {
     bounds.zip(bounds.tail).map { case (from, until) => rows.slice(from, until) }
   }
 
+  /** How rows move the watermark, besides punctuation. */
+  def periodicOf(policy: TimePolicy): Periodic = policy.advance match {
+    case periodic: Periodic => periodic
+    case Punctuated(_, _, beside) => beside.getOrElse(Periodic(Some(1), None))
+  }
+
   /** The time of each row of a source by the rules, or none if a rule drops the row. Only
     * accepted rows move the watermark of this model.
     */
@@ -238,7 +245,7 @@ private[engine] object TimeStageSuite {
 
   /** The largest watermark that accepted rows of a source have set. */
   private def eventWatermark(policy: TimePolicy, accepted: Seq[Long]): Long = {
-    val Periodic(rows, span) = policy.advance
+    val Periodic(rows, span) = periodicOf(policy)
     val marks = accepted.scanLeft(Long.MinValue)(math.max(_, _)).tail.zipWithIndex.map {
       case (latest, i) if rows.exists((i + 1) % _ == 0) => latest - policy.outOfOrder.beyondUs
       case (latest, _) =>
