@@ -276,3 +276,21 @@ def test_watermarks_of_windows_whose_start_is_unknown() -> None:
     with raises("CONFLICT", "with_watermarks"):
         snapshots.output_policy("clip_to_window_end").with_watermarks()
     assert snapshots.with_watermarks()._spec.side_output_tags == ("watermarks",)
+
+
+def test_only_windows_after_one_another_can_repeat_a_result() -> None:
+    others = [transom.Session(gap="1 hour"), transom.Custom(windows="w")]
+    for window in others:
+        with raises("CONFLICT", "changes_only"):
+            windowed(window, time=AT).changes_only()
+    hours = windowed(transom.Tumbling(size="1 hour"), time=AT).changes_only()
+    with raises("CONFLICT", "trigger"):
+        hours.trigger(transom.EveryBatch())
+    with raises("SET_TWICE"):
+        hours.changes_only()
+    with raises("NOT_EVENT_TIME"):
+        windowed(transom.Tumbling(size="1 hour"), time=transom.ProcessingTime()).changes_only()
+    with raises("CONFLICT", "changes_only"):
+        windowed(
+            transom.Tumbling(size="1 hour"), time=AT, function=Apply(NUMBER, "arrow")
+        ).changes_only()

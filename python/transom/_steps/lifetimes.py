@@ -9,7 +9,7 @@ from transom.spec.window_spec import OutputPolicy
 
 
 class LifetimeSteps(Steps):
-    """The steps `output_policy` and `with_watermarks`."""
+    """The steps `output_policy`, `changes_only` and `with_watermarks`."""
 
     __slots__ = ()
 
@@ -54,6 +54,47 @@ class LifetimeSteps(Steps):
         +-------------------+--------------------------+---+
         """
         return self._with("output_policy", output_policy=policy)
+
+    def changes_only(self) -> Self:
+        """Leave out the result of a window that holds the same rows as the window before.
+
+        Overlapping windows, and windows over lifetimes, repeat a result as long as no row comes and
+        none ends. With this step, a result holds until the next one. If a window has no rows, the
+        next window with rows has a result again. The windows need the keyed layout.
+
+        Returns
+        -------
+        Windowed
+            A new builder whose results are not repeated.
+
+        Raises
+        ------
+        PySparkValueError
+            ``TRANSOM_CONFLICT`` for `Session`, `Count`, `Custom` and `Global` windows, with
+            `trigger`, `evictor`, `retract`, `allowed_lateness` and `idle_timeout`, and for `apply`.
+            ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_SET_TWICE``.
+
+        Examples
+        --------
+        The plane is in the air from 05:40 to 08:10. The windows of 06:00 and 07:00 hold the same
+        rows as the first one.
+
+        >>> rows = [("05:40", "08:10"), ("08:05", "08:30")]
+        >>> flights = spark.createDataFrame(rows, "departed string, landed string")
+        >>> times = [F.to_timestamp(F.concat(F.lit("2013-01-01 "), name)).alias(name)
+        ...          for name in ("departed", "landed")]
+        >>> in_air = transom.stream(flights.select(*times), time="departed", lifetime="landed")
+        >>> hours = in_air.window_all(transom.Tumbling(size="1 hour"))
+        >>> planes = hours.changes_only().agg(F.count("*").alias("planes"))
+        >>> planes.select("window.start", "planes").orderBy("start").show()
+        +-------------------+------+
+        |              start|planes|
+        +-------------------+------+
+        |2013-01-01 05:00:00|     1|
+        |2013-01-01 08:00:00|     2|
+        +-------------------+------+
+        """
+        return self._with("changes_only", changes_only=True)
 
     def with_watermarks(self) -> Self:
         """Emit, as a side output, the watermark of the results whenever it moves.

@@ -140,6 +140,7 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
         "drain": spec.drain,
         "pane": spec.pane,
         "retract": spec.retract,
+        "changes_only": spec.changes_only,
         "late_rows": spec.late_rows,
         "dead_letters": spec.dead_letters,
         "watermarks": spec.watermarks,

@@ -80,6 +80,7 @@ class WindowSpec:
     drain: bool = False
     pane: bool = False
     retract: bool = False
+    changes_only: bool = False
     late_rows: LateRows = "no"
     dead_letters: bool = False
     watermarks: bool = False
@@ -100,7 +101,7 @@ class WindowSpec:
         checks.choice("late_rows", self.late_rows, ("no", "late", "partly"))
         if self.output_policy is not None:
             checks.choice("output_policy", self.output_policy, get_args(OutputPolicy))
-        for name in ("drain", "pane", "retract", "dead_letters", "watermarks"):
+        for name in ("drain", "pane", "retract", "changes_only", "dead_letters", "watermarks"):
             checks.flag(name, getattr(self, name))
         lateness = not_negative("allowed_lateness", self.allowed_lateness)
         object.__setattr__(self, "allowed_lateness", lateness)
@@ -202,7 +203,7 @@ def _check_together(spec: WindowSpec) -> None:
     for member in members_of(spec.window):
         if isinstance(member, Session) and member.max_duration is not None:
             _check_max_duration(spec)
-        if spec.lifetime is not None or isinstance(member, SWEPT):
+        if spec.lifetime is not None or spec.changes_only or isinstance(member, SWEPT):
             _check_swept(spec, member)
     _check_output(spec)
     has_window_state = spec.function is not None and spec.function.window_state is not None
@@ -230,7 +231,8 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
     """Raise ``TRANSOM_CONFLICT`` for steps that a sweep over lifetimes does not support."""
     takes_lifetimes = (Tumbling, Hopping, Cumulate, Calendar, Snapshot, CountByStart)
     name = type(window).__name__
-    other = name if spec.lifetime is None else "stream(lifetime=)"
+    by_step = "changes_only()" if spec.changes_only else name
+    other = by_step if spec.lifetime is None else "stream(lifetime=)"
     if spec.lifetime is not None and not isinstance(window, takes_lifetimes):
         raise _conflict(name, other, f"{name} windows hold points in time")
     if spec.lifetime is not None and spec.lifetime.id:
@@ -240,6 +242,8 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
         why = "these windows hold starts, and ends change nothing"
         if isinstance(window, CountByStart):
             raise _conflict(name, "Lifetime(id=)", why)
+    if spec.changes_only:
+        _check_changes(spec, window)
     if not isinstance(spec.time, EventClock):
         raise value_error("NOT_EVENT_TIME", argument=other)
     is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"
@@ -258,6 +262,17 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
             raise _conflict(step, other, "each of these windows fires once, at its end")
     if spec.layout == "slices":
         raise _conflict("layout='slices'", other, "only the keyed layout stores lifetimes")
+
+
+def _check_changes(spec: WindowSpec, window: Window) -> None:
+    """Raise ``TRANSOM_CONFLICT`` for windows that hold no rows of the window before."""
+    on_a_grid = (Tumbling, Hopping, Cumulate, Calendar)
+    name = type(window).__name__
+    if not isinstance(window, (*on_a_grid, *SWEPT)):
+        raise _conflict("changes_only()", name, f"{name} windows have no window before them")
+    if spec.function is not None:
+        why = "a function knows the bounds of its window, so its result may change with them"
+        raise _conflict("changes_only()", "apply()", why)
 
 
 def _check_output(spec: WindowSpec) -> None:

@@ -66,6 +66,7 @@ class SweepBenchmark {
       drain = false,
       pane = false,
       retract = false,
+      changesOnly = false,
       lateRows = LateRows.No,
       deadLetters = false,
       watermarks = false,

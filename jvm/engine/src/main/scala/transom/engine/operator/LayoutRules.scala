@@ -12,6 +12,7 @@ object LayoutRules {
     def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
     unsupportedBySlices(spec.window)
       .orElse(part(spec.lifetime.isDefined, "lifetimes"))
+      .orElse(part(spec.changesOnly, "changes_only()"))
       .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
       // Each key has the watermark of its substream, but a log has one watermark.
       .orElse(part(spec.hasSubstreams, "over in the TimePolicy"))
@@ -36,7 +37,7 @@ object LayoutRules {
       case AfterWatermark(None, None | Some(_: AfterCount)) | AfterLateness => true
       case _ => false
     }
-    isAligned && firesOnceInTime && spec.lifetime.isEmpty &&
+    isAligned && firesOnceInTime && !spec.isSwept &&
     spec.evictor.isEmpty && !spec.function.takesRows &&
     spec.orderColumns.isEmpty && spec.policy.isEmpty
   }

@@ -37,6 +37,8 @@ package transom.engine.spec
   *   whether results have a `pane` column
   * @param retract
   *   whether a retraction of the previous result precedes a changed result
+  * @param changesOnly
+  *   whether a window emits nothing if it holds the same rows as the window before
   * @param lateRows
   *   which late rows go to a side output
   * @param deadLetters
@@ -69,6 +71,7 @@ final case class WindowSpec(
     drain: Boolean,
     pane: Boolean,
     retract: Boolean,
+    changesOnly: Boolean,
     lateRows: LateRows,
     deadLetters: Boolean,
     watermarks: Boolean,
@@ -84,8 +87,8 @@ final case class WindowSpec(
   checkTrigger()
   checkTogether()
   checkMaxDuration()
-  checkSwept()
-  checkOutput()
+  LifetimeChecks.swept(this)
+  LifetimeChecks.output(this)
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
@@ -99,7 +102,7 @@ final case class WindowSpec(
 
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
-    lifetime.isDefined || window.members.exists(_.isInstanceOf[SweptWindow])
+    lifetime.isDefined || changesOnly || window.members.exists(_.isInstanceOf[SweptWindow])
 
   /** Whether rows are the starts and ends of lifetimes. */
   def hasEdges: Boolean = lifetime.exists(_.hasEdges)
@@ -205,62 +208,6 @@ final case class WindowSpec(
         Check.that(field, holds, "cannot be used with a maximum duration of sessions")
       }
     case _ =>
-  }
-
-  /** Rejects lifetimes of results without bounds, and watermarks that nothing defines. */
-  private def checkOutput(): Unit = {
-    val hasBounds = window match {
-      case Global | _: Count => false
-      case _ => true
-    }
-    Check.that("output_policy", outputPolicy.isEmpty || hasBounds, "needs windows with bounds")
-    Check.that(
-      "output_policy",
-      !outputPolicy.contains(OutputPolicy.PointAlignToWindowEnd) ||
-        !window.members.exists(_.isInstanceOf[Snapshot]),
-      "of snapshot windows must be clip_to_window_end")
-    Check.that("watermarks", !watermarks || !hasSubstreams, "cannot be used with substreams")
-    Check.that(
-      "watermarks",
-      !watermarks || !outputPolicy.contains(OutputPolicy.ClipToWindowEnd) ||
-        window.members.forall(_.isInstanceOf[GridWindow]),
-      "need windows on a grid if results last as long as their windows")
-  }
-
-  /** Rejects settings that a sweep over lifetimes does not support. Its windows fire once. */
-  private def checkSwept(): Unit = if (isSwept) {
-    val subject = if (lifetime.isDefined) "lifetimes" else "windows between starts and ends"
-    val takesLifetimes = window.members.forall {
-      case swept: SweptWindow => swept.takesLifetimes
-      case _: GridWindow => true
-      case _ => false
-    }
-    Check.that(
-      "lifetime",
-      lifetime.isEmpty || takesLifetimes,
-      s"cannot be used with ${window.productPrefix} windows")
-    Check.that("time", time.exists(_.isEventTime), s"must be event time for $subject")
-    Check.that(
-      "lifetime.id_columns",
-      !hasEdges || !window.members.exists(_.isInstanceOf[CountByStart]),
-      "cannot be used with windows that hold starts")
-    Check.that(
-      "lifetime.id_columns",
-      !hasEdges || !window.isInstanceOf[Windows],
-      "cannot be used with several windows")
-    // The rows of a lifetime share its time, but they arrive one after the other.
-    val hasArrivalTimes = policy.exists(_.timeColumn.isEmpty)
-    Check.that("lifetime.id_columns", !hasEdges || !hasArrivalTimes, "needs a time column")
-    Seq(
-      "trigger" -> (trigger == AfterWatermark()),
-      "evictor" -> evictor.isEmpty,
-      "retract" -> !retract,
-      "allowed_lateness_us" -> (allowedLatenessUs == 0L),
-      "idle_timeout" -> idleTimeout.isEmpty,
-      "window.stagger" -> (window.stagger == Stagger.Aligned),
-      "window_state" -> !function.keepsByWindow).foreach { case (field, holds) =>
-      Check.that(field, holds, s"cannot be used with $subject")
-    }
   }
 }
 

@@ -107,19 +107,30 @@ final class SweepOperator[R, A <: AnyRef](
 
   override def enterBefore(state: SweepState, position: Long): Unit =
     while (state.pending.firstStart < position) {
+      state.isChanged = true
       val row = state.pending.take()
       if (edges == null) live.add(state.live, row) else edges.enter(state, row)
     }
 
   override def enter(state: SweepState, end: Long): Unit = {
+    state.isChanged = true
     val row = state.pending.take()
     live.add(state.live, new LifetimeRow(row.start, end, row.bytes, row.offset, row.length))
   }
 
-  override def leave(state: SweepState, position: Long): Unit =
+  override def leave(state: SweepState, position: Long): Unit = {
+    val before = state.live.size
     live.removeEnded(state.live, position)
+    if (state.live.size < before) state.isChanged = true
+  }
 
-  override def emit(state: SweepState, start: Long, end: Long): Unit = if (end >= firstOutput) {
+  override def emit(state: SweepState, start: Long, end: Long): Unit = {
+    val isNew = state.isChanged || !spec.changesOnly
+    state.isChanged = false
+    if (isNew && end >= firstOutput) emit(start, end, state)
+  }
+
+  private def emit(start: Long, end: Long, state: SweepState): Unit = {
     emitted += 1
     val cause = if (watermark >= GlobalGrid.EndOfTime) Cause.Drain else Cause.Watermark
     val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)

@@ -27,6 +27,9 @@ final class SweepState private[sweep] (
   /** Number of distinct start times so far; counted only for windows that count them. */
   private[sweep] var starts = 0L
 
+  /** Whether rows have become live, or have ended, since the last window that held rows. */
+  private[sweep] var isChanged = false
+
   /** The watermark from which on the sweep can move; `Long.MaxValue` if there is none. */
   private[sweep] var timer = Long.MaxValue
 
@@ -68,7 +71,8 @@ final class SweepState private[sweep] (
 /** Encodes and decodes the states of keys.
   *
   * {{{
-  * key     version, position, number of starts, timer, rows that start later, live rows
+  * key     version, position, number of starts, timer, whether live rows have changed,
+  *         rows that start later, live rows
   * }}}
   *
   * With edges, a flag for each row that starts later says whether the row waits for its end.
@@ -85,6 +89,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     out.signed(state.position)
     out.unsigned(state.starts)
     out.signed(state.timer)
+    out.byte(if (state.isChanged) 1 else 0)
     LiveRows.writeRows(state.pending.iterator, state.pending.size, out)
     if (hasEdges) state.pending.iterator.foreach {
       case _: OpenRow => out.byte(1)
@@ -101,6 +106,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     val position = in.signed()
     val starts = in.unsigned()
     val timer = in.signed()
+    val isChanged = in.byte() != 0
     val pending = new PendingRows
     val pendingOpen = if (hasEdges) readEdges(in, pending) else readPlain(in, pending)
     val state = new SweepState(pending, LiveRows.read(in, hasEdges))
@@ -108,6 +114,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     state.position = position
     state.starts = starts
     state.timer = timer
+    state.isChanged = isChanged
     state
   }
 
@@ -130,6 +137,6 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
 
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
-  final val Version = 64
-  final val EdgeVersion = 65
+  final val Version = 66
+  final val EdgeVersion = 67
 }

@@ -214,7 +214,7 @@ private[engine] object TimeStageSuite {
 
   /** How rows move the watermark, besides punctuation. */
   def periodicOf(policy: TimePolicy): Periodic = policy.advance match {
-    case periodic: Periodic => periodic
+    case alone: Periodic => alone
     case Punctuated(_, _, beside) => beside.getOrElse(Periodic(Some(1), None))
   }
 

@@ -87,6 +87,7 @@ object Specs {
       drain = true,
       pane = false,
       retract = false,
+      changesOnly = false,
       lateRows = lateRows,
       deadLetters = false,
       watermarks = false,
