@@ -36,6 +36,25 @@ class SweepSuite extends ScalaCheckSuite {
     }
   }
 
+  property("with changes only, a window of a grid differs from the window before") {
+    forAllNoShrink(gridStreams, cuts) { case ((window, rows), cuts) =>
+      val slide = window match {
+        case hopping: Hopping => hopping.slideUs
+        case tumbling: Tumbling => tumbling.sizeUs
+        case other => fail(s"$other")
+      }
+      val expected = new SweepModel(window, rows).results.view.mapValues { contents =>
+        val rowsAt = contents.map(content => content.window.start -> content.rows).toMap
+        contents.filterNot(content =>
+          rowsAt.get(content.window.start - slide).contains(content.rows))
+      }.toMap
+      Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
+        val played = play(window, rows, cuts, limits, changesOnly = true)
+        assertEquals(shown(played.results), shown(expected), s"$window, $rows, $cuts, $limits")
+      }
+    }
+  }
+
   property("rows are aggregated in the same order, whatever the batches") {
     forAllNoShrink(streams, cuts, cuts) { case ((window, rows), some, others) =>
       assertEquals(
@@ -151,6 +170,13 @@ object SweepSuite {
   val streams: Gen[(Window, Seq[Lifetimed])] =
     windows.flatMap(window => rowsOf(window).map(window -> _))
 
+  val gridStreams: Gen[(Window, Seq[Lifetimed])] = for {
+    size <- Gen.choose(1L, 20L)
+    slide <- Gen.choose(1L, 20L)
+    window <- Gen.oneOf[Window](Tumbling(size), Hopping(size, slide))
+    rows <- rowsOf(window)
+  } yield (window, rows)
+
   val rollingStreams: Gen[(Rolling, Seq[Lifetimed])] = for {
     rolling <- Gen.choose(1L, 30L).map(Rolling(_))
     rows <- rowsOf(rolling)
@@ -210,8 +236,14 @@ object SweepSuite {
     met = Some(row.met),
     end = row.end)
 
-  def play(window: Window, rows: Seq[Lifetimed], cuts: Seq[Int], limits: Limits): Played = {
-    val runner = new SweepRunner(specOf(window, rows), limits)
+  def play(
+      window: Window,
+      rows: Seq[Lifetimed],
+      cuts: Seq[Int],
+      limits: Limits,
+      changesOnly: Boolean = false): Played = {
+    val runner =
+      new SweepRunner(specOf(window, rows).copy(changesOnly = changesOnly), limits)
     val bounds = (0 +: cuts.filter(_ < rows.length) :+ rows.length).distinct.sorted
     val outputs = bounds.zip(bounds.tail).flatMap { case (from, until) =>
       val reached = if (until < rows.length) rows(until).met else rows.last.met
