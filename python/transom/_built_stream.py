@@ -7,12 +7,13 @@ from pyspark.sql import DataFrame
 from transom import _bridge
 from transom._base.columns import Col, check_column, fields_of, quoted_list, text_of
 from transom._base.errors import type_error, value_error
+from transom._scanning import Scanning
 from transom._stream_columns import (
     check_substreams,
     check_window_columns,
 )
 from transom.spec.assigners import Count, Global, Window
-from transom.spec.lifetimes import Lifetime
+from transom.spec.lifetimes import CountByStart, Lifetime
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import Clock, TimePolicy
 from transom.spec.window_spec import WindowSpec
@@ -23,7 +24,7 @@ _STAMP = "stamp"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stream:
+class Stream(Scanning):
     """Rows with a time and keys, as `stream` returns them.
 
     The builder is immutable, so several windowed queries can start from the same `Stream`.
@@ -177,6 +178,9 @@ class Stream:
             keys = quoted_list([text_of(key) for key in self._keys])
             raise value_error("KEYED", argument="window_all", keys=keys)
         return self.window(window)
+
+    def _at_each_time(self) -> Windowed:
+        return replace(self, _lifetime=None).window(CountByStart(1))
 
     def stamped(self) -> DataFrame:
         """Return all rows, each with the time and the watermark that its `TimePolicy` gives it.
