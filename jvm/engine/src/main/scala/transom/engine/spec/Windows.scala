@@ -46,8 +46,6 @@ sealed trait GridWindow extends Window {
 
 /** Windows of one size without overlap or gaps.
   *
-  * @param sizeUs
-  *   length of a window
   * @param stagger
   *   how far windows are shifted per key group
   */
