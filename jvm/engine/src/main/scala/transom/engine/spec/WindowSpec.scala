@@ -113,6 +113,11 @@ final case class WindowSpec(
     case _ => None
   }
 
+  /** Whether the rules of the time policy see the ends of lifetimes. The time of a row that ends
+    * another row is this end, so the rules see no end behind it.
+    */
+  def rulesSeeEnds: Boolean = lifetime.exists(!_.hasEdges)
+
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policy.exists(_.overColumns.nonEmpty)
 

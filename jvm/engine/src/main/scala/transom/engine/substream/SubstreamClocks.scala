@@ -49,6 +49,8 @@ trait SubstreamRows {
   *
   * @param policy
   *   the time policy; `logic` applies it
+  * @param seesEnds
+  *   whether the rules see the ends of lifetimes
   * @param now
   *   wall-clock time of the batch, microseconds since 1970
   */
@@ -58,6 +60,7 @@ final class SubstreamClocks(
     convention: TimeConvention,
     rows: SubstreamRows,
     store: SubstreamStore,
+    seesEnds: Boolean,
     now: Long)
     extends KeyClocks {
   private val timers: SubstreamTimers =
@@ -100,7 +103,7 @@ final class SubstreamClocks(
   /** The end of a row's lifetime, in the host's convention. */
   private def endOf(row: Event.Row): Long = {
     val end = row.arrival.end
-    if (end == Arrival.NoEnd) end else convention.timeOut(end)
+    if (!seesEnds || end == Arrival.NoEnd) Arrival.NoEnd else convention.timeOut(end)
   }
 
   override def noteArrival(arrival: Long): Unit = {

@@ -40,7 +40,7 @@ final class SubstreamRunner(
     Operator.Side,
     limits,
     (store: MemorySubstreamStore, now: Long) =>
-      new SubstreamClocks(policy, logic, convention, Substreams, store, now))
+      new SubstreamClocks(policy, logic, convention, Substreams, store, seesEnds = true, now))
 
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
 

@@ -75,7 +75,7 @@ object WindowPlanner {
           sources,
           carried = needed,
           keyFailed = aggregation.keyFailed,
-          end = aggregation.windowColumn.filter(_ => spec.lifetime.isDefined),
+          end = aggregation.windowColumn.filter(_ => spec.rulesSeeEnds),
           windows = Some(spec))
         mapSideOf(
           needed.map(stage.byColumn) ++ stage.stamp.all,

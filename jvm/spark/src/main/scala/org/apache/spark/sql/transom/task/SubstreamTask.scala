@@ -38,7 +38,14 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
       operatorPlan,
       limits,
       (store: SubstreamStore, now: Long) =>
-        new SubstreamClocks(substreams.policy, logic, operatorPlan.convention, rows, store, now))
+        new SubstreamClocks(
+          substreams.policy,
+          logic,
+          operatorPlan.convention,
+          rows,
+          store,
+          operatorPlan.settings.rulesSeeEnds,
+          now))
   }
 
   override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
