@@ -19,8 +19,18 @@ def check_rows(df: DataFrame, spec: WindowSpec) -> None:
 
 
 def check_returned(schema: StructType) -> None:
-    """Raise ``TRANSOM_BAD_SCHEMA`` if a function returns lifetimes of another type."""
+    """Check the column with the lifetimes that a function returns, if it returns any.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_RESERVED_NAME`` if the name differs in upper and lower case, because Spark would
+        take both for one column. ``TRANSOM_BAD_SCHEMA`` for another type.
+    """
     if LIFETIME not in schema.names:
+        for name in schema.names:
+            if name.lower() == LIFETIME:
+                raise value_error("RESERVED_NAME", argument="schema", column=repr(name))
         return
     kind = schema[LIFETIME].dataType
     times = (TimestampType(), TimestampNTZType())

@@ -18,7 +18,7 @@ _KINDS = (Tumbling, Hopping, Cumulate, Calendar, Session, *SWEPT)
 class Windows(Window):
     """Several windows over the same rows, in one pass.
 
-    The result has the rows that each window has alone. The column ``window_id`` tells them apart.
+    The result has the rows that each window has alone. The column ``window_id`` names the window.
     Spark reads the rows once, and the partial aggregates of windows on a grid are combined once.
     A row is late if all of its windows have fired. It counts in its other windows if only some
     have. This is ``Windows()`` of Azure Stream Analytics.
