@@ -12,7 +12,7 @@ final case class NamedWindow(id: Option[String], window: Window)
 /** Checks members. */
 object NamedWindow {
 
-  /** Rejects members that cannot be computed together, or told apart (Z-38). */
+  /** Rejects members that cannot be computed together, and ids that are not unique (Z-38). */
   private[spec] def check(members: Seq[NamedWindow]): Unit = {
     val ids = members.flatMap(_.id)
     Check.that("windows", members.nonEmpty, "must hold at least one window")

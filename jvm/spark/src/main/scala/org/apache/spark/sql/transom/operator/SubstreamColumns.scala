@@ -19,6 +19,6 @@ final case class SubstreamColumns(
     keys: Seq[Int],
     punctuation: Option[Attribute] = None) {
 
-  /** The columns that only the judging of rows needs. */
-  def judging: Seq[Attribute] = arrival +: punctuation.toSeq
+  /** The columns that only the time policy reads. */
+  def ofPolicy: Seq[Attribute] = arrival +: punctuation.toSeq
 }

@@ -123,7 +123,7 @@ final case class WindowOperatorPlan(
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
     (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
-      substreams.toSeq.flatMap(_.judging) ++ keyFailed ++ order
+      substreams.toSeq.flatMap(_.ofPolicy) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the window column if there is one,
     * then the inputs and the contents. With substreams, the operator also reads the columns that
@@ -131,5 +131,5 @@ final case class WindowOperatorPlan(
     */
   def record: Seq[Attribute] =
     (time +: (windowColumn.toSeq ++ inputs ++ contents ++
-      substreams.toSeq.flatMap(_.judging ++ order))).distinct
+      substreams.toSeq.flatMap(_.ofPolicy ++ order))).distinct
 }

@@ -87,7 +87,7 @@ class RowWindowReaderSuite extends FunSuite {
     assertEquals(problem(100000010L, Snapshot()), None)
   }
 
-  test("an edge is judged by its own start and end, and by its timeout if it has no end") {
+  test("an edge is bad by its own start and end, or by its timeout if it has no end") {
     val edge = new StructType()
       .add("end", LongType)
       .add("id", new StructType().add("time", LongType).add("tail", StringType))
