@@ -117,6 +117,14 @@ def test_the_function_knows_how_far_time_has_come(spark: SparkSession) -> None:
     assert sorted(row["ahead"] for row in results) == [4.0, 9.0]
 
 
+def test_late_rows_are_counted_and_not_seen(spark: SparkSession) -> None:
+    rows = [("a", AT + timedelta(seconds=second), second) for second in (10, 5, 20)]
+    closing = [("closing", AT + timedelta(days=1), 0)]
+    outcome = run_stream(spark, scanned(transom.TimePolicy("at")), SCHEMA, [rows, closing])
+    assert [row["numbers"] for row in outcome.results] == [[10], [20]]
+    assert outcome.observed()["transom_rows_late"] == 1
+
+
 def test_lifetimes_have_no_effect(spark: SparkSession) -> None:
     def names(rows: pa.Table) -> pa.Table:
         return pa.table({"names": [rows.column_names]})
