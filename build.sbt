@@ -100,6 +100,9 @@ lazy val spark = project
     description := "Event-time windows for PySpark: the part that runs on the JVM",
     libraryDependencies ++= testLibraries,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % sparkVersion % Provided,
+    // It has its own copies of what it depends on.
+    libraryDependencies +=
+      ("org.apache.spark" %% "spark-connect" % sparkVersion % Provided).intransitive(),
     // The Scala library is Spark's: what Spark runs with is what we run with.
     autoScalaLibrary := false,
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,

@@ -24,8 +24,9 @@ import Reachable.Method
   */
 object Shrink {
 
-  /** The classes that are found by their names: Python asks for this one. */
-  private val entries = Set("transom/spark/PythonApi$")
+  /** The classes that are found by their names, by Python or in the settings of Spark. */
+  private val entries =
+    Set("PythonApi$", "Extensions", "ConnectRelations").map(name => s"transom/spark/$name")
 
   /** The packages whose functions are never sent to executors. */
   private val atHome = Seq(

@@ -217,7 +217,7 @@ class Stream(Scanning):
             ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`.
             ``TRANSOM_RESERVED_NAME`` if the input has a column with the name "stamp".
         PySparkRuntimeError
-            ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+            ``TRANSOM_CONNECT_SERVER``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
             ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
 
         Examples

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from pyspark import SparkConf, SparkContext
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
+from pyspark.util import default_api_mode, is_remote_only
 
 from transom._base.errors import runtime_error, type_error
 
@@ -19,6 +19,11 @@ _ROCKSDB_SETTINGS = {
     f"{_STATE_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
     # Counting makes RocksDB read each value before a write.
     f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",
+}
+# What a Spark Connect server needs besides the jar.
+_SERVER_SETTINGS = {
+    "spark.sql.extensions": "transom.spark.Extensions",
+    "spark.connect.extensions.relation.classes": "transom.spark.ConnectRelations",
 }
 
 
@@ -53,6 +58,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     changelog checkpoints, and skip counting rows. A setting that the builder, ``spark-submit`` or
     ``spark-defaults.conf`` already has is not changed.
 
+    If the builder starts a Spark Connect server in this process, as ``remote("local")`` does, the
+    server gets transom's extension and plugin. For a server elsewhere, as in
+    ``remote("sc://host")``, only the settings of the state store are set: the server must have been
+    started with the others.
+
     Parameters
     ----------
     builder : SparkSession.Builder
@@ -78,10 +88,14 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     if not isinstance(builder, SparkSession.Builder):
         raise type_error("builder", builder, "a SparkSession.Builder, such as SparkSession.builder")
     existing = {**_settings_from_outside(), **builder._options}
-    jars = [jar for jar in str(existing.get("spark.jars", "")).split(",") if jar]
-    if jar_path() not in jars:
-        jars.append(jar_path())
-    builder.config("spark.jars", ",".join(jars))
+    remote = str(existing.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
+    if not remote.startswith("sc://"):
+        lists = {"spark.jars": jar_path()}
+        if remote or existing.get("spark.api.mode", default_api_mode()) == "connect":
+            lists |= _SERVER_SETTINGS
+        for name, value in lists.items():
+            values = [item for item in str(existing.get(name, "")).split(",") if item]
+            builder.config(name, ",".join(values if value in values else [*values, value]))
     defaults = {PROVIDER: ROCKSDB}
     if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
         defaults |= _ROCKSDB_SETTINGS
@@ -93,6 +107,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def _settings_from_outside() -> Mapping[str, str]:
     """Return the settings that apply where the builder sets none."""
+    if is_remote_only():
+        # Without a JVM, no server starts here.
+        return {}
+    from pyspark import SparkConf, SparkContext
+
     if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:
         # spark-submit has started this JVM, which has its settings.
         SparkContext._ensure_initialized()

@@ -19,7 +19,7 @@ from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from transom._bridge import SPARK_ERRORS
+from transom import _bridge
 from transom._supported import SUPPORTED_SPARK, is_supported
 from transom._version import __version__
 from transom.config import PROVIDER, ROCKSDB, configure, jar_path
@@ -71,9 +71,10 @@ def doctor() -> int:
             "state store, window query: not checked; fix the problems above, then run doctor again"
         )
         return 1
+    failures: tuple[type[Exception], ...] = (*_bridge.spark_errors(), OSError)
     try:
         spark = _session()
-    except (*SPARK_ERRORS, OSError) as error:
+    except failures as error:
         print(f"session: Spark does not start: {_first_line(error)}; read its messages above")
         return 1
     try:
@@ -207,7 +208,7 @@ def find_window(spark: SparkSession) -> Finding:
                     f"the query took longer than {_LONGEST_QUERY} s: try again on an idle machine"
                 )
             found = [row["n"] for row in spark.table("transom_doctor").collect()]
-        except SPARK_ERRORS as error:
+        except _bridge.spark_errors() as error:
             return _todo(f"the query failed: {_first_line(error)}; report this as a bug")
     if found != [2]:
         return _todo(f"the query returned {found} instead of [2]: report this as a bug")

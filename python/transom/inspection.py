@@ -139,7 +139,7 @@ def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
     PySparkRuntimeError
-        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+        ``TRANSOM_CONNECT_SERVER``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
         ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
     IllegalArgumentException
         ``TRANSOM_NOT_OURS`` if the DataFrame has no window operator.
@@ -209,7 +209,7 @@ def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
     >>> metrics.earliest_open == metrics.latest_open == metrics.watermark
     True
     """
-    if not isinstance(query, StreamingQuery):
+    if not _bridge.is_streaming_query(query):
         raise type_error("query", query, "a StreamingQuery")
     if operator is not None:
         checks.text("operator", operator)
@@ -249,10 +249,18 @@ def _is_batch(progress: StreamingQueryProgress) -> bool:
 
 def _by_operator(progress: StreamingQueryProgress) -> dict[str, Metrics]:
     """Return the metrics of each operator of transom in a batch, by its name."""
-    observed = {name: row.asDict() for name, row in progress.observedMetrics.items()}
+    observed = {name: _named(row.asDict()) for name, row in progress.observedMetrics.items()}
     return {
         name: _metrics(values) for name, values in observed.items() if f"{_PREFIX}rows_in" in values
     }
+
+
+def _named(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values by name. A Connect session receives a struct as its values and its schema."""
+    if values.keys() != {"values", "schema"}:
+        return values
+    names = [column["name"] for column in values["schema"]["fields"]]
+    return dict(zip(names, values["values"], strict=True))
 
 
 def _metrics(observed: dict[str, Any]) -> Metrics:
@@ -269,7 +277,7 @@ def _metrics(observed: dict[str, Any]) -> Metrics:
             partition.get("id"): PartitionMetrics(
                 watermark=_instant(partition.get("watermark_us")), idle=partition["is_idle"]
             )
-            for partition in values["partitions"]
+            for partition in map(_named, values["partitions"])
         },
     )
 

@@ -65,7 +65,7 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError
-            ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
+            ``TRANSOM_CONNECT_SERVER``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
             ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
         IllegalArgumentException
             For aggregates: ``TRANSOM_NOT_AN_AGGREGATE``, ``TRANSOM_AGGREGATE_UNSUPPORTED``.

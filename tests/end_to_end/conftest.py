@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -19,16 +20,25 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A small session, configured as a user would configure it, but for its file system."""
+    """A small session, configured as a user would configure it, but for its file system.
+
+    With ``SPARK_REMOTE=local[2]`` it is a Connect session, whose server starts in this process.
+    """
     builder = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.Builder()
         .appName("transom tests")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     )
-    session = transom.configure(with_quick_files(builder)).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if "SPARK_REMOTE" not in os.environ:
+        session = transom.configure(with_quick_files(builder.master("local[2]"))).getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+    else:
+        builder.config("spark.log.level", "ERROR")
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            # PySpark tries to set the settings of the server once more, by the client.
+            session = transom.configure(with_quick_files(builder)).getOrCreate()
     yield session
     session.stop()

@@ -114,3 +114,23 @@ def test_a_package_without_its_jar_says_what_to_do(jar: str) -> None:
 def test_only_a_builder_can_be_configured() -> None:
     with raises("BAD_TYPE", "builder"):
         transom.configure({"spark.jars": ""})  # type: ignore[arg-type]
+
+
+def test_a_connect_server_in_this_process_gets_extension_and_plugin(jar: str) -> None:
+    given = {"spark.remote": "local[2]", "spark.sql.extensions": "org.acme.Extensions"}
+    made = transom.configure(builder(**given))
+    assert made._options["spark.jars"] == jar
+    assert made._options["spark.sql.extensions"] == "org.acme.Extensions,transom.spark.Extensions"
+    plugins = "spark.connect.extensions.relation.classes"
+    assert made._options[plugins] == "transom.spark.ConnectRelations"
+    assert transom.configure(made)._options == made._options
+
+
+def test_a_client_sets_only_the_state_store_of_a_server_elsewhere() -> None:
+    made = transom.configure(builder(**{"spark.remote": "sc://host"}))
+    assert made._options == {
+        "spark.remote": "sc://host",
+        config.PROVIDER: config.ROCKSDB,
+        CHANGELOG: "true",
+        COUNTING: "false",
+    }

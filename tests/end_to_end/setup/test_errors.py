@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.python.conditions import raises
-from transom import _bridge, _supported
+from transom import _supported
 from transom._base.columns import Delta
+from transom._bridge import classic
 
 HOUR = transom.Tumbling(size="1 hour")
 
@@ -269,7 +270,7 @@ def test_only_our_operators_can_be_explained(rows: DataFrame) -> None:
 def test_a_jar_of_another_version_is_refused(
     rows: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_bridge, "__version__", "9.9.9")
+    monkeypatch.setattr(classic, "__version__", "9.9.9")
     with raises("JAR_VERSION"):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
 
@@ -277,7 +278,7 @@ def test_a_jar_of_another_version_is_refused(
 def test_a_jar_without_our_classes_is_told(
     rows: DataFrame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_bridge, "_ENTRY", "transom.spark.OfAnotherJar$")
+    monkeypatch.setattr(classic, "_ENTRY", "transom.spark.OfAnotherJar$")
     with raises("JAR_BROKEN"):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
 
@@ -286,14 +287,3 @@ def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(_supported, "SUPPORTED_SPARK", ("3.5", "5.0"))
     with raises("SPARK_VERSION"):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
-
-
-def test_a_connect_session_is_refused() -> None:
-    class RemoteDataFrame(DataFrame):
-        """A DataFrame of another class than the classic class, as in Spark Connect."""
-
-        def __new__(cls) -> "RemoteDataFrame":
-            return object.__new__(cls)
-
-    with raises("CONNECT_UNSUPPORTED"):
-        _bridge.entry_object(RemoteDataFrame())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -59,10 +60,18 @@ class Outcome:
             names = [operator] if operator is not None else list(metrics)
             assert len(names) <= 1, f"there are several window operators: {names}"
             for name in names:
-                for count, value in metrics[name].asDict().items():
+                for count, value in observed_values(metrics[name]).items():
                     if count.startswith(_COUNTS):
                         totals[count] = totals.get(count, 0) + value
         return totals
+
+
+def observed_values(row: Row) -> dict[str, Any]:
+    """The observed metrics by name. A Connect session receives their values and their schema."""
+    if row.__fields__ != ["values", "schema"]:
+        return row.asDict()
+    names = [column["name"] for column in row["schema"]["fields"]]
+    return dict(zip(names, row["values"], strict=True))
 
 
 def run_stream(
@@ -105,13 +114,14 @@ def run_stream(
     """
     folder = Path(tempfile.mkdtemp()) if checkpoint is None else checkpoint
     struct = schema if isinstance(schema, StructType) else parse_schema(schema)
-    by_batch: dict[int, list[Row]] = {}
+    found = Path(tempfile.mkdtemp())
 
+    # In a Connect session the function runs in another process.
     def collect(rows: DataFrame, batch_id: int) -> None:
         collected = rows.collect()
         if sink is not None:
             sink(collected, batch_id)
-        by_batch[batch_id] = collected
+        (found / str(batch_id)).write_bytes(pickle.dumps(collected))
 
     try:
         for batch in batches:
@@ -139,7 +149,9 @@ def run_stream(
             finally:
                 query.stop()
         progress = list(query.recentProgress)
+        by_batch = {int(file.name): pickle.loads(file.read_bytes()) for file in found.iterdir()}
     finally:
+        shutil.rmtree(found)
         if checkpoint is None:
             shutil.rmtree(folder)
     return outcome_of(by_batch, progress)

@@ -4,7 +4,7 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.explain.Explain
@@ -20,7 +20,7 @@ object PythonApi {
     * @param columns
     *   the columns to which the message refers by index
     */
-  def apply(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
+  def apply(df: Dataset[Row], spec: String, columns: util.List[Column]): Dataset[Row] =
     WindowPlanner.plan(df, SpecCodec.decode(spec), columns.asScala.toSeq)
 
   /** Adds a time stage without windows to a DataFrame.
@@ -30,7 +30,7 @@ object PythonApi {
     * @param columns
     *   the columns to which the message refers by index
     */
-  def stamp(df: Dataset[Row], spec: String, columns: util.List[Column]): DataFrame =
+  def stamp(df: Dataset[Row], spec: String, columns: util.List[Column]): Dataset[Row] =
     StampedPlanner.plan(df, SpecCodec.decodeStamped(spec), columns.asScala.toSeq)
 
   /** Describes the window operators of a DataFrame: as JSON in the form of the checkpoint if

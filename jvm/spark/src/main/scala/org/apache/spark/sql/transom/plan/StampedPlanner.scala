@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.plan
 
 import java.util.UUID
 
-import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
@@ -13,7 +13,7 @@ import transom.engine.spec.StampSpec
 
 /** Builds the plan of a time stage without windows: all rows, each with its stamp. */
 object StampedPlanner {
-  def plan(input: Dataset[Row], spec: StampSpec, columns: Seq[Column]): DataFrame = {
+  def plan(input: Dataset[Row], spec: StampSpec, columns: Seq[Column]): Dataset[Row] = {
     val session = input.sparkSession
     WindowPlanner.prepare(session)
     val policy = spec.policy

@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.plan
 
 import java.util.UUID
 
-import org.apache.spark.sql.{Column, DataFrame, Row}
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry.FunctionBuilder
@@ -33,7 +33,7 @@ object WindowPlanner {
       Place.Name -> Place.of,
       Top.Name -> Top.of)
 
-  def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): DataFrame = {
+  def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Dataset[Row] = {
     val session = df.sparkSession
     prepare(session)
     val input = RowColumns.guardedTime(df)
@@ -174,7 +174,8 @@ object WindowPlanner {
     session.withActive(TaskLimits.check())
   }
 
-  private def register(session: SparkSession): Unit = session.experimental.synchronized {
+  /** Makes the session plan transom's nodes, and know the functions of the Python package. */
+  private[plan] def register(session: SparkSession): Unit = session.experimental.synchronized {
     if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies

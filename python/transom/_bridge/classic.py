@@ -1,10 +1,5 @@
-"""Access to the JVM. No other module touches it.
+"""Calls in a classic session: Py4J passes them to the JVM of this process."""
 
-A query crosses in a single call. The arguments are the message as JSON and the columns whose
-indexes the message has. The result is a DataFrame.
-"""
-
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,25 +14,23 @@ from transom._base.errors import runtime_error
 from transom._supported import check_version
 from transom._version import __version__
 from transom.config import jar_path
-from transom.spec.message import Message, MessageColumn, encode, encode_stamped
-from transom.spec.stamp_spec import StampSpec
-from transom.spec.window_spec import WindowSpec
+from transom.spec.message import MessageColumn
 
 # A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
 # Exceptions that PySpark raises if Spark or the connection to the JVM fails.
-SPARK_ERRORS = (PySparkException, Py4JError)
+ERRORS = (PySparkException, Py4JError)
 
 
-def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
-    """Return the DataFrame of a window operator over `df`."""
-    return _run(df, entry_object(df).apply, *encode(spec))
-
-
-def stamp(df: DataFrame, spec: StampSpec) -> DataFrame:
-    """Return the rows of `df` with a column for the stamp of each row."""
-    return _run(df, entry_object(df).stamp, *encode_stamped(spec))
+def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColumn]) -> DataFrame:
+    """Call a method of the entry object that returns a DataFrame."""
+    entry = entry_object(df)
+    session = df.sparkSession
+    jcolumns = _jvm(session).java.util.ArrayList()
+    for item in columns:
+        jcolumns.add(column(item)._jc)
+    return ClassicDataFrame(getattr(entry, method)(df._jdf, message, jcolumns), session)
 
 
 def explain(df: DataFrame, mode: str) -> str:
@@ -51,11 +44,9 @@ def entry_object(df: DataFrame) -> Any:
     Raises
     ------
     PySparkRuntimeError
-        ``TRANSOM_CONNECT_UNSUPPORTED``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
-        ``TRANSOM_JAR_BROKEN``, ``TRANSOM_JAR_VERSION``.
+        ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``, ``TRANSOM_JAR_BROKEN``,
+        ``TRANSOM_JAR_VERSION``.
     """
-    if not isinstance(df, ClassicDataFrame):
-        raise runtime_error("CONNECT_UNSUPPORTED")
     session = df.sparkSession
     check_version(session.version)
     entry = _load(session)
@@ -70,17 +61,6 @@ def entry_object(df: DataFrame) -> Any:
     if version != __version__:
         raise runtime_error("JAR_VERSION", jar=version, package=__version__)
     return entry
-
-
-def _run(
-    df: DataFrame, method: Any, message: Message, columns: Sequence[MessageColumn]
-) -> DataFrame:
-    """Call a method of the entry object with a message and its columns."""
-    session = df.sparkSession
-    jcolumns = _jvm(session).java.util.ArrayList()
-    for item in columns:
-        jcolumns.add(column(item)._jc)
-    return ClassicDataFrame(method(df._jdf, json.dumps(message), jcolumns), session)
 
 
 def _load(session: SparkSession) -> Any:

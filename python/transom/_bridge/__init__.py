@@ -1,0 +1,81 @@
+"""Access to Spark's side of the package. No other module touches it.
+
+A call crosses at once. Its arguments are a message as JSON, and the columns whose indexes the
+message has.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Protocol, TypeGuard
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.util import is_remote_only
+
+from transom.spec.message import MessageColumn, encode, encode_stamped
+from transom.spec.stamp_spec import StampSpec
+from transom.spec.window_spec import WindowSpec
+
+
+class _Session(Protocol):
+    """What the modules of this package do, each for one kind of session."""
+
+    def call(
+        self, df: DataFrame, method: str, message: str, columns: Sequence[MessageColumn]
+    ) -> DataFrame:
+        """Call a method of Spark's side that returns a DataFrame."""
+
+    def explain(self, df: DataFrame, mode: str) -> str:
+        """Return Spark's description of the window operators of `df`."""
+
+
+def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
+    """Return the DataFrame of a window operator over `df`."""
+    message, columns = encode(spec)
+    return _session_of(df).call(df, "apply", json.dumps(message), columns)
+
+
+def stamp(df: DataFrame, spec: StampSpec) -> DataFrame:
+    """Return the rows of `df` with a column for the stamp of each row."""
+    message, columns = encode_stamped(spec)
+    return _session_of(df).call(df, "stamp", json.dumps(message), columns)
+
+
+def explain(df: DataFrame, mode: str) -> str:
+    """Return Spark's description of the window operators of `df`."""
+    return _session_of(df).explain(df, mode)
+
+
+def is_streaming_query(value: object) -> TypeGuard[StreamingQuery]:
+    """Return whether a value is a streaming query of any kind of session."""
+    if not _is_of_connect(value):
+        return isinstance(value, StreamingQuery)
+    from pyspark.sql.connect.streaming.query import StreamingQuery as ConnectQuery
+
+    return isinstance(value, ConnectQuery)
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that PySpark raises if Spark or the connection to it fails."""
+    if is_remote_only():
+        return (PySparkException,)
+    from transom._bridge.classic import ERRORS
+
+    return ERRORS
+
+
+def _is_of_connect(value: object) -> bool:
+    # An installation for classic sessions may lack the libraries of Spark Connect.
+    return type(value).__module__.startswith("pyspark.sql.connect.")
+
+
+def _session_of(df: DataFrame) -> _Session:
+    """Return the module for the session of `df`."""
+    if _is_of_connect(df):
+        from transom._bridge import connect
+
+        return connect
+    from transom._bridge import classic
+
+    return classic
