@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame
 
 from transom import _bridge
-from transom._base.columns import Col, check_column, fields_of, quoted_list, text_of
+from transom._base.columns import (
+    Col,
+    check_column,
+    check_exist,
+    has_columns,
+    quoted_list,
+    text_of,
+)
 from transom._base.errors import type_error, value_error
 from transom._scanning import Scanning
 from transom._stream_columns import (
@@ -82,7 +89,7 @@ class Stream(Scanning):
             raise value_error("SET_TWICE", argument="key_by")
         for key in keys:
             check_column("keys", key)
-        fields_of(self._df, "keys", keys)
+        check_exist(self._df, "keys", keys)
         return replace(self, _keys=keys)
 
     def window(self, window: Window) -> Windowed:
@@ -240,7 +247,7 @@ class Stream(Scanning):
         """
         if not isinstance(self._time, TimePolicy):
             raise value_error("NEEDS_TIME_POLICY", argument="stamped", value=self._time)
-        for name in self._df.columns:
+        for name in self._df.columns if has_columns(self._df) else ():
             # Spark ignores the case of column names.
             if name.lower() == _STAMP:
                 raise value_error("RESERVED_NAME", argument="df", column=repr(name))

@@ -11,16 +11,14 @@ from pyspark.sql.types import (
 )
 
 from transom._base.columns import (
-    HIDDEN_TIME,
     Col,
     column,
     fields_of,
-    has_watermark,
+    has_columns,
     is_time,
     is_timestamp,
     text_of,
 )
-from transom._base.durations import micros
 from transom._base.errors import column_type_error, type_error, value_error
 from transom.spec.assigners import Custom, Window
 from transom.spec.lifetimes import Lifetime
@@ -29,23 +27,25 @@ from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, T
 from transom.spec.time_rules import Punctuated
 
 
-def with_time(df: DataFrame, time: Time) -> tuple[DataFrame, Clock]:
-    """Check a time, and return it with a DataFrame that has the watermark it needs.
+def checked_time(df: DataFrame, time: Time) -> Clock:
+    """Return a time whose columns exist and have the right type.
 
     Raises the conditions that `stream` describes.
     """
-    if isinstance(time, ProcessingTime):
+    clock = time if isinstance(time, Clock) else EventTime(time)
+    if not has_columns(df):
+        return clock
+    if isinstance(clock, ProcessingTime):
         if not df.isStreaming:
             raise value_error("CLOCK_IN_BATCH", argument="time")
-        return df, time
-    if isinstance(time, TimePolicy):
-        _check_policy(df, time)
-        return df, time
-    clock = time if isinstance(time, EventTime) else EventTime(time)
+        return clock
+    if isinstance(clock, TimePolicy):
+        _check_policy(df, clock)
+        return clock
     (field,) = fields_of(df, "time", [clock.time])
     if not is_time(field.dataType) or _lacks_zone(df, field):
         raise _not_a_timestamp("time", clock.time, field)
-    return _with_watermark(df, clock, field) if df.isStreaming else (df, clock)
+    return clock
 
 
 def check_substreams(policy: TimePolicy) -> None:
@@ -61,13 +61,8 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
     if time is None or isinstance(time, ProcessingTime):
         raise value_error("NOT_EVENT_TIME", argument="lifetime")
     life = lifetime if isinstance(lifetime, Lifetime) else Lifetime(lifetime)
-    if life.end is not None:
-        (end,) = fields_of(df, "lifetime", [life.end])
-        if not is_timestamp(end.dataType):
-            raise _not_a_timestamp("lifetime", life.end, end)
-    if isinstance(life.duration, Column):
-        _check_interval(df, "duration", life.duration)
-    fields_of(df, "id", life.id)
+    if has_columns(df):
+        _check_lifetime(df, life)
     if life.id and isinstance(time, TimePolicy) and time.time is None:
         raise value_error(
             "CONFLICT",
@@ -79,6 +74,16 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
     return life
 
 
+def _check_lifetime(df: DataFrame, life: Lifetime) -> None:
+    if life.end is not None:
+        (end,) = fields_of(df, "lifetime", [life.end])
+        if not is_timestamp(end.dataType):
+            raise _not_a_timestamp("lifetime", life.end, end)
+    if isinstance(life.duration, Column):
+        _check_interval(df, "duration", life.duration)
+    fields_of(df, "id", life.id)
+
+
 def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
     (field,) = fields_of(df, argument, [length])
     if not isinstance(field.dataType, DayTimeIntervalType):
@@ -88,6 +93,8 @@ def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
 
 def check_window_columns(df: DataFrame, window: Window) -> None:
     """Check the columns that a window names: they must exist and have the right type."""
+    if not has_columns(df):
+        return
     if isinstance(window, Session) and isinstance(window.gap, Column):
         _check_interval(df, "gap", window.gap)
     if isinstance(window, Custom):
@@ -142,26 +149,3 @@ def _not_a_timestamp(argument: str, name: Col, field: StructField) -> Exception:
         column=repr(text_of(name)),
         type=field.dataType.simpleString(),
     )
-
-
-def _with_watermark(
-    df: DataFrame, clock: EventTime, field: StructField
-) -> tuple[DataFrame, EventTime]:
-    if clock.delay is None and has_watermark(field):
-        return df, clock
-    time_text = repr(text_of(clock.time))
-    for other in df.schema:
-        if has_watermark(other):
-            name = repr(other.name)
-            if clock.delay is None:
-                raise value_error("OTHER_WATERMARK", argument="time", column=time_text, other=name)
-            raise value_error("TWO_WATERMARKS", argument="time", column=name)
-    if clock.delay is None:
-        raise value_error("NO_WATERMARK", argument="time", column=time_text)
-    name = text_of(clock.time)
-    if name not in df.columns:
-        # withWatermark accepts only names of columns, no expressions.
-        df, name = df.withColumn(HIDDEN_TIME, column(clock.time)), HIDDEN_TIME
-    quoted = "`" + name.replace("`", "``") + "`"
-    delay = f"{micros(clock.delay)} microseconds"
-    return df.withWatermark(quoted, delay), EventTime(quoted, delay=clock.delay)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 
-from transom._base.columns import Col, check_column, fields_of
+from transom._base.columns import Col, check_column, check_exist, has_columns
 from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import type_error, value_error
 from transom._built_stream import Stream
-from transom._stream_columns import checked_lifetime, with_time
+from transom._stream_columns import checked_lifetime, checked_time
 from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import Time
 
@@ -55,10 +55,6 @@ def stream(
         with "__transom". ``TRANSOM_NOT_EVENT_TIME`` for a lifetime without event time.
         ``TRANSOM_CONFLICT`` for ``Lifetime(id=)`` with ``TimePolicy(None)``.
 
-        For a streaming ``df``, except with `TimePolicy`: ``TRANSOM_NO_WATERMARK`` if ``time`` has
-        no watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,
-        ``TRANSOM_TWO_WATERMARKS`` if a ``delay`` would add a second one.
-
         For a static ``df``: ``TRANSOM_CLOCK_IN_BATCH`` if ``time`` is `ProcessingTime`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
@@ -78,7 +74,7 @@ def stream(
     """
     if not isinstance(df, DataFrame):
         raise type_error("df", df, "a DataFrame")
-    for name in df.columns:
+    for name in df.columns if has_columns(df) else ():
         # Spark ignores the case of column names.
         if name.lower().startswith(HIDDEN_PREFIX):
             raise value_error("RESERVED_NAME", argument="df", column=repr(name))
@@ -87,9 +83,7 @@ def stream(
     order_columns = (order,) if isinstance(order, str | Column) else tuple(order)
     for item in order_columns:
         check_column("order", item)
-    fields_of(df, "order", order_columns)
+    check_exist(df, "order", order_columns)
     life = None if lifetime is None else checked_lifetime(df, lifetime, time)
-    if time is None:
-        return Stream(df, None, order_columns)
-    df, clock = with_time(df, time)
+    clock = None if time is None else checked_time(df, time)
     return Stream(df, clock, order_columns, life)

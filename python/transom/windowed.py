@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from transom import _bridge
 from transom._base import checks
-from transom._base.columns import HIDDEN_TIME, Col, known_columns
+from transom._base.columns import Col, has_columns, known_columns
 from transom._base.errors import type_error, value_error
 from transom._calls import applying, lifetimes, topping
 from transom._steps.execution import ExecutionSteps
@@ -74,6 +73,10 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
             ``TRANSOM_NOT_A_NUMBER``, ``TRANSOM_UNKNOWN_COLUMN``,
             ``TRANSOM_EXPRESSION_UNSUPPORTED``.
 
+            For the event time of a streaming DataFrame: ``TRANSOM_NO_WATERMARK`` if it has no
+            watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,
+            ``TRANSOM_TWO_WATERMARKS`` if a ``delay`` would add a second one.
+
             ``TRANSOM_LAYOUT_UNSUPPORTED`` if ``layout="slices"`` cannot run these windows.
             ``TRANSOM_NAME_TAKEN`` if an earlier window operator of the query has the same name.
 
@@ -98,7 +101,7 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         spec = replace(self._spec, aggregates=aggregates)
         result = self._operator("aggregates", spec)
         _check_names(result, spec)
-        return _without_hidden_time(self._df, result, spec)
+        return result
 
     def apply(
         self,
@@ -202,11 +205,11 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
         lifetimes.check_rows(self._df, spec)
+        self._check_columns_known("apply")
         calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
-        result = lifetimes.follow_policy(applying.call_function(calls, keys, spec, fn), spec)
-        return _without_hidden_time(self._df, result, spec)
+        return lifetimes.follow_policy(applying.call_function(calls, keys, spec, fn), spec)
 
     def top(self, k: int, *order_by: Col) -> DataFrame:
         """Return the first rows of each window in an order, each with its rank.
@@ -255,11 +258,16 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         +------+------+-----+----+
         """
         checks.whole_number("k", k, least=1)
+        self._check_columns_known("top")
         rows = topping.top_rows(self._df, self._spec, k, order_by, _RESERVED)
         spec = replace(self._spec, aggregates=(rows,))
         result = self._operator("order_by", spec)
         _check_names(result, spec)
-        return _without_hidden_time(self._df, topping.one_by_one(result, spec), spec)
+        return topping.one_by_one(result, spec)
+
+    def _check_columns_known(self, method: str) -> None:
+        if not has_columns(self._df):
+            raise value_error("PIPELINE_UNSUPPORTED", method=method)
 
     def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:
         for aggregate in spec.aggregates:
@@ -272,6 +280,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
 
 
 def _check_names(result: DataFrame, spec: WindowSpec) -> None:
+    if not has_columns(result):
+        return
     schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
@@ -285,14 +295,3 @@ def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
     for name in names:
         if name.lower() in spec.own_columns:
             raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
-
-
-def _without_hidden_time(df: DataFrame, result: DataFrame, spec: WindowSpec) -> DataFrame:
-    """Remove the time column that `stream` has computed from the rows of side outputs."""
-    if HIDDEN_TIME not in df.columns:
-        return result
-    columns = {
-        tag: F.col(tag).withField("row", F.col(f"{tag}.row").dropFields(HIDDEN_TIME))
-        for tag in spec.row_tags
-    }
-    return result.withColumns(columns)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
 from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
 
-from transom._base.constants import HIDDEN_PREFIX, NEWER_ROW, OLDER_ROW
+from transom._base.constants import NEWER_ROW, OLDER_ROW
 from transom._base.errors import type_error, value_error
 
 Col = str | Column
@@ -19,13 +19,10 @@ Condition = str | Column
 # A distance function: takes the older and the newer row, and returns a numeric Column.
 Delta = Callable[[Column, Column], Column]
 
-# The column in which `stream` computes a time that is an expression, for the watermark.
-HIDDEN_TIME = f"{HIDDEN_PREFIX}_time"
+# The condition with which Spark refuses to tell the columns of a pipeline before it runs.
+_IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
-
-# Key in the metadata of a column that withWatermark sets.
-_WATERMARK = "spark.watermarkDelayMs"
 
 
 def check_column(argument: str, value: object) -> None:
@@ -89,6 +86,23 @@ def text_of(name: Col) -> str:
     return name if isinstance(name, str) else str(name).removeprefix("Column<'").removesuffix("'>")
 
 
+def has_columns(df: DataFrame) -> bool:
+    """Return whether the columns of a DataFrame are known. Those of a pipeline's flow are not."""
+    try:
+        df.schema  # noqa: B018, Spark analyzes the plan
+    except AnalysisException as error:
+        if error.getCondition() != _IN_FLOW:
+            raise
+        return False
+    return True
+
+
+def check_exist(df: DataFrame, argument: str, columns: Sequence[Col]) -> None:
+    """Raise ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame is known to lack a column."""
+    if has_columns(df):
+        fields_of(df, argument, columns)
+
+
 def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[StructField]:
     """Return the names, types and metadata of columns.
 
@@ -129,11 +143,6 @@ def is_time(kind: DataType) -> bool:
 def is_timestamp(kind: DataType) -> bool:
     """Return whether a type is a timestamp, with or without time zone."""
     return isinstance(kind, TimestampType | TimestampNTZType)
-
-
-def has_watermark(field: StructField) -> bool:
-    """Return whether `withWatermark` was called for a column."""
-    return _WATERMARK in field.metadata
 
 
 def quoted_list(names: Sequence[str]) -> str:

@@ -10,13 +10,12 @@ from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
-from transom._base.columns import column
+from transom._base.columns import column, has_columns
 from transom._base.errors import runtime_error
 from transom._version import __version__
 from transom.spec.message import MessageColumn
 
 _NO_PLUGIN = "CONNECT_INVALID_PLAN.NO_HANDLER_FOR_EXTENSION"
-_IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 
 
 def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColumn]) -> DataFrame:
@@ -31,13 +30,12 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
     """
     result = _result(df, method, message, columns)
     try:
-        result.schema  # noqa: B018, the server analyzes the plan
+        has_columns(result)
     except PySparkException as error:
-        if error.getCondition() == _NO_PLUGIN:
-            missing = "spark.connect.extensions.relation.classes"
-            raise runtime_error("CONNECT_SERVER", missing=missing) from None
-        if error.getCondition() != _IN_FLOW:
+        if error.getCondition() != _NO_PLUGIN:
             raise
+        missing = "spark.connect.extensions.relation.classes"
+        raise runtime_error("CONNECT_SERVER", missing=missing) from None
     return result
 
 

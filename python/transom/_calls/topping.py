@@ -7,12 +7,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StructField, StructType
 
 from transom._base.columns import (
-    HIDDEN_TIME,
     Col,
     check_column,
     column,
-    has_watermark,
     internal,
+    is_time,
 )
 from transom._base.constants import HIDDEN_PREFIX, RANK_COLUMN, TOP_FUNCTION
 from transom._base.errors import value_error
@@ -45,7 +44,7 @@ def top_rows(
         why = "a later result has other rows, so it replaces no single row"
         raise value_error("CONFLICT", step="top()", other="retract()", why=why)
     keys = [name.lower() for name in df.select(*spec.keys).columns]
-    others = [field for field in df.schema if field.name.lower() not in (*keys, HIDDEN_TIME)]
+    others = [field for field in df.schema if field.name.lower() not in keys]
     for field in others:
         if field.name.lower() in (*reserved, RANK_COLUMN):
             raise value_error("RESERVED_NAME", argument="df", column=repr(field.name))
@@ -78,7 +77,7 @@ def one_by_one(result: DataFrame, spec: WindowSpec) -> DataFrame:
 def _value(field: StructField) -> Column:
     """The value of a column. The watermark stays behind: the window of a result is its time."""
     found = F.col(_quoted(field.name))
-    return F.coalesce(found) if has_watermark(field) else found
+    return F.coalesce(found) if is_time(field.dataType) else found
 
 
 def _fields(kind: object) -> list[Column]:

@@ -1,10 +1,11 @@
 """A mistake raises an error where it is made, with its condition and argument."""
 
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkTypeError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
@@ -24,6 +25,10 @@ def rows(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def streaming(spark: SparkSession) -> DataFrame:
     return spark.readStream.format("rate").load().withColumn("v", F.lit(1))
+
+
+def counted(rows: DataFrame, time: transom.EventTime | Column | str) -> DataFrame:
+    return transom.stream(rows, time=time).window(HOUR).agg(F.count("*").alias("n"))
 
 
 def test_agg_needs_aggregates(rows: DataFrame) -> None:
@@ -79,11 +84,22 @@ def test_a_time_must_be_a_timestamp(rows: DataFrame) -> None:
 
 def test_a_stream_needs_one_watermark(streaming: DataFrame) -> None:
     with raises("NO_WATERMARK", "time"):
-        transom.stream(streaming, time="timestamp")
+        counted(streaming, "timestamp")
     marked = streaming.withWatermark("timestamp", "1 minute")
     with raises("TWO_WATERMARKS", "time"):
-        transom.stream(marked, time=transom.EventTime("timestamp", delay="1 second"))
-    transom.stream(marked, time="timestamp")
+        counted(marked, transom.EventTime("timestamp", delay="1 second"))
+    assert counted(marked, "timestamp").isStreaming
+
+
+def test_the_mark_of_a_watermark_in_a_file_is_no_watermark(
+    spark: SparkSession, streaming: DataFrame, tmp_path: Path
+) -> None:
+    marked = streaming.withWatermark("timestamp", "1 minute")
+    assert marked.schema["timestamp"].metadata
+    read = spark.readStream.schema(marked.schema).parquet(str(tmp_path))
+    with raises("NO_WATERMARK", "time"):
+        counted(read, "timestamp")
+    assert counted(read, transom.EventTime("timestamp", delay="1 second")).isStreaming
 
 
 def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
@@ -92,18 +108,18 @@ def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
     shifted = F.col("timestamp") + F.expr("interval 1 second")
     marked = streaming.withWatermark("timestamp", "1 minute")
     with raises("OTHER_WATERMARK", "time") as caught:
-        transom.stream(marked, time=shifted)
+        counted(marked, shifted)
     assert "on the column 'timestamp'" in str(caught.value)
     assert "withWatermark('+" not in str(caught.value)
     # Each solution that the message suggests works.
-    transom.stream(marked, time="timestamp")
+    counted(marked, "timestamp")
     computed = streaming.withColumn("time", shifted).withWatermark("time", "1 minute")
-    transom.stream(computed, time="time")
+    counted(computed, "time")
 
     with raises("NO_WATERMARK", "time") as caught:
-        transom.stream(streaming, time=shifted)
+        counted(streaming, shifted)
     assert "withWatermark('+" not in str(caught.value)
-    transom.stream(streaming, time=transom.EventTime(shifted, delay="10 minutes"))
+    counted(streaming, transom.EventTime(shifted, delay="10 minutes"))
 
 
 @pytest.mark.parametrize("name", ["__transom_time", "__Transom_key_0"])

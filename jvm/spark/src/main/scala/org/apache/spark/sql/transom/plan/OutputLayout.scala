@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
@@ -19,8 +20,14 @@ final class OutputLayout(
     aggregation: Aggregation,
     substreams: Option[Substreams] = None) {
   private val timeType = aggregation.timeType
-  private def attributeOf(tag: String) =
-    AttributeReference(tag, SideOutputRows.schema(df.schema, timeType))()
+
+  /** The user's columns. */
+  private val visible = df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden)
+
+  private def attributeOf(tag: String) = {
+    val rows = DataTypeUtils.fromAttributes(visible)
+    AttributeReference(tag, SideOutputRows.schema(rows, timeType))()
+  }
   private val late = Option.when(spec.lateRows != LateRows.No)(attributeOf("late"))
   private val deadLetter = Option.when(spec.deadLetters)(attributeOf("dead_letters"))
 
@@ -48,10 +55,7 @@ final class OutputLayout(
 
   /** The columns of a row of a window for a function called with rows. */
   val contents: Seq[Attribute] =
-    if (spec.function.takesRows)
-      df.queryExecution.analyzed.output.filterNot(OperatorSpec.isHidden) ++
-        clipped.toSeq.flatMap(_.columns)
-    else Nil
+    if (spec.function.takesRows) visible ++ clipped.toSeq.flatMap(_.columns) else Nil
   private val call = Option.when(spec.function.isCalled)(
     new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow, clipped))
 
@@ -85,7 +89,7 @@ final class OutputLayout(
   /** The columns of an input row, if a side output emits input rows. */
   val row: Seq[Attribute] =
     if (columns.late.isEmpty && columns.deadLetter.isEmpty) Nil
-    else df.queryExecution.analyzed.output
+    else visible
 
   /** The columns that tasks emit. A row holds the result of a window or, if there are side
     * outputs, one late row or dead letter. Result columns are nullable if a row may have no

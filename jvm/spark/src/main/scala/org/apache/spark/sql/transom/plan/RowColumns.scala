@@ -1,9 +1,8 @@
 package org.apache.spark.sql.transom.plan
 
-import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
-import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.functions.{current_timestamp, lit}
 import org.apache.spark.sql.transom.function.NullOnError
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
@@ -39,7 +38,10 @@ final case class PolicyColumns(
   * Their names tell them apart in a plan.
   */
 object RowColumns {
-  private val Time = "__transom_time"
+
+  /** The name of the time, also of a hidden column of the input that has a watermark. */
+  val Time = "__transom_time"
+
   private val WindowColumn = "__transom_placing"
   private val End = "__transom_end"
   private val IdPrefix = "__transom_id_"
@@ -159,15 +161,6 @@ object RowColumns {
 
   private val guardedPrefixes =
     Seq(Time, Arrival, Partition, OverPrefix, OrderPrefix)
-
-  /** Makes the time of a stream null where its expression fails. The Python package has added
-    * this time below the watermark.
-    */
-  def guardedTime(df: Dataset[Row]): Dataset[Row] = df.queryExecution.analyzed match {
-    case node: EventTimeWatermark if node.eventTime.name == Time =>
-      Dataset.ofRows(df.sparkSession, node.withNewChildren(Seq(guarded(node.child))))
-    case _ => df
-  }
 
   /** The user's columns by their index in the message.
     *

@@ -33,10 +33,10 @@ object WindowPlanner {
       Place.Name -> Place.of,
       Top.Name -> Top.of)
 
-  def plan(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): Dataset[Row] = {
+  def plan(df: Dataset[Row], spec: WindowSpec, ofMessage: Seq[Column]): Dataset[Row] = {
     val session = df.sparkSession
     prepare(session)
-    val input = RowColumns.guardedTime(df)
+    val (input, columns) = InputWatermark.of(df, spec.time, ofMessage)
     val analyzed = AnalyzedColumns.of(input, spec, columns)
     val choice = Layouts.choose(spec, analyzed.functions)
     val operatorSpec =

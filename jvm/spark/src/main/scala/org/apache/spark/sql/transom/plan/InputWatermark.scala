@@ -1,0 +1,79 @@
+package org.apache.spark.sql.transom.plan
+
+import java.util.UUID
+
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
+import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.types.{StructType, TimestampType}
+import org.apache.spark.unsafe.types.CalendarInterval
+
+import transom.engine.spec.{EventTime, Time}
+
+/** The watermark of a stream, which windows of event time need. */
+private object InputWatermark {
+
+  /** The input with the watermark that the message asks for, and the columns of the message.
+    *
+    * Spark sets watermarks only on columns. If the time is an expression, the input gets a hidden
+    * column with its value, which also replaces the time in the columns.
+    */
+  def of(
+      df: Dataset[Row],
+      time: Option[Time],
+      columns: Seq[Column]): (Dataset[Row], Seq[Column]) = time match {
+    case Some(EventTime(index, delayUs)) if df.isStreaming =>
+      val (rows, instant, name) = timed(df, columns(index))
+      val marked = markedIn(df.queryExecution.analyzed)
+      (delayUs, marked) match {
+        case (Some(_), Some(other)) => refuse("TWO_WATERMARKS", quoted(other.name))
+        case (Some(delay), None) =>
+          checkType(instant, name)
+          val interval = new CalendarInterval(0, 0, delay)
+          val watermark = EventTimeWatermark(UUID.randomUUID(), instant, interval, rows)
+          val column = watermark.output.find(_.exprId == instant.exprId).get
+          (
+            Dataset.ofRows(df.sparkSession, watermark),
+            columns.updated(index, ExpressionUtils.column(column)))
+        case (None, Some(other)) if other.exprId == instant.exprId => (df, columns)
+        case (None, Some(other)) =>
+          refuse("OTHER_WATERMARK", quoted(name), "other" -> quoted(other.name))
+        case (None, None) => refuse("NO_WATERMARK", quoted(name))
+      }
+    case _ => (df, columns)
+  }
+
+  /** The rows with the time as a column, this column, and the name of the time in errors. */
+  private def timed(df: Dataset[Row], time: Column): (LogicalPlan, Attribute, String) = {
+    val rows = df.queryExecution.analyzed
+    df.select(col("*"), time.as(RowColumns.Time)).queryExecution.analyzed match {
+      case Project(_ :+ Alias(column: Attribute, _), _) if rows.outputSet.contains(column) =>
+        (rows, column, column.name)
+      case computed =>
+        val name = computed.expressions.last.collectFirst { case Alias(e, _) => e.sql }
+        (RowColumns.guarded(computed), computed.output.last, name.get)
+    }
+  }
+
+  /** The column with the watermark. Tables and files store its mark, but not the watermark. */
+  private def markedIn(rows: LogicalPlan): Option[Attribute] =
+    rows.find(_.isInstanceOf[EventTimeWatermark]).flatMap { _ =>
+      rows.output.find(_.metadata.contains(EventTimeWatermark.delayKey))
+    }
+
+  private def checkType(instant: Attribute, name: String): Unit = instant.dataType match {
+    case TimestampType =>
+    case window: StructType if window.names.sameElements(Seq("start", "end")) =>
+    case other => refuse("NOT_A_TIMESTAMP", quoted(name), "type" -> other.simpleString)
+  }
+
+  private def quoted(name: String): String = s"'$name'"
+
+  private def refuse(condition: String, column: String, others: (String, String)*): Nothing =
+    throw new TransomException(
+      s"TRANSOM_$condition",
+      Map("argument" -> "time", "column" -> column) ++ others)
+}
