@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from transom import jar_path
-from transom.doctor import doctor
+from transom.doctor import doctor, doctor_connect
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -13,11 +13,13 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m transom")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("jar", help="print the jar's path, for spark-submit --jars")
-    commands.add_parser("doctor", help="check the installation, and print what to fix")
-    if parser.parse_args(arguments).command == "jar":
+    check = commands.add_parser("doctor", help="check the installation, and print what to fix")
+    check.add_argument("--connect", metavar="URL", help="check the Spark Connect server at sc://…")
+    parsed = parser.parse_args(arguments)
+    if parsed.command == "jar":
         print(jar_path())
         return 0
-    return doctor()
+    return doctor() if parsed.connect is None else doctor_connect(parsed.connect)
 
 
 if __name__ == "__main__":

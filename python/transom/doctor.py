@@ -23,6 +23,8 @@ from transom import _bridge
 from transom._supported import SUPPORTED_SPARK, is_supported
 from transom._version import __version__
 from transom.config import PROVIDER, ROCKSDB, configure, jar_path
+from transom.spec.assigners import Global
+from transom.spec.end_triggers import EndOfStream
 from transom.spec.grids import Tumbling
 from transom.spec.time_policies import EventTime
 from transom.stream import stream
@@ -85,6 +87,49 @@ def doctor() -> int:
     finally:
         spark.stop()
     return 0 if all(running) else 1
+
+
+def doctor_connect(url: str) -> int:
+    """Check a Spark Connect server, and print a line for each check: ok, or what it lacks.
+
+    Parameters
+    ----------
+    url : str
+        The address of the server, such as ``sc://host:15002``.
+
+    Returns
+    -------
+    int
+        The exit code: 1 if a check has failed, else 0.
+    """
+    try:
+        spark = configure(SparkSession.Builder().remote(url)).getOrCreate()
+        found = spark.version
+    except _bridge.spark_errors() as error:
+        print(f"server: no answer from {url}: {_first_line(error)}")
+        return 1
+    supported = is_supported(found)
+    fix = f"transom runs on {' and '.join(f'{line}.x' for line in SUPPORTED_SPARK)}"
+    server = _ok(found) if supported else _todo(f"it is Spark {found}, {fix}")
+    checks = [
+        _line("server", lambda: server),
+        _line("state store", lambda: find_state_store(spark)),
+        _line("window", lambda: find_static_window(spark)),
+    ]
+    return 0 if all(checks) else 1
+
+
+def find_static_window(spark: SparkSession) -> Finding:
+    """Check that a window over a static DataFrame has a result."""
+    rows = spark.createDataFrame([(1,), (2,)], "n int")
+    windows = stream(rows).window(Global()).trigger(EndOfStream())
+    try:
+        found = [row["n"] for row in windows.agg(F.sum("n").alias("n")).collect()]
+    except _bridge.spark_errors() as error:
+        return _todo(_first_line(error))
+    if found != [3]:
+        return _todo(f"the window has the results {found} instead of [3]: report this as a bug")
+    return _ok("a window over a static DataFrame has its result")
 
 
 def find_jdk() -> Finding:

@@ -1,0 +1,1 @@
+"""Connect servers and pipelines in processes of their own."""
