@@ -19,7 +19,7 @@ def counted(rows: pa.Table) -> pa.Table:
 def main(server: str, version: str | None = None) -> None:
     """Print the results of windows, or the condition of the error."""
     if version is not None:
-        connect.__version__ = version
+        setattr(connect, "__version__", version)  # noqa: B010, a name that is not exported
     spark = transom.configure(SparkSession.Builder().remote(server)).getOrCreate()
     rows = spark.createDataFrame([("a", 1), ("a", 2), ("b", 3)], "k string, v int")
     whole = transom.stream(rows).key_by("k").window(transom.Global())
