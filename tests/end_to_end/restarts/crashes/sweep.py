@@ -95,10 +95,11 @@ class Sweep:
         self._crashes = Crashes(spark)
         write_input(folder / "input")
         error = self._run()
+        assert not error, f"an undisturbed run of {kind} failed: {error}"
         self._expected = output(spark, kind, sink, folder)
         self._files = self._crashes.writes()
         rows = sum(self._expected.values())
-        assert rows, f"an undisturbed run of {kind} wrote nothing: {error}"
+        assert rows, f"an undisturbed run of {kind} wrote nothing"
         self._expected_later = self._output_with_later_rows()
         self.report = Report(kind, sink, rows)
 
