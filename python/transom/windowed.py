@@ -132,10 +132,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         schema : str or StructType
             The columns that ``fn`` returns, in any order. A column ``lifetime``, a struct of
             ``start`` and ``end``, sets how long each result lasts, and `output_policy` follows it.
-            Numbers are cast to the type in the
-            schema. A cast that would truncate a number, or exceed the range of an integer or
-            decimal, is an error. A cast to a narrower floating-point type rounds, and a value
-            beyond its range becomes infinite.
+            Numbers are cast to the type in the schema. A cast that would truncate a number, or
+            exceed the range of an integer or decimal, is an error. A cast to a narrower
+            floating-point type rounds, and a value beyond its range becomes infinite.
         form : {"arrow", "pandas"}
             The type of the rows that ``fn`` receives and returns: ``pyarrow.Table`` or
             ``pandas.DataFrame``.
@@ -171,8 +170,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
 
             In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, and
             ``TRANSOM_FUNCTION_SCHEMA`` if ``fn`` returns other columns or types than ``schema``.
-            Both end the query. Spark's exception on the driver contains their text and the
-            traceback of ``fn``.
+            Spark's exception on the driver contains their text and the traceback of ``fn``.
+            ``TRANSOM_FUNCTION_LIFETIME`` if ``fn`` returns a lifetime outside of its window after
+            ``output_policy("clip_to_window_end")``. Each of these errors ends the query.
         IllegalArgumentException
             The conditions of `agg`.
 
@@ -209,7 +209,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
-        return lifetimes.follow_policy(applying.call_function(calls, keys, spec, fn), spec)
+        called = applying.call_function(calls, keys, spec, fn)
+        return lifetimes.follow_policy(called, spec, applying.name_of(fn))
 
     def top(self, k: int, *order_by: Col) -> DataFrame:
         """Return the first rows of each window in an order, each with its rank.

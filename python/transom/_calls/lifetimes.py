@@ -4,8 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
-from transom._base.errors import value_error
-from transom.spec.window_spec import OutputPolicy, WindowSpec
+from transom._base.errors import runtime_error, value_error
+from transom.spec.window_spec import WindowSpec
 
 LIFETIME = "lifetime"
 
@@ -44,24 +44,63 @@ def check_returned(schema: StructType) -> None:
         )
 
 
-def follow_policy(results: DataFrame, spec: WindowSpec) -> DataFrame:
-    """Apply the output policy to the lifetimes that a function has returned."""
+def follow_policy(results: DataFrame, spec: WindowSpec, function: str) -> DataFrame:
+    """Apply the output policy to the lifetimes that a function has returned.
+
+    "clip_to_window_end" cuts a lifetime at both bounds of its window, because the watermark of the
+    results promises that no result starts before its window. If nothing is left of a lifetime, the
+    query fails with ``TRANSOM_FUNCTION_LIFETIME``.
+
+    Parameters
+    ----------
+    results : DataFrame
+        The results of the function, plain or tagged.
+    spec : WindowSpec
+        The spec of the window operator.
+    function : str
+        Name of the function, for the error.
+    """
     assert spec.function is not None
-    policy = spec.output_policy
-    if policy is None or LIFETIME not in spec.function.schema.names:
+    if spec.output_policy is None or LIFETIME not in spec.function.schema.names:
         return results
+
+    def limited(returned: Column, window: Column) -> Column:
+        if spec.output_policy == "clip_to_window_end":
+            return _clipped(returned, window, function)
+        return _point(returned, window)
+
     if "tag" not in results.columns:
-        lifetime = _lifetime(F.col(LIFETIME), F.col("window"), policy)
+        lifetime = limited(F.col(LIFETIME), F.col("window"))
         return results.withColumn(LIFETIME, lifetime)
     tagged = F.col("results")
-    lifetime = _lifetime(tagged[LIFETIME], tagged["window"], policy)
+    lifetime = limited(tagged[LIFETIME], tagged["window"])
     changed = F.when(F.col("tag") == "results", tagged.withField(LIFETIME, lifetime))
     return results.withColumn("results", changed)
 
 
-def _lifetime(returned: Column, window: Column, policy: OutputPolicy) -> Column:
-    start, end = returned["start"], F.least(returned["end"], window["end"])
-    if policy == "point_align_to_window_end":
-        start, end = window["end"], window["end"] + F.expr("interval 1 microsecond")
-    bounds = F.struct(start.alias("start"), end.alias("end"))
+def _point(returned: Column, window: Column) -> Column:
+    end = window["end"]
+    bounds = F.struct(end.alias("start"), (end + F.expr("interval 1 microsecond")).alias("end"))
     return F.when(returned.isNotNull(), bounds)
+
+
+def _clipped(returned: Column, window: Column, function: str) -> Column:
+    # A lifetime whose end is null has no end. A null start is no start, so it is not replaced.
+    start = F.when(returned["start"] < window["start"], window["start"]).otherwise(
+        returned["start"]
+    )
+    end = F.least(returned["end"], window["end"])
+    bounds = F.struct(start.alias("start"), end.alias("end"))
+    text = runtime_error(
+        "FUNCTION_LIFETIME",
+        function=function.replace("%", "%%"),
+        start="%1$s",
+        end="%2$s",
+        window="%3$s to %4$s",
+    )
+    times = [returned["start"], returned["end"], window["start"], window["end"]]
+    shown = F.format_string(
+        f"[{text.getCondition()}] {text.getMessage()}", *(time.cast("string") for time in times)
+    )
+    refused = F.raise_error(shown).cast("struct<start:timestamp,end:timestamp>")
+    return F.when(returned.isNull(), None).when(start < end, bounds).otherwise(refused)
