@@ -40,7 +40,7 @@ PEERS = {
     "python": by_hand.with_state,
     "applyInPandas": by_hand.in_pandas,
     "pass-through": spark_queries.pass_through,
-    "batch": spark_queries.native,
+    "batch": spark_queries.batch,
 }
 
 

@@ -58,6 +58,14 @@ def native(rows: DataFrame, query: Query) -> DataFrame:
     return rows.groupBy("k", _window(query).alias("window")).agg(*_aggregates(query))
 
 
+def batch(rows: DataFrame, query: Query) -> DataFrame:
+    """Return a query over static rows. A row that lasts is copied into each of its windows."""
+    if query.lifetime is None:
+        return native(rows, query)
+    copies = rows.withColumn("window", F.explode(_overlapped(query, query.lifetime)))
+    return copies.groupBy("k", "window").agg(*_aggregates(query))
+
+
 def pass_through(rows: DataFrame, _: Query) -> DataFrame:
     """Return the rows after an exchange by key, without windows."""
     return rows.repartition("k")
@@ -72,6 +80,23 @@ def _window(query: Query) -> Column:
     if isinstance(query.window, transom.Session):
         return F.session_window("ts", _text(window.gap))
     return F.window("ts", _text(window.size), _text(getattr(window, "slide", window.size)))
+
+
+def _overlapped(query: Query, lifetime: str) -> Column:
+    """Return the hopping windows that overlap the lifetime of a row, in which its end is not."""
+    assert isinstance(query.window, transom.Hopping)
+    size, slide = micros(query.window.size), F.lit(micros(query.window.slide))
+    ended = F.unix_micros(F.col("ts") + F.expr(f"INTERVAL '{lifetime}'"))
+    # Windows start at multiples of the slide. The first one ends after the row has started.
+    before_first, before_end = F.unix_micros("ts") - size, ended - 1
+    first = before_first - F.pmod(before_first, slide) + slide
+    last = before_end - F.pmod(before_end, slide)
+    return F.transform(
+        F.sequence(first, last, slide),
+        lambda start: F.struct(
+            F.timestamp_micros(start).alias("start"), F.timestamp_micros(start + size).alias("end")
+        ),
+    )
 
 
 def _text(length: Any) -> str:

@@ -145,7 +145,7 @@ def _by_hand(query: Query) -> bool:
 
 
 def _on_static_rows(query: Query) -> bool:
-    windows_of_spark = query.plain or bool(query.windows)
+    windows_of_spark = query.plain or bool(query.windows) or query.lifetime is not None
     return windows_of_spark and not query.late_rows and not query.small_batches
 
 

@@ -19,16 +19,17 @@ KEYS = {
     "session-function": 250,
     "small-batches": 2_000,
     "overlap-600": 100,
+    "lifetimes-1h": 50,
 }
-# The batch query copies each row into each of its 600 windows.
-FEWER_ROWS = {"overlap-600": 5_000}
+# The batch query copies each row into each of its 600 windows, or of its 3,660.
+FEWER_ROWS = {"overlap-600": 5_000, "lifetimes-1h": 1_000}
 
 
 def independent(query: Query) -> str:
     """The fastest peer that computes the query without transom."""
     if query.function:
         return "applyInPandas"
-    if query.windows:
+    if query.windows or query.lifetime is not None:
         return "batch"
     if not query.plain:
         return "python"
