@@ -1,6 +1,7 @@
 """Lifetimes of rows, and the windows between their starts and ends."""
 
 import dataclasses
+import inspect
 import pickle
 from datetime import timedelta
 from typing import Any, cast
@@ -89,6 +90,16 @@ def test_values_show_their_fields(value: object, text: str) -> None:
     assert repr(value) == text
 
 
+@pytest.mark.parametrize("end", [None, "landed"])
+def test_the_duration_of_a_lifetime_is_a_keyword(end: str | None) -> None:
+    with raises("BAD_TYPE", "argument 2 of Lifetime", PySparkTypeError) as caught:
+        cast("Any", transom.Lifetime)(end, "5 minutes")
+    assert "'5 minutes'" in str(caught.value)
+    assert str(caught.value).endswith("a keyword, as in Lifetime(duration='5 minutes').")
+    shown = inspect.signature(transom.Lifetime).parameters
+    assert [name for name, given in shown.items() if given.kind != given.KEYWORD_ONLY] == ["end"]
+
+
 def test_a_snapshot_takes_keywords_only() -> None:
     with pytest.raises(TypeError, match="positional"):
         cast("Any", transom.Snapshot)("right")
@@ -147,7 +158,7 @@ def test_a_wrong_argument_is_named(
 
 
 def test_id_and_timeout_are_keywords() -> None:
-    with pytest.raises(TypeError, match="positional"):
+    with raises("BAD_TYPE", "argument 2 of Lifetime", PySparkTypeError):
         cast("Any", transom.Lifetime)("landed", None, ["tail"])
 
 

@@ -1,12 +1,16 @@
 """The base class of windows, triggers, evictors and time policies."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 from pyspark.sql import Column
 
 from transom._base.columns import text_of
+from transom._base.errors import type_error
+
+T = TypeVar("T")
 
 
 class Value:
@@ -40,3 +44,32 @@ def _comparable(value: object) -> object:
     if isinstance(value, Mapping):
         return frozenset((name, _comparable(item)) for name, item in value.items())
     return text_of(value) if isinstance(value, Column) else value
+
+
+def keywords_after(count: int, *, example: str) -> Callable[[type[T]], type[T]]:
+    """Return a decorator for a dataclass that names the keyword in an error for one without.
+
+    Python's own error has only the number of arguments.
+
+    Parameters
+    ----------
+    count : int
+        The number of fields that may be given by position.
+    example : str
+        A call with a keyword, for the error.
+    """
+
+    def decorate(kind: type[T]) -> type[T]:
+        made_by_dataclass = kind.__init__
+
+        @wraps(made_by_dataclass)
+        def init(self: T, *arguments: object, **keywords: object) -> None:
+            if len(arguments) > count:
+                place = f"argument {count + 1} of {kind.__name__}"
+                raise type_error(place, arguments[count], f"a keyword, as in {example}")
+            made_by_dataclass(self, *arguments, **keywords)
+
+        kind.__init__ = init  # type: ignore[assignment, method-assign]
+        return kind
+
+    return decorate

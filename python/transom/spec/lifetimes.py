@@ -9,11 +9,12 @@ from transom._base import checks
 from transom._base.columns import Col, check_column
 from transom._base.durations import Duration
 from transom._base.errors import value_error
-from transom._base.values import Value
+from transom._base.values import Value, keywords_after
 from transom.spec.assigners import Closed, Window, check_closed, keep_positive
 from transom.spec.sessions import Gap
 
 
+@keywords_after(1, example="Lifetime(duration='5 minutes')")
 @dataclass(frozen=True, slots=True, eq=False)
 class Lifetime(Value):
     """How long a row lasts, from its time on.
@@ -48,7 +49,7 @@ class Lifetime(Value):
         for ``id`` with a duration, ``TRANSOM_NEEDS_ID`` for ``timeout`` without ``id``.
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``.
     PySparkTypeError
-        ``TRANSOM_BAD_TYPE``.
+        ``TRANSOM_BAD_TYPE``, also for a second argument without a keyword.
 
     Notes
     -----
@@ -101,7 +102,7 @@ class Lifetime(Value):
     """
 
     end: Col | None = None
-    duration: Gap | None = None
+    duration: Gap | None = field(default=None, kw_only=True)
     id: Sequence[Col] = field(default=(), kw_only=True)
     timeout: Duration | None = field(default=None, kw_only=True)
 
