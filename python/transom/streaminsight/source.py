@@ -153,6 +153,7 @@ def stream(
     See Also
     --------
     transom.TimePolicy : All settings, with punctuation in the input (`transom.Punctuated`).
+    transom.Lifetime : Edge events, whose end comes in a row of its own.
 
     Examples
     --------
