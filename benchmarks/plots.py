@@ -25,6 +25,8 @@ COLORS = {
     "python": "#6cc5b0",
     "flink-heap": "#efb118",
     "flink-rocksdb": "#9c6b4e",
+    "flink-over-heap": "#f6d27a",
+    "flink-over-rocksdb": "#c4a58f",
     "pyflink": "#a463f2",
     "pass-through": "#9aa5b1",
     "batch": "#5c6670",

@@ -13,7 +13,8 @@ OWN = ("transom-policy", "event-time", "one-watermark", "one-minute", "three-que
 PEERS = (
     "transom",
     *OWN,
-    *("native", "applyInPandas", "python", "flink-heap", "flink-rocksdb", "pyflink"),
+    *("native", "applyInPandas", "python", "flink-heap", "flink-rocksdb"),
+    *("flink-over-heap", "flink-over-rocksdb", "pyflink"),
     *LIMITS,
 )
 # Prefixes of queries that have figures instead of timed runs.

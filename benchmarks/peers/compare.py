@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.peers.digest import digest
+from benchmarks.peers.digest import digest, digest_at_rows
 from benchmarks.peers.table import PEERS, Job
 from benchmarks.peers.turns import REFERENCE, Entrant, Turns
 from benchmarks.queries.catalogue import QUERIES
@@ -100,11 +100,14 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
         return PEERS[peer].command(job)
 
     window_id = PEERS[peer].window_id
+    compared: Callable[[Path], tuple[int, str]] = digest
     reference = None
     if window_id is not None:
-        reference = replace(
-            _entrant(name, REFERENCE, rows, settings), digest=partial(digest, window_id=window_id)
-        )
+        part = partial(digest, window_id=window_id)
+        reference = replace(_entrant(name, REFERENCE, rows, settings), digest=part)
+    if PEERS[peer].at_rows:
+        compared = partial(digest_at_rows, given.make(BUILD))
+        reference = replace(_entrant(name, REFERENCE, rows, settings), digest=compared)
 
     # Names and parameters contain the settings that differ from the defaults.
     cores = "" if settings.cores == CORES else f"-{settings.cores}-core"
@@ -119,7 +122,7 @@ def _entrant(name: str, peer: str, rows: int, settings: Settings) -> Entrant:
             | ({"heap_gb": settings.heap_gb} if heap else {}),
         ),
         command=command,
-        digest=digest if PEERS[peer].has_results else None,
+        digest=compared if PEERS[peer].has_results else None,
         state=PEERS[peer].state,
         reference=reference,
     )

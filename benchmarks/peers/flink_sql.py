@@ -1,5 +1,10 @@
-"""The queries as Flink SQL: window table-valued functions over a table ``events``."""
+"""The queries as Flink SQL over a table ``events``.
 
+Windows are table-valued functions. Rolling windows are ``OVER`` windows, which have a result for
+each row, and none when a row leaves.
+"""
+
+from datetime import timedelta
 from typing import Any
 
 import transom
@@ -8,6 +13,8 @@ from benchmarks.queries.catalogue import Query, micros
 
 def select(query: Query) -> str:
     """Return the query, with the columns that all peers write."""
+    if isinstance(query.window, transom.Rolling):
+        return _over(query, query.window.size)
     aggregates = ", ".join(f"{sql} AS {name}" for name, sql in query.aggregates.items())
     return (
         f"SELECT k, window_start, window_end, {aggregates} FROM TABLE({_window(query)}) "
@@ -40,6 +47,21 @@ def _window(query: Query) -> str:
     return f"TUMBLE(TABLE events, DESCRIPTOR(`at`), {size})"
 
 
-def _interval(length: Any) -> str:
+def _over(query: Query, size: Any) -> str:
+    # Both bounds belong to a range, and transom's windows are (end - size, end]. Times are in
+    # milliseconds. In expressions, Flink takes no interval of more than two digits of seconds.
+    before = _interval(size - timedelta(milliseconds=1), digits=2)
+    start = f"CAST(`at` - {_interval(size, digits=2)} AS TIMESTAMP(3))"
+    aggregates = ", ".join(
+        f"{sql} OVER rolling AS {name}" for name, sql in query.aggregates.items()
+    )
+    return (
+        f"SELECT k, {start}, CAST(`at` AS TIMESTAMP(3)), {aggregates} FROM events "
+        "WINDOW rolling AS (PARTITION BY k ORDER BY `at` "
+        f"RANGE BETWEEN {before} PRECEDING AND CURRENT ROW)"
+    )
+
+
+def _interval(length: Any, digits: int = 4) -> str:
     seconds, millis = divmod(micros(length) // 1000, 1000)
-    return f"INTERVAL '{seconds}.{millis:03}' SECOND(4, 3)"
+    return f"INTERVAL '{seconds}.{millis:03}' SECOND({digits}, 3)"

@@ -74,6 +74,9 @@ class Peer:
     window_id : str or None
         Id of the window that the peer computes, of several. Its results are compared with the rows
         of this window. None computes all windows.
+    at_rows : bool
+        Whether the peer computes the results at the times of rows alone. They are compared with the
+        rows at these times.
     """
 
     takes: Callable[[Query], bool]
@@ -83,6 +86,7 @@ class Peer:
     least_cores: int = 1
     has_results: bool = True
     window_id: str | None = None
+    at_rows: bool = False
 
 
 def flink_version(peers: Iterable[str]) -> dict[str, str]:
@@ -106,7 +110,13 @@ def _spark(peer: str, takes: Callable[[Query], bool], *, share: int = 1, **speci
     return Peer(takes=takes, command=command, share=share, **special)
 
 
-def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
+def _flink(
+    backend: str,
+    takes: Callable[[Query], bool],
+    *,
+    module: str = "flink_once",
+    **special: Any,
+) -> Peer:
     def command(job: Job) -> list[str]:
         arguments = {
             "input": str(job.input),
@@ -124,9 +134,8 @@ def _flink(backend: str, module: str = "flink_once", share: int = 1) -> Peer:
         python = [str(FLINK_PYTHON), "-m", f"benchmarks.peers.{module}"]
         return ["env", f"JVM_ARGS=-Xmx{job.heap_gb}g", WORKERS, *python, json.dumps(arguments)]
 
-    takes = _in_flink if module == "flink_once" else _in_pyflink
     # Flink needs a core for each file of a batch to keep the order of rows, see flink_source.
-    return Peer(takes=takes, command=command, share=share, state="state", least_cores=2)
+    return Peer(takes=takes, command=command, state="state", least_cores=2, **special)
 
 
 def _plain(query: Query) -> bool:
@@ -151,6 +160,10 @@ def _on_static_rows(query: Query) -> bool:
 
 def _in_flink(query: Query) -> bool:
     return query.plain and not query.small_batches and query.policy is None
+
+
+def _is_rolling(query: Query) -> bool:
+    return isinstance(query.window, transom.Rolling)
 
 
 def _in_pyflink(query: Query) -> bool:
@@ -182,9 +195,11 @@ PEERS = {
     "native": _spark("native", _plain),
     "python": _spark("python", _by_hand, share=10),
     "applyInPandas": _spark("applyInPandas", _is_function, share=10),
-    "flink-heap": _flink("hashmap"),
-    "flink-rocksdb": _flink("rocksdb"),
-    "pyflink": _flink("rocksdb", "pyflink_once", share=10),
+    "flink-heap": _flink("hashmap", _in_flink),
+    "flink-rocksdb": _flink("rocksdb", _in_flink),
+    "flink-over-heap": _flink("hashmap", _is_rolling, at_rows=True),
+    "flink-over-rocksdb": _flink("rocksdb", _is_rolling, at_rows=True),
+    "pyflink": _flink("rocksdb", _in_pyflink, module="pyflink_once", share=10),
     "pass-through": _spark("pass-through", _plain, has_results=False),
     "batch": _spark("batch", _on_static_rows),
 }

@@ -1,6 +1,5 @@
 """The descriptions of queries, and the translations of the peers."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 
 from benchmarks.peers import flink_sql
 from benchmarks.peers.compare import rows_of
-from benchmarks.peers.digest import digest
 from benchmarks.peers.table import PEERS, Job
 from benchmarks.queries.__main__ import cost, cost_of_a_row
 from benchmarks.queries.catalogue import QUERIES
@@ -42,6 +40,16 @@ def test_flink_takes_the_slide_before_the_size() -> None:
 
 def test_sessions_are_by_key_in_flink() -> None:
     assert "SESSION(TABLE events PARTITION BY k," in flink_sql.select(QUERIES["session-10k"])
+
+
+def test_rolling_windows_are_ranges_in_flink() -> None:
+    # A window of 60 seconds is (end - 60 s, end], and both bounds of a range belong to it.
+    assert flink_sql.select(QUERIES["rolling"]) == (
+        "SELECT k, CAST(`at` - INTERVAL '60.000' SECOND(2, 3) AS TIMESTAMP(3)), "
+        "CAST(`at` AS TIMESTAMP(3)), count(*) OVER rolling AS n, sum(v) OVER rolling AS s "
+        "FROM events WINDOW rolling AS (PARTITION BY k ORDER BY `at` "
+        "RANGE BETWEEN INTERVAL '59.999' SECOND(2, 3) PRECEDING AND CURRENT ROW)"
+    )
 
 
 def test_columns_of_results_follow_the_aggregates() -> None:
@@ -92,7 +100,10 @@ def test_peers_are_not_asked_for_what_they_cannot_do() -> None:
         return {peer for peer in PEERS if PEERS[peer].takes(QUERIES[name])}
 
     special = {"applyInPandas", "event-time", "one-watermark", "one-minute", "three-queries"}
-    assert takes("tumbling-10k") == set(PEERS) - special
+    over = {"flink-over-heap", "flink-over-rocksdb"}
+    assert takes("tumbling-10k") == set(PEERS) - special - over
+    assert takes("rolling") == {"transom", "python"} | over
+    assert takes("lifetimes-1s") == {"transom", "batch"}
     limits = {"native", "pass-through", "batch"}
     assert takes("time-stage") == {"transom", "event-time"} | limits
     assert takes("session-early") == {"transom", "python"}
@@ -208,54 +219,6 @@ def test_special_inputs_differ_as_they_say(tmp_path: Path) -> None:
     assert len(set(zip(even["k"].to_pylist(), even["v"].to_pylist(), strict=True))) == 10 + 1
     small = _read(Input(files_per_batch=2, rows=1, keys=5_000, small_batches=True).make(tmp_path))
     assert [len(part) for part in small[:4]] == [2_500, 2_500, *[SMALL_BATCH_ROWS // 2] * 2]
-
-
-def test_results_hash_alike_whatever_their_order_files_and_type_of_time(tmp_path: Path) -> None:
-    def results(keys: list[int], unit: str) -> pa.Table:
-        start = pa.array(keys, pa.int64()).cast(pa.timestamp("s")).cast(pa.timestamp(unit))
-        return pa.table(
-            {"k": keys, "start": start, "end": start, "n": keys, "s": [0.0] * len(keys)}
-        )
-
-    for name, parts in {"one": [[1, 2, 3]], "two": [[3, CLOSING_KEY], [2, 1]]}.items():
-        (tmp_path / name).mkdir()
-        for number, keys in enumerate(parts):
-            unit = "us" if name == "one" else "ms"
-            pq.write_table(results(keys, unit), tmp_path / name / f"part-{number}")
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
-    assert digest(tmp_path / "one")[0] == 3
-
-
-def test_the_rows_of_one_window_of_several_hash_as_those_of_the_window_alone(
-    tmp_path: Path,
-) -> None:
-    def write(folder: Path, rows: list[tuple[int, int, int, str]], *, ids: bool = True) -> None:
-        folder.mkdir(parents=True)
-        keys, starts, ends, names = zip(*rows, strict=True)
-        table = pa.table(
-            {"k": keys, "start": _seconds(starts), "end": _seconds(ends), "n": keys}
-            | ({"window_id": names} if ids else {})
-        )
-        pq.write_table(table, folder / "part-0")
-
-    minutes = [(1, 0, 60, "minute"), (1, 60, 120, "minute"), (CLOSING_KEY, 600, 660, "minute")]
-    hours = [(1, 0, 3_600, "hour")]
-    write(tmp_path / "all", hours + minutes)
-    write(tmp_path / "alone", minutes, ids=False)
-    write(tmp_path / "separate" / "minute", minutes)
-    write(tmp_path / "separate" / "hour", hours)
-    write(tmp_path / "other" / "minute", minutes)
-    write(tmp_path / "other" / "hour", [(1, 0, 3_600, "minute")])
-    assert digest(tmp_path / "all", "minute") == digest(tmp_path / "alone")
-    assert digest(tmp_path / "all", "minute")[0] == 2
-    assert digest(tmp_path / "all", "hour")[0] == 1
-    assert digest(tmp_path / "all", "day")[0] == 0
-    assert digest(tmp_path / "all") == digest(tmp_path / "separate")
-    assert digest(tmp_path / "all") != digest(tmp_path / "other")
-
-
-def _seconds(values: Sequence[int]) -> pa.Array:
-    return pa.array(values, pa.timestamp("s"))
 
 
 def test_a_measurement_takes_the_place_of_its_earlier_state(
