@@ -23,8 +23,9 @@ final class Evaluation(functions: Seq[AggregateFunction], buffers: Seq[Attribute
     },
     buffers)
   evaluate.target(results)
-  private val imperative = functions.zipWithIndex.collect { case (f: ImperativeAggregate, i) =>
-    (f, i)
+  private val imperative = functions.zipWithIndex.flatMap {
+    case (f: ImperativeAggregate, i) => Some((f, i))
+    case _ => None
   }
 
   def apply(accumulator: InternalRow): InternalRow = {

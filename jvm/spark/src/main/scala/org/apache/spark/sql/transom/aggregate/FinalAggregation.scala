@@ -3,9 +3,9 @@ package org.apache.spark.sql.transom.aggregate
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.tree.Projections
 
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 
@@ -22,18 +22,21 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
       0,
       Nil,
       operatorPlan.buffers,
-      operatorPlan.accumulated.map(_.copy(mode = Final, filter = None)),
-      operatorPlan.accumulated.map(_.resultAttribute),
+      operatorPlan.finalFunctions,
+      operatorPlan.accumulatedResults,
       0,
       Nil,
-      (expressions, input) => GenerateMutableProjection.generate(expressions, input))
+      Projections.mutable)
     with AccumulatorMerger[WindowResultRow] {
 
   private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)
   private val bufferTypes = bufferAttributes.map(_.dataType)
   private val declarative = aggregateFunctions.forall(_.isInstanceOf[DeclarativeAggregate])
   private val inPlace = declarative && bufferTypes.forall(UnsafeRow.isMutable)
-  private val typed = aggregateFunctions.collect { case f: TypedImperativeAggregate[_] => f }
+  private val typed = aggregateFunctions.flatMap {
+    case f: TypedImperativeAggregate[_] => Some(f)
+    case _ => None
+  }
 
   // The first accumulator of a key, not copied. Most keys of a firing have only one accumulator.
   private val single = new UnsafeRow(operatorPlan.buffers.length)

@@ -4,10 +4,9 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.tree.Projections
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.state.ByteRange
@@ -26,11 +25,11 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
       0,
       Nil,
       input,
-      operatorPlan.accumulated.map(_.copy(mode = Partial)),
+      operatorPlan.partialFunctions,
       Nil,
       0,
       Nil,
-      (expressions, input) => GenerateMutableProjection.generate(expressions, input)) {
+      Projections.mutable) {
   private val bufferTypes =
     aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes).map(_.dataType)
   private val noKey = new UnsafeRow(0)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 import org.apache.spark.sql.transom.operator.MapSideNode
+import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.time.Watermark
 
@@ -26,9 +27,9 @@ object LateWatermark {
   def of(session: SparkSession, operatorId: String): Long =
     runningBatch(session)
       .flatMap { batch =>
-        val above = batch.executedPlan.collect {
-          case node: WatermarkSupport if node.exists(isMapSideOf(_, operatorId)) => node
-        }
+        val above = Nodes
+          .in[WatermarkSupport](batch.executedPlan)
+          .filter(_.exists(isMapSideOf(_, operatorId)))
         // Chained operators lie below each other, so the last operator in preorder is the nearest
         // to the map side.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)

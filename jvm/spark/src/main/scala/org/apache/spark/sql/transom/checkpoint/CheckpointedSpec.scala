@@ -15,6 +15,7 @@ import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec}
+import org.apache.spark.sql.transom.tree.Nodes
 
 /** Stores the spec of each operator in the checkpoint, and rejects a run whose spec differs.
   *
@@ -57,7 +58,7 @@ object CheckpointedSpec {
       if !before(mapSide.operatorId)
       batch <- Option(query.lastExecution)
     } {
-      val mapSides = batch.executedPlan.collect { case p: MapSideNode => p }
+      val mapSides = Nodes.in[MapSideNode](batch.executedPlan)
       // A static plan inside `foreachBatch` runs under the same query, but is not part of its
       // plan.
       if (mapSides.exists(_.operatorId == mapSide.operatorId)) {

@@ -39,9 +39,10 @@ sealed abstract class ClockStream(session: SparkSession)
 
   /** The offsets that earlier batches have reached in the other sources, as JSON. */
   protected final def readOffsets(): Map[SparkDataStream, String] =
-    query.getStartOffsetsOfLatestBatch.iterator.collect {
-      case (source, offset) if !source.isInstanceOf[ClockStream] => source -> offset.json
-    }.toMap
+    query.getStartOffsetsOfLatestBatch.iterator
+      .filterNot { case (source, _) => source.isInstanceOf[ClockStream] }
+      .map { case (source, offset) => source -> offset.json }
+      .toMap
 
   override def prepareForTriggerAvailableNow(): Unit = isFinite = true
 

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.OperatorSpec
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.TimestampType
 
 import transom.engine.spec.Durations
@@ -46,15 +47,17 @@ object Drain {
       val withClock = watermarksWithClock(plan)
       Dataset.ofRows(
         df.sparkSession,
-        plan.transformUp {
+        Nodes.up(plan) {
           case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
+          case other => other
         })
     }
 
   /** Ids of the watermark nodes that a clock moves. */
   def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
-    plan.collect { case Drained(_, _, _, watermark: EventTimeWatermark) =>
-      watermark.nodeId
+    plan.flatMap {
+      case Drained(_, _, _, watermark: EventTimeWatermark) => Some(watermark.nodeId)
+      case _ => None
     }.toSet
 
   private def hasWatermark(df: Dataset[Row]): Boolean =

@@ -5,6 +5,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExpression}
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
+import org.apache.spark.sql.transom.tree.Nodes
 
 /** Adds the metrics of an operator to the progress of the query.
   *
@@ -24,7 +25,7 @@ final class ObservedMetricsExec(name: String, metrics: Seq[NamedExpression], out
   }
 
   private def outputsIn(plan: SparkPlan): Seq[KeyGroupOutputsExec] =
-    plan.collect { case node: KeyGroupOutputsExec => node }
+    Nodes.in[KeyGroupOutputsExec](plan)
 
   override def resetMetrics(): Unit = child.resetMetrics()
 

@@ -6,6 +6,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.GaugeRow
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{DeadLetterReason, RowCounts}
@@ -64,7 +65,7 @@ object OperatorMetrics {
 
   /** The stateful operator whose outputs a node has unpacked. */
   private def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
-    outputs.child.collectFirst { case operator: TransformWithStateExec => operator }.get
+    Nodes.in[TransformWithStateExec](outputs.child).head
 
   private def openIn[G, T](own: KeyGroupOutputsExec, operator: TransformWithStateExec)(
       gauge: Row => Option[G])(

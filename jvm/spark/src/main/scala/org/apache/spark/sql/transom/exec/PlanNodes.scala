@@ -9,6 +9,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.transom.task.KeyGroupTasks
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 /** Logical node of the map side: encodes input rows by key group for the exchange. */
@@ -59,7 +60,7 @@ object OperatorNode {
 
   /** The last node of each operator in a plan, in the order in which rows pass them. */
   def allIn(plan: LogicalPlan): Seq[OperatorNode] =
-    plan.collect { case node: OperatorNode => node }.distinctBy(_.operatorId).reverse
+    Nodes.in[OperatorNode](plan).distinctBy(_.operatorId).reverse
 }
 
 /** Logical node that brings the exchange rows of a key group together, sorted by `order`. */

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.trees.BinaryLike
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.Constants
@@ -35,7 +36,10 @@ final case class Parts(state: Expression, row: Expression)
     * place share their windows and are late together.
     */
   def accumulated(place: Expression): AggregateFunction = {
-    val accumulator = state.transform { case Place(Nil) => place }
+    val accumulator = Nodes.down(state) {
+      case Place(Nil) => place
+      case other => other
+    }
     val part = Parts.part(accumulator, Literal(null, row.dataType))
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }

@@ -116,6 +116,15 @@ final case class WindowOperatorPlan(
   /** The functions whose partial results an accumulator holds. */
   def accumulated: Seq[AggregateExpression] = aggregates ++ hidden
 
+  /** The functions as they aggregate rows. */
+  def partialFunctions: Seq[AggregateExpression] = accumulated.map(_.copy(mode = Partial))
+
+  /** The functions as they merge accumulators. Filters apply to rows only. */
+  def finalFunctions: Seq[AggregateExpression] =
+    accumulated.map(_.copy(mode = Final, filter = None))
+
+  def accumulatedResults: Seq[Attribute] = accumulated.map(_.resultAttribute)
+
   /** The columns of an accumulator. */
   def buffers: Seq[AttributeReference] =
     accumulated.flatMap(_.aggregateFunction.inputAggBufferAttributes)

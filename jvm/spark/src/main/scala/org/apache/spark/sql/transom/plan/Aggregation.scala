@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
 import org.apache.spark.sql.transom.operator.UserExpressions
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 /** A windowed aggregation, split into the parts of an operator.
@@ -98,7 +99,10 @@ object Aggregation {
       sliceOf: Expression => Expression): LogicalPlan = {
     val slice = sliceOf(RowColumns.lastInstant(time))
     val place = Place(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
-    aggregate.transformExpressions { case parts: Parts => parts.accumulated(place) }
+    aggregate.mapExpressions(Nodes.down(_) {
+      case parts: Parts => parts.accumulated(place)
+      case other => other
+    })
   }
 
   private def assemble(
@@ -158,9 +162,8 @@ object Aggregation {
       userExpressions = ofColumns,
       keyResults = keyResults,
       functionResults = functions.map(_.resultAttribute),
-      results = results.map(
-        _.transform { case a: Attribute => byKey.getOrElse(a, a) }
-          .asInstanceOf[NamedExpression]))
+      results =
+        results.map(Nodes.columns(_)(a => byKey.getOrElse(a, a)).asInstanceOf[NamedExpression]))
   }
 
   private def areSame(a: AggregateExpression, b: AggregateExpression): Boolean =

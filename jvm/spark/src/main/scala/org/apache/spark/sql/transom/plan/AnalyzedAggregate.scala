@@ -8,6 +8,7 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.Reduce
+import org.apache.spark.sql.transom.tree.Nodes
 
 /** Resolves keys and aggregates, and refuses aggregates that cannot be merged. */
 object AnalyzedAggregate {
@@ -51,7 +52,7 @@ object AnalyzedAggregate {
     }
 
   private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
-    val functions = resolved.collect { case e: AggregateExpression => e.aggregateFunction }
+    val functions = Nodes.in[AggregateExpression](resolved).map(_.aggregateFunction)
     if (functions.isEmpty) Some(notAnAggregate(aggregate))
     else functions.flatMap(whyUnmergeable).headOption
   }

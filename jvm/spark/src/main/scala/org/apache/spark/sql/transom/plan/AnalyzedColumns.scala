@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
+import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
 
@@ -47,9 +48,8 @@ final case class AnalyzedColumns(
   def functions: Seq[AggregateFunction] =
     hiding.aggregateExpressions
       .takeRight(aggregates)
-      .flatMap(_.collect { case e: AggregateExpression =>
-        e.aggregateFunction
-      })
+      .flatMap(Nodes.in[AggregateExpression](_))
+      .map(_.aggregateFunction)
 
   /** Keys and aggregates over rows that show all columns.
     *
@@ -149,7 +149,10 @@ private final class OverInput(input: Dataset[Row]) {
       case _ => None
     })
     def overInput(e: Expression): Expression =
-      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput) }
+      Nodes.up(e) {
+        case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput)
+        case other => other
+      }
     plan.output.map(overInput)
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.OperatorNode
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
+import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{Constants, StampSpec, WindowSpec}
 
@@ -85,12 +86,15 @@ object OperatorSpecBuilder {
     */
   private def sqlOf(expression: Expression): String = {
     val variables = mutable.LinkedHashMap.empty[ExprId, String]
-    expression.transformUp {
-      case a: AttributeReference => a.withQualifier(Nil)
-      case v: NamedLambdaVariable =>
-        AttributeReference(
-          variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
-          v.dataType)()
-    }.sql
+    Nodes
+      .up(expression) {
+        case a: AttributeReference => a.withQualifier(Nil)
+        case v: NamedLambdaVariable =>
+          AttributeReference(
+            variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
+            v.dataType)()
+        case other => other
+      }
+      .sql
   }
 }

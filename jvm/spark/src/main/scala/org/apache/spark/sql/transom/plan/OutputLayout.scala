@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
@@ -108,12 +109,13 @@ final class OutputLayout(
   private val nullableValues = AttributeMap(columns.ofWindow.zip(output))
 
   private def computed(column: Expression): Expression =
-    column.transform {
+    Nodes.down(column) {
       // Spark evaluates a Python function for all rows, whatever condition surrounds the call.
       // The function also sees rows without a result, so its inputs must be nullable.
       case udf: PythonUDF =>
-        udf.mapChildren(_.transform { case a: Attribute => nullableValues.getOrElse(a, a) })
+        udf.mapChildren(Nodes.columns(_)(a => nullableValues.getOrElse(a, a)))
       case a: Attribute => values.getOrElse(a, a)
+      case other => other
     }
 
   /** The columns of a result as the user sees them. */
@@ -127,7 +129,7 @@ final class OutputLayout(
       window = window,
       firing = (windowId ++ pane).map(resultColumn).toSeq ++ lifetime ++ change.map(resultColumn),
       aggregates = aggregation.results.map { result =>
-        val ofResults = value(result).transform { case a: Attribute => ofKeys.getOrElse(a, a) }
+        val ofResults = Nodes.columns(value(result))(a => ofKeys.getOrElse(a, a))
         renamed(result, computed(ofResults))
       })
   }

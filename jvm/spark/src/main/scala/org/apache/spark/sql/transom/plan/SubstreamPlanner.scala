@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.NullOnError
 import org.apache.spark.sql.transom.operator.SubstreamColumns
+import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{TimePolicy, WindowSpec}
 
@@ -59,7 +60,8 @@ object SubstreamPlanner {
       .sorted
   }
 
-  private def plain(column: Expression): Expression = column.transform {
+  private def plain(column: Expression): Expression = Nodes.down(column) {
     case NullOnError(child) => child
+    case other => other
   }
 }
