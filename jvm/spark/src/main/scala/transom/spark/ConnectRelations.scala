@@ -8,8 +8,7 @@ import org.apache.spark.connect.proto.Hint
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.plugin.RelationPlugin
-import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.plan.{BuildInfo, Call, ResolveCalls}
+import org.apache.spark.sql.transom.connect.{Call, ResolveCalls}
 import org.sparkproject.connect.protobuf.Any
 
 /** The value of `spark.connect.extensions.relation.classes` with which a Spark Connect server
@@ -31,15 +30,7 @@ final class ConnectRelations extends RelationPlugin {
   private def callOf(hint: Hint, planner: SparkConnectPlanner): Optional[LogicalPlan] =
     if (!hint.getName.startsWith(prefix)) Optional.empty()
     else {
-      if (!ResolveCalls.isIn(planner.session))
-        throw new TransomException(
-          "TRANSOM_CONNECT_SERVER",
-          Map("missing" -> "spark.sql.extensions"))
-      val version = text(hint, 0)
-      if (version != BuildInfo.version)
-        throw new TransomException(
-          "TRANSOM_JAR_VERSION",
-          Map("jar" -> BuildInfo.version, "package" -> version))
+      ResolveCalls.check(planner.session, packageVersion = text(hint, 0))
       val columns = hint.getParametersList.asScala.toSeq.drop(2)
       Optional.of(
         Call(

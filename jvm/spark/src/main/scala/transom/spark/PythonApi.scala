@@ -33,11 +33,9 @@ object PythonApi {
   def stamp(df: Dataset[Row], spec: String, columns: util.List[Column]): Dataset[Row] =
     StampedPlanner.plan(df, SpecCodec.decodeStamped(spec), columns.asScala.toSeq)
 
-  /** Describes the window operators of a DataFrame: as JSON in the form of the checkpoint if
-    * `mode` is "json", else as text for people.
-    */
+  /** Describes the window operators of a DataFrame. */
   def explain(df: Dataset[Row], mode: String): String =
-    if (mode == "json") Explain.json(df) else Explain.text(df)
+    Explain.of(df, mode)
 
   /** The version of the jar. */
   def version(): String = BuildInfo.version

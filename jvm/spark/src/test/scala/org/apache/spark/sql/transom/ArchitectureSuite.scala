@@ -15,18 +15,28 @@ class ArchitectureSuite
 private object ArchitectureSuite {
   val Table: Seq[(String, Set[String])] = Seq(
     "error" -> Set(),
+    "tree" -> Set(),
     "message" -> Set("error"),
-    "function" -> Set(),
-    "operator" -> Set("error", "function"),
-    "aggregate" -> Set("operator"),
+    "function" -> Set("tree"),
+    "operator" -> Set("error", "function", "tree"),
+    "aggregate" -> Set("operator", "tree"),
     "exchange" -> Set("operator", "aggregate"),
     "state" -> Set(),
-    "batch" -> Set("operator"),
-    "checkpoint" -> Set("error", "message", "operator", "batch"),
-    "clock" -> Set("error", "operator", "batch", "checkpoint"),
+    "batch" -> Set("operator", "tree"),
+    "checkpoint" -> Set("error", "message", "operator", "batch", "tree"),
+    "clock" -> Set("error", "operator", "batch", "checkpoint", "tree"),
     "task" -> Set("operator", "aggregate", "exchange", "state", "batch"),
-    "exec" -> Set("error", "operator", "exchange", "batch", "checkpoint", "clock", "task"),
+    "exec" -> Set(
+      "error",
+      "operator",
+      "exchange",
+      "batch",
+      "checkpoint",
+      "clock",
+      "task",
+      "tree"),
     "plan" -> Set(
+      "tree",
       "error",
       "message",
       "function",
@@ -36,5 +46,6 @@ private object ArchitectureSuite {
       "task",
       "exec"),
     "explain" -> Set("error", "operator", "exec"),
-    "transom.spark" -> Set("message", "plan", "explain"))
+    "connect" -> Set("error", "message", "plan", "explain"),
+    "transom.spark" -> Set("message", "plan", "explain", "connect"))
 }

@@ -11,10 +11,15 @@ import transom.engine.spec._
 /** Describes the window operators of a DataFrame and their execution, as JSON or as text. */
 object Explain {
 
-  def json(df: Dataset[Row]): String =
+  /** Describes operators as JSON in the form of the checkpoint if `mode` is "json", else as text
+    * for people.
+    */
+  def of(df: Dataset[Row], mode: String): String = if (mode == "json") json(df) else text(df)
+
+  private def json(df: Dataset[Row]): String =
     OperatorSpec.pretty(OperatorSpec.array(operators(df).map(_.spec.json)))
 
-  def text(df: Dataset[Row]): String =
+  private def text(df: Dataset[Row]): String =
     operators(df)
       .map {
         case s: WindowMapSide => describeOperator(s.operatorPlan, s.isStreaming)

@@ -175,7 +175,7 @@ object WindowPlanner {
   }
 
   /** Makes the session plan transom's nodes, and know the functions of the Python package. */
-  private[plan] def register(session: SparkSession): Unit = session.experimental.synchronized {
+  def register(session: SparkSession): Unit = session.experimental.synchronized {
     if (!session.experimental.extraStrategies.contains(WindowStrategy)) {
       session.experimental.extraStrategies =
         WindowStrategy +: session.experimental.extraStrategies

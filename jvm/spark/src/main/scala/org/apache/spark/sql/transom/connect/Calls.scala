@@ -1,6 +1,4 @@
-package org.apache.spark.sql.transom.plan
-
-import scala.jdk.CollectionConverters._
+package org.apache.spark.sql.transom.connect
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
@@ -8,10 +6,12 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference,
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils, SparkSession}
+import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.explain.Explain
+import org.apache.spark.sql.transom.message.SpecCodec
+import org.apache.spark.sql.transom.plan.{BuildInfo, StampedPlanner, WindowPlanner}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
-
-import transom.spark.PythonApi
 
 /** A call of the Python package in a plan that Spark has not resolved. [[ResolveCalls]] replaces
   * it. Spark Connect sends such plans, and the dataset that a pipeline reads may not exist yet.
@@ -19,7 +19,7 @@ import transom.spark.PythonApi
   * @param method
   *   the method of [[transom.spark.PythonApi]]
   * @param message
-  *   the first argument of the method
+  *   the message, or the mode of `explain`
   * @param columns
   *   the columns to which the message refers
   */
@@ -53,12 +53,16 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def answered(call: Call): LogicalPlan = {
     val input: Dataset[Row] = Dataset.ofRows(session, call.child)
-    val columns = call.columns.map(ExpressionUtils.column).asJava
+    val columns = call.columns.map(ExpressionUtils.column)
     call.method match {
-      case "apply" => PythonApi.apply(input, call.message, columns).queryExecution.analyzed
-      case "stamp" => PythonApi.stamp(input, call.message, columns).queryExecution.analyzed
+      case "apply" =>
+        val spec = SpecCodec.decode(call.message)
+        WindowPlanner.plan(input, spec, columns).queryExecution.analyzed
+      case "stamp" =>
+        val spec = SpecCodec.decodeStamped(call.message)
+        StampedPlanner.plan(input, spec, columns).queryExecution.analyzed
       case "explain" =>
-        val text = UTF8String.fromString(PythonApi.explain(input, call.message))
+        val text = UTF8String.fromString(Explain.of(input, mode = call.message))
         LocalRelation(Seq(AttributeReference("text", StringType)()), Seq(InternalRow(text)))
     }
   }
@@ -66,7 +70,18 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
 
 object ResolveCalls {
 
-  /** Whether the session was made with the rule. */
-  def isIn(session: SparkSession): Boolean =
-    session.sessionState.analyzer.extendedResolutionRules.exists(_.isInstanceOf[ResolveCalls])
+  /** Throws if the session was made without the rule, or the package has another version than the
+    * jar.
+    */
+  def check(session: SparkSession, packageVersion: String): Unit = {
+    val rules = session.sessionState.analyzer.extendedResolutionRules
+    if (!rules.exists(_.isInstanceOf[ResolveCalls]))
+      throw new TransomException(
+        "TRANSOM_CONNECT_SERVER",
+        Map("missing" -> "spark.sql.extensions"))
+    if (packageVersion != BuildInfo.version)
+      throw new TransomException(
+        "TRANSOM_JAR_VERSION",
+        Map("jar" -> BuildInfo.version, "package" -> packageVersion))
+  }
 }
