@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
+from transom import _bridge
 from transom._base.columns import quoted_list
 from transom._base.errors import type_error, value_error
 
@@ -16,9 +17,6 @@ Writer = Callable[[DataFrame, int], None]
 
 # Names that named outputs of a function cannot have.
 TAGS = ("tag", "results", "late", "dead_letters", "watermarks")
-
-# Spark's thread-local property with the id of the running query.
-_QUERY = "sql.streaming.queryId"
 
 
 def untag(tagged: DataFrame, tag: str) -> DataFrame:
@@ -147,7 +145,7 @@ class _Route:
         for tag in tags:
             if tag not in self._writers:
                 raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
-        query = rows.sparkSession.sparkContext.getLocalProperty(_QUERY)
+        query = _bridge.query_of(rows)
         cached = rows.persist()
         try:
             # A task commits its state at its end, and a writer may read only some of the rows.

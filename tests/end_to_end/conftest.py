@@ -5,17 +5,23 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import transom
 from tests.end_to_end.support.file_system import with_quick_files
+from tests.end_to_end.support.sessions import is_connect
 
 # Python and the session use the same time zone, so naive datetimes mean the same in both.
 os.environ["TZ"] = "UTC"
 time.tzset()
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+if is_connect():
+    # A server sends functions to its own processes, which import the modules of the tests.
+    root = str(Path(__file__).parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join([root, os.environ.get("PYTHONPATH", root)])
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +38,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     )
-    if "SPARK_REMOTE" not in os.environ:
+    if not is_connect():
         session = transom.configure(with_quick_files(builder.master("local[2]"))).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     else:

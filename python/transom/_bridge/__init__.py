@@ -17,6 +17,9 @@ from transom.spec.message import MessageColumn, encode, encode_stamped
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.window_spec import WindowSpec
 
+# The property in which Spark names the query of a batch.
+_QUERY = "sql.streaming.queryId"
+
 
 class _Session(Protocol):
     """What the modules of this package do, each for one kind of session."""
@@ -45,6 +48,17 @@ def stamp(df: DataFrame, spec: StampSpec) -> DataFrame:
 def explain(df: DataFrame, mode: str) -> str:
     """Return Spark's description of the window operators of `df`."""
     return _session_of(df).explain(df, mode)
+
+
+def query_of(df: DataFrame) -> str | None:
+    """Return the id of the query whose batch a DataFrame is, in a function of ``foreachBatch``.
+
+    None in a Connect session: there each query has a process for its function.
+    """
+    if _is_of_connect(df):
+        return None
+    query: str | None = df.sparkSession.sparkContext.getLocalProperty(_QUERY)
+    return query
 
 
 def is_streaming_query(value: object) -> TypeGuard[StreamingQuery]:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import Batch, in_the_plan, run_stream
+from tests.end_to_end.support.sessions import skip_in_connect
 from tests.python.conditions import raises
 
 SCHEMA = "key string, second long"
@@ -63,6 +64,7 @@ class Written:
 def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    skip_in_connect("the writers of the test keep rows in its own process")
     results, late = Written(), Written(fails_at=3)
     late_by_batch: dict[int, int] = {}
 

@@ -18,6 +18,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
+from tests.end_to_end.support.sessions import skip_in_connect
+
 Batch = Sequence[tuple[Any, ...]] | DataFrame
 Sink = Callable[[list[Row], int], None]
 Writer = Callable[[DataFrame, int], None]
@@ -68,7 +70,7 @@ class Outcome:
 
 def observed_values(row: Row) -> dict[str, Any]:
     """The observed metrics by name. A Connect session receives their values and their schema."""
-    if row.__fields__ != ["values", "schema"]:
+    if list(row.__fields__) != ["values", "schema"]:
         return row.asDict()
     names = [column["name"] for column in row["schema"]["fields"]]
     return dict(zip(names, row["values"], strict=True))
@@ -182,6 +184,7 @@ def state_rows(
 
 def in_the_plan(spark: SparkSession, node: str, metric: str) -> int:
     """A metric of a plan node, as Spark's UI shows it, in the running batch of the only query."""
+    skip_in_connect("the test reads plans through the JVM")
     (query,) = spark.streams.active
     plan = query._jsq.streamingQuery().lastExecution().executedPlan()
     while plan.nodeName() != node:

@@ -8,7 +8,7 @@ import org.apache.spark.connect.proto.Hint
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connect.planner.SparkConnectPlanner
 import org.apache.spark.sql.connect.plugin.RelationPlugin
-import org.apache.spark.sql.transom.connect.{Call, ResolveCalls}
+import org.apache.spark.sql.transom.connect.Call
 import org.sparkproject.connect.protobuf.Any
 
 /** The value of `spark.connect.extensions.relation.classes` with which a Spark Connect server
@@ -30,10 +30,10 @@ final class ConnectRelations extends RelationPlugin {
   private def callOf(hint: Hint, planner: SparkConnectPlanner): Optional[LogicalPlan] =
     if (!hint.getName.startsWith(prefix)) Optional.empty()
     else {
-      ResolveCalls.check(planner.session, packageVersion = text(hint, 0))
+      Call.check(planner.session, packageVersion = text(hint, 0))
       val columns = hint.getParametersList.asScala.toSeq.drop(2)
       Optional.of(
-        Call(
+        Call.of(
           hint.getName.substring(prefix.length),
           text(hint, 1),
           columns.map(planner.transformExpression),

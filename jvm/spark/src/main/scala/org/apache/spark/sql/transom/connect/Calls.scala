@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom.connect
 
-import org.apache.spark.sql.Row
+import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, UnaryNode}
@@ -21,13 +21,10 @@ import org.apache.spark.unsafe.types.UTF8String
   * @param message
   *   the message, or the mode of `explain`
   * @param columns
-  *   the columns to which the message refers
+  *   the columns to which the message refers. They are no expressions of the node, so that only
+  *   the planners resolve them.
   */
-final case class Call(
-    method: String,
-    message: String,
-    columns: Seq[Expression],
-    child: LogicalPlan)
+final case class Call(method: String, message: String, columns: Seq[Column], child: LogicalPlan)
     extends UnaryNode {
   override lazy val resolved: Boolean = false
   override def output: Seq[Attribute] = Nil
@@ -35,11 +32,29 @@ final case class Call(
     copy(child = newChild)
 }
 
-/** Replaces calls by their plans once their input is resolved.
-  *
-  * The columns are not resolved then: Spark does not resolve `count("*")` outside of its own
-  * nodes. The planners resolve them.
-  */
+object Call {
+
+  /** The call of a client. */
+  def of(method: String, message: String, columns: Seq[Expression], child: LogicalPlan): Call =
+    Call(method, message, columns.map(ExpressionUtils.column), child)
+
+  /** Throws if the session was made without the rule that replaces calls, or if the package of
+    * the client has another version than the jar.
+    */
+  def check(session: SparkSession, packageVersion: String): Unit = {
+    val rules = session.sessionState.analyzer.extendedResolutionRules
+    if (!rules.exists(_.isInstanceOf[ResolveCalls]))
+      throw new TransomException(
+        "TRANSOM_CONNECT_SERVER",
+        Map("missing" -> "spark.sql.extensions"))
+    if (packageVersion != BuildInfo.version)
+      throw new TransomException(
+        "TRANSOM_JAR_VERSION",
+        Map("jar" -> BuildInfo.version, "package" -> packageVersion))
+  }
+}
+
+/** Replaces calls by their plans once their input is resolved. */
 final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
   WindowPlanner.register(session)
 
@@ -53,35 +68,16 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
 
   private def answered(call: Call): LogicalPlan = {
     val input: Dataset[Row] = Dataset.ofRows(session, call.child)
-    val columns = call.columns.map(ExpressionUtils.column)
     call.method match {
       case "apply" =>
         val spec = SpecCodec.decode(call.message)
-        WindowPlanner.plan(input, spec, columns).queryExecution.analyzed
+        WindowPlanner.plan(input, spec, call.columns).queryExecution.analyzed
       case "stamp" =>
         val spec = SpecCodec.decodeStamped(call.message)
-        StampedPlanner.plan(input, spec, columns).queryExecution.analyzed
+        StampedPlanner.plan(input, spec, call.columns).queryExecution.analyzed
       case "explain" =>
         val text = UTF8String.fromString(Explain.of(input, mode = call.message))
         LocalRelation(Seq(AttributeReference("text", StringType)()), Seq(InternalRow(text)))
     }
-  }
-}
-
-object ResolveCalls {
-
-  /** Throws if the session was made without the rule, or the package has another version than the
-    * jar.
-    */
-  def check(session: SparkSession, packageVersion: String): Unit = {
-    val rules = session.sessionState.analyzer.extendedResolutionRules
-    if (!rules.exists(_.isInstanceOf[ResolveCalls]))
-      throw new TransomException(
-        "TRANSOM_CONNECT_SERVER",
-        Map("missing" -> "spark.sql.extensions"))
-    if (packageVersion != BuildInfo.version)
-      throw new TransomException(
-        "TRANSOM_JAR_VERSION",
-        Map("jar" -> BuildInfo.version, "package" -> packageVersion))
   }
 }
