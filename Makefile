@@ -48,7 +48,12 @@ done; \
 [ "$$python" != none ] || { echo "No python3 on the PATH is Python 3.11 or newer: install one." >&2; exit 1; }
 endef
 
-TESTS := test-jvm conformance link-check test-packaging test-python test-e2e
+# The end-to-end tests that also run in a Spark Connect session.
+CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py functions/test_outputs.py \
+  functions/test_state.py lifetimes/test_by_hand.py results/test_chaining.py results/test_top.py \
+  setup/test_errors.py setup/test_explain.py time/test_stamped.py triggers/test_drain.py)
+
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect
 
 # Runs targets one after the other, then prints what each of them took.
 define TIMED
@@ -64,7 +69,8 @@ export PIP_ROOT_USER_ACTION := ignore
 export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
-.PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-packaging \
+.PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-connect \
+  test-packaging \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 clean
@@ -110,6 +116,9 @@ test-python: $(READY) ## Run the Python tests that need no JVM
 
 test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, in two Sparks side by side
 	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end
+
+test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
+	SPARK_REMOTE='local[2]' $(BIN)/pytest $(CONNECTED)
 
 test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
 	$(BIN)/pytest tests/packaging

@@ -93,11 +93,9 @@ def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
 
 def check_window_columns(df: DataFrame, window: Window) -> None:
     """Check the columns that a window names: they must exist and have the right type."""
-    if not has_columns(df):
-        return
-    if isinstance(window, Session) and isinstance(window.gap, Column):
+    if isinstance(window, Session) and isinstance(window.gap, Column) and has_columns(df):
         _check_interval(df, "gap", window.gap)
-    if isinstance(window, Custom):
+    if isinstance(window, Custom) and has_columns(df):
         (windows,) = fields_of(df, "windows", [window.windows])
         kind = windows.dataType
         # is_time() also accepts a timestamp, so the element must be checked to be a struct.

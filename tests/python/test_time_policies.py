@@ -4,16 +4,15 @@ import dataclasses
 import datetime
 import pickle
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkTypeError, PySparkValueError
-from pyspark.sql import DataFrame
+from pyspark.sql.types import LongType, StructField, StructType
 
 import transom
 from tests.python.conditions import raises
-from tests.python.unbound import windowed
+from tests.python.unbound import Rows, windowed
 
 HOUR = transom.Tumbling(size="1 hour")
 VALUES = [
@@ -51,7 +50,8 @@ VALUES = [
 
 def stream(time: Any, *columns: str) -> transom.Stream:
     """A stream without a session, whose DataFrame has these columns."""
-    return transom.Stream(cast("DataFrame", SimpleNamespace(columns=columns)), time, ())
+    schema = StructType([StructField(name, LongType()) for name in columns])
+    return transom.Stream(Rows(schema), time, ())
 
 
 @pytest.mark.parametrize(

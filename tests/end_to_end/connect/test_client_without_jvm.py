@@ -38,7 +38,7 @@ def server(folder: Path, *settings: tuple[str, str]) -> Iterator[str]:
         **dict(settings),
     }
     home = Path(pyspark.__file__).parent
-    process = subprocess.Popen(
+    command = subprocess.Popen(
         [
             home / "bin" / "spark-submit",
             *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
@@ -52,23 +52,23 @@ def server(folder: Path, *settings: tuple[str, str]) -> Iterator[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    assert process.stdout is not None
-    log = []
-    for line in process.stdout:
-        log.append(line)
-        if "Spark Connect server started" in line:
-            break
-    else:
-        raise AssertionError("".join(log))
-    # The server would stop at a full pipe.
-    reader = threading.Thread(target=process.stdout.read)
-    reader.start()
-    try:
-        yield f"sc://localhost:{port}"
-    finally:
-        process.terminate()
-        reader.join()
-        process.wait()
+    with command as process:
+        assert process.stdout is not None
+        log = []
+        for line in process.stdout:
+            log.append(line)
+            if "Spark Connect server started" in line:
+                break
+        else:
+            raise AssertionError("".join(log))
+        # The server would stop at a full pipe.
+        reader = threading.Thread(target=process.stdout.read)
+        reader.start()
+        try:
+            yield f"sc://localhost:{port}"
+        finally:
+            process.terminate()
+            reader.join()
 
 
 @pytest.fixture(scope="module")

@@ -251,3 +251,22 @@ def test_windows_in_a_row_are_their_last_instants(spark: SparkSession) -> None:
     inner = transom.stream(df, time="time").window(TEN).agg(F.count("*").alias("rows"))
     outer = transom.stream(inner, time="window").window(TEN).agg(F.sum("rows").alias("rows"))
     assert outer.collect() == inner.collect()
+
+
+def test_windows_that_a_table_stores_get_a_watermark_of_their_own(spark: SparkSession) -> None:
+    def hour(start: int) -> tuple[tuple[datetime, datetime], int]:
+        begin = datetime(2024, 1, 1) + timedelta(hours=start)
+        return (begin, begin + timedelta(hours=1)), start
+
+    def days(rows: DataFrame) -> DataFrame:
+        ended = transom.EventTime("window", delay="0 seconds")
+        by_day = transom.stream(rows, time=ended).window(transom.Tumbling(size="1 day"))
+        return by_day.with_late_rows().agg(F.max("n").alias("most"))
+
+    schema = "window struct<start: timestamp, end: timestamp>, n int"
+    batches = [[hour(5), hour(23)], [hour(33)], [hour(24)], [hour(2)]]
+    outcome = run_stream(spark, days, schema, batches)
+    assert [(row["window"]["start"].day, row["most"]) for row in outcome.results] == [(1, 23)]
+    # The late row has no hidden column.
+    assert [row["row"].asDict()["n"] for row in outcome.late] == [2]
+    assert list(outcome.late[0]["row"].asDict()) == ["window", "n"]

@@ -3,12 +3,12 @@ package org.apache.spark.sql.transom.plan
 import java.util.UUID
 
 import org.apache.spark.sql.{Column, Row}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, PreciseTimestampConversion}
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.types.{StructType, TimestampType}
+import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.CalendarInterval
 
 import transom.engine.spec.{EventTime, Time}
@@ -29,19 +29,20 @@ private object InputWatermark {
       val (rows, instant, name) = timed(df, columns(index))
       val marked = markedIn(df.queryExecution.analyzed)
       (delayUs, marked) match {
-        case (Some(_), Some(other)) => refuse("TWO_WATERMARKS", quoted(other.name))
+        case (Some(_), Some(other)) => refuse("TRANSOM_TWO_WATERMARKS", quoted(other.name))
         case (Some(delay), None) =>
           checkType(instant, name)
           val interval = new CalendarInterval(0, 0, delay)
-          val watermark = EventTimeWatermark(UUID.randomUUID(), instant, interval, rows)
+          val (below, point) = pointIn(rows, instant)
+          val watermark = EventTimeWatermark(UUID.randomUUID(), point, interval, below)
           val column = watermark.output.find(_.exprId == instant.exprId).get
           (
             Dataset.ofRows(df.sparkSession, watermark),
             columns.updated(index, ExpressionUtils.column(column)))
         case (None, Some(other)) if other.exprId == instant.exprId => (df, columns)
         case (None, Some(other)) =>
-          refuse("OTHER_WATERMARK", quoted(name), "other" -> quoted(other.name))
-        case (None, None) => refuse("NO_WATERMARK", quoted(name))
+          refuse("TRANSOM_OTHER_WATERMARK", quoted(name), "other" -> quoted(other.name))
+        case (None, None) => refuse("TRANSOM_NO_WATERMARK", quoted(name))
       }
     case _ => (df, columns)
   }
@@ -58,6 +59,19 @@ private object InputWatermark {
     }
   }
 
+  /** The rows with a timestamp for the watermark. The timestamp of a window is its last instant,
+    * in a hidden column: Spark reads a window that is not its own as a number.
+    */
+  private def pointIn(rows: LogicalPlan, instant: Attribute): (LogicalPlan, Attribute) =
+    instant.dataType match {
+      case _: StructType =>
+        val micros = RowColumns.lastInstant(instant)
+        val last = PreciseTimestampConversion(micros, LongType, TimestampType)
+        val point = Alias(last, s"${RowColumns.Time}_last")()
+        (Project(rows.output :+ point, rows), point.toAttribute)
+      case _ => (rows, instant)
+    }
+
   /** The column with the watermark. Tables and files store its mark, but not the watermark. */
   private def markedIn(rows: LogicalPlan): Option[Attribute] =
     rows.find(_.isInstanceOf[EventTimeWatermark]).flatMap { _ =>
@@ -67,13 +81,11 @@ private object InputWatermark {
   private def checkType(instant: Attribute, name: String): Unit = instant.dataType match {
     case TimestampType =>
     case window: StructType if window.names.sameElements(Seq("start", "end")) =>
-    case other => refuse("NOT_A_TIMESTAMP", quoted(name), "type" -> other.simpleString)
+    case other => refuse("TRANSOM_NOT_A_TIMESTAMP", quoted(name), "type" -> other.simpleString)
   }
 
   private def quoted(name: String): String = s"'$name'"
 
   private def refuse(condition: String, column: String, others: (String, String)*): Nothing =
-    throw new TransomException(
-      s"TRANSOM_$condition",
-      Map("argument" -> "time", "column" -> column) ++ others)
+    throw new TransomException(condition, Map("argument" -> "time", "column" -> column) ++ others)
 }
