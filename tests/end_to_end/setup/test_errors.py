@@ -139,7 +139,7 @@ def test_all_but_one_of_parallel_operators_need_a_name(streaming: DataFrame) -> 
     hours = windowed.window(HOUR).agg(count)
     # Spark raises this error when the two are united.
     with pytest.raises(AnalysisException, match="metric name is not unique: window"):
-        assert hours.union(windowed.window(HOUR).agg(count)).columns
+        assert hours.union(windowed.window(HOUR).agg(count)).isStreaming
     hours.union(windowed.window(HOUR).options(name="others").agg(count))
 
 
