@@ -1,11 +1,10 @@
 """A mistake raises an error where it is made, with its condition and argument."""
 
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkTypeError
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
@@ -26,10 +25,6 @@ def rows(spark: SparkSession) -> DataFrame:
 @pytest.fixture(scope="module")
 def streaming(spark: SparkSession) -> DataFrame:
     return spark.readStream.format("rate").load().withColumn("v", F.lit(1))
-
-
-def counted(rows: DataFrame, time: transom.EventTime | Column | str) -> DataFrame:
-    return transom.stream(rows, time=time).window(HOUR).agg(F.count("*").alias("n"))
 
 
 def test_agg_needs_aggregates(rows: DataFrame) -> None:
@@ -81,46 +76,6 @@ def test_columns_must_be_there(rows: DataFrame) -> None:
 def test_a_time_must_be_a_timestamp(rows: DataFrame) -> None:
     with raises("NOT_A_TIMESTAMP", "time"):
         transom.stream(rows, time="v")
-
-
-def test_a_stream_needs_one_watermark(streaming: DataFrame) -> None:
-    with raises("NO_WATERMARK", "time"):
-        counted(streaming, "timestamp")
-    marked = streaming.withWatermark("timestamp", "1 minute")
-    with raises("TWO_WATERMARKS", "time"):
-        counted(marked, transom.EventTime("timestamp", delay="1 second"))
-    assert counted(marked, "timestamp").isStreaming
-
-
-def test_the_mark_of_a_watermark_in_a_file_is_no_watermark(
-    spark: SparkSession, streaming: DataFrame, tmp_path: Path
-) -> None:
-    marked = streaming.withWatermark("timestamp", "1 minute")
-    assert marked.schema["timestamp"].metadata
-    read = spark.readStream.schema(marked.schema).parquet(str(tmp_path))
-    with raises("NO_WATERMARK", "time"):
-        counted(read, "timestamp")
-    assert counted(read, transom.EventTime("timestamp", delay="1 second")).isStreaming
-
-
-def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
-    streaming: DataFrame,
-) -> None:
-    shifted = F.col("timestamp") + F.expr("interval 1 second")
-    marked = streaming.withWatermark("timestamp", "1 minute")
-    with raises("OTHER_WATERMARK", "time") as caught:
-        counted(marked, shifted)
-    assert "on the column 'timestamp'" in str(caught.value)
-    assert "withWatermark('+" not in str(caught.value)
-    # Each solution that the message suggests works.
-    counted(marked, "timestamp")
-    computed = streaming.withColumn("time", shifted).withWatermark("time", "1 minute")
-    counted(computed, "time")
-
-    with raises("NO_WATERMARK", "time") as caught:
-        counted(streaming, shifted)
-    assert "withWatermark('+" not in str(caught.value)
-    counted(streaming, transom.EventTime(shifted, delay="10 minutes"))
 
 
 @pytest.mark.parametrize("name", ["__transom_time", "__Transom_key_0"])

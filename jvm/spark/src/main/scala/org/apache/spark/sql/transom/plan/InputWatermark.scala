@@ -27,7 +27,8 @@ private object InputWatermark {
       columns: Seq[Column]): (Dataset[Row], Seq[Column]) = time match {
     case Some(EventTime(index, delayUs)) if df.isStreaming =>
       val (rows, instant, name) = timed(df, columns(index))
-      val marked = markedIn(df.queryExecution.analyzed)
+      val hasWatermark = df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
+      val marked = df.queryExecution.analyzed.output.find(hasWatermark && isMarked(_))
       (delayUs, marked) match {
         case (Some(_), Some(other)) => refuse("TRANSOM_TWO_WATERMARKS", quoted(other.name))
         case (Some(delay), None) =>
@@ -39,7 +40,8 @@ private object InputWatermark {
           (
             Dataset.ofRows(df.sparkSession, watermark),
             columns.updated(index, ExpressionUtils.column(column)))
-        case (None, Some(other)) if other.exprId == instant.exprId => (df, columns)
+        // After a join, several columns have one. A field of a struct has one too.
+        case (None, _) if hasWatermark && isMarked(instant) => (df, columns)
         case (None, Some(other)) =>
           refuse("TRANSOM_OTHER_WATERMARK", quoted(name), "other" -> quoted(other.name))
         case (None, None) => refuse("TRANSOM_NO_WATERMARK", quoted(name))
@@ -72,11 +74,11 @@ private object InputWatermark {
       case _ => (rows, instant)
     }
 
-  /** The column with the watermark. Tables and files store its mark, but not the watermark. */
-  private def markedIn(rows: LogicalPlan): Option[Attribute] =
-    rows.find(_.isInstanceOf[EventTimeWatermark]).flatMap { _ =>
-      rows.output.find(_.metadata.contains(EventTimeWatermark.delayKey))
-    }
+  /** Whether a column is marked as one with a watermark. Tables and files store the mark, but not
+    * the watermark.
+    */
+  private def isMarked(column: Attribute): Boolean =
+    column.metadata.contains(EventTimeWatermark.delayKey)
 
   private def checkType(instant: Attribute, name: String): Unit = instant.dataType match {
     case TimestampType =>
