@@ -204,9 +204,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         }
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
+        self._check_columns_known("apply")
         lifetimes.check_rows(self._df, spec)
         calls = self._operator("agg", spec)
-        self._check_columns_known("apply")
         keys = self._df.select(*spec.keys).columns
         _check_keys(keys, spec)
         called = applying.call_function(calls, keys, spec, fn)

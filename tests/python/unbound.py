@@ -1,7 +1,8 @@
-"""DataFrames without a session, and builders without a DataFrame."""
+"""DataFrames without a session, and builders over them."""
 
-from typing import Any, cast
+from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -36,9 +37,26 @@ class Rows(DataFrame):
         return Rows(StructType([self._schema[str(column)] for column in columns]))
 
 
+class RowsOfFlow(Rows):
+    """A DataFrame in a flow of a pipeline: Spark does not tell its columns."""
+
+    @property
+    def schema(self) -> StructType:
+        condition = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
+        raise AnalysisException("", errorClass=condition, messageParameters={})
+
+    @property
+    def columns(self) -> list[str]:
+        return self.schema.names
+
+    @property
+    def isStreaming(self) -> bool:  # noqa: N802
+        raise AssertionError("a flow does not know whether it is a stream")
+
+
 def windowed(window: transom.Window, **settings: Any) -> Windowed:
     """A builder with these windows and settings."""
-    return Windowed(cast("DataFrame", None), WindowSpec(window=window, **settings))
+    return Windowed(Rows(StructType()), WindowSpec(window=window, **settings))
 
 
 HOURS = windowed(transom.Tumbling(size="1 hour"), time=transom.EventTime("at"))
