@@ -102,10 +102,13 @@ def doctor_connect(url: str) -> int:
     int
         The exit code: 1 if a check has failed, else 0.
     """
+    failures: tuple[type[Exception], ...] = (*_bridge.spark_errors(), OSError)
     try:
+        # PySpark's client would try for minutes to reach a server that is not there.
+        _bridge.reach(url)
         spark = configure(SparkSession.Builder().remote(url)).getOrCreate()
         found = spark.version
-    except _bridge.spark_errors() as error:
+    except failures as error:
         print(f"server: no answer from {url}: {_first_line(error)}")
         return 1
     supported = is_supported(found)

@@ -1,5 +1,6 @@
 """The findings of the doctor that need no JVM."""
 
+import socket
 import subprocess
 import sys
 import zipfile
@@ -210,3 +211,12 @@ def test_the_command_needs_a_word(capsys: pytest.CaptureFixture[str]) -> None:
         main([])
     assert ended.value.code == 2
     assert "usage: python -m transom" in capsys.readouterr().err
+
+
+def test_a_connect_server_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        # Bound, but not listening.
+        taken.bind(("localhost", 0))
+        url = f"sc://localhost:{taken.getsockname()[1]}"
+        assert main(["doctor", "--connect", url]) == 1
+    assert f"no answer from {url}" in capsys.readouterr().out

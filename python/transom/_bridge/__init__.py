@@ -5,6 +5,7 @@ message has.
 """
 
 import json
+import socket
 from collections.abc import Sequence
 from typing import Protocol, TypeGuard
 
@@ -17,9 +18,6 @@ from transom.spec.message import MessageColumn, encode, encode_stamped
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.window_spec import WindowSpec
 
-# The property in which Spark names the query of a batch.
-_QUERY = "sql.streaming.queryId"
-
 
 class _Session(Protocol):
     """What the modules of this package do, each for one kind of session."""
@@ -31,6 +29,9 @@ class _Session(Protocol):
 
     def explain(self, df: DataFrame, mode: str) -> str:
         """Return Spark's description of the window operators of `df`."""
+
+    def query_of(self, df: DataFrame) -> str | None:
+        """Return the id of the query whose batch a DataFrame is, if the session tells it."""
 
 
 def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
@@ -51,14 +52,8 @@ def explain(df: DataFrame, mode: str) -> str:
 
 
 def query_of(df: DataFrame) -> str | None:
-    """Return the id of the query whose batch a DataFrame is, in a function of ``foreachBatch``.
-
-    None in a Connect session: there each query has a process for its function.
-    """
-    if _is_of_connect(df):
-        return None
-    query: str | None = df.sparkSession.sparkContext.getLocalProperty(_QUERY)
-    return query
+    """Return the id of the query whose batch a DataFrame is, if the session tells it."""
+    return _session_of(df).query_of(df)
 
 
 def is_streaming_query(value: object) -> TypeGuard[StreamingQuery]:
@@ -68,6 +63,14 @@ def is_streaming_query(value: object) -> TypeGuard[StreamingQuery]:
     from pyspark.sql.connect.streaming.query import StreamingQuery as ConnectQuery
 
     return isinstance(value, ConnectQuery)
+
+
+def reach(url: str) -> None:
+    """Connect to a Spark Connect server. Raises an OSError if nothing answers within 10 seconds."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    host, _, port = DefaultChannelBuilder(url).endpoint.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 def spark_errors() -> tuple[type[Exception], ...]:

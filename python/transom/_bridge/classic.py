@@ -19,6 +19,9 @@ from transom.spec.message import MessageColumn
 # A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
+# The thread-local property with the id of the query.
+_QUERY = "sql.streaming.queryId"
+
 # Exceptions that PySpark raises if Spark or the connection to the JVM fails.
 ERRORS = (PySparkException, Py4JError)
 
@@ -36,6 +39,12 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
 def explain(df: DataFrame, mode: str) -> str:
     """Return the JVM's description of the window operators of `df`."""
     return str(entry_object(df).explain(df._jdf, mode))
+
+
+def query_of(df: DataFrame) -> str | None:
+    """Return the id of the query whose batch a DataFrame is, in a function of ``foreachBatch``."""
+    query: str | None = df.sparkSession.sparkContext.getLocalProperty(_QUERY)
+    return query
 
 
 def entry_object(df: DataFrame) -> Any:

@@ -19,14 +19,18 @@ _NO_PLUGIN = "CONNECT_INVALID_PLAN.NO_HANDLER_FOR_EXTENSION"
 
 
 def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColumn]) -> DataFrame:
-    """Return the DataFrame of a call, which the server has analyzed if it can.
+    """Return the DataFrame of a call.
 
-    The server refuses to analyze the DataFrames of a pipeline before the pipeline runs.
+    The server analyzes it at once, so that an error appears at the step that makes it. It refuses
+    to analyze the DataFrames of a pipeline before the pipeline runs.
 
     Raises
     ------
     PySparkRuntimeError
-        ``TRANSOM_CONNECT_SERVER``, ``TRANSOM_JAR_VERSION``.
+        ``TRANSOM_CONNECT_SERVER`` if the server does not read calls.
+    IllegalArgumentException
+        The server's errors: ``TRANSOM_CONNECT_SERVER`` if it does not resolve calls,
+        ``TRANSOM_JAR_VERSION``, and those of the operator.
     """
     result = _result(df, method, message, columns)
     try:
@@ -37,6 +41,10 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
         missing = "spark.connect.extensions.relation.classes"
         raise runtime_error("CONNECT_SERVER", missing=missing) from None
     return result
+
+
+def query_of(df: DataFrame) -> None:
+    """Return None: each query has a process for its functions, so they need not tell it."""
 
 
 def explain(df: DataFrame, mode: str) -> str:
