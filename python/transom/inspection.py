@@ -249,14 +249,17 @@ def _is_batch(progress: StreamingQueryProgress) -> bool:
 
 def _by_operator(progress: StreamingQueryProgress) -> dict[str, Metrics]:
     """Return the metrics of each operator of transom in a batch, by its name."""
-    observed = {name: _named(row.asDict()) for name, row in progress.observedMetrics.items()}
+    observed = {name: named(row.asDict()) for name, row in progress.observedMetrics.items()}
     return {
         name: _metrics(values) for name, values in observed.items() if f"{_PREFIX}rows_in" in values
     }
 
 
-def _named(values: dict[str, Any]) -> dict[str, Any]:
-    """Return values by name. A Connect session receives a struct as its values and its schema."""
+def named(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an observed struct by name.
+
+    A Connect session receives the struct as a list of values and a schema.
+    """
     if values.keys() != {"values", "schema"}:
         return values
     names = [column["name"] for column in values["schema"]["fields"]]
@@ -277,7 +280,7 @@ def _metrics(observed: dict[str, Any]) -> Metrics:
             partition.get("id"): PartitionMetrics(
                 watermark=_instant(partition.get("watermark_us")), idle=partition["is_idle"]
             )
-            for partition in map(_named, values["partitions"])
+            for partition in map(named, values["partitions"])
         },
     )
 

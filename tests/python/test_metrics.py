@@ -90,6 +90,20 @@ def test_each_count_has_the_value_of_its_own_metric() -> None:
     assert {name: getattr(metrics, name) for name in COUNTS} == values
 
 
+def test_a_connect_session_receives_structs_as_values_and_a_schema() -> None:
+    def packed(values: dict[str, Any]) -> dict[str, Any]:
+        columns = [{"name": name} for name in values]
+        return {"values": list(values.values()), "schema": {"fields": columns}}
+
+    partition = {"id": "p", "watermark_us": DAY, "is_idle": True}
+    plain = observed(rows_in=3, watermark_us=DAY, partitions=[partition])
+    of_connect = observed(rows_in=3, watermark_us=DAY, partitions=[packed(partition)])
+    metrics = transom.metrics(query(window=packed(of_connect)))
+    assert metrics == transom.metrics(query(window=plain))
+    assert metrics.rows_in == 3
+    assert metrics.partitions["p"].idle
+
+
 def test_times_are_in_utc() -> None:
     metrics = transom.metrics(
         query(

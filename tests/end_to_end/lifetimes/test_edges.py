@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.lifetimes.test_by_hand import at, fired
-from tests.end_to_end.support.queries import Outcome, observed_values, run_stream
+from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.end_to_end.support.sessions import skip_in_connect
+from transom.inspection import named
 
 SCHEMA = "n int, key string, id string, start timestamp, until timestamp"
 
@@ -65,7 +66,7 @@ def open_rows(outcome: Outcome) -> list[int]:
     return [
         observed["transom_rows_open"]
         for progress in outcome.progress
-        for observed in map(observed_values, progress.observedMetrics.values())
+        for observed in (named(row.asDict()) for row in progress.observedMetrics.values())
     ]
 
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
 from tests.end_to_end.support.sessions import skip_in_connect
+from transom.inspection import named
 
 Batch = Sequence[tuple[Any, ...]] | DataFrame
 Sink = Callable[[list[Row], int], None]
@@ -62,18 +63,10 @@ class Outcome:
             names = [operator] if operator is not None else list(metrics)
             assert len(names) <= 1, f"there are several window operators: {names}"
             for name in names:
-                for count, value in observed_values(metrics[name]).items():
+                for count, value in named(metrics[name].asDict()).items():
                     if count.startswith(_COUNTS):
                         totals[count] = totals.get(count, 0) + value
         return totals
-
-
-def observed_values(row: Row) -> dict[str, Any]:
-    """The observed metrics by name. A Connect session receives their values and their schema."""
-    if list(row.__fields__) != ["values", "schema"]:
-        return row.asDict()
-    names = [column["name"] for column in row["schema"]["fields"]]
-    return dict(zip(names, row["values"], strict=True))
 
 
 def run_stream(
