@@ -114,4 +114,4 @@ def test_the_error_names_what_the_server_lacks(
     with server(tmp_path, given) as url:
         assert printed(python, PROGRAM, url) == [f"TRANSOM_CONNECT_SERVER {missing[0]}"]
         lines = printed(python, "-m", "transom", "doctor", "--connect", url)
-        assert f"it was started without {missing[0]}" in lines[-1]
+        assert f"was started without {missing[0]}" in lines[-1]
