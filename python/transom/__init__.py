@@ -7,6 +7,8 @@ DataFrame.
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
 from transom import atlas, azure, streaminsight
+from transom import typing as typing
+from transom._base.errors import TransomWarning
 from transom._built_stream import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
@@ -80,6 +82,7 @@ __all__ = [
     "Snapshot",
     "Stream",
     "TimePolicy",
+    "TransomWarning",
     "Trigger",
     "Tumbling",
     "When",

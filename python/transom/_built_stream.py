@@ -1,7 +1,10 @@
 """The builder that `transom.stream` returns."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from pyspark.errors import PySparkValueError
 from pyspark.sql import DataFrame
 
 from transom import _bridge
@@ -13,8 +16,12 @@ from transom._base.columns import (
     quoted_list,
     text_of,
 )
+from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
+from transom._base.misplaced import Hint, Hinted, Hints
 from transom._scanning import Scanning
+from transom._steps.base import stream_text
+from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
 from transom._stream_columns import (
     check_substreams,
     check_window_columns,
@@ -31,17 +38,23 @@ _STAMP = "stamp"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stream(Scanning):
+class Stream(Hinted, Scanning):
     """Rows with a time and keys, as `stream` returns them.
 
     The builder is immutable, so several windowed queries can start from the same `Stream`.
     """
+
+    _hints: ClassVar[Hints] = STREAM_HINTS
+    _dataframe_hint: ClassVar[Hint] = STREAM_IS_NO_DATAFRAME
 
     _df: DataFrame
     _time: Clock | None
     _order: tuple[Col, ...]
     _lifetime: Lifetime | None = None
     _keys: tuple[Col, ...] | None = None
+
+    def __repr__(self) -> str:
+        return stream_text(self._time, self._lifetime, self._order, self._keys or ())
 
     def key_by(self, *keys: Col) -> "Stream":
         """Window each combination of key values separately.
@@ -132,7 +145,7 @@ class Stream(Scanning):
         +-------------------+---+
         """
         if not isinstance(window, Window):
-            raise type_error("window", window, "a window such as transom.Tumbling(size='1 hour')")
+            raise type_error("window", window, _window_for(window))
         if self._time is None and not isinstance(window, Count | Global):
             raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
         if isinstance(self._time, TimePolicy):
@@ -252,3 +265,11 @@ class Stream(Scanning):
             if name.lower() == _STAMP:
                 raise value_error("RESERVED_NAME", argument="df", column=repr(name))
         return _bridge.stamp(self._df, StampSpec(time=self._time, order=self._order))
+
+
+def _window_for(value: object) -> str:
+    """Return the window that a value other than a window may stand for."""
+    if isinstance(value, str):
+        with suppress(PySparkValueError):
+            return f"a window such as transom.Tumbling({duration('window', value)!r})"
+    return "a window such as transom.Tumbling('1 hour')"

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
+from transom._base.columns import Schema
 from transom.spec.window_spec import RowsForm
 from transom.windowed import Rows, Windowed
 
@@ -21,10 +21,10 @@ class Scanning:
     def scan(
         self,
         fn: Callable[..., Rows],
-        schema: str | StructType,
+        schema: Schema,
         *,
         form: RowsForm = "arrow",
-        state: str | StructType | None = None,
+        state: Schema | None = None,
     ) -> DataFrame:
         """Call a Python function with the rows of each key in the order of their times.
 

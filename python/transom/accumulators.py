@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
+
+from transom._base.columns import Schema
 
 A = TypeVar("A")
 
@@ -49,7 +50,7 @@ class Accumulator(ABC, Generic[A]):
     +------+------+----+---+
     """
 
-    state: ClassVar[str | StructType]
+    state: ClassVar[Schema]
 
     @abstractmethod
     def init(self) -> A:

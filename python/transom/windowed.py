@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 
 from transom import _bridge
 from transom._base import checks
-from transom._base.columns import Col, has_columns, known_columns
+from transom._base.columns import Col, Schema, has_columns, known_columns
 from transom._base.errors import type_error, value_error
 from transom._calls import applying, lifetimes, topping
 from transom._steps.execution import ExecutionSteps
@@ -38,13 +38,16 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
     return a DataFrame.
     """
 
-    def agg(self, *aggregates: Column) -> DataFrame:
+    def agg(self, /, *aggregates: Column, **named: Column) -> DataFrame:
         """Compute aggregates over each window.
 
         Parameters
         ----------
         *aggregates : Column
             Spark aggregates. ``FILTER`` and ``DISTINCT`` are allowed.
+        **named : Column
+            Spark aggregates by the name of their column: ``n=F.count("*")`` is
+            ``F.count("*").alias("n")``. Their columns follow those of ``aggregates``.
 
         Returns
         -------
@@ -88,17 +91,18 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         >>> rows = [("2013-01-01 05:40:00", 12), ("2013-01-01 05:55:00", 40)]
         >>> flights = spark.createDataFrame(rows, "at string, delay int")
         >>> by_time = transom.stream(flights, time=F.to_timestamp("at"))
-        >>> hours = by_time.window(transom.Tumbling(size="1 hour"))
-        >>> hours.agg(F.count("*").alias("n"), F.max("delay").alias("worst")).show()
+        >>> hours = by_time.window(transom.Tumbling("1 hour"))
+        >>> hours.agg(n=F.count("*"), worst=F.max("delay")).show()
         +--------------------+---+-----+
         |              window|  n|worst|
         +--------------------+---+-----+
         |{2013-01-01 05:00...|  2|   40|
         +--------------------+---+-----+
         """
-        if not aggregates:
+        if not aggregates and not named:
             raise value_error("NO_AGGREGATE", argument="aggregates")
-        spec = replace(self._spec, aggregates=aggregates)
+        columns = [*aggregates, *(_named(name, column) for name, column in named.items())]
+        spec = replace(self._spec, aggregates=tuple(columns))
         result = self._operator("aggregates", spec)
         _check_names(result, spec)
         return result
@@ -106,13 +110,13 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
     def apply(
         self,
         fn: Callable[..., Rows],
-        schema: str | StructType,
+        schema: Schema,
         *,
         form: RowsForm = "arrow",
         agg: Sequence[Column] = (),
-        window_state: str | StructType | None = None,
-        key_state: str | StructType | None = None,
-        outputs: Mapping[str, str | StructType] | None = None,
+        window_state: Schema | None = None,
+        key_state: Schema | None = None,
+        outputs: Mapping[str, Schema] | None = None,
     ) -> DataFrame:
         """Call a Python function with all rows of each window.
 
@@ -278,6 +282,12 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
             raise value_error("NEEDS_TRIGGER", argument="trigger")
         with known_columns(self._df, argument):
             return _bridge.apply(self._df, spec)
+
+
+def _named(name: str, aggregate: Column) -> Column:
+    if not isinstance(aggregate, Column):
+        raise type_error(name, aggregate, "a Column such as F.count('*')")
+    return aggregate.alias(name)
 
 
 def _check_names(result: DataFrame, spec: WindowSpec) -> None:

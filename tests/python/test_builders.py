@@ -224,6 +224,8 @@ def test_windows_need_aggregates() -> None:
         HOURS.agg()
     with raises("BAD_TYPE", "aggregates"):
         HOURS.agg("n")  # type: ignore[arg-type]
+    with raises("BAD_TYPE", "n"):
+        HOURS.agg(n="count")  # type: ignore[arg-type]
 
 
 def test_writers_are_functions() -> None:

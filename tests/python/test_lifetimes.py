@@ -66,30 +66,6 @@ def test_values_are_frozen_and_can_be_pickled(value: Any) -> None:
     assert pickle.loads(pickle.dumps(value)) == value
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (
-            transom.Lifetime("landed"),
-            "Lifetime(end='landed', duration=None, id=(), timeout=None)",
-        ),
-        (
-            transom.Lifetime(duration="5 minutes"),
-            f"Lifetime(end=None, duration={timedelta(minutes=5)!r}, id=(), timeout=None)",
-        ),
-        (
-            transom.Lifetime("landed", id=["tail"], timeout="1 day"),
-            f"Lifetime(end='landed', duration=None, id=('tail',), timeout={timedelta(days=1)!r})",
-        ),
-        (transom.Snapshot(), "Snapshot(closed='left')"),
-        (transom.Rolling("10 minutes"), f"Rolling(size={timedelta(minutes=10)!r})"),
-        (transom.CountByStart(2), "CountByStart(size=2)"),
-    ],
-)
-def test_values_show_their_fields(value: object, text: str) -> None:
-    assert repr(value) == text
-
-
 @pytest.mark.parametrize("end", [None, "landed"])
 def test_the_duration_of_a_lifetime_is_a_keyword(end: str | None) -> None:
     with raises("BAD_TYPE", "argument 2 of Lifetime", PySparkTypeError) as caught:

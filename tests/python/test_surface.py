@@ -1,8 +1,10 @@
 """The public names of the package."""
 
+import ast
 import inspect
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -43,10 +45,54 @@ def test_each_public_function_has_an_example(shown: object) -> None:
 
 def test_every_condition_that_is_raised_has_a_text_and_every_text_is_used() -> None:
     texts = json.loads((ROOT / "spec/error-conditions.json").read_text())
-    raised = _raised(ROOT / "python", "*.py", r'(?:value|runtime)_error\(\s*"([A-Z_]+)"')
+    raised = _raised(
+        ROOT / "python",
+        "*.py",
+        r'(?:(?:value|runtime|attribute|keyword)_error|warning)\(\s*"([A-Z_]+)"',
+    )
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'"TRANSOM_([A-Z_]+)"')
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'refusal\("([A-Z_]+)"')
     assert {f"TRANSOM_{name}" for name in raised | {"BAD_TYPE"}} == set(texts)
+
+
+def test_types_in_public_signatures_are_in_transom_typing() -> None:
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "python/transom").rglob("*.py")]
+    aliases = {name for tree in trees for name in _aliases(tree)}
+    annotated = {name for tree in trees for name in _annotated(tree)}
+    assert {"Duration", "Writer", "Rows", "Layout", "Boundary"} <= annotated & aliases
+    assert annotated & aliases - set(transom.typing.__all__) == set()
+    assert all(hasattr(transom.typing, name) for name in transom.typing.__all__)
+
+
+def _aliases(tree: ast.Module) -> Iterator[str]:
+    """The names of the types that a module defines by assignment."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+        for target in targets:
+            if isinstance(target, ast.Name) and re.match(r"[A-Z][a-z]", target.id):
+                yield target.id
+
+
+def _annotated(tree: ast.Module) -> Iterator[str]:
+    """The names in the annotations of what a module makes public."""
+    modules = (transom, transom.atlas, transom.azure, transom.streaminsight)
+    public = {name for module in modules for name in module.__all__} | {"Scanning"}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in public:
+            yield from _in_arguments(node)
+        elif isinstance(node, ast.ClassDef) and (node.name in public or "Steps" in node.name):
+            for inner in node.body:
+                if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_"):
+                    yield from _in_arguments(inner)
+                elif isinstance(inner, ast.AnnAssign) and ast.unparse(inner.target)[0] != "_":
+                    yield from re.findall(r"\w+", ast.unparse(inner.annotation))
+
+
+def _in_arguments(function: ast.FunctionDef) -> Iterator[str]:
+    for node in ast.walk(function.args):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            yield from re.findall(r"\w+", ast.unparse(node.annotation))
 
 
 def _raised(folder: Path, files: str, pattern: str) -> set[str]:

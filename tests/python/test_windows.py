@@ -82,10 +82,43 @@ def test_values_are_frozen_and_can_be_pickled(window: transom.Window) -> None:
     assert pickle.loads(pickle.dumps(window)) == window
 
 
-@pytest.mark.parametrize("window", [type(window) for window in WINDOWS[:-1]])
-def test_windows_take_keywords_only(window: Any) -> None:
-    with pytest.raises(TypeError, match="positional"):
-        window("1 hour")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (transom.Tumbling("1 hour"), transom.Tumbling(size="1 hour")),
+        (
+            transom.Hopping("1 hour", "5 minutes"),
+            transom.Hopping(size="1 hour", slide="5 minutes"),
+        ),
+        (transom.Cumulate("1 day", "1 hour"), transom.Cumulate(size="1 day", step="1 hour")),
+        (transom.Calendar("day", time_zone="UTC"), transom.Calendar(unit="day", time_zone="UTC")),
+        (transom.Session("5 minutes"), transom.Session(gap="5 minutes")),
+        (transom.Count(9, 3), transom.Count(size=9, slide=3)),
+        (transom.Custom("shifts"), transom.Custom(windows="shifts")),
+        (transom.Rolling("1 hour"), transom.Rolling(size="1 hour")),
+        (transom.CountByStart(9), transom.CountByStart(size=9)),
+    ],
+)
+def test_sizes_go_by_position_too(one: object, other: object) -> None:
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("window", "sizes", "number"),
+    [
+        ("Tumbling", ["1 hour"], 2),
+        ("Hopping", ["1 hour", "5 minutes"], 3),
+        ("Cumulate", ["1 day", "1 hour"], 3),
+        ("Calendar", ["day"], 2),
+        ("Session", ["5 minutes"], 2),
+        ("Count", [9, 3], 3),
+        ("Custom", ["shifts"], 2),
+    ],
+)
+def test_everything_else_is_a_keyword(window: str, sizes: list[Any], number: int) -> None:
+    with raises("BAD_TYPE", f"argument {number} of {window}", PySparkTypeError) as caught:
+        getattr(transom, window)(*sizes, "1 minute")
+    assert f"Use a keyword, as in {window}(" in str(caught.value)
 
 
 def test_a_clock_takes_its_time_by_position_too() -> None:

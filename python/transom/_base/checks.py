@@ -63,7 +63,7 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
         raise type_error(argument, value, "a whole number")
     if value < least:
         condition = "NOT_POSITIVE" if least else "NEGATIVE"
-        raise value_error(condition, argument=argument, value=value)
+        raise value_error(condition, argument=argument, value=value, instead=f"{least} or more")
     if value > most:
         choices = f"a whole number of at most {most:,}"
         raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)

@@ -18,6 +18,8 @@ Col = str | Column
 Condition = str | Column
 # A distance function: takes the older and the newer row, and returns a numeric Column.
 Delta = Callable[[Column, Column], Column]
+# Names and types of columns.
+Schema = str | StructType
 
 # The condition with which Spark refuses to tell the columns of a pipeline before it runs.
 _IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"

@@ -29,7 +29,29 @@ _PART = re.compile(
 )
 
 
-def duration(argument: str, value: Duration) -> timedelta:
+class Length(timedelta):
+    """A checked duration, which prints as the user wrote it. It equals any timedelta as long."""
+
+    __slots__ = ("_text",)
+    _text: str
+
+    def __new__(cls, length: timedelta, text: str) -> "Length":
+        """Return a length with its text, such as "60 seconds"."""
+        made = super().__new__(cls, length.days, length.seconds, length.microseconds)
+        made._text = text
+        return made
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return repr(self._text)
+
+    def __reduce__(self) -> tuple[type["Length"], tuple[timedelta, str]]:
+        return Length, (+self, self._text)
+
+
+def duration(argument: str, value: Duration) -> Length:
     """Return the length of a duration.
 
     Raises
@@ -42,34 +64,45 @@ def duration(argument: str, value: Duration) -> timedelta:
     Examples
     --------
     >>> duration("size", "1 hour 30 minutes")
-    datetime.timedelta(seconds=5400)
+    '1 hour 30 minutes'
+    >>> duration("size", "1 hour 30 minutes") == timedelta(minutes=90)
+    True
     >>> duration("offset", "-1.5 seconds") == timedelta(milliseconds=-1500)
     True
     """
+    if isinstance(value, Length):
+        return value
     if isinstance(value, str):
-        length = _parse(argument, value)
+        length = Length(_parse(argument, value), value)
     elif isinstance(value, timedelta):
-        length = value
+        length = Length(value, duration_text(value))
     else:
-        raise type_error(argument, value, "a string such as '1 hour', or a timedelta")
+        raise _no_duration(argument, value)
     if abs(length) > _LONGEST:
         raise _bad(argument, value, f"it is longer than {_LONGEST.days:,} days")
     return length
 
 
-def positive(argument: str, value: Duration) -> timedelta:
+def positive(argument: str, value: Duration) -> Length:
     """Return the length of a duration, and raise ``TRANSOM_NOT_POSITIVE`` if it is 0 or less."""
     length = duration(argument, value)
     if length <= timedelta():
-        raise value_error("NOT_POSITIVE", argument=argument, value=duration_text(length))
+        raise value_error(
+            "NOT_POSITIVE",
+            argument=argument,
+            value=length,
+            instead="a duration such as '1 minute'",
+        )
     return length
 
 
-def not_negative(argument: str, value: Duration) -> timedelta:
+def not_negative(argument: str, value: Duration) -> Length:
     """Return the length of a duration, and raise ``TRANSOM_NEGATIVE`` if it is less than 0."""
     length = duration(argument, value)
     if length < timedelta():
-        raise value_error("NEGATIVE", argument=argument, value=duration_text(length))
+        raise value_error(
+            "NEGATIVE", argument=argument, value=length, instead="'0 seconds' or more"
+        )
     return length
 
 
@@ -138,6 +171,12 @@ def _length(argument: str, text: str, part: re.Match[str]) -> timedelta:
     length = int(part["whole"] or 0) * _UNITS[unit]
     length += int(part["part"][:6].ljust(6, "0")) * _MICROSECOND
     return -length if part["sign"] == "-" else length
+
+
+def _no_duration(argument: str, value: object) -> Exception:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = value if is_number else 60
+    return type_error(argument, value, f"a string such as '{number} seconds', or a timedelta")
 
 
 def _bad(argument: str, value: Duration, why: str) -> Exception:

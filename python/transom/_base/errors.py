@@ -9,7 +9,33 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from pyspark.errors import PySparkRuntimeError, PySparkTypeError, PySparkValueError
+from pyspark.errors import (
+    PySparkAttributeError,
+    PySparkRuntimeError,
+    PySparkTypeError,
+    PySparkValueError,
+)
+
+
+class TransomWarning(UserWarning):
+    """A warning of transom: the query runs, but may not do what you expect.
+
+    Python shows it once for each line that causes it. The text begins with the name of a condition,
+    as the text of an error does.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import transom
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",)], "at string")
+    >>> hours = transom.stream(rows, time=F.to_timestamp("at")).window(transom.Tumbling("1 hour"))
+    >>> with warnings.catch_warnings(record=True, category=transom.TransomWarning) as caught:
+    ...     counts = hours.trigger(transom.AfterCount(10)).agg(n=F.count("*"))
+    >>> print(caught[0].message)
+    [TRANSOM_ROWS_LEFT] AfterCount does not fire at the end of Tumbling windows. ...
+    >>> counts.count()
+    0
+    """
 
 
 def value_error(condition: str, **parameters: object) -> PySparkValueError:
@@ -36,6 +62,24 @@ def runtime_error(condition: str, **parameters: object) -> PySparkRuntimeError:
     """Return an error about the session, the installation, or a failed user function."""
     text, parameter_texts = _text(condition, parameters)
     return PySparkRuntimeError(text, f"TRANSOM_{condition}", parameter_texts)
+
+
+def attribute_error(condition: str, **parameters: object) -> PySparkAttributeError:
+    """Return an error for an attribute that an object does not have."""
+    text, parameter_texts = _text(condition, parameters)
+    return PySparkAttributeError(text, f"TRANSOM_{condition}", parameter_texts)
+
+
+def keyword_error(condition: str, **parameters: object) -> PySparkTypeError:
+    """Return an error for a keyword that a function does not have."""
+    text, parameter_texts = _text(condition, parameters)
+    return PySparkTypeError(text, f"TRANSOM_{condition}", parameter_texts)
+
+
+def warning(condition: str, **parameters: object) -> TransomWarning:
+    """Return a warning."""
+    text, _ = _text(condition, parameters)
+    return TransomWarning(f"[TRANSOM_{condition}] {text}")
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:

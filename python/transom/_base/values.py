@@ -9,6 +9,7 @@ from pyspark.sql import Column
 
 from transom._base.columns import text_of
 from transom._base.errors import type_error
+from transom._base.misplaced import Hints, misplaced_keyword
 
 T = TypeVar("T")
 
@@ -19,6 +20,9 @@ class Value:
     Two values are equal if their Columns have the same SQL text and their other fields are equal.
     The operator == of a Column returns a Column instead of a bool. A dataclass that holds Columns
     uses this equality by ``eq=False``.
+
+    The ``repr`` by ``repr=False`` is a call that makes the value again, without the arguments that
+    have their default. A Column and a function print as Spark and Python print them.
     """
 
     __slots__ = ()
@@ -33,6 +37,30 @@ class Value:
     def __hash__(self) -> int:
         return hash(_field_values(self))
 
+    def __repr__(self) -> str:
+        defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        return call_text(
+            type(self).__name__,
+            **{
+                name: value
+                for name, default in defaults.items()
+                if repr(value := getattr(self, name)) != repr(default)
+            },
+        )
+
+
+def call_text(name: str, *arguments: object, **keywords: object) -> str:
+    """Return the text of a call.
+
+    Examples
+    --------
+    >>> call_text("key_by", "origin", strict=True)
+    "key_by('origin', strict=True)"
+    """
+    shown = [repr(argument) for argument in arguments]
+    shown += [f"{keyword}={value!r}" for keyword, value in keywords.items()]
+    return f"{name}({', '.join(shown)})"
+
 
 def _field_values(value: Any) -> tuple[object, ...]:
     return tuple(_comparable(getattr(value, field.name)) for field in fields(value))
@@ -46,10 +74,12 @@ def _comparable(value: object) -> object:
     return text_of(value) if isinstance(value, Column) else value
 
 
-def keywords_after(count: int, *, example: str) -> Callable[[type[T]], type[T]]:
-    """Return a decorator for a dataclass that names the keyword in an error for one without.
+def keywords_after(
+    count: int, *, example: str, hints: Hints | None = None
+) -> Callable[[type[T]], type[T]]:
+    """Return a decorator for a dataclass that explains a wrong call.
 
-    Python's own error has only the number of arguments.
+    Python's own error has only the number of arguments, or the name of an unknown keyword.
 
     Parameters
     ----------
@@ -57,16 +87,21 @@ def keywords_after(count: int, *, example: str) -> Callable[[type[T]], type[T]]:
         The number of fields that may be given by position.
     example : str
         A call with a keyword, for the error.
+    hints : mapping, optional
+        Keywords that are wrong, see `keyword_hints`.
     """
 
     def decorate(kind: type[T]) -> type[T]:
         made_by_dataclass = kind.__init__
+        wrong_keywords = hints or {}
 
         @wraps(made_by_dataclass)
         def init(self: T, *arguments: object, **keywords: object) -> None:
             if len(arguments) > count:
                 place = f"argument {count + 1} of {kind.__name__}"
                 raise type_error(place, arguments[count], f"a keyword, as in {example}")
+            for name in wrong_keywords.keys() & keywords:
+                raise misplaced_keyword(kind.__name__, name, wrong_keywords[name])
             made_by_dataclass(self, *arguments, **keywords)
 
         kind.__init__ = init  # type: ignore[assignment, method-assign]

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
+from transom._base.columns import Schema
 from transom._base.errors import type_error, value_error
 from transom._calls.calls import Calls
 from transom._calls.stateful import (
@@ -81,7 +82,7 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Sequence
         ) from None
 
 
-def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) -> StructType:
+def schema_of(argument: str, schema: Schema, reserved: Sequence[str]) -> StructType:
     """Parse and check the schema of the rows that a function returns.
 
     Raises
@@ -107,7 +108,7 @@ def schema_of(argument: str, schema: str | StructType, reserved: Sequence[str]) 
 
 
 def outputs_of(
-    outputs: Mapping[str, str | StructType], tags: Sequence[str], reserved: Sequence[str]
+    outputs: Mapping[str, Schema], tags: Sequence[str], reserved: Sequence[str]
 ) -> dict[str, StructType]:
     """Parse and check the schemas of named outputs, and return them by name.
 

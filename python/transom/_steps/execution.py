@@ -1,5 +1,6 @@
 """The steps that set how a query runs."""
 
+from inspect import signature
 from typing import Self
 
 from transom._base.durations import Duration
@@ -120,11 +121,17 @@ class ExecutionSteps(Steps):
         |  NULL|   12|
         +------+-----+
         """
-        return self._with(
-            "options",
-            name=name,
-            key_groups=key_groups,
-            layout=layout,
-            tick=tick,
-            row_log=row_log,
-        )
+        options = {
+            "name": name,
+            "key_groups": key_groups,
+            "layout": layout,
+            "tick": tick,
+            "row_log": row_log,
+        }
+        defaults = signature(ExecutionSteps.options).parameters
+        given = [
+            f"{option}={value!r}"
+            for option, value in options.items()
+            if value != defaults[option].default
+        ]
+        return self._with("options", ", ".join(given), **options)

@@ -1,11 +1,16 @@
 """The steps that set when a window fires and which rows it has."""
 
 from typing import Self
+from warnings import warn
 
+from transom._base.columns import has_columns
 from transom._base.durations import Duration, not_negative
-from transom._base.errors import type_error, value_error
+from transom._base.errors import type_error, value_error, warning
+from transom._base.misplaced import keyword_hints
 from transom._steps.base import Steps
+from transom._steps.hints import TRIGGER_KEYWORDS
 from transom.spec.evictors import Evictor
+from transom.spec.rows_left import may_leave_rows, with_end
 from transom.spec.time_policies import EventClock
 from transom.spec.triggers import Trigger, check_trigger
 
@@ -15,11 +20,13 @@ class FiringSteps(Steps):
 
     __slots__ = ()
 
+    @keyword_hints(TRIGGER_KEYWORDS)
     def trigger(self, trigger: Trigger) -> Self:
         """Set when a window fires.
 
         Without this step a window fires at its end, and again for each late row within its allowed
-        lateness.
+        lateness. A trigger that does not fire at the end of windows gives a `TransomWarning`,
+        because rows that arrive after its last firing are in no result.
 
         Parameters
         ----------
@@ -57,7 +64,15 @@ class FiringSteps(Steps):
         +------+---+-----+
         """
         check_trigger("trigger", trigger)
-        return self._with("trigger", trigger=trigger)
+        step = self._with("trigger", repr(trigger), trigger=trigger)
+        window = self._spec.window
+        is_streaming = has_columns(self._df) and self._df.isStreaming
+        if may_leave_rows(trigger, window, is_streaming=is_streaming):
+            fix = with_end(trigger, window, self._spec.time)
+            kind, name = type(trigger).__name__, type(window).__name__
+            # The decorator is between this frame and the user's.
+            warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=3)
+        return step
 
     def evictor(self, evictor: Evictor) -> Self:
         """Set which rows a window keeps when it fires.
@@ -99,7 +114,7 @@ class FiringSteps(Steps):
         """
         if not isinstance(evictor, Evictor):
             raise type_error("evictor", evictor, "an evictor such as transom.KeepLast(100)")
-        return self._with("evictor", evictor=evictor)
+        return self._with("evictor", repr(evictor), evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration) -> Self:
         """Keep a window after its end, so that late rows fire it again.
@@ -154,4 +169,4 @@ class FiringSteps(Steps):
         length = not_negative("lateness", lateness)
         if not isinstance(self._spec.time, EventClock):
             raise value_error("NOT_EVENT_TIME", argument="lateness")
-        return self._with("allowed_lateness", allowed_lateness=length)
+        return self._with("allowed_lateness", repr(length), allowed_lateness=length)

@@ -53,7 +53,7 @@ class LifetimeSteps(Steps):
         |2013-01-01 06:00:00|2013-01-01 06:00:00.000001|1  |
         +-------------------+--------------------------+---+
         """
-        return self._with("output_policy", output_policy=policy)
+        return self._with("output_policy", repr(policy), output_policy=policy)
 
     def changes_only(self) -> Self:
         """Leave out the result of a window that holds the same rows as the window before.

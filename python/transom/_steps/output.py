@@ -146,7 +146,9 @@ class OutputSteps(Steps):
         +-------------------+------+-------------------+
         """
         checks.flag("partly", partly)
-        return self._with("with_late_rows", late_rows="partly" if partly else "late")
+        if partly:
+            return self._with("with_late_rows", "partly=True", late_rows="partly")
+        return self._with("with_late_rows", late_rows="late")
 
     def with_dead_letters(self) -> Self:
         """Emit, as a side output, the rows that cannot be assigned to a window.

@@ -109,7 +109,8 @@ class TimeSteps(Steps):
                 other="Windows",
                 why=why,
             )
-        return self._with("idle_timeout", idle_timeout=timeout)
+        arguments = f"{timeout.after!r}, rule={timeout.rule!r}"
+        return self._with("idle_timeout", arguments, idle_timeout=timeout)
 
     def first_output(self, at: datetime) -> Self:
         """Emit no result of a window that ends before an instant.
@@ -158,4 +159,4 @@ class TimeSteps(Steps):
             raise value_error("NEEDS_TIME_POLICY", argument="first_output", value=self._spec.time)
         if isinstance(self._spec.window, Global | Count):
             raise value_error("UNBOUNDED_WINDOW", argument="first_output", window=self._spec.window)
-        return self._with("first_output", first_output=at)
+        return self._with("first_output", repr(at), first_output=at)

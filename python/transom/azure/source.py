@@ -13,7 +13,7 @@ from transom.spec.time_policies import TimePolicy
 from transom.spec.time_rules import Adjust, Drop
 from transom.stream import stream as transom_stream
 
-Policy = Literal["Adjust", "Drop"]
+OutOfOrderPolicy = Literal["Adjust", "Drop"]
 
 # Azure does not let users change this tolerance.
 _EARLY = Drop("5 minutes")
@@ -30,7 +30,7 @@ def stream(
     over: Sequence[Col] = (),
     partition: Col | None = None,
     partitions: Sequence[str] = (),
-    eventsOutOfOrderPolicy: Policy = "Adjust",
+    eventsOutOfOrderPolicy: OutOfOrderPolicy = "Adjust",
     eventsOutOfOrderMaxDelayInSeconds: int = 0,
     eventsLateArrivalMaxDelayInSeconds: int = 5,
 ) -> Stream:

@@ -5,16 +5,15 @@ A window value needs no Spark session. Two values are equal if they mean the sam
 `transom.spec.sessions` has sessions.
 """
 
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from transom._base import checks
 from transom._base.columns import Col, check_column
 from transom._base.constants import MOST_WINDOWS_PER_ROW
-from transom._base.durations import positive
+from transom._base.durations import Length, positive
 from transom._base.errors import value_error
-from transom._base.values import Value
+from transom._base.values import Value, keywords_after
 
 Closed = Literal["left", "right"]
 
@@ -25,7 +24,7 @@ class Window(Value):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Global(Window):
     """One window for all rows of a key.
 
@@ -50,7 +49,8 @@ class Global(Window):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keywords_after(2, example="Count(100, 10, partial=True)")
+@dataclass(frozen=True, slots=True, repr=False)
 class Count(Window):
     """Windows of a fixed number of rows of a key, in the order of their arrival.
 
@@ -98,6 +98,7 @@ class Count(Window):
 
     size: int
     slide: int | None = None
+    _: KW_ONLY
     partial: bool = False
 
     def __post_init__(self) -> None:
@@ -114,7 +115,8 @@ class Count(Window):
         return self.size if self.slide is None else self.slide
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@keywords_after(1, example="Custom('shifts', merging=True)")
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Custom(Window):
     """Windows that each row lists in a column.
 
@@ -151,6 +153,7 @@ class Custom(Window):
     """
 
     windows: Col
+    _: KW_ONLY
     merging: bool = False
 
     def __post_init__(self) -> None:
@@ -183,11 +186,10 @@ class Sliding:
         )
 
 
-def keep_positive(value: Value, name: str) -> timedelta:
-    """Replace a length field by its checked timedelta, and return the timedelta.
+def keep_positive(value: Value, name: str) -> Length:
+    """Replace a field by its checked length, and return the length.
 
-    Lengths are stored as timedeltas, so that equal lengths make equal windows however they are
-    written.
+    Equal lengths make equal windows, however the user wrote them.
     """
     length = positive(name, getattr(value, name))
     object.__setattr__(value, name, length)

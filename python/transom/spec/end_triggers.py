@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from transom.spec.triggers import Trigger
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AfterClock(Trigger):
     """Fires when the wall clock passes the end of the window. The default with `ProcessingTime`.
 
@@ -20,7 +20,7 @@ class AfterClock(Trigger):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AfterLateness(Trigger):
     """Fires once, when the watermark reaches the end of the window plus the allowed lateness.
 
@@ -64,7 +64,7 @@ class AfterLateness(Trigger):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EndOfStream(Trigger):
     """Fires when the input ends: after a static DataFrame, or when a stream is drained.
 

@@ -21,7 +21,7 @@ class Evictor(Value):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeepLast(Evictor):
     """Keeps the rows that arrived last.
 
@@ -65,7 +65,7 @@ class KeepLast(Evictor):
         _check_when(self.when)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeepRecent(Evictor):
     """Keeps the rows whose event time is close to the newest event time in the window.
 
@@ -115,7 +115,7 @@ class KeepRecent(Evictor):
         _check_when(self.when)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class KeepNear(Evictor):
     """Keeps the rows that are less than a threshold away from the row that arrived last.
 
@@ -165,7 +165,7 @@ class KeepNear(Evictor):
         _check_when(self.when)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KeepWhere(Evictor):
     """Keeps the rows for which a boolean expression is true.
 

@@ -1,13 +1,15 @@
 """Windows on a fixed grid, which is the same for every key."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from typing import Literal
 
 from transom._base import checks
 from transom._base.constants import MOST_CALENDAR_UNITS
-from transom._base.durations import Duration, duration, duration_text
+from transom._base.durations import Duration, Length, duration
 from transom._base.errors import value_error
+from transom._base.misplaced import Hints
+from transom._base.values import keywords_after
 from transom.spec.assigners import (
     Closed,
     Window,
@@ -15,6 +17,13 @@ from transom.spec.assigners import (
     check_windows_per_row,
     keep_positive,
 )
+
+# Spark's words for the arguments of windows.
+_SPARK_WORDS: Hints = {
+    "windowDuration": ("Spark's windowDuration is the size", "Tumbling('1 hour')"),
+    "slideDuration": ("Spark's slideDuration is the slide", "Hopping('1 hour', '5 minutes')"),
+    "startTime": ("Spark's startTime is the offset", "Tumbling('1 hour', offset='15 minutes')"),
+}
 
 Stagger = Literal["aligned", "random", "natural"]
 Unit = Literal["day", "week", "month", "quarter", "year"]
@@ -24,7 +33,8 @@ _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
 _SHORTEST_DAYS = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keywords_after(1, example="Tumbling('1 hour', offset='15 minutes')", hints=_SPARK_WORDS)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tumbling(Window):
     """Windows of one size without gaps or overlap: each row is in exactly one window.
 
@@ -84,6 +94,7 @@ class Tumbling(Window):
     """
 
     size: Duration
+    _: KW_ONLY
     offset: Duration = "0 seconds"
     closed: Closed = "left"
     time_zone: str = "UTC"
@@ -96,7 +107,8 @@ class Tumbling(Window):
         checks.choice("stagger", self.stagger, ("aligned", "random", "natural"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keywords_after(2, example="Hopping('1 hour', '5 minutes', offset='1 minute')", hints=_SPARK_WORDS)
+@dataclass(frozen=True, slots=True, repr=False)
 class Hopping(Window):
     """Windows of one size that start every ``slide``: a row is in each window that holds its time.
 
@@ -145,6 +157,7 @@ class Hopping(Window):
 
     size: Duration
     slide: Duration
+    _: KW_ONLY
     offset: Duration = "0 seconds"
     closed: Closed = "left"
     time_zone: str = "UTC"
@@ -152,12 +165,13 @@ class Hopping(Window):
     def __post_init__(self) -> None:
         size = keep_positive(self, "size")
         slide = keep_positive(self, "slide")
-        check_windows_per_row(size // slide, "slide", duration_text(slide))
+        check_windows_per_row(size // slide, "slide", slide)
         _keep_offset(self, slide)
         _check_ends(self.closed, self.time_zone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keywords_after(2, example="Cumulate('1 day', '1 hour', offset='6 hours')")
+@dataclass(frozen=True, slots=True, repr=False)
 class Cumulate(Window):
     """Windows that share a start and grow step by step to their full size, then start again.
 
@@ -201,6 +215,7 @@ class Cumulate(Window):
 
     size: Duration
     step: Duration
+    _: KW_ONLY
     offset: Duration = "0 seconds"
     closed: Closed = "left"
     time_zone: str = "UTC"
@@ -209,17 +224,13 @@ class Cumulate(Window):
         size = keep_positive(self, "size")
         step = keep_positive(self, "step")
         if size % step:
-            raise value_error(
-                "NOT_A_MULTIPLE",
-                argument="size",
-                value=duration_text(size),
-                step=duration_text(step),
-            )
+            raise value_error("NOT_A_MULTIPLE", argument="size", value=size, step=step)
         _keep_offset(self, size)
         _check_ends(self.closed, self.time_zone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@keywords_after(1, example="Calendar('day', time_zone='Europe/Rome')")
+@dataclass(frozen=True, slots=True, repr=False)
 class Calendar(Window):
     """Days, weeks, months, quarters or years of a time zone, whatever their length.
 
@@ -264,6 +275,7 @@ class Calendar(Window):
     """
 
     unit: Unit
+    _: KW_ONLY
     time_zone: str
     every: int = 1
     first_day: Weekday = "monday"
@@ -274,20 +286,16 @@ class Calendar(Window):
         checks.choice("unit", self.unit, _SHORTEST_DAYS)
         checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
         checks.choice("first_day", self.first_day, _WEEKDAYS)
-        _keep_offset(self, timedelta(days=self.every * _SHORTEST_DAYS[self.unit]))
+        days = self.every * _SHORTEST_DAYS[self.unit]
+        _keep_offset(self, Length(timedelta(days=days), f"{days} days"))
         _check_ends(self.closed, self.time_zone)
 
 
-def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: timedelta) -> None:
+def _keep_offset(value: Tumbling | Hopping | Cumulate | Calendar, period: Length) -> None:
     offset = duration("offset", value.offset)
     object.__setattr__(value, "offset", offset)
     if abs(offset) >= period:
-        raise value_error(
-            "OFFSET_TOO_LARGE",
-            argument="offset",
-            value=duration_text(offset),
-            period=duration_text(period),
-        )
+        raise value_error("OFFSET_TOO_LARGE", argument="offset", value=offset, period=period)
 
 
 def _check_ends(closed: str, time_zone: str) -> None:

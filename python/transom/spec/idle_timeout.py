@@ -9,7 +9,7 @@ from transom._base.durations import Duration, positive
 IdleRule = Literal["after_window_end", "greater_of", "last_row"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class IdleTimeout:
     """When windows close although no row arrives. The step `idle_timeout` describes the rules."""
 

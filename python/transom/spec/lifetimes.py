@@ -15,7 +15,7 @@ from transom.spec.sessions import Gap
 
 
 @keywords_after(1, example="Lifetime(duration='5 minutes')")
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lifetime(Value):
     """How long a row lasts, from its time on.
 
@@ -130,7 +130,7 @@ class Lifetime(Value):
                 raise value_error("NEEDS_ID", argument="timeout")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Snapshot(Window):
     """The windows between neighbouring starts and ends of lifetimes.
 
@@ -177,7 +177,7 @@ class Snapshot(Window):
         check_closed(self.closed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rolling(Window):
     """The last rows of a key, whenever they change.
 
@@ -221,7 +221,7 @@ class Rolling(Window):
         keep_positive(self, "size")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CountByStart(Window):
     """Windows over a number of distinct times of rows.
 

@@ -1,20 +1,28 @@
 """Session windows: a frozen value that groups rows of a key that are close in time."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from pyspark.sql import Column
 
 from transom._base import checks
 from transom._base.durations import Duration
+from transom._base.misplaced import Hints
+from transom._base.values import keywords_after
 from transom.spec.assigners import Closed, Window, check_closed, keep_positive
 
 LateStart = Literal["open", "reject"]
 MaxCheck = Literal[">=", ">"]
 Gap = Duration | Column
 
+# Spark's words for the arguments of sessions.
+_SPARK_WORDS: Hints = {
+    "gapDuration": ("Spark's gapDuration is the gap", "Session('5 minutes')"),
+}
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+
+@keywords_after(1, example="Session('5 minutes', inclusive=False)", hints=_SPARK_WORDS)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Session(Window):
     """Windows that stay open while rows of a key keep arriving.
 
@@ -93,6 +101,7 @@ class Session(Window):
     """
 
     gap: Gap
+    _: KW_ONLY
     inclusive: bool = True
     closed: Closed = "left"
     max_duration: Duration | None = None

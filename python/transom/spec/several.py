@@ -14,7 +14,7 @@ from transom.spec.sessions import Session
 _KINDS = (Tumbling, Hopping, Cumulate, Calendar, Session, *SWEPT)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Windows(Window):
     """Several windows over the same rows, in one pass.
 

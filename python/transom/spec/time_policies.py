@@ -13,7 +13,7 @@ from transom._base.values import Value
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventTime(Value):
     """Event time: the time of a row is in a column, and Spark's watermark advances it.
 
@@ -49,7 +49,7 @@ class EventTime(Value):
             object.__setattr__(self, "delay", not_negative("delay", self.delay))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProcessingTime(Value):
     """Processing time: the time of a row is the wall clock of its micro-batch, and no row is late.
 
@@ -63,7 +63,7 @@ class ProcessingTime(Value):
     """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TimePolicy(Value):
     """Event time whose watermark moves from row to row, with rules for early and late rows.
 

@@ -9,7 +9,7 @@ from transom._base.errors import type_error
 from transom._base.values import Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TimeRule(Value):
     """Base class of `Accept`, `Drop` and `Adjust`."""
 
@@ -19,7 +19,7 @@ class TimeRule(Value):
         object.__setattr__(self, "beyond", not_negative("beyond", self.beyond))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Accept(TimeRule):
     """Leaves rows that are out of order as they are. The windows decide whether they are late.
 
@@ -45,7 +45,7 @@ class Accept(TimeRule):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Drop(TimeRule):
     """Drops rows that are beyond a bound. A dropped row has no time and moves no watermark.
 
@@ -69,7 +69,7 @@ class Drop(TimeRule):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Adjust(TimeRule):
     """Moves the time of rows that are beyond a bound to this bound.
 
@@ -96,7 +96,7 @@ class Adjust(TimeRule):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Periodic(Value):
     """Moves the watermark after a number of rows, after a span of event time, or after both.
 
@@ -138,7 +138,7 @@ class Periodic(Value):
             object.__setattr__(self, "every", positive("every", self.every))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Punctuated(Value):
     """Rows that say how far time has come: punctuation, StreamInsight's CTIs.
 

@@ -13,7 +13,7 @@ from transom._base.durations import Duration, positive
 from transom._base.errors import type_error
 from transom._base.values import Value
 
-Clock = Literal["event", "processing"]
+IntervalClock = Literal["event", "processing"]
 
 
 class Trigger(Value):
@@ -22,7 +22,7 @@ class Trigger(Value):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AfterCount(Trigger):
     """Fires each time a number of rows has arrived in the window.
 
@@ -65,7 +65,7 @@ class AfterCount(Trigger):
         checks.whole_number("rows", self.rows, least=1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AfterDelta(Trigger):
     """Fires when a row is more than a threshold away from the row of the last firing.
 
@@ -114,7 +114,7 @@ class AfterDelta(Trigger):
         object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Every(Trigger):
     """Fires at regular times, and at the end of the window.
 
@@ -146,7 +146,7 @@ class Every(Trigger):
     """
 
     interval: Duration
-    clock: Clock = field(default="event", kw_only=True)
+    clock: IntervalClock = field(default="event", kw_only=True)
     aligned: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -155,7 +155,7 @@ class Every(Trigger):
         checks.flag("aligned", self.aligned)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class When(Trigger):
     """Fires when a boolean expression is true for a new row and its window.
 
@@ -195,7 +195,7 @@ class When(Trigger):
         object.__setattr__(self, "condition", condition_of("condition", self.condition))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class EveryBatch(Trigger):
     """Fires at the end of each micro-batch that brought the window rows, like Spark's update mode.
 
@@ -220,7 +220,7 @@ class EveryBatch(Trigger):
     """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Never(Trigger):
     """Never fires: windows collect rows and emit no result.
 

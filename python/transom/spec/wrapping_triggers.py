@@ -10,9 +10,18 @@ from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.triggers import AfterCount, EveryBatch, Trigger, check_trigger
 
 _EACH_LATE_ROW = AfterCount(1)
+# Why a trigger cannot be inside another one, and what to use instead.
+_BY_BATCH = (
+    "EveryBatch waits for the end of a micro-batch, and other triggers react to each row",
+    "EveryBatch alone, or AfterCount(1) for a result after each row",
+)
+_AT_THE_END = (
+    "AfterWatermark fires at the end of the window itself",
+    "a trigger that fires before or after the end, such as AfterCount(100)",
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AfterWatermark(Trigger):
     """Fires when the watermark reaches the end of the window. The default in event time.
 
@@ -66,7 +75,7 @@ class AfterWatermark(Trigger):
                 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Purging(Trigger):
     """Fires as another trigger does, and drops the contents of the window after each firing.
 
@@ -108,7 +117,7 @@ class Purging(Trigger):
         _check_inner("trigger", self.trigger, self, EveryBatch)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ProcessingTimeout(Trigger):
     """Fires as another trigger does, and also some time after a row, on the wall clock.
 
@@ -180,9 +189,12 @@ def _check_inner(argument: str, inner: object, outer: Trigger, *misplaced: type[
     assert isinstance(inner, Trigger)
     for part in parts(inner):
         if isinstance(part, misplaced):
+            why, instead = _BY_BATCH if isinstance(part, EveryBatch) else _AT_THE_END
             raise value_error(
                 "NOT_IN_PLACE",
                 argument=argument,
                 inner=type(part).__name__,
                 outer=type(outer).__name__,
+                why=why,
+                instead=instead,
             )

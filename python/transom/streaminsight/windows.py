@@ -9,11 +9,11 @@ from transom._base.errors import type_error
 from transom._built_stream import Stream
 from transom.spec.grids import Hopping
 from transom.spec.lifetimes import CountByStart, Snapshot
-from transom.spec.window_spec import OutputPolicy as Policy
+from transom.spec.window_spec import OutputPolicy
 from transom.windowed import Windowed
 
-OutputPolicy = Literal["PointAlignToWindowEnd", "ClipToWindowEnd"]
-_POLICIES: dict[str, Policy] = {
+StreamInsightPolicy = Literal["PointAlignToWindowEnd", "ClipToWindowEnd"]
+_POLICIES: dict[str, OutputPolicy] = {
     "PointAlignToWindowEnd": "point_align_to_window_end",
     "ClipToWindowEnd": "clip_to_window_end",
 }
@@ -25,7 +25,7 @@ def hoppingWindow(
     windowSize: Duration,
     hopSize: Duration,
     alignment: datetime | None = None,
-    outputPolicy: OutputPolicy = "PointAlignToWindowEnd",
+    outputPolicy: StreamInsightPolicy = "PointAlignToWindowEnd",
 ) -> Windowed:
     """Return the windows of ``HoppingWindow(windowSize, hopSize, alignment, ...)``.
 
@@ -82,7 +82,7 @@ def tumblingWindow(
     stream: Stream,
     windowSize: Duration,
     alignment: datetime | None = None,
-    outputPolicy: OutputPolicy = "PointAlignToWindowEnd",
+    outputPolicy: StreamInsightPolicy = "PointAlignToWindowEnd",
 ) -> Windowed:
     """Return the windows of ``TumblingWindow(windowSize, alignment, ...)``.
 

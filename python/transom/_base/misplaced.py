@@ -1,0 +1,74 @@
+"""Errors for names that have their place elsewhere: words of other libraries, and early steps."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
+
+from pyspark.errors import PySparkAttributeError, PySparkTypeError
+from pyspark.sql import DataFrame
+
+from transom._base.errors import attribute_error, keyword_error
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Why a name is not here, and what to write instead.
+Hint = tuple[str, str]
+Hints = Mapping[str, Hint]
+
+
+class Hinted:
+    """Base class of builders, with errors for the attributes that users look for first."""
+
+    __slots__ = ()
+    _hints: ClassVar[Hints] = {}
+    # For all other attributes of a DataFrame.
+    _dataframe_hint: ClassVar[Hint]
+
+    # Type checkers do not see this method, so they report unknown attributes.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = self._hints.get(name)
+            if hint is None and not name.startswith("_") and hasattr(DataFrame, name):
+                hint = self._dataframe_hint
+            if hint is None:
+                text = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(text, name=name, obj=self)
+            raise misplaced_attribute(type(self).__name__, name, hint)
+
+
+def misplaced_attribute(owner: str, name: str, hint: Hint) -> PySparkAttributeError:
+    """Return the error for an attribute that has its place elsewhere.
+
+    In the hint, ``<name>`` stands for the attribute.
+    """
+    why, instead = hint
+    instead = instead.replace("<name>", name)
+    return attribute_error(
+        "MISPLACED", argument=name, owner=owner, name=name, why=why, instead=instead
+    )
+
+
+def misplaced_keyword(function: str, keyword: str, hint: Hint) -> PySparkTypeError:
+    """Return the error for a keyword that has its place elsewhere."""
+    (why, instead), name = hint, f"argument {keyword}"
+    return keyword_error(
+        "MISPLACED", argument=keyword, owner=f"{function}()", name=name, why=why, instead=instead
+    )
+
+
+def keyword_hints(hints: Hints) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that raises ``TRANSOM_MISPLACED`` for these keywords."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*arguments: P.args, **keywords: P.kwargs) -> R:
+            for name in keywords:
+                if name in hints:
+                    raise misplaced_keyword(function.__name__, name, hints[name])
+            return function(*arguments, **keywords)
+
+        return call
+
+    return decorate

@@ -1,0 +1,94 @@
+"""What to write instead of a name that a builder does not have."""
+
+from transom._base.misplaced import Hint, Hints
+
+_WINDOW = "window(transom.Tumbling('1 hour'))"
+_STEPS = (
+    "allowed_lateness",
+    "changes_only",
+    "drain",
+    "evictor",
+    "first_output",
+    "idle_timeout",
+    "options",
+    "output_policy",
+    "retract",
+    "trigger",
+    "with_dead_letters",
+    "with_late_rows",
+    "with_pane",
+    "with_watermarks",
+)
+_AGGREGATES = ("avg", "count", "max", "mean", "min", "sum")
+_GROUPING = ("groupBy", "group_by", "groupby", "keyBy", "partitionBy")
+
+
+def _aggregate(name: str) -> str:
+    return "agg(n=F.count('*'))" if name == "count" else f"agg(F.{name}('delay'))"
+
+
+_WATERMARK: Hint = (
+    "the time of a stream sets its watermark",
+    "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+)
+
+STREAM_HINTS: Hints = {
+    **dict.fromkeys(_GROUPING, ("the keys of a stream group its rows", "key_by('origin')")),
+    **{name: (f"{name}() sets up windows", f"{_WINDOW}.{name}(...)") for name in _STEPS},
+    **{
+        name: ("only windows have aggregates", f"{_WINDOW}.{_aggregate(name)}")
+        for name in _AGGREGATES
+    },
+    "agg": ("only windows have aggregates", f"{_WINDOW}.agg(n=F.count('*'))"),
+    "apply": ("a function gets the rows of a window", f"{_WINDOW}.apply(...)"),
+    "top": ("only windows have first rows", f"{_WINDOW}.top(...)"),
+    "session_window": ("a session is a window", "window(transom.Session('5 minutes'))"),
+    "windowAll": ("Flink's windowAll is window_all", "window_all(transom.Tumbling('1 hour'))"),
+    "withWatermark": _WATERMARK,
+}
+# For all other attributes of a DataFrame.
+STREAM_IS_NO_DATAFRAME: Hint = (
+    "a stream is a DataFrame again after its windows have a result",
+    f"{_WINDOW}.agg(n=F.count('*')).<name>",
+)
+
+_KEYS_FIRST: Hint = (
+    "the keys come before the windows",
+    f"stream(...).key_by('origin').{_WINDOW}",
+)
+_WINDOWED_ONCE: Hint = (
+    "these rows have their windows",
+    "window(transom.Windows({'hour': ..., 'day': ...})) for several windows",
+)
+
+WINDOWED_HINTS: Hints = {
+    **dict.fromkeys((*_GROUPING, "key_by"), _KEYS_FIRST),
+    **dict.fromkeys(("window", "window_all"), _WINDOWED_ONCE),
+    **{name: ("aggregates are the arguments of agg()", _aggregate(name)) for name in _AGGREGATES},
+    "aggregate": ("Flink's aggregate is agg", "agg(n=F.count('*'))"),
+    "process": ("Flink's process is apply", "apply(function, 'spread double')"),
+    "reduce": ("reduce makes an aggregate", "agg(transom.reduce('delay', lambda a, b: a + b))"),
+    "allowedLateness": ("the name here is allowed_lateness", "allowed_lateness('15 minutes')"),
+    "sideOutputLateData": ("late rows are tagged rows", "with_late_rows()"),
+    "scan": ("scan() has no windows", "stream(...).key_by('origin').scan(...)"),
+    "stamped": ("stamped() has no windows", "stream(...).stamped()"),
+    "withWatermark": _WATERMARK,
+}
+WINDOWED_IS_NO_DATAFRAME: Hint = (
+    "windows are a DataFrame only after agg(), apply() or top()",
+    "agg(n=F.count('*')).<name>",
+)
+
+STREAM_KEYWORDS: Hints = {
+    "delay": (
+        "the delay of the watermark belongs to the time",
+        "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+    ),
+}
+_SPARK_TRIGGER: Hint = (
+    "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",
+    "df.writeStream.trigger(processingTime='10 seconds') after agg()",
+)
+TRIGGER_KEYWORDS: Hints = dict.fromkeys(
+    ("availableNow", "continuous", "once", "processingTime", "realTime"), _SPARK_TRIGGER
+)

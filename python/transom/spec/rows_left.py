@@ -1,0 +1,35 @@
+"""Which triggers leave rows of a window without a result."""
+
+from transom.spec.assigners import Count, Global, Window
+from transom.spec.end_triggers import EndOfStream
+from transom.spec.several import is_merging
+from transom.spec.time_policies import Clock, ProcessingTime
+from transom.spec.triggers import AfterCount, AfterDelta, Trigger, When
+from transom.spec.wrapping_triggers import Purging
+
+
+def may_leave_rows(trigger: Trigger, window: Window, *, is_streaming: bool) -> bool:
+    """Return whether a window may end with rows that no result has.
+
+    A static DataFrame ends with its windows, so `EndOfStream` fires them all. `Never` says itself
+    that there are no results.
+    """
+    if isinstance(window, Count | Global):
+        return False
+    inner = trigger.trigger if isinstance(trigger, Purging) else trigger
+    if isinstance(inner, AfterCount):
+        return inner.rows > 1
+    return isinstance(inner, AfterDelta | When) or (is_streaming and isinstance(inner, EndOfStream))
+
+
+def with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
+    """Return the text of a trigger that fires as another one does, and at the end of windows."""
+    shown = repr(trigger)
+    if "<" in shown:  # a Column, or a function
+        shown = f"{type(trigger).__name__}(...)"
+    if not isinstance(time, ProcessingTime):
+        early = "" if isinstance(trigger, EndOfStream) else f"early={shown}"
+        return f"AfterWatermark({early})"
+    if isinstance(trigger, EndOfStream) or is_merging(window):
+        return "AfterClock()"
+    return f"ProcessingTimeout({shown}, after='1 minute')"

@@ -1,0 +1,86 @@
+"""A trigger that may leave rows without a result is warned of where it is set."""
+
+import warnings
+from typing import Any
+
+import pytest
+from pyspark.sql.types import StructType
+
+import transom
+from tests.python.unbound import EVER, HOURS, ON_THE_CLOCK, RowsOfFlow, windowed
+
+DELTA = transom.AfterDelta(lambda old, new: new["v"] - old["v"], threshold=1)
+CLOCK = transom.EventTime("at")
+
+
+@pytest.mark.parametrize(
+    ("builder", "trigger", "instead"),
+    [
+        (HOURS, transom.AfterCount(10), "AfterWatermark(early=AfterCount(rows=10))"),
+        (
+            HOURS,
+            transom.Purging(transom.AfterCount(10)),
+            "AfterWatermark(early=Purging(trigger=AfterCount(rows=10)))",
+        ),
+        (HOURS, transom.When("v > 5"), "AfterWatermark(early=When(condition='v > 5'))"),
+        (HOURS, DELTA, "AfterWatermark(early=AfterDelta(...))"),
+        (HOURS, transom.EndOfStream(), "AfterWatermark()"),
+        (
+            windowed(transom.Session("1 minute"), time=CLOCK),
+            transom.AfterCount(10),
+            "AfterWatermark(early=AfterCount(rows=10))",
+        ),
+        (
+            ON_THE_CLOCK,
+            transom.AfterCount(10),
+            "ProcessingTimeout(AfterCount(rows=10), after='1 minute')",
+        ),
+        (
+            windowed(transom.Session("1 minute"), time=transom.ProcessingTime()),
+            transom.AfterCount(10),
+            "AfterClock()",
+        ),
+    ],
+)
+def test_the_warning_names_the_trigger_that_fires_at_the_end_too(
+    builder: Any, trigger: transom.Trigger, instead: str
+) -> None:
+    with pytest.warns(transom.TransomWarning, match=r"^\[TRANSOM_ROWS_LEFT\] ") as caught:
+        builder.trigger(trigger)
+    (warning,) = caught
+    assert f" Write {instead} to fire at the end too." in str(warning.message)
+    # Python shows the line of the user.
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("builder", "trigger"),
+    [
+        (HOURS, transom.AfterCount(1)),
+        (HOURS, transom.AfterWatermark(early=transom.AfterCount(10))),
+        (HOURS, transom.AfterLateness()),
+        (HOURS, transom.AfterClock()),
+        (HOURS, transom.Every("1 minute")),
+        (HOURS, transom.EveryBatch()),
+        (HOURS, transom.Never()),
+        (HOURS, transom.ProcessingTimeout(transom.AfterCount(10), after="1 minute")),
+        (EVER, transom.AfterCount(10)),
+        (EVER, transom.EndOfStream()),
+        (windowed(transom.Count(9, 3)), transom.AfterCount(9)),
+    ],
+)
+def test_no_warning_without_a_loss(builder: Any, trigger: transom.Trigger) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        builder.trigger(trigger)
+
+
+def test_a_flow_does_not_know_whether_it_streams() -> None:
+    stream = transom.Stream(RowsOfFlow(StructType()), CLOCK, ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stream.window(transom.Tumbling("1 hour")).trigger(transom.EndOfStream())
+
+
+def test_the_warning_is_shown_unless_it_is_turned_off() -> None:
+    assert issubclass(transom.TransomWarning, UserWarning)
