@@ -48,7 +48,8 @@ hours_saved.orderBy("window", "origin").show(truncate=False)
 late_saved = spark.read.parquet(f"{folder}/late")
 late_saved.select("row.*", "reason", "missed_windows", "watermark").show(truncate=False)
 
-counts = [batch.observedMetrics["window"] for batch in query.recentProgress]
+progress = [batch.observedMetrics for batch in query.recentProgress]
+counts = [observed["window"] for observed in progress if "window" in observed]
 print("rows read:", sum(c["transom_rows_in"] for c in counts))
 print("rows late:", sum(c["transom_rows_late"] for c in counts))
 spark.stop()

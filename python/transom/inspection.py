@@ -152,7 +152,7 @@ def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     True
     """
     if not isinstance(df, DataFrame):
-        raise type_error("df", df, "a DataFrame")
+        raise type_error("df", df, "a DataFrame, such as the result of agg()")
     checks.choice("mode", mode, ("text", "json"))
     return _bridge.explain(df, mode)
 
@@ -236,11 +236,16 @@ def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
 
 
 def _last_batch(query: StreamingQuery) -> StreamingQueryProgress | None:
-    """Return the progress of the last batch. A query without new rows has updates without one."""
+    """Return the progress of the last batch, if possible of one with metrics of transom.
+
+    A query without new rows has updates without a batch. A batch that the sink has skipped, because
+    an earlier run had written it, has no metrics.
+    """
     last = query.lastProgress
-    if last is None or _is_batch(last):
+    if last is None or (_is_batch(last) and _by_operator(last)):
         return last
-    return next(filter(_is_batch, reversed(query.recentProgress)), None)
+    batches = [*filter(_is_batch, reversed(query.recentProgress))]
+    return next(filter(_by_operator, batches), next(iter(batches), None))
 
 
 def _is_batch(progress: StreamingQueryProgress) -> bool:

@@ -28,7 +28,8 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
     ----------
     tagged : DataFrame
         Tagged rows, as `Windowed.agg` returns them after `Windowed.with_late_rows` or
-        `Windowed.with_dead_letters`, and `Windowed.apply` with ``outputs``.
+        `Windowed.with_dead_letters`, and `Windowed.apply` with ``outputs``. The columns may be in
+        any order, as in rows that are read back from files partitioned by ``tag``.
     tag : str
         The tag, such as "results", "late" or "dead_letters".
 
@@ -57,7 +58,7 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
     +------+-----+
     """
     if not isinstance(tagged, DataFrame):
-        raise type_error("tagged", tagged, "a DataFrame")
+        raise type_error("tagged", tagged, "a DataFrame, such as the result of agg()")
     tags = _tags_of(tagged, "tagged")
     if tag not in tags:
         raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=quoted_list(tags))
@@ -73,9 +74,9 @@ def route(
 ) -> Writer:
     """Make a function for ``foreachBatch`` that passes the rows of each tag to a writer.
 
-    A writer is called with a DataFrame with plain columns and the id of the batch. It is also
-    called if the DataFrame is empty. Each batch is computed once and as a whole, even if writers
-    read only a part of it. Counts therefore stay exact.
+    A writer is called with a DataFrame with plain columns and the id of the batch. It is not called
+    if no row of the batch has its tag, so it writes no empty files. Each batch is computed once and
+    as a whole, even if writers read only a part of it. Counts therefore stay exact.
 
     A query that failed repeats its last batch, with the same id and the same rows. While the
     process lives, `route` does not call a writer again for a batch that the writer has finished.
@@ -118,8 +119,7 @@ def route(
     >>> to_writers = transom.route(results=save, late=lambda rows, batch_id: print(rows.count()))
     >>> rows = spark.createDataFrame([("a", 1.0)], "k string, v double")
     >>> total = transom.stream(rows).window(transom.Global()).trigger(transom.EndOfStream())
-    >>> to_writers(total.with_late_rows().agg(F.sum("v").alias("total")), 0)
-    0
+    >>> to_writers(total.with_late_rows().agg(total=F.sum("v")), 0)
     >>> spark.read.parquet(folder).show()
     +------+-----+-----+
     |window|total|batch|
@@ -148,10 +148,12 @@ class _Route:
         query = _bridge.query_of(rows)
         cached = rows.persist()
         try:
-            # A task commits its state at its end, and a writer may read only some of the rows.
-            cached.count()
+            # A task commits its state at its end, and a writer may read only some of the rows. This
+            # reads them all.
+            (found,) = cached.agg(F.collect_set("tag")).collect()[0]
             for tag in tags:
-                if self._finished_batches.get((query, tag), -1) < batch_id:
+                is_finished = self._finished_batches.get((query, tag), -1) >= batch_id
+                if tag in found and not is_finished:
                     self._writers[tag](untag(cached, tag), batch_id)
                     self._finished_batches[query, tag] = batch_id
         finally:
@@ -160,8 +162,8 @@ class _Route:
 
 def _tags_of(rows: DataFrame, argument: str) -> list[str]:
     kinds = {field.name: type(field.dataType) for field in rows.schema}
-    others = rows.columns[1:]
-    is_tagged = rows.columns[:1] == ["tag"] and kinds["tag"] is StringType and others
+    others = [name for name in rows.columns if name != "tag"]
+    is_tagged = kinds.get("tag") is StringType and others
     if not is_tagged or any(kinds[other] is not StructType for other in others):
         raise value_error("NOT_TAGGED", argument=argument, columns=quoted_list(rows.columns))
     return others

@@ -155,6 +155,13 @@ def test_a_query_without_new_rows_keeps_the_metrics_of_its_last_batch() -> None:
     assert transom.metrics(Query(idle, idle)) == transom.Metrics()
 
 
+def test_a_batch_without_metrics_does_not_hide_those_before_it() -> None:
+    """The sink has skipped the last batch, because an earlier run had written it."""
+    batches = [progress({"window": observed(rows_in=2)}), progress({})]
+    assert transom.metrics(Query(*batches)).rows_in == 2
+    assert transom.metrics(Query(*batches), operator="window").rows_in == 2
+
+
 def test_an_operator_is_found_by_its_name() -> None:
     two = query(first=observed(rows_in=1), second=observed(rows_in=2), theirs={"rows": 3})
     assert transom.metrics(two, operator="second").rows_in == 2

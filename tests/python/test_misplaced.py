@@ -137,6 +137,13 @@ def test_a_size_alone_is_no_window() -> None:
         BY_TIME.window(60)
 
 
+def test_a_builder_is_no_dataframe() -> None:
+    for function in (transom.explain, lambda builder: transom.untag(builder, "late")):
+        with raises("BAD_TYPE", kind=PySparkTypeError) as caught:
+            function(WINDOWED)
+        assert str(caught.value).endswith(" Use a DataFrame, such as the result of agg().")
+
+
 def test_a_number_is_no_size() -> None:
     with raises("BAD_TYPE", "size", PySparkTypeError) as caught:
         transom.Tumbling(60)  # type: ignore[arg-type]

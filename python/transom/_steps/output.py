@@ -100,7 +100,7 @@ class OutputSteps(Steps):
         - ``time``: the time of the row.
         - ``watermark``: the late watermark, by which the row was late.
         - ``operator``, ``query``: the name of the window operator and the id of the query.
-        - ``at``: the wall clock of the micro-batch.
+        - ``processed_at``: the wall clock of the micro-batch.
 
         Parameters
         ----------

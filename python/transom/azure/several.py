@@ -27,8 +27,16 @@ class Window:
     Examples
     --------
     >>> minute = transom.azure.Window("minute", transom.azure.TumblingWindow("minute", 1))
-    >>> minute.id
-    'minute'
+    >>> rows = spark.createDataFrame([("2024-01-01 00:00:30",)], "at string")
+    >>> readings = rows.select(F.to_timestamp("at").alias("at"))
+    >>> events = transom.azure.stream(readings, arrival="at", timestampBy="at")
+    >>> counts = events.window(transom.azure.Windows(minute)).agg(n=F.count("*"))
+    >>> counts.select("window.end", "window_id", "n").show()
+    +-------------------+---------+---+
+    |                end|window_id|  n|
+    +-------------------+---------+---+
+    |2024-01-01 00:01:00|   minute|  1|
+    +-------------------+---------+---+
     """
 
     id: str

@@ -17,6 +17,18 @@ class AfterClock(Trigger):
     >>> import transom
     >>> transom.AfterClock()
     AfterClock()
+
+    The wall clock is past the end of a window of the year 2013.
+
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 05:45",)], "at string")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> hours = by_time.window(transom.Tumbling("1 hour")).trigger(transom.AfterClock())
+    >>> hours.agg(n=F.count("*")).select("window.start", "n").show()
+    +-------------------+---+
+    |              start|  n|
+    +-------------------+---+
+    |2013-01-01 05:00:00|  2|
+    +-------------------+---+
     """
 
 

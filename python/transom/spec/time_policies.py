@@ -38,6 +38,18 @@ class EventTime(Value):
     >>> clock = transom.EventTime("departed", delay="10 minutes")
     >>> clock == transom.EventTime("departed", delay="600 seconds")
     True
+
+    The windows are those of the times in the column.
+
+    >>> rows = spark.createDataFrame([("2013-01-01 05:40",), ("2013-01-01 05:45",)], "at string")
+    >>> clock = transom.EventTime(F.to_timestamp("at"), delay="10 minutes")
+    >>> hours = transom.stream(rows, time=clock).window(transom.Tumbling("1 hour"))
+    >>> hours.agg(n=F.count("*")).select("window.start", "n").show()
+    +-------------------+---+
+    |              start|  n|
+    +-------------------+---+
+    |2013-01-01 05:00:00|  2|
+    +-------------------+---+
     """
 
     time: str | Column
@@ -60,6 +72,23 @@ class ProcessingTime(Value):
     >>> import transom
     >>> transom.ProcessingTime()
     ProcessingTime()
+
+    The rows come in one batch, so they have the same time, and are in the same window.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> spark.createDataFrame([(10,), (20,)], "delay int").write.mode("append").csv(folder)
+    >>> flights = spark.readStream.schema("delay int").csv(folder)
+    >>> by_clock = transom.stream(flights, time=transom.ProcessingTime())
+    >>> hours = by_clock.window(transom.Tumbling("1 hour")).drain().agg(n=F.count("*"))
+    >>> writer = hours.writeStream.format("memory").queryName("hours_by_clock")
+    >>> writer.trigger(availableNow=True).start().awaitTermination()
+    >>> spark.table("hours_by_clock").select("n").show()
+    +---+
+    |  n|
+    +---+
+    |  2|
+    +---+
     """
 
 

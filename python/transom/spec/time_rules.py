@@ -42,6 +42,23 @@ class Accept(TimeRule):
     ...     transom.TimePolicy("departed", out_of_order="1 minute")
     ... )
     True
+
+    The third row is before the watermark, which is 2 minutes behind 05:45. It keeps its time.
+
+    >>> from datetime import datetime
+    >>> minutes = [40, 45, 41]
+    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate(minutes)]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp")
+    >>> clock = transom.TimePolicy("departed", out_of_order=transom.Accept("2 minutes"))
+    >>> stamped = transom.stream(flights, time=clock, order="n").stamped().orderBy("n")
+    >>> stamped.select("n", "stamp.time", "stamp.rules", "stamp.disposition").show()
+    +---+-------------------+--------------+-----------+
+    |  n|               time|         rules|disposition|
+    +---+-------------------+--------------+-----------+
+    |  0|2013-01-01 05:40:00|            []|   accepted|
+    |  1|2013-01-01 05:45:00|            []|   accepted|
+    |  2|2013-01-01 05:41:00|[out_of_order]|   accepted|
+    +---+-------------------+--------------+-----------+
     """
 
 
@@ -66,6 +83,24 @@ class Drop(TimeRule):
     >>> import transom
     >>> transom.Drop("5 minutes") == transom.Drop("300 seconds")
     True
+
+    The second flight became known 25 minutes after its departure.
+
+    >>> from datetime import datetime
+    >>> rows = [
+    ...     ("N1", datetime(2013, 1, 1, 5, 40), datetime(2013, 1, 1, 5, 41)),
+    ...     ("N2", datetime(2013, 1, 1, 5, 20), datetime(2013, 1, 1, 5, 45)),
+    ... ]
+    >>> flights = spark.createDataFrame(rows, "tail string, departed timestamp, known timestamp")
+    >>> clock = transom.TimePolicy("departed", arrival="known", late=transom.Drop("5 minutes"))
+    >>> stamped = transom.stream(flights, time=clock).stamped().orderBy("tail")
+    >>> stamped.select("tail", "departed", "stamp.time", "stamp.disposition").show()
+    +----+-------------------+-------------------+-----------+
+    |tail|           departed|               time|disposition|
+    +----+-------------------+-------------------+-----------+
+    |  N1|2013-01-01 05:40:00|2013-01-01 05:40:00|   accepted|
+    |  N2|2013-01-01 05:20:00|               NULL|    dropped|
+    +----+-------------------+-------------------+-----------+
     """
 
 
@@ -93,6 +128,25 @@ class Adjust(TimeRule):
     >>> import transom
     >>> transom.Adjust("5 minutes") == transom.Adjust("300 seconds")
     True
+
+    The second flight became known 25 minutes after its departure. Its time moves to 5 minutes
+    before its arrival.
+
+    >>> from datetime import datetime
+    >>> rows = [
+    ...     ("N1", datetime(2013, 1, 1, 5, 40), datetime(2013, 1, 1, 5, 41)),
+    ...     ("N2", datetime(2013, 1, 1, 5, 20), datetime(2013, 1, 1, 5, 45)),
+    ... ]
+    >>> flights = spark.createDataFrame(rows, "tail string, departed timestamp, known timestamp")
+    >>> clock = transom.TimePolicy("departed", arrival="known", late=transom.Adjust("5 minutes"))
+    >>> stamped = transom.stream(flights, time=clock).stamped().orderBy("tail")
+    >>> stamped.select("tail", "departed", "stamp.time", "stamp.disposition").show()
+    +----+-------------------+-------------------+-----------+
+    |tail|           departed|               time|disposition|
+    +----+-------------------+-------------------+-----------+
+    |  N1|2013-01-01 05:40:00|2013-01-01 05:40:00|   accepted|
+    |  N2|2013-01-01 05:20:00|2013-01-01 05:40:00|   adjusted|
+    +----+-------------------+-------------------+-----------+
     """
 
 
@@ -124,6 +178,23 @@ class Periodic(Value):
     True
     >>> transom.Periodic() == transom.Periodic(1)
     True
+
+    The watermark moves at each second row, so the first two rows meet none.
+
+    >>> from datetime import datetime
+    >>> minutes = [40, 45, 41]
+    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate(minutes)]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp")
+    >>> clock = transom.TimePolicy("departed", advance=transom.Periodic(2))
+    >>> stamped = transom.stream(flights, time=clock, order="n").stamped().orderBy("n")
+    >>> stamped.select("n", "stamp.time", "stamp.watermark").show()
+    +---+-------------------+-------------------+
+    |  n|               time|          watermark|
+    +---+-------------------+-------------------+
+    |  0|2013-01-01 05:40:00|               NULL|
+    |  1|2013-01-01 05:45:00|               NULL|
+    |  2|2013-01-01 05:41:00|2013-01-01 05:45:00|
+    +---+-------------------+-------------------+
     """
 
     rows: int | None = None

@@ -28,7 +28,8 @@ class AfterWatermark(Trigger):
     Parameters
     ----------
     early : Trigger, optional
-        Fires the window before its end as well.
+        Fires the window before its end as well. A static DataFrame has early results too, as a
+        stream of one batch.
     late : Trigger, optional
         Fires the window after its end, while `Windowed.allowed_lateness` keeps it. By default each
         late row fires it. With None, no late row does.
@@ -40,6 +41,13 @@ class AfterWatermark(Trigger):
         for the end of a window: `AfterWatermark`, `AfterClock` or `AfterLateness`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
+
+    Notes
+    -----
+    Each result replaces the results before it in the same window. A table of results needs a MERGE
+    on the keys and the window. The bounds of a session move as rows arrive, so the next result of
+    the session has another window and replaces nothing. Add `Windowed.retract` for sessions: delete
+    the row of each "-U", and insert the row of each "+I" and "+U".
 
     Examples
     --------
@@ -155,6 +163,22 @@ class ProcessingTimeout(Trigger):
     >>> import transom
     >>> transom.ProcessingTimeout(transom.AfterCount(100), after="10 seconds").reset
     False
+
+    The window fires at its second row. The third row waits for the timeout, or for the end of the
+    window, which comes first here.
+
+    >>> minutes = ["05:40", "05:45", "05:50"]
+    >>> rows = spark.createDataFrame([(f"2013-01-01 {at}",) for at in minutes], "at string")
+    >>> pairs = transom.ProcessingTimeout(transom.AfterCount(2), after="10 seconds")
+    >>> by_time = transom.stream(rows, time=F.to_timestamp("at"))
+    >>> hours = by_time.window(transom.Tumbling("1 hour")).trigger(pairs)
+    >>> hours.agg(n=F.count("*")).select("window.start", "n").show()
+    +-------------------+---+
+    |              start|  n|
+    +-------------------+---+
+    |2013-01-01 05:00:00|  2|
+    |2013-01-01 05:00:00|  3|
+    +-------------------+---+
     """
 
     trigger: Trigger

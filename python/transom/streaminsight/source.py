@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from transom._base import checks
 from transom._base.columns import Col
-from transom._base.durations import Duration, duration_text, not_negative
+from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error
 from transom._base.values import Value
 from transom._built_stream import Stream
@@ -19,7 +19,7 @@ from transom.stream import stream as transom_stream
 _TICK = "1 microsecond"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AdvanceTimeSettings(Value):
     """When punctuation (a CTI) is generated, and what happens to events that violate it.
 
@@ -43,8 +43,23 @@ class AdvanceTimeSettings(Value):
 
     Examples
     --------
-    >>> transom.streaminsight.AdvanceTimeSettings(10, delay="5 seconds", policy="Adjust").every
-    10
+    The third event starts before the punctuation, which is 2 minutes behind 05:45.
+
+    >>> from datetime import datetime
+    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp").coalesce(1)
+    >>> adjusting = transom.streaminsight.AdvanceTimeSettings(
+    ...     1, delay="2 minutes", policy="Adjust"
+    ... )
+    >>> events = transom.streaminsight.stream(flights, start="departed", advanceTime=adjusting)
+    >>> events.stamped().select("n", "stamp.time", "stamp.disposition").orderBy("n").show()
+    +---+-------------------+-----------+
+    |  n|               time|disposition|
+    +---+-------------------+-----------+
+    |  0|2013-01-01 05:40:00|   accepted|
+    |  1|2013-01-01 05:45:00|   accepted|
+    |  2|2013-01-01 05:43:00|   adjusted|
+    +---+-------------------+-----------+
     """
 
     every: int | Duration
@@ -56,11 +71,10 @@ class AdvanceTimeSettings(Value):
         object.__setattr__(self, "delay", not_negative("delay", self.delay))
         self._advance()
 
-    def time_of(self, start: Col) -> TimePolicy:
+    def _time_of(self, start: Col) -> TimePolicy:
         """Return the time policy of events with these starts."""
         rule = Adjust if self.policy == "Adjust" else Drop
-        delay = duration_text(not_negative("delay", self.delay))
-        return TimePolicy(start, out_of_order=rule(delay), advance=self._advance())
+        return TimePolicy(start, out_of_order=rule(self.delay), advance=self._advance())
 
     def _advance(self) -> Periodic:
         if isinstance(self.every, int):
@@ -83,6 +97,19 @@ def IncreasingStartTime() -> AdvanceTimeSettings:
     >>> in_order = transom.streaminsight.IncreasingStartTime()
     >>> in_order == transom.streaminsight.AdvanceTimeSettings(1)
     True
+
+    >>> from datetime import datetime
+    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp").coalesce(1)
+    >>> events = transom.streaminsight.stream(flights, start="departed", advanceTime=in_order)
+    >>> events.stamped().select("n", "stamp.time", "stamp.disposition").orderBy("n").show()
+    +---+-------------------+-----------+
+    |  n|               time|disposition|
+    +---+-------------------+-----------+
+    |  0|2013-01-01 05:40:00|   accepted|
+    |  1|2013-01-01 05:45:00|   accepted|
+    |  2|               NULL|    dropped|
+    +---+-------------------+-----------+
     """
     return AdvanceTimeSettings(1)
 
@@ -109,9 +136,24 @@ def UnorderedStartTime(delay: Duration) -> AdvanceTimeSettings:
 
     Examples
     --------
-    >>> late = transom.streaminsight.UnorderedStartTime("10 seconds")
-    >>> late == transom.streaminsight.AdvanceTimeSettings(1, delay="10 seconds")
+    >>> late = transom.streaminsight.UnorderedStartTime("5 minutes")
+    >>> late == transom.streaminsight.AdvanceTimeSettings(1, delay="5 minutes")
     True
+
+    The third event starts at most 5 minutes before the second one.
+
+    >>> from datetime import datetime
+    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp").coalesce(1)
+    >>> events = transom.streaminsight.stream(flights, start="departed", advanceTime=late)
+    >>> events.stamped().select("n", "stamp.time", "stamp.disposition").orderBy("n").show()
+    +---+-------------------+-----------+
+    |  n|               time|disposition|
+    +---+-------------------+-----------+
+    |  0|2013-01-01 05:40:00|   accepted|
+    |  1|2013-01-01 05:45:00|   accepted|
+    |  2|2013-01-01 05:41:00|   accepted|
+    +---+-------------------+-----------+
     """
     return AdvanceTimeSettings(1, delay=delay)
 
@@ -183,4 +225,4 @@ def stream(
     if end is None and settings.policy == "Adjust":
         # A point with a lifetime is dropped and not moved.
         lifetime = Lifetime(duration=_TICK)
-    return transom_stream(df, time=settings.time_of(start), lifetime=lifetime)
+    return transom_stream(df, time=settings._time_of(start), lifetime=lifetime)

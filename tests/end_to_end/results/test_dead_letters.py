@@ -63,7 +63,7 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
     assert dead.rows[0].__fields__ == late.rows[0].__fields__
     assert {row["watermark"] for row in dead.rows} == {None, at(30)}
     assert {(row["operator"], tuple(row["missed_windows"])) for row in dead.rows} == {("tens", ())}
-    assert all(row["query"] and row["at"].year > 2000 for row in dead.rows)
+    assert all(row["query"] and row["processed_at"].year > 2000 for row in dead.rows)
     observed = outcome.observed("tens")
     assert observed["transom_rows_without_time"] == 2
     assert observed["transom_rows_out_of_range"] == 2

@@ -14,11 +14,22 @@ from tests.end_to_end.support.sessions import skip_in_connect
 from tests.python.conditions import raises
 
 SCHEMA = "key string, second long"
+LATE = [
+    "row",
+    "reason",
+    "missed_windows",
+    "time",
+    "watermark",
+    "operator",
+    "query",
+    "processed_at",
+]
 BATCHES: list[Batch] = [
     [("a", 1), ("a", 2), ("b", 3), (None, 4)],
     [("a", 12), ("b", 30)],
     # This batch fires windows up to 30. Its rows are late by the watermark of the batch before.
-    [("b", 31)],
+    [("b", 41)],
+    # This batch has results and late rows.
     [("a", 5), ("b", 6), ("b", 45), ("a", 7)],
 ]
 
@@ -77,15 +88,16 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
         run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=tmp_path, writer=to_writers)
     outcome = run_stream(spark, counts, SCHEMA, [], checkpoint=tmp_path, writer=to_writers)
 
-    # The batch that failed had written its results before, so they are not written again.
-    assert results.batches == [0, 1, 2, 3, 4]
-    assert late.batches == [0, 1, 2, 3, 3, 4]
+    # A writer is called for batches with rows of its tag. The batch that failed had written its
+    # results before, so they are not written again.
+    assert results.batches == [2, 3]
+    assert late.batches == [3, 3]
     assert sorted((row["key"] or "", row["window"]["start"], row["n"]) for row in results.rows) == [
         ("", at(0), 1),
         ("a", at(0), 2),
         ("a", at(10), 1),
         ("b", at(0), 1),
-        ("b", at(30), 2),
+        ("b", at(30), 1),
     ]
     # A late row has the columns of the input, without the computed time.
     assert {tuple(row["row"].__fields__) for row in late.rows} == {("key", "second")}
@@ -98,7 +110,40 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     # The second run begins with the batch that failed. Its writers each read it twice.
     assert outcome.observed()["transom_rows_in"] == 4
     assert outcome.observed()["transom_rows_late"] == 3
-    assert late_by_batch == {0: 0, 1: 0, 2: 0, 3: 3, 4: 0}
+    assert late_by_batch == {3: 3}
+
+
+def test_a_tag_without_rows_writes_no_files(spark: SparkSession, tmp_path: Path) -> None:
+    def save(name: str) -> transom.typing.Writer:
+        return lambda rows, batch_id: rows.write.json(f"{tmp_path}/{name}/batch={batch_id}")
+
+    writer = transom.route(results=save("results"), late=save("late"))
+    run_stream(spark, counts, SCHEMA, BATCHES[:3], writer=writer)
+    # No window fires in the first two batches.
+    assert {folder.name for folder in (tmp_path / "results").iterdir()} == {"batch=2", "batch=3"}
+    assert not (tmp_path / "late").exists()
+
+
+def test_tagged_rows_are_split_whatever_the_order_of_their_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A sink partitioned by ``tag`` gives the tag as the last column."""
+    tagged = counts(spark.createDataFrame(BATCHES[0], SCHEMA))
+    tagged.write.partitionBy("tag").parquet(str(tmp_path / "tagged"))
+    stored = spark.read.parquet(str(tmp_path / "tagged"))
+    assert stored.columns == ["results", "late", "tag"]
+    assert transom.untag(stored, "results").columns == ["key", "window", "n"]
+    assert sorted(row["n"] for row in transom.untag(stored, "results").collect()) == [1, 1, 2]
+    # No row is late, so the files do not have this partition.
+    assert transom.untag(stored, "late").columns == LATE
+    assert transom.untag(stored, "late").isEmpty()
+
+
+def test_late_rows_have_the_documented_columns(spark: SparkSession) -> None:
+    late = transom.untag(counts(spark.createDataFrame(BATCHES[0], SCHEMA)), "late")
+    assert late.columns == LATE
+    described = transom.Windowed.with_late_rows.__doc__ or ""
+    assert [name for name in LATE if f"``{name}``" not in described] == []
 
 
 def test_rows_that_are_not_tagged_are_refused(spark: SparkSession) -> None:

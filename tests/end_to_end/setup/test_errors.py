@@ -1,6 +1,8 @@
 """A mistake raises an error where it is made, with its condition and argument."""
 
+import re
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkTypeError
@@ -237,6 +239,42 @@ def test_only_our_operators_can_be_explained(rows: DataFrame) -> None:
         transom.explain(rows)
     with raises("BAD_CHOICE", "mode"):
         transom.explain(rows, mode="html")  # type: ignore[arg-type]
+
+
+def test_the_output_mode_complete_is_refused_with_the_text_on_the_page(
+    streaming: DataFrame, tmp_path: Path
+) -> None:
+    by_time = transom.stream(streaming, time=transom.EventTime("timestamp", delay="1 second"))
+    counts = by_time.window(HOUR).agg(n=F.count("*"))
+    writer = counts.writeStream.format("noop").outputMode("complete")
+    with pytest.raises(AnalysisException) as caught:
+        writer.option("checkpointLocation", str(tmp_path)).start()
+    condition = caught.value.getCondition()
+    assert condition == "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION"
+    page = Path(__file__).parents[3] / "docs/troubleshooting.md"
+    (text,) = re.findall(rf"^\[{condition}\] .*$", page.read_text(), re.MULTILINE)
+    assert str(caught.value).startswith(text)
+
+
+def test_an_aggregate_gets_its_name_from_its_keyword(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").key_by("k").window(transom.Tumbling("1 hour"))
+    counts = windowed.agg(F.sum("v").alias("total"), n=F.count("*"), top=F.max("v"))
+    assert counts.columns == ["k", "window", "total", "n", "top"]
+    assert [tuple(row)[2:] for row in counts.collect()] == [(1, 1, 1)]
+    with raises("RESERVED_NAME", "aggregates"):
+        windowed.agg(window=F.count("*"))
+    # A method has these parameters, and they are names like any other.
+    assert windowed.agg(self=F.count("*"), aggregates=F.max("v")).columns[2:] == [
+        "self",
+        "aggregates",
+    ]
+
+
+def test_a_builder_prints_its_columns_as_spark_does(rows: DataFrame) -> None:
+    by_key = transom.stream(rows, time=F.col("t")).key_by("k", F.upper("k"))
+    assert repr(by_key) == (
+        "stream(df, time=EventTime(time=Column<'t'>)).key_by('k', Column<'upper(k)'>)"
+    )
 
 
 def test_a_jar_of_another_version_is_refused(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.clocked import instant as at
+from tests.end_to_end.support.logs import log_file
 from tests.end_to_end.support.queries import run_stream
 
 LOGGER = "org.apache.spark.sql.transom.exchange.RowLog"
@@ -25,24 +23,6 @@ ROWS = [
     (3, None, at(13)),
     (4, None, at(14)),
 ]
-
-
-@contextmanager
-def log_file(spark: SparkSession, path: Path) -> Iterator[None]:
-    """Write the log of rows to a file."""
-    log4j: Any = spark._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
-    pattern = log4j.core.layout.PatternLayout.newBuilder().withPattern("%p %m%n").build()
-    builder = log4j.core.appender.FileAppender.newBuilder()
-    appender = builder.setName("rows").setLayout(pattern).withFileName(str(path)).build()
-    appender.start()
-    logger = log4j.LogManager.getLogger(LOGGER)
-    logger.addAppender(appender)
-    logger.setLevel(log4j.Level.WARN)
-    try:
-        yield
-    finally:
-        logger.removeAppender(appender)
-        appender.stop()
 
 
 def logged(spark: SparkSession, folder: Path, row_log: int | None = None) -> list[str]:
@@ -61,7 +41,7 @@ def logged(spark: SparkSession, folder: Path, row_log: int | None = None) -> lis
         return windows.agg(F.count("*").alias("n"))
 
     path = folder / "rows.log"
-    with log_file(spark, path):
+    with log_file(spark, LOGGER, path):
         run_stream(spark, pipeline, SCHEMA, [ROWS])
     return path.read_text().splitlines()
 

@@ -21,10 +21,32 @@ from tests.end_to_end.support.draining import (
     some_rows,
     static,
 )
+from tests.end_to_end.support.logs import log_file
 from tests.end_to_end.support.queries import (
     run_stream,
     state_rows,
 )
+from tests.end_to_end.support.sessions import skip_in_connect
+
+
+def test_a_run_that_drains_warns_before_it_reads(spark: SparkSession, tmp_path: Path) -> None:
+    skip_in_connect("the log is that of the server")
+    pipeline, rows = drained(WINDOWS["tumbling"]), batches(some_rows())[:2]
+    log, folder = tmp_path / "driver.log", tmp_path / "query"
+    logger = "org.apache.spark.sql.transom.clock.DrainClock"
+    with log_file(spark, logger, log):
+        run_stream(spark, pipeline, SCHEMA, rows[:1], checkpoint=folder, available_now=False)
+        assert log.read_text() == ""
+
+        def refuse(_: DataFrame, __: int) -> None:
+            raise ValueError("no batch before the warning")
+
+        with pytest.raises(StreamingQueryException, match="no batch before the warning"):
+            run_stream(spark, pipeline, SCHEMA, rows[1:], checkpoint=folder, writer=refuse)
+    (line,) = log.read_text().splitlines()
+    assert line.startswith("WARN The window operator window drains this query: ")
+    assert str(folder / "checkpoint") in line
+    assert line.endswith("start it without drain() and with a new checkpoint.")
 
 
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS.keys())

@@ -8,6 +8,14 @@ class WindowsSuite extends FunSuite {
 
   private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
 
+  test("a duration is split into units") {
+    assertEquals(Durations.text(0L), "0 seconds")
+    assertEquals(
+      Durations.text(90061001001L),
+      "1 day 1 hour 1 minute 1 second 1 millisecond 1 microsecond")
+    assertEquals(Durations.text(-7200000000L), "-2 hours")
+  }
+
   test("lengths must be positive") {
     assertEquals(fieldAtFault(Tumbling(0)), "size_us")
     assertEquals(fieldAtFault(Hopping(-2, 1)), "size_us")

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.transom.checkpoint
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Instant
+import java.time.temporal.ChronoUnit
 import java.util.{Collections, WeakHashMap}
 
 import scala.jdk.CollectionConverters._
@@ -16,6 +18,7 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec}
 import org.apache.spark.sql.transom.tree.Nodes
+import transom.engine.spec.Durations
 
 /** Stores the spec of each operator in the checkpoint, and rejects a run whose spec differs.
   *
@@ -24,6 +27,9 @@ import org.apache.spark.sql.transom.tree.Nodes
   */
 object CheckpointedSpec {
   private val Spec = "spec"
+
+  /** Names of fields with microseconds end so. */
+  private val Micros = "_us"
 
   /** Fields that may change between runs, because they do not affect the state. See
     * docs/decisions.
@@ -110,15 +116,26 @@ object CheckpointedSpec {
     // A change of the spec often changes the layout. Report the spec first: the user changed it.
     val found = difference(Spec, was.get(Spec), is.get(Spec)).orElse(difference("", was, is))
     found.foreach { case (path, was, is) =>
-      throw changed(operator, path.stripPrefix(s"$Spec."), shown(was), shown(is))
+      val field = path.stripPrefix(s"$Spec.")
+      val name = field.split('.').last
+      throw changed(operator, field.stripSuffix(Micros), shown(name, was), shown(name, is))
     }
   }
 
-  /** A value as text for an error message. The text of a column is its SQL. */
-  private def shown(node: JsonNode): String =
-    if (node.isTextual) node.asText
+  /** The value of a field as text for an error message. The text of a column is its SQL. */
+  private def shown(name: String, node: JsonNode): String =
+    if (node.isNull) "none"
+    else if (node.isTextual) node.asText
+    else if (node.isNumber && name == "first_output_us")
+      Instant.EPOCH.plus(node.longValue, ChronoUnit.MICROS).toString
+    else if (node.isNumber && name.endsWith(Micros)) Durations.text(node.longValue)
     else if (node.has("sql")) node.get("sql").asText
-    else if (node.isArray) node.elements.asScala.map(shown).mkString("[", ", ", "]")
+    else if (node.isArray) node.elements.asScala.map(shown(name, _)).mkString("[", ", ", "]")
+    else if (node.isObject)
+      node.properties.asScala
+        .map(field =>
+          s"${field.getKey.stripSuffix(Micros)} = ${shown(field.getKey, field.getValue)}")
+        .mkString("{", ", ", "}")
     else node.toString
 
   private def changed(

@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.clock
 import java.util.UUID
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
@@ -90,7 +91,8 @@ sealed abstract class ClockStream(session: SparkSession)
   *   name of the operator, for error messages
   */
 final class DrainClock(session: SparkSession, checkpoint: Path, operator: String)
-    extends ClockStream(session) {
+    extends ClockStream(session)
+    with Logging {
   import ClockPhase._
 
   private var lastInputs: Option[Map[SparkDataStream, String]] = None
@@ -102,6 +104,11 @@ final class DrainClock(session: SparkSession, checkpoint: Path, operator: String
       throw cannotDrain(
         "one of its sources does not support availableNow, so Spark runs it as a single batch",
         "Use sources that support availableNow")
+    if (isFinite)
+      logWarning(
+        s"The window operator $operator drains this query: when the run has read its input, all " +
+          s"open windows fire, and the checkpoint $checkpoint accepts no further rows. If the " +
+          "stream goes on, stop the run, and start it without drain() and with a new checkpoint.")
     running
   }
 

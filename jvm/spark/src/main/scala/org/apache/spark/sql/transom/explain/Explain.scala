@@ -89,11 +89,11 @@ object Explain {
   private def lifetime(lifetime: Lifetime, columns: Int => String): String =
     lifetime.endColumn.fold {
       val length =
-        lifetime.durationUs.map(SpecText.duration).orElse(lifetime.durationColumn.map(columns))
+        lifetime.durationUs.map(Durations.text).orElse(lifetime.durationColumn.map(columns))
       s"${length.get} from the time of a row on"
     } { end =>
       val ids = lifetime.idColumns.map(columns).mkString(", ")
-      val most = lifetime.timeoutUs.fold("")(us => s", at most ${SpecText.duration(us)}")
+      val most = lifetime.timeoutUs.fold("")(us => s", at most ${Durations.text(us)}")
       if (lifetime.hasEdges) s"until the ${columns(end)} of a later row with the same $ids$most"
       else s"until ${columns(end)}"
     }
@@ -106,7 +106,7 @@ object Explain {
       case Some(policy: TimePolicy) => PolicyText.of(policy, columns)
     }
     if (spec.needsClock || spec.stageNeedsClock)
-      s"$source; ticks every ${SpecText.duration(spec.tickUs)}"
+      s"$source; ticks every ${Durations.text(spec.tickUs)}"
     else source
   }
 
@@ -122,7 +122,7 @@ object Explain {
     else "no: open windows wait for the next run"
 
   private def silence(timeout: IdleTimeout): String = {
-    val length = SpecText.duration(timeout.afterUs)
+    val length = Durations.text(timeout.afterUs)
     timeout.rule match {
       case IdleRule.AfterWindowEnd => s"windows close $length after their end and the last row"
       case IdleRule.GreaterOf => s"windows close at their end, and $length after the last row"
@@ -137,7 +137,7 @@ object Explain {
       case LateRows.Partly =>
         "counted, and emitted, also rows that missed only some of their windows"
     }
-    s"$what; allowed lateness ${SpecText.duration(spec.allowedLatenessUs)}"
+    s"$what; allowed lateness ${Durations.text(spec.allowedLatenessUs)}"
   }
 
   private def layout(choice: LayoutChoice): String = choice.layout match {
@@ -171,7 +171,7 @@ object Explain {
   }
 
   private def slicedState(window: Window): String = {
-    def sliceOf(us: Long): String = s"slice of ${SpecText.duration(us)}"
+    def sliceOf(us: Long): String = s"slice of ${Durations.text(us)}"
     val slice = window match {
       case _: Tumbling | _: Calendar => Some("window")
       case hops: Hopping => Some(sliceOf(BigInt(hops.sizeUs).gcd(BigInt(hops.slideUs)).toLong))

@@ -22,7 +22,7 @@ private object PolicyText {
       s"out of order rows ${action(policy.outOfOrder)} the latest time" :+
       s"the watermark ${advance(policy.advance, columns)}"
     val silent =
-      policy.idlePartitionUs.map(us => s"a partition is idle after ${SpecText.duration(us)}") ++
+      policy.idlePartitionUs.map(us => s"a partition is idle after ${Durations.text(us)}") ++
         Option.when(policy.estimateArrival)("the arrival is estimated while no rows arrive")
     (parts ++ silent).mkString(", ")
   }
@@ -33,13 +33,13 @@ private object PolicyText {
       case _: Drop => "dropped"
       case _: Adjust => "adjusted"
     }
-    s"$verb beyond ${SpecText.duration(rule.beyondUs)} from"
+    s"$verb beyond ${Durations.text(rule.beyondUs)} from"
   }
 
   private def advance(advance: Advance, columns: Int => String): String = advance match {
     case Periodic(number, span) =>
       val steps = number.map(rows => if (rows == 1) "each row" else s"every $rows rows") ++
-        span.map(us => s"every ${SpecText.duration(us)}")
+        span.map(us => s"every ${Durations.text(us)}")
       s"advances with ${steps.mkString(" and ")}"
     case Punctuated(when, at, beside) =>
       val others = beside.map(periodic => s", and ${this.advance(periodic, columns)}")

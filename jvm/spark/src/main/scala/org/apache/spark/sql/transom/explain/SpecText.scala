@@ -30,7 +30,7 @@ final class SpecText(column: Int => String) {
     case ("offsetUs", 0L) | (_, Closed.Left) | (_, Stagger.Aligned) => None
     case (_, LateStart.Open) | (_, MaxCheck.AtLeast) => None
     case (_, micros: Long) if name.endsWith("Us") =>
-      Some(s"${words(name.stripSuffix("Us"))} ${SpecText.duration(micros)}")
+      Some(s"${words(name.stripSuffix("Us"))} ${Durations.text(micros)}")
     case (_, index: Int) if name.endsWith("Column") =>
       Some(s"${words(name.stripSuffix("Column"))} ${column(index)}")
     case (_, part: Trigger) => Some(s"${words(name)} ${of(part)}")
@@ -46,25 +46,4 @@ final class SpecText(column: Int => String) {
 
   private def words(name: String): String =
     name.replaceAll("([a-z])([A-Z])", "$1 $2").toLowerCase
-}
-
-/** Describes durations. */
-object SpecText {
-  private val units = Seq(
-    "day" -> 86400000000L,
-    "hour" -> 3600000000L,
-    "minute" -> 60000000L,
-    "second" -> 1000000L,
-    "millisecond" -> 1000L,
-    "microsecond" -> 1L)
-
-  def duration(micros: Long): String = {
-    val (parts, _) = units.foldLeft((Vector.empty[String], micros)) {
-      case ((done, left), (unit, size)) =>
-        val n = left / size
-        val part = if (n == 0) None else Some(s"$n $unit${if (n.abs == 1) "" else "s"}")
-        (done ++ part, left % size)
-    }
-    if (parts.isEmpty) "0 seconds" else parts.mkString(" ")
-  }
 }

@@ -81,5 +81,5 @@ object SideOutputRows {
         StructField("watermark", time),
         StructField("operator", StringType, nullable = false),
         StructField("query", StringType),
-        StructField("at", TimestampType, nullable = false)))
+        StructField("processed_at", TimestampType, nullable = false)))
 }

@@ -43,12 +43,4 @@ class SpecTextSuite extends FunSuite {
       "after watermark, early every, interval 30 seconds, clock processing, aligned true, " +
         "late after count, rows 1")
   }
-
-  test("a duration is split into units") {
-    assertEquals(SpecText.duration(0L), "0 seconds")
-    assertEquals(
-      SpecText.duration(90061001001L),
-      "1 day 1 hour 1 minute 1 second 1 millisecond 1 microsecond")
-    assertEquals(SpecText.duration(-7200000000L), "-2 hours")
-  }
 }
