@@ -63,6 +63,12 @@ def test_executors_that_run_already_are_sent_the_jar(tmp_path: Path) -> None:
     assert run(SETTING_UP, "live-cluster", tmp_path) == "ok local-cluster without the jar\n"
 
 
+def test_a_jar_of_the_driver_alone_fails_with_the_text_on_the_page(tmp_path: Path) -> None:
+    text = run(SETTING_UP, "driver-only", tmp_path).strip()
+    page = Path(__file__).parents[3] / "docs/troubleshooting.md"
+    assert f"\n{text} to field" in page.read_text()
+
+
 def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
     settings = [f"--conf={name}={value}" for name, value in setting_up.SETTINGS.items()]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"

@@ -1,11 +1,12 @@
 """Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
-``python setting_up.py live|cluster|live-cluster|submitted FOLDER`` prints a line for each query
+``python setting_up.py live|cluster|live-cluster|driver-only|submitted FOLDER`` prints a line for each query
 with the right results.
 """
 
 import json
 import os
+import re
 import sys
 import threading
 from pathlib import Path
@@ -95,6 +96,17 @@ def live_cluster(folder: Path) -> None:
     spark.stop()
 
 
+def driver_only(folder: Path) -> None:
+    """A jar on the class path of the driver alone, so the executor has none."""
+    spark = executors(folder).config("spark.driver.extraClassPath", transom.jar_path())
+    try:
+        query(spark.getOrCreate(), folder, "jar of the driver")
+    except Exception as error:
+        (text,) = set(re.findall(r"Lost task .*: (java\..*?) to field", str(error)))
+        print(text)
+    SparkSession.builder.getOrCreate().stop()
+
+
 def submitted(folder: Path) -> None:
     """A script that spark-submit runs with the jar."""
     spark = SparkSession.builder.getOrCreate()
@@ -119,5 +131,11 @@ def in_thread(spark: SparkSession, folder: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    ways = {"live": live, "cluster": cluster, "live-cluster": live_cluster, "submitted": submitted}
+    ways = {
+        "live": live,
+        "cluster": cluster,
+        "live-cluster": live_cluster,
+        "driver-only": driver_only,
+        "submitted": submitted,
+    }
     ways[sys.argv[1]](Path(sys.argv[2]))
