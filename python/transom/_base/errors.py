@@ -29,7 +29,7 @@ class TransomWarning(UserWarning):
     >>> import transom
     >>> rows = spark.createDataFrame([("2013-01-01 05:40",)], "at string")
     >>> hours = transom.stream(rows, time=F.to_timestamp("at")).window(transom.Tumbling("1 hour"))
-    >>> with warnings.catch_warnings(record=True, category=transom.TransomWarning) as caught:
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
     ...     counts = hours.trigger(transom.AfterCount(10)).agg(n=F.count("*"))
     >>> print(caught[0].message)
     [TRANSOM_ROWS_LEFT] AfterCount does not fire at the end of Tumbling windows. ...

@@ -16,9 +16,10 @@ class ExecutionSteps(Steps):
     def drain(self) -> Self:
         """Fire all open windows when a run with ``trigger(availableNow=True)`` ends.
 
-        Such a run also ends the checkpoint. A later ``availableNow`` run without new rows ends at
-        once. A later run with new rows, or with another trigger, fails with ``TRANSOM_DRAINED``.
-        Before that, runs with other triggers, ``once=True`` included, ignore this step.
+        Such a run also ends the checkpoint, and logs a warning about this when it starts. A later
+        ``availableNow`` run without new rows ends at once. A later run with new rows, or with
+        another trigger, fails with ``TRANSOM_DRAINED``. Before that, runs with other triggers,
+        ``once=True`` included, ignore this step.
 
         Call this step from the first run on. The step adds a source to the query, and Spark
         requires the same number of sources for each run of a checkpoint.

@@ -82,7 +82,7 @@ class Count(Window):
     --------
     >>> import transom
     >>> transom.Count(size=100, slide=10)
-    Count(size=100, slide=10, partial=False)
+    Count(size=100, slide=10)
 
     The third row waits for a fourth row.
 
@@ -136,7 +136,7 @@ class Custom(Window):
     --------
     >>> import transom
     >>> transom.Custom(windows="shifts")
-    Custom(windows='shifts', merging=False)
+    Custom(windows='shifts')
 
     Each row lists the shift that it belongs to.
 

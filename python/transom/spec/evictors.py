@@ -43,7 +43,7 @@ class KeepLast(Evictor):
     --------
     >>> import transom
     >>> transom.KeepLast(10)
-    KeepLast(rows=10, when='before')
+    KeepLast(rows=10)
 
     The sum covers the last two rows.
 

@@ -41,6 +41,18 @@ def summed(windows: transom.Windows, *, delay: str | None = None) -> Any:
     return pipeline
 
 
+@pytest.mark.parametrize("layout", ["slices", "keyed"])
+@pytest.mark.parametrize("name", ["only", None])
+def test_a_single_window_keeps_its_id(spark: SparkSession, layout: Any, name: str | None) -> None:
+    hour = transom.Tumbling("1 hour")
+    windows = transom.Windows([hour] if name is None else {name: hour})
+    df = spark.createDataFrame([("a", datetime(2024, 1, 1), 1)], SCHEMA)
+    windowed = transom.stream(df, time="at").window(windows).options(layout=layout)
+    assert [(row["window_id"], row["n"]) for row in windowed.agg(n=F.sum("n")).collect()] == [
+        (name, 1)
+    ]
+
+
 def contents(results: Iterable[Row]) -> list[tuple[Any, ...]]:
     found = [
         (r["key"], r["window_id"], r["window"]["start"], r["window"]["end"], r["rows"], r["sum"])

@@ -53,6 +53,8 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
   private val keyRow = new UnsafeRow(operatorPlan.keys.length)
   private val resultRow =
     new WindowResultRow(operatorPlan.output, keyRow, evaluate.results)
+  // A single window has a log of its own, which starts no member.
+  resultRow.windowId = operatorPlan.windowIds.headOption.orNull
 
   override def startFiring(watermark: Long): Unit = resultRow.watermark = watermark
 
