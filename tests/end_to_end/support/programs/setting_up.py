@@ -1,7 +1,7 @@
 """Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
-``python setting_up.py live|cluster|live-cluster|driver-only|submitted FOLDER`` prints a line for each query
-with the right results.
+``python setting_up.py live|cluster|live-cluster|driver-only|submitted FOLDER`` prints a line for
+each query with the right results.
 """
 
 import json
@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 
 import pyspark
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -101,7 +102,7 @@ def driver_only(folder: Path) -> None:
     spark = executors(folder).config("spark.driver.extraClassPath", transom.jar_path())
     try:
         query(spark.getOrCreate(), folder, "jar of the driver")
-    except Exception as error:
+    except Py4JJavaError as error:
         (text,) = set(re.findall(r"Lost task .*: (java\..*?) to field", str(error)))
         print(text)
     SparkSession.builder.getOrCreate().stop()
