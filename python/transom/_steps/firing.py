@@ -66,8 +66,8 @@ class FiringSteps(Steps):
         check_trigger("trigger", trigger)
         step = self._with("trigger", repr(trigger), trigger=trigger)
         window = self._spec.window
-        is_streaming = has_columns(self._df) and self._df.isStreaming
-        if may_leave_rows(trigger, window, is_streaming=is_streaming):
+        df = self._df
+        if may_leave_rows(trigger, window, lambda: has_columns(df) and df.isStreaming):
             fix = with_end(trigger, window, self._spec.time)
             kind, name = type(trigger).__name__, type(window).__name__
             # The decorator is between this frame and the user's.

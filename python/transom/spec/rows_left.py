@@ -1,5 +1,7 @@
 """Which triggers leave rows of a window without a result."""
 
+from collections.abc import Callable
+
 from transom.spec.assigners import Count, Global, Window
 from transom.spec.end_triggers import EndOfStream
 from transom.spec.several import is_merging
@@ -8,18 +10,20 @@ from transom.spec.triggers import AfterCount, AfterDelta, Trigger, When
 from transom.spec.wrapping_triggers import Purging
 
 
-def may_leave_rows(trigger: Trigger, window: Window, *, is_streaming: bool) -> bool:
+def may_leave_rows(trigger: Trigger, window: Window, is_streaming: Callable[[], bool]) -> bool:
     """Return whether a window may end with rows that no result has.
 
     A static DataFrame ends with its windows, so `EndOfStream` fires them all. `Never` says itself
-    that there are no results.
+    that there are no results. In a Connect session, `is_streaming` asks the server.
     """
     if isinstance(window, Count | Global):
         return False
     inner = trigger.trigger if isinstance(trigger, Purging) else trigger
     if isinstance(inner, AfterCount):
         return inner.rows > 1
-    return isinstance(inner, AfterDelta | When) or (is_streaming and isinstance(inner, EndOfStream))
+    return isinstance(inner, AfterDelta | When) or (
+        isinstance(inner, EndOfStream) and is_streaming()
+    )
 
 
 def with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
