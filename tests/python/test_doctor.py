@@ -1,172 +1,87 @@
-"""The findings of the doctor that need no JVM."""
+"""The lines of the doctor, and its last one."""
 
 import socket
-import subprocess
-import sys
-import zipfile
-from importlib import metadata
 from pathlib import Path
 
-import pyspark
 import pytest
 
-from transom import _version, doctor
+from transom import doctor
 from transom.__main__ import main
+from transom._installation import Finding
 
-
-def java(folder: Path, version: str) -> None:
-    """A `java` command that only prints its version."""
-    path = folder / "bin/java"
-    path.parent.mkdir()
-    path.write_text(f"#!/bin/sh\necho '{version}' >&2\n")
-    path.chmod(0o755)
-
-
-@pytest.mark.parametrize(
-    ("version", "shown"),
-    [
-        ('openjdk version "17.0.15" 2025-04-15', "17.0.15"),
-        ('java version "21" 2023-09-19', "21"),
-    ],
+FINE = Finding.fine("here")
+CHECKS = (
+    "find_jdk",
+    "find_pyspark",
+    "find_pyarrow",
+    "find_pandas",
+    "find_protobuf",
+    "find_worker_python",
+    "find_jar",
 )
-def test_a_jdk_of_17_or_newer_is_ok(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, shown: str
+CHECKS_OF_A_SESSION = ("find_state_store", "find_window")
+
+
+class Stopped:
+    """A session that can only be stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> Stopped:
+    """The session of a doctor that finds nothing to do."""
+    session = Stopped()
+    for name in CHECKS:
+        monkeypatch.setattr(doctor, name, lambda: FINE)
+    for name in CHECKS_OF_A_SESSION:
+        monkeypatch.setattr(doctor, name, lambda _: FINE)
+    monkeypatch.setattr(doctor, "_session", lambda: session)
+    return session
+
+
+def test_the_last_line_of_a_machine_without_problems_is_ready(
+    session: Stopped, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    java(tmp_path, version)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert doctor.find_jdk() == doctor.Finding(ok=True, text=f"{shown} at {tmp_path}/bin/java")
+    assert main(["doctor"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHECKS + CHECKS_OF_A_SESSION)
+    assert all(line.endswith(": ok, here") for line in lines)
+    assert last == "ready"
+    assert session.stopped
 
 
-@pytest.mark.parametrize("version", ['java version "1.8.0_401"', 'openjdk version "11.0.2"', "?"])
-def test_an_older_jdk_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
-    java(tmp_path, version)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    found = doctor.find_jdk()
-    assert not found.ok
-    assert "install JDK 17 or newer and set JAVA_HOME" in found.text
-
-
-def test_no_jdk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"no java at {tmp_path}/bin/java" in doctor.find_jdk().text
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "no java at any folder of PATH" in doctor.find_jdk().text
-
-
-def spark_home(folder: Path, version: str) -> str:
-    """A Spark folder that only has the jar with its version."""
-    (folder / "jars").mkdir(parents=True)
-    (folder / f"jars/spark-core_2.13-{version}.jar").touch()
-    return str(folder)
-
-
-def test_pyspark_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SPARK_HOME", raising=False)
-    assert doctor.find_pyspark() == doctor.Finding(ok=True, text=pyspark.__version__)
-
-
-@pytest.mark.parametrize("version", ["3.5.8", "4.1.0", "4.20.1"])
-def test_a_pyspark_that_is_not_supported_is_told(
-    monkeypatch: pytest.MonkeyPatch, version: str
+def test_the_last_line_names_the_first_problem_that_stops_windows(
+    session: Stopped, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(pyspark, "__version__", version)
-    found = doctor.find_pyspark()
-    assert not found.ok
-    assert version in found.text
-    assert "pip install 'pyspark~=4.3.0'" in found.text
-
-
-@pytest.mark.parametrize("version", ["4.2.0", "4.2.1"])
-def test_a_spark_home_of_the_same_line_is_ok(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    monkeypatch.setattr(pyspark, "__version__", "4.2.0")
-    monkeypatch.setenv("SPARK_HOME", spark_home(tmp_path, version))
-    assert doctor.find_pyspark() == doctor.Finding(ok=True, text="4.2.0")
-
-
-@pytest.mark.parametrize("version", ["4.3.0", "3.5.8"])
-def test_a_spark_home_of_another_line_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    monkeypatch.setattr(pyspark, "__version__", "4.2.0")
-    monkeypatch.setenv("SPARK_HOME", spark_home(tmp_path, version))
-    found = doctor.find_pyspark()
-    assert not found.ok
-    assert f"Spark {version} at {tmp_path}" in found.text
-    assert "unset SPARK_HOME" in found.text
-
-
-def test_a_spark_home_without_spark_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
-    found = doctor.find_pyspark()
-    assert not found.ok
-    assert f"no Spark at {tmp_path}" in found.text
-    assert "unset SPARK_HOME" in found.text
-
-
-@pytest.mark.parametrize("version", ["3.5.8", "4.0.1", "4.20.1"])
-def test_another_pyspark_is_told_before_its_parts_are_missed(version: str) -> None:
-    doctored = (
-        "import sys, runpy, pyspark\n"
-        f"pyspark.__version__ = '{version}'\n"
-        "sys.modules['pyspark.sql.classic.dataframe'] = None\n"
-        "runpy.run_module('transom', run_name='__main__')"
+    optional = Finding.todo("no pandas: pip install pandas", optional=True)
+    monkeypatch.setattr(doctor, "find_pandas", lambda: optional)
+    monkeypatch.setattr(doctor, "find_state_store", lambda _: Finding.todo("remove a setting"))
+    monkeypatch.setattr(doctor, "find_window", lambda _: Finding.todo("report a bug"))
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "not ready, first state store: remove a setting"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", doctored, "doctor"], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 1
-    assert f"This is Spark {version}, but transom" in ran.stderr
-    assert "pip install 'pyspark~=4.3.0'" in ran.stderr
+    assert session.stopped
 
 
-def test_pyarrow_is_here() -> None:
-    assert doctor.find_pyarrow().ok
-
-
-def test_protobuf_is_here() -> None:
-    assert doctor.find_protobuf() == doctor.Finding(ok=True, text=metadata.version("protobuf"))
-
-
-def test_a_missing_or_old_protobuf_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    def loading(error: Exception) -> None:
-        def load(_: str) -> None:
-            raise error
-
-        monkeypatch.setattr(doctor, "import_module", load)
-
-    def missing(_: str) -> str:
-        raise metadata.PackageNotFoundError
-
-    # The error of protobuf for code that a newer version has generated.
-    loading(RuntimeError("gencode 6.33.5 runtime 5.29.0"))
-    old = doctor.find_protobuf()
-    assert not old.ok
-    assert "gencode 6.33.5 runtime 5.29.0" in old.text
-    assert "pip install --upgrade protobuf" in old.text
-    loading(ModuleNotFoundError("No module named 'google'"))
-    monkeypatch.setattr(doctor, "version", missing)
-    absent = doctor.find_protobuf()
-    assert not absent.ok
-    assert "not installed" in absent.text
-    assert "window_state and key_state" in absent.text
-    assert "pip install protobuf" in absent.text
-
-
-def test_a_jar_of_another_version_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "transom.jar"
-    monkeypatch.setattr(doctor, "jar_path", lambda: str(path))
-    assert "cannot be read" in doctor.find_jar().text
-    for version, ok in [("0.0.9", False), (_version.__version__, True)]:
-        with zipfile.ZipFile(path, "w") as jar:
-            jar.writestr("META-INF/MANIFEST.MF", f"Implementation-Version: {version}\r\n")
-        found = doctor.find_jar()
-        assert found.ok is ok
-        assert version in found.text
+@pytest.mark.usefixtures("session")
+def test_the_last_line_names_the_first_thing_that_is_only_of_use(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other checks still run, and decide the exit code."""
+    for name in ("pandas", "protobuf"):
+        optional = Finding.todo(f"pip install {name}", optional=True)
+        monkeypatch.setattr(doctor, f"find_{name}", lambda optional=optional: optional)
+    assert main(["doctor"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert "protobuf: pip install protobuf" in lines
+    assert "window query: ok, here" in lines
+    assert last == "ready, except pandas: pip install pandas"
 
 
 def test_what_needs_a_session_waits_for_the_rest(
@@ -179,31 +94,27 @@ def test_what_needs_a_session_waits_for_the_rest(
         "JDK",
         "PySpark",
         "pyarrow",
+        "pandas",
         "protobuf",
+        "worker Python",
         "jar",
         "state store, window query",
+        "not ready, first JDK",
     ]
     assert lines[1].startswith("PySpark: ok, ")
 
 
-def test_only_functions_with_state_miss_protobuf(
+@pytest.mark.usefixtures("session")
+def test_a_session_that_does_not_start_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The other checks still run, and decide the result of the command."""
-    fine = doctor.Finding(ok=True, text="here")
-    for name in ("find_jdk", "find_pyspark", "find_pyarrow", "find_jar"):
-        monkeypatch.setattr(doctor, name, lambda: fine)
-    absent = doctor.Finding(ok=False, text="pip install protobuf")
-    monkeypatch.setattr(doctor, "find_protobuf", lambda: absent)
-
     def no_session() -> None:
         raise OSError("no session in this test")
 
     monkeypatch.setattr(doctor, "_session", no_session)
     assert main(["doctor"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[3] == "protobuf: pip install protobuf"
-    assert lines[-1].startswith("session: ")
+    problem = "session: Spark does not start: no session in this test; read its messages above"
+    assert capsys.readouterr().out.splitlines()[-2:] == [problem, f"not ready, first {problem}"]
 
 
 def test_the_command_needs_a_word(capsys: pytest.CaptureFixture[str]) -> None:

@@ -80,15 +80,18 @@ def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
 
 
 def test_the_doctor_finds_all_well() -> None:
-    lines = run("-m", "transom", "doctor").splitlines()
+    *lines, last = run("-m", "transom", "doctor").splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "JDK",
         "PySpark",
         "pyarrow",
+        "pandas",
         "protobuf",
+        "worker Python",
         "jar",
         "state store",
         "window query",
     ]
     assert all(": ok, " in line for line in lines)
+    assert last == "ready"
     assert run("-m", "transom", "jar") == f"{transom.jar_path()}\n"
