@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -10,16 +12,49 @@ import pytest
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
 
-# The lines of each script's output that show its subject.
+# The lines of each script's output that show its subject, by the rules, from the rows in
+# examples/flights.py.
 EXAMPLES = {
-    "hopping": [
+    "windows.hopping": [
         "|JFK   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|2      |12   |",
         "|JFK   |{2013-03-09 18:30:00, 2013-03-09 19:30:00}|1      |12   |",
     ],
-    "sessions": ["|N505JB|{2013-03-09 18:05:00, 2013-03-10 08:20:00}|3      |1       |"],
-    "functions": ["|N505JB|{2013-03-09 18:05:00, 2013-03-10 08:20:00}|JFK JFK JFK|7    |"],
-    "calendar_days": ["|{2013-03-10 00:00:00, 2013-03-11 00:00:00}|5      |2.6  |23.0 |"],
-    "late_rows": [
+    "windows.sessions": ["|N505JB|{2013-03-09 18:05:00, 2013-03-10 08:20:00}|3      |1       |"],
+    "windows.calendar_days": ["|{2013-03-10 00:00:00, 2013-03-11 00:00:00}|5      |2.6  |23.0 |"],
+    "windows.count_windows": [
+        "|JFK   |{2013-03-09 21:30:00, 2013-03-09 23:50:00}|2      |82.5 |",
+        # The second flight came after the watermark. Windows of rows do not look at it.
+        "|LGA   |{2013-03-09 18:20:00, 2013-03-09 18:45:00}|2      |4.5  |",
+    ],
+    "windows.several_windows": [
+        "|{2013-03-09 00:00:00, 2013-03-10 00:00:00}|day      |8      |140  |",
+        # The flight at 18:45 came after this hour had fired, but it counts in the day.
+        "|{2013-03-09 18:00:00, 2013-03-09 19:00:00}|hour     |4      |12   |",
+    ],
+    "windows.lifetimes": [
+        ("|{2013-03-09 18:55:00, 2013-03-09 20:05:00}|4     |[N14228, N3KAAA, N505JB, N721TW]|"),
+        "|{2013-03-09 20:40:00, 2013-03-09 20:55:00}|1     |[N14228]                        |",
+        # Clocks skip the hour before 03:00.
+        "|{2013-03-10 03:15:00, 2013-03-10 04:20:00}|2     |[N14228, N505JB]                |",
+    ],
+    "windows.chaining": ["|{2013-03-09 00:00:00, 2013-03-10 00:00:00}|3         |209  |"],
+    "firing.early_and_late": [
+        "|JFK   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|0    |early  |2      |12   |",
+        "|JFK   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|1    |on_time|2      |12   |",
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|0    |on_time|1      |0    |",
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|1    |late   |2      |9    |",
+    ],
+    "firing.retraction": [
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|+I    |1      |",
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|-U    |1      |",
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|+U    |2      |",
+        "|{2013-03-09 18:00:00, 2013-03-09 19:00:00}|5      |",
+    ],
+    "firing.evictors": [
+        "|JFK   |{2013-03-09 00:00:00, 2013-03-10 00:00:00}|2      |82.5 |",
+        "|EWR   |{2013-03-10 00:00:00, 2013-03-11 00:00:00}|1      |-2.0 |",
+    ],
+    "watermarks.late_rows": [
         "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|1      |",
         (
             "|LGA   |N3KAAA|2013-03-09 18:45:00|9    |late  |"
@@ -27,8 +62,51 @@ EXAMPLES = {
         ),
         "rows late: 1",
     ],
-    "chaining": ["|{2013-03-09 00:00:00, 2013-03-10 00:00:00}|3         |209  |"],
+    "watermarks.time_policy": [
+        # An hour before the flight at 03:15, which is 01:15, as clocks skip an hour.
+        "|LGA   |2013-03-09 18:45:00|2013-03-10 01:15:00|[out_of_order]|dropped    |",
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|1      |",
+        "|   LGA|2013-03-09 18:45:00|out_of_order|",
+    ],
+    "watermarks.idle_timeout": [
+        "|LGA   |{2013-03-09 18:00:00, 2013-03-09 19:00:00}|2      |",
+        "|LGA   |{2013-03-11 06:00:00, 2013-03-11 07:00:00}|1      |",
+    ],
+    "functions.routes": ["|N505JB|{2013-03-09 18:05:00, 2013-03-10 08:20:00}|JFK JFK JFK|7    |"],
+    # The roots of 5 * 12 * 30 * 25 * 140 * 9, and of 11 * 4.
+    "functions.udaf": [
+        "|{2013-03-09 00:00:00, 2013-03-10 00:00:00}|6      |19.6|",
+        "|{2013-03-10 00:00:00, 2013-03-11 00:00:00}|2      |6.6 |",
+    ],
+    "functions.state": [
+        "|JFK   |{2013-03-09 00:00:00, 2013-03-10 00:00:00}|1  |140  |4             |",
+        "|JFK   |{2013-03-10 00:00:00, 2013-03-11 00:00:00}|2  |11   |8             |",
+        "|LGA   |{2013-03-11 00:00:00, 2013-03-12 00:00:00}|2  |-1   |3             |",
+    ],
 }
+
+
+# Runs the examples whose names it reads. Their sessions share a JVM, so that only one starts.
+RUNNER = """
+import runpy, sys
+for line in sys.stdin:
+    runpy.run_module(f"examples.{line.strip()}", run_name="__main__")
+    print("the end", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNNER],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    yield process
+    process.communicate(timeout=60)
 
 
 def run(folder: Path, *arguments: str) -> str:
@@ -45,14 +123,35 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def test_every_script_is_run_here() -> None:
-    scripts = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert scripts - {"__init__", "flights"} == set(EXAMPLES)
+    folder = ROOT / "examples"
+    scripts = {
+        ".".join(path.relative_to(folder).with_suffix("").parts)
+        for path in folder.glob("*/*.py")
+        if path.stem != "__init__" and path.parent.name != "demo"
+    }
+    assert scripts == set(EXAMPLES)
+    assert {path.stem for path in folder.glob("*.py")} == {"__init__", "flights"}
+
+
+def test_the_list_of_examples_names_each_program() -> None:
+    folder = ROOT / "examples"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    linked = re.findall(r"\]\(([^)]+)\)", page)
+    assert [link for link in linked if not (folder / link).exists()] == []
+    programs = {f"{name.replace('.', '/')}.py" for name in EXAMPLES}
+    notebooks = {f"notebooks/{path.name}" for path in folder.glob("notebooks/*.ipynb")}
+    assert set(linked) == programs | notebooks | {"demo", "flights.py"}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_an_example_prints_what_it_is_there_for(name: str) -> None:
-    printed = run(ROOT, "-m", f"examples.{name}").splitlines()
-    assert [line for line in EXAMPLES[name] if line not in printed] == []
+def test_an_example_prints_what_it_is_there_for(runner: subprocess.Popen[str], name: str) -> None:
+    assert runner.stdin is not None
+    assert runner.stdout is not None
+    runner.stdin.write(f"{name}\n")
+    runner.stdin.flush()
+    lines = (line.rstrip("\n") for line in runner.stdout)
+    printed = list(takewhile("the end".__ne__, lines))
+    assert [line for line in EXAMPLES[name] if line not in printed] == [], "\n".join(printed)
 
 
 def test_the_example_of_the_readme_prints_what_the_readme_says(tmp_path: Path) -> None:

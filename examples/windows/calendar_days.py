@@ -1,6 +1,6 @@
 """Counts flights by day of New York's calendar. On 10 March clocks go forward: 23 hours.
 
-``python -m examples.calendar_days``
+``python -m examples.windows.calendar_days``
 """
 
 from pyspark.sql import functions as F

@@ -1,6 +1,6 @@
 """Counts the flights of each aircraft in sessions, which end with six hours on the ground.
 
-``python -m examples.sessions``
+``python -m examples.windows.sessions``
 """
 
 from pyspark.sql import functions as F

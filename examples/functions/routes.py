@@ -1,6 +1,6 @@
 """Calls a Python function for each session: the route of an aircraft until a pause of six hours.
 
-``python -m examples.functions``
+``python -m examples.functions.routes``
 """
 
 import pyarrow as pa
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import transom
 from examples.flights import departures, session
 
-spark = session("functions")
+spark = session("routes")
 flights = departures(spark)
 
 

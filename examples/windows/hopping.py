@@ -1,6 +1,6 @@
 """Counts flights by airport and hour. An hour starts every 30 minutes, so each flight is in two.
 
-``python -m examples.hopping``
+``python -m examples.windows.hopping``
 """
 
 from pyspark.sql import functions as F

@@ -1,6 +1,6 @@
 """Windows over the results of windows: the busiest airport of each hour, then a summary of days.
 
-``python -m examples.chaining``
+``python -m examples.windows.chaining``
 """
 
 from pyspark.sql import functions as F

@@ -1,6 +1,6 @@
 """Saves late rows: results and late rows go to a writer each.
 
-``python -m examples.late_rows``
+``python -m examples.watermarks.late_rows``
 """
 
 import tempfile

@@ -1,0 +1,1 @@
+"""When a window fires and which of its rows it keeps."""

@@ -1,0 +1,1 @@
+"""Python functions over windows."""

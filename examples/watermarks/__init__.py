@@ -1,0 +1,1 @@
+"""Late rows, time policies and silent sources."""
