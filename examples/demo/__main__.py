@@ -23,6 +23,15 @@ from examples.demo.queries import QUERIES, start
 from examples.demo.replay import write_files
 from examples.demo.tables import print_balance, print_results
 
+_FILE_MANAGER = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+_NEXT = """
+What to try next:
+- Change a window in examples/demo/queries.py, and run make demo again.
+- See results before the end of a window: .venv/bin/python -m examples.firing.early_and_late
+- Write a query of your own: docs/index.md"""
+
 
 def session() -> SparkSession:
     """Return a session with two cores, in New York's time zone."""
@@ -32,6 +41,8 @@ def session() -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         # The demo adds up the counts of all batches.
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
+        # On a local disk, the default manager starts about fifty processes for a batch.
+        "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -52,25 +63,34 @@ def main() -> int:
     began = time.monotonic()
 
     shutil.rmtree(build, ignore_errors=True)
+    console.print("1. Reading all flights of 2013 from New York, in the order they became known.")
     flights = load()
     flights = flights[flights["known"] >= pd.Timestamp(chosen.since, tz=NEW_YORK)]
     files = write_files(flights, build / "input")
-    console.print(f"{len(flights):,} flights in {files} files, in the order they became known")
+    console.print(f"   {len(flights):,} flights in {files} files: a file for two weeks, and from")
+    console.print("   29 December on a file for each hour, as if live.")
 
+    console.print("2. Starting Spark with three queries over these files:")
+    for name, query in QUERIES.items():
+        console.print(f"   {name}: {(query.__doc__ or '').splitlines()[0]}")
     spark = session()
     queries = [start(spark, name, build) for name in QUERIES]
+    console.print("3. Replaying the year. A flight that comes after its hour has fired is late.")
     watch(queries, files, console)
-    print_results(spark, build, console)
+    console.print("4. Counting the flights again with batch queries of Spark, to compare.")
     balances = [balance(spark, build, str(query.name), counted(query)) for query in queries]
-    print_balance(balances, console)
+    console.print("5. Drawing the results.")
     picture = build / "flights.png"
     draw(spark, build, picture)
+    console.print()
+    print_results(spark, build, console)
+    print_balance(balances, console)
     spark.stop()
 
-    console.print(f"picture: {picture}")
-    for folder in (*QUERIES, "late"):
-        console.print(f"{folder}: {build / folder} (Parquet)")
-    console.print(f"{time.monotonic() - began:.0f} seconds")
+    console.print(f"\nAll rows: {build}/hours, sessions, days, late (Parquet)")
+    console.print(f"Picture: {picture}")
+    console.print(f"This took {time.monotonic() - began:.0f} seconds.")
+    console.print(_NEXT)
     return 1 if any(balance.wrong for balance in balances) else 0
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from examples.demo.flights import NEW_YORK
+from examples.demo.queries import FILES_PER_BATCH
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _SECONDS_BETWEEN_LINES = 15
@@ -82,4 +83,5 @@ def _state(query: StreamingQuery, files: int) -> tuple[int, str]:
     if watermark.startswith("201"):
         at = datetime.fromisoformat(watermark).astimezone(ZoneInfo(NEW_YORK))
         text += f", watermark {at:%d %b %H:%M}"
-    return min(last.batchId + 1, files), text
+    read = (last.batchId + 1) * FILES_PER_BATCH[str(query.name)]
+    return min(read, files), text

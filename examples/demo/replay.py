@@ -1,4 +1,4 @@
-"""Writes the flights as files. Each file is one micro-batch."""
+"""Writes the flights as files. A micro-batch reads one file or a few."""
 
 import os
 from pathlib import Path
