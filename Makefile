@@ -22,9 +22,10 @@ JAR := python/transom/jars/transom.jar
 # file system.
 CRASHING := build/crashing.jar
 WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
+SDIST := dist/transom-$(VERSION).tar.gz
 # Folders too: their time changes when a file goes.
 JVM_SOURCES := build.sbt LICENSE spec/error-conditions.json $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
-PYTHON_SOURCES := pyproject.toml README.md $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
+PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # Flink has an environment of its own: it needs libraries in versions that PySpark does not take.
 FLINK_VERSION := 2.3.0
@@ -71,7 +72,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-connect \
-  test-packaging \
+  test-packaging release-check \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 clean
@@ -81,7 +82,7 @@ help: ## Show this list
 
 setup: $(READY) $(JAR) ## Make .venv with PySpark 4.2, transom and its jar
 
-build: $(WHEEL) ## Build the jar and the wheel, into dist
+build: $(WHEEL) $(SDIST) ## Build the jar, the wheel and the sdist, into dist
 
 jar: $(JAR) ## Build the jar, into the Python package
 
@@ -121,7 +122,12 @@ test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest $(CONNECTED)
 
-test-packaging: $(READY) $(WHEEL) ## Check what is in the jar and the wheel
+test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
+	$(BIN)/pytest tests/packaging
+
+release-check: export TRANSOM_RELEASE := 1
+release-check: $(READY) $(WHEEL) $(SDIST) ## Check all that a release publishes, and install it in empty environments
+	$(BIN)/twine check --strict $(WHEEL) $(SDIST)
 	$(BIN)/pytest tests/packaging
 
 spec-check: $(READY) ## Check that both languages read the message alike (so do their tests)
@@ -183,8 +189,8 @@ check: ## Run all that CI runs, and print the minutes of each part
 	@$(call TIMED,lint types $(TESTS))
 
 check-long: export TRANSOM_LONG := 1
-check-long: ## Run more generated cases, all crashes, the wheel by itself, and all on PySpark 4.3 too
-	@$(call TIMED,check docs crash-sweep check-spark43)
+check-long: ## Run more generated cases, all crashes, the checks of a release, and all on PySpark 4.3 too
+	@$(call TIMED,check docs crash-sweep release-check check-spark43)
 
 check-spark43:
 	@$(MAKE) --no-print-directory SPARK=4.3 link-check test-canary conformance test-python test-e2e
@@ -232,4 +238,9 @@ $(CRASHING): build.sbt $(shell find jvm/crashing/src/main)
 $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(READY)
 	@rm -f dist/*.whl
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@ls -l $@
+
+$(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)
+	@rm -f dist/*.tar.gz
+	$(BIN)/hatchling build --target sdist --directory dist >/dev/null
 	@ls -l $@

@@ -4,6 +4,9 @@ ThisBuild / scalaVersion := "2.13.18"
 ThisBuild / organization := "io.transom"
 ThisBuild / organizationName := "The transom authors"
 ThisBuild / licenses := List(License.Apache2)
+// Developers of sbt need an address. The project has none of its own yet, nor a home page or scm.
+ThisBuild / pomExtra :=
+  <developers><developer><name>{organizationName.value}</name></developer></developers>
 ThisBuild / versionScheme := Some("semver-spec")
 
 val sparkVersion = "4.2.0"

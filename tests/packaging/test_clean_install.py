@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(
-    "TRANSOM_LONG" not in os.environ, reason="brings whole PySparks: run by make check-long"
-)
+from tests.packaging.conftest import long
+
+pytestmark = long
 
 
 @pytest.fixture(scope="module", params=["4.2.0", "4.2.1", "4.3.0"])
@@ -30,6 +30,7 @@ def run(python: Path, folder: Path, *arguments: str | Path) -> str:
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ
     }
+    environment["PYSPARK_PYTHON"] = str(python)
     done = subprocess.run(
         [python, *arguments],
         cwd=folder,
@@ -49,8 +50,12 @@ def test_the_first_query_gives_its_windows(python: Path, tmp_path: Path) -> None
     assert printed["static"] == [["a", 0, 2], ["a", 10, 1], ["b", 0, 1], ["b", 100, 1]]
 
 
-def test_the_doctor_finds_nothing(python: Path, tmp_path: Path) -> None:
-    assert "ok" in run(python, tmp_path, "-m", "transom", "doctor")
+def test_the_doctor_misses_only_what_some_functions_need(python: Path, tmp_path: Path) -> None:
+    *lines, last = run(python, tmp_path, "-m", "transom", "doctor").splitlines()
+    missing = [line.split(":")[0] for line in lines if ": ok, " not in line]
+    assert missing == ["pandas", "protobuf"]
+    assert last.startswith("ready, except pandas: ")
+    assert lines[-1] == "window query: ok, a streaming query fired its window"
 
 
 def test_the_jar_is_found_for_spark_submit(python: Path, tmp_path: Path) -> None:

@@ -1,12 +1,25 @@
-"""The jar contains only our classes, and the wheel contains the jar."""
+"""The jar contains only our classes, and the wheel and the sdist only the package."""
 
 import email
+import subprocess
+import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from tests.packaging.conftest import ROOT
+
 OUR_PACKAGES = ("transom/", "org/apache/spark/sql/transom/")
+
+
+def package() -> set[str]:
+    """The files of the Python package in git, and the jar, which the build puts there."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "python/transom"]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = {name for name in found.split() if (ROOT / name).exists()}
+    return {name.removeprefix("python/") for name in names} | {"transom/jars/transom.jar"}
 
 
 def entries(archive: Path) -> list[str]:
@@ -61,10 +74,38 @@ def test_the_wheel_says_that_it_is_typed(wheel: Path) -> None:
     assert "transom/py.typed" in entries(wheel)
 
 
-def test_the_wheel_holds_nothing_but_transom(wheel: Path) -> None:
-    tops = {name.partition("/")[0] for name in entries(wheel)}
-    assert len(tops) == 2
-    assert all(top == "transom" or top.endswith(".dist-info") for top in tops)
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    info = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
+    described = {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "licenses/LICENSE")}
+    assert set(entries(wheel)) == described | package()
+
+
+def test_the_sdist_holds_the_package_and_its_description(sdist: Path) -> None:
+    top = sdist.name.removesuffix(".tar.gz")
+    described = ("PKG-INFO", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore")
+    with tarfile.open(sdist) as opened:
+        names = {name.removeprefix(f"{top}/") for name in opened.getnames()}
+    assert names == {*described, *(f"python/{name}" for name in package())}
+
+
+def test_a_wheel_that_is_built_from_the_sdist_is_the_same(
+    wheel: Path, sdist: Path, tmp_path: Path
+) -> None:
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", tmp_path, sdist], check=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_jar_wheel_and_sdist_have_the_licence(jar: Path, wheel: Path, sdist: Path) -> None:
+    licence = (ROOT / "LICENSE").read_bytes()
+    info = f"{wheel.name.removesuffix('-py3-none-any.whl')}.dist-info"
+    with zipfile.ZipFile(jar) as in_jar, zipfile.ZipFile(wheel) as in_wheel:
+        assert in_jar.read("META-INF/LICENSE") == licence
+        assert in_wheel.read(f"{info}/licenses/LICENSE") == licence
+    with tarfile.open(sdist) as opened:
+        file = opened.extractfile(f"{sdist.name.removesuffix('.tar.gz')}/LICENSE")
+        assert file is not None
+        assert file.read() == licence
 
 
 def test_the_wheel_needs_a_spark_it_was_tested_with(wheel: Path) -> None:
@@ -74,3 +115,13 @@ def test_the_wheel_needs_a_spark_it_was_tested_with(wheel: Path) -> None:
     needed = [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line]
     assert sorted(needed) == ["pyarrow>=18", "pyspark<4.4,>=4.2"]
     assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.11"
+
+
+def test_the_wheel_names_the_python_that_ci_runs_and_no_other(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = (name for name in opened.namelist() if name.endswith("/METADATA"))
+        metadata = email.message_from_bytes(opened.read(name))
+    prefix = "Programming Language :: Python :: 3."
+    named = [c for c in metadata.get_all("Classifier", []) if c.startswith(prefix)]
+    assert named == [f"{prefix}11"]

@@ -1,17 +1,14 @@
 """The jar as a Maven artifact: the same jar, and a pom with Spark as the only dependency."""
 
-import os
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.conftest import ROOT
+from tests.packaging.conftest import ROOT, long
 
-pytestmark = pytest.mark.skipif(
-    "TRANSOM_LONG" not in os.environ, reason="starts sbt: run by make check-long"
-)
+pytestmark = long
 MAVEN = {"pom": "http://maven.apache.org/POM/4.0.0"}
 
 
@@ -38,7 +35,25 @@ def test_the_pom_needs_spark_as_provided_and_nothing_else(published: Path) -> No
         if (scope := dependency.findtext("pom:scope", "compile", MAVEN)) != "test"
     }
     assert needed == {("spark-sql_2.13", "provided")}
-    assert pom.findtext("pom:licenses/pom:license/pom:name", "", MAVEN) == "Apache-2.0"
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ("groupId", "io.transom"),
+        ("artifactId", "transom_2.13"),
+        ("packaging", "jar"),
+        ("name", "transom"),
+        ("description", "Event-time windows for PySpark: the part that runs on the JVM"),
+        ("licenses/license/name", "Apache-2.0"),
+        ("licenses/license/url", "https://www.apache.org/licenses/LICENSE-2.0.txt"),
+        ("organization/name", "The transom authors"),
+        ("developers/developer/name", "The transom authors"),
+    ],
+)
+def test_the_pom_says_what_the_jar_is_and_whose(published: Path, element: str, text: str) -> None:
+    pom = ET.parse(published / f"transom_2.13-{published.name}.pom")
+    assert pom.findtext("pom:" + element.replace("/", "/pom:"), "", MAVEN) == text
 
 
 def test_the_sources_are_published_too(published: Path) -> None:
