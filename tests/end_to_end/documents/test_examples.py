@@ -177,3 +177,9 @@ def test_the_demo_gives_what_batch_queries_give(tmp_path: Path) -> None:
     assert (build / "flights.png").stat().st_size > 10_000
     for folder in ("hours", "sessions", "days", "late/hours"):
         assert list((build / folder).glob("batch=*/*.parquet"))
+    heading, *tips = printed.splitlines()[-4:]
+    assert heading == "What to try next:"
+    named = re.findall(r"[\w/]+\.(?:py|md)|(?<=-m )[\w.]+", "\n".join(tips))
+    files = [name if "/" in name else f"{name.replace('.', '/')}.py" for name in named]
+    assert len(files) == 3
+    assert [file for file in files if not (ROOT / file).exists()] == []
