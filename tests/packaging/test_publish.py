@@ -1,4 +1,4 @@
-"""The jar as a Maven artifact: the same jar, and a pom with Spark as the only dependency."""
+"""The jar as a Maven artifact: the same jar, and a pom with only Spark as dependencies."""
 
 import subprocess
 import xml.etree.ElementTree as ET
@@ -34,7 +34,7 @@ def test_the_pom_needs_spark_as_provided_and_nothing_else(published: Path) -> No
         for dependency in pom.iterfind("pom:dependencies/pom:dependency", MAVEN)
         if (scope := dependency.findtext("pom:scope", "compile", MAVEN)) != "test"
     }
-    assert needed == {("spark-sql_2.13", "provided")}
+    assert needed == {("spark-sql_2.13", "provided"), ("spark-connect_2.13", "provided")}
 
 
 @pytest.mark.parametrize(
