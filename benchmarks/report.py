@@ -11,7 +11,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from benchmarks import losses, plots, sections, targets
+from benchmarks import losses, opening, plots, sections, targets
 from benchmarks.losses import SIZES, largest, speed
 from benchmarks.markdown import megabytes, table
 from benchmarks.reading import LIMITS, Found, Taken, is_timed, newest
@@ -27,6 +27,9 @@ After reading this page you know how fast transom is compared with Spark's own w
 and with other peers, and where it loses. `make bench-report` writes the page from the records in
 `benchmarks/results`. `benchmarks/README.md` describes how the records are taken.
 [What made the difference](what-made-the-difference.md) names the parts of the design that matter.
+"""
+READING = """
+## How to read the tables
 
 Each row shows the newest measurement of a query and peer, with its commit. *Ratio* is the peer's
 time for a row divided by transom's, both medians of whole runs. Above 1 transom is faster, and
@@ -58,7 +61,9 @@ def page(folder: Path, results: Path = RESULTS) -> str:
     if not machines:
         return HEAD + NONE
     with mpl.rc_context(plots.STYLE):
-        return HEAD + "".join(_machine(records(name, results), folder) for name in machines)
+        shown = [_machine(records(name, results), folder) for name in machines]
+        taken = records(machines[0], results)
+        return HEAD + opening.section(taken, _drawing(taken, folder)) + READING + "".join(shown)
 
 
 def _machine(taken: Sequence[Record], folder: Path) -> str:
@@ -69,12 +74,7 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
         if any(is_timed(taken.measurement) for taken in peers.values())
     }
 
-    def drawn(name: str, figure: Figure, label: str) -> str:
-        """Save a picture, and return the text that shows it."""
-        file = PICTURES / taken[-1].machine["name"] / f"{name}.svg"
-        plots.save(figure, folder / file)
-        return f"\n![{label}]({file})\n"
-
+    drawn = _drawing(taken, folder)
     parts = [_conditions(taken, found)]
     if timed:
         parts += [
@@ -86,6 +86,16 @@ def _machine(taken: Sequence[Record], folder: Path) -> str:
     parts += [sections.memory(taken), sections.growth(taken, drawn), sections.batches(found, drawn)]
     parts += [sections.latency(found, drawn), sections.loops(found)]
     return "".join(parts)
+
+
+def _drawing(taken: Sequence[Record], folder: Path) -> Drawn:
+    def drawn(name: str, figure: Figure, label: str) -> str:
+        """Save a picture, and return the text that shows it."""
+        file = PICTURES / taken[-1].machine["name"] / f"{name}.svg"
+        plots.save(figure, folder / file)
+        return f"\n![{label}]({file})\n"
+
+    return drawn
 
 
 def _conditions(taken: Sequence[Record], found: Found) -> str:

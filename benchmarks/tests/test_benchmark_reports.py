@@ -243,6 +243,8 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
         (folder / f"{number}.json").write_text(one.text)
     page = report.page(tmp_path, tmp_path / "results")
     assert "| tumbling-1m | native | 111,111 | 166,667 | 0.67 |" in page
+    opening, _ = page.split("## How to read the tables")
+    assert "| tumbling windows, 1,000,000 keys | 0.7 |  |  |" in opening
     assert "≤ 2 times: 2.00, reached" in page
     assert "≥ 5: 0.67, **not reached**" in page
     assert "| ≥ 20: did not finish |" in page
@@ -256,7 +258,7 @@ def test_the_page_shows_all_there_is(tmp_path: Path) -> None:
     assert "| latency/tumbling | native | p99 |" not in page
     assert "| tumbling-1m-2-core | 1.50 |" in page
     pictures = re.findall(r"!\[.*\]\((.*)\)", page)
-    assert len(pictures) == len(set(pictures)) == 6
+    assert len(pictures) == len(set(pictures)) == 7
     assert all((tmp_path / picture).exists() for picture in pictures)
 
 
