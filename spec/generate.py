@@ -1,4 +1,4 @@
-"""Writes the files of both languages that repeat what ``constants.json`` and the texts say.
+"""Writes the files that repeat what ``constants.json`` and the texts of errors say.
 
 Run ``make generate`` after a change in this folder.
 """
@@ -21,6 +21,7 @@ def files() -> dict[Path, str]:
         Path("python/transom/_base/constants.py"): _python(constants),
         Path("python/transom/error-conditions.json"): errors,
         engine / "Constants.scala": _scala(constants),
+        Path("docs/errors.md"): _errors(json.loads(errors)),
     }
 
 
@@ -49,6 +50,23 @@ def _scala(constants: Mapping[str, Mapping[str, object]]) -> str:
             f"  final val {scala_name} = {_literal(constant['value'])}",
         ]
     return "\n".join([*lines, "}"]) + "\n"
+
+
+def _errors(conditions: Mapping[str, Mapping[str, object]]) -> str:
+    """Return the page of errors: each text, with an example from ``error-examples.json``."""
+    examples = json.loads((HERE / "error-examples.json").read_text(encoding="utf-8"))
+    parts = [(HERE / "errors-head.md").read_text(encoding="utf-8")]
+    for topic, entries in examples.items():
+        parts.append(f"## {topic}\n")
+        for name, example in entries.items():
+            message = "\n".join(conditions[name]["message"])  # type: ignore[arg-type]
+            parts.append(f"### {name}\n\n```text\n{message}\n```\n")
+            if "when" in example:
+                parts.append(f"- **Example:** {example['when']}\n- **Fix:** {example['fix']}\n")
+            else:
+                wrong, right = example["wrong"], example["right"]
+                parts.append(f"```py\n# Wrong:\n{wrong}\n# Right:\n{right}\n```\n")
+    return "\n".join(parts)
 
 
 def _literal(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The example scripts, the demo and the README's example run and print what they should."""
+"""The example scripts and the demo run and print what they should."""
 
 import re
 import subprocess
@@ -152,14 +152,6 @@ def test_an_example_prints_what_it_is_there_for(runner: subprocess.Popen[str], n
     lines = (line.rstrip("\n") for line in runner.stdout)
     printed = list(takewhile("the end".__ne__, lines))
     assert [line for line in EXAMPLES[name] if line not in printed] == [], "\n".join(printed)
-
-
-def test_the_example_of_the_readme_prints_what_the_readme_says(tmp_path: Path) -> None:
-    code, output = re.search(
-        r"```python\n(.*?)```\n\n```\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL
-    ).groups()  # type: ignore[union-attr]
-    (tmp_path / "example.py").write_text(code, encoding="utf-8")
-    assert run(tmp_path, "example.py").strip() == output.strip()
 
 
 def test_what_the_readme_points_to_is_there() -> None:

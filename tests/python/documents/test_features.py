@@ -76,3 +76,4 @@ def test_a_test_that_the_page_names_exists(name: str, path: str) -> None:
 def test_the_site_shows_the_name_of_a_test_without_a_link() -> None:
     assert "](../tests/" not in on_page_markdown(PAGE.read_text("utf-8"))
     assert on_page_markdown("[`test_a`](../tests/a.py), [b](b.md)") == "`test_a`, [b](b.md)"
+    assert on_page_markdown("[a](../../jvm/a.scala), [b](../b.md)") == "a, [b](../b.md)"

@@ -1,0 +1,21 @@
+"""The page on Kafka, over a broker on this machine."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from benchmarks.kafka.broker import broker
+from benchmarks.kafka.topics import make_topics
+from tests.end_to_end.documents.pages import check_in_session
+from tests.end_to_end.support.kafka import add_connector
+
+PAGE = Path(__file__).parents[3] / "docs/how-to/running/kafka-to-parquet.md"
+
+
+def test_the_code_on_the_page_prints_what_the_page_says(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    add_connector(spark)
+    with broker(tmp_path) as brokers:
+        make_topics(spark, brokers, ["departures"], partitions=2)
+        check_in_session(PAGE, {"spark": spark, "brokers": brokers})
