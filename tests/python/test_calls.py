@@ -162,6 +162,18 @@ def test_instants_of_a_context_are_in_utc() -> None:
     assert context.clock.tzinfo == UTC
 
 
+def test_an_error_without_keys_names_the_window() -> None:
+    def fail(_: pa.Table) -> pa.Table:
+        raise LookupError("no such value")
+
+    (batch,) = batches(of_call(1, [1]), [])
+    without_key = batch.select(COLUMNS.names[1:])
+    with pytest.raises(PySparkRuntimeError) as caught:
+        list(calls(fail, keys=()).run(iter([without_key])))
+    assert caught.value.getCondition() == "TRANSOM_FUNCTION_FAILED"
+    assert "f failed for all rows, the window from 2024-01-01 01:00:00" in str(caught.value)
+
+
 def test_an_error_names_the_function_the_key_and_the_window() -> None:
     def fail(_: pa.Table) -> pa.Table:
         raise LookupError("no such value")

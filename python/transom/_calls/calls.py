@@ -158,7 +158,8 @@ class Calls:
         """Return the key and the window of a call as text, for errors."""
         context = self._context(calls, last)
         window = context.window
-        keys = ", ".join(f"{name} = {value!r}" for name, value in context.key.asDict().items())
+        named = zip(self.keys, context.key, strict=True)
+        keys = ", ".join(f"{name} = {value!r}" for name, value in named)
         bounds = "a window without bounds"
         if window is not None:
             bounds = f"the window from {window.start} to {window.end}"
