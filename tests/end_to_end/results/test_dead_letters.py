@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.results.test_route import Written, at
+from tests.end_to_end.results.test_route import at
+from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.queries import Batch, run_stream
 
 SCHEMA = "key string, micros long, value int"
@@ -42,7 +45,7 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
         [("a", second(31), 5)],
         [("b", second(5), 6), ("b", None, 7), ("b", FAR_AWAY, 8)],
     ]
-    results, late, dead = Written(), Written(), Written()
+    results, late, dead = Kept(), Kept(), Kept()
     writer = transom.route(results=results, late=late, dead_letters=dead)
     outcome = run_stream(spark, counts, SCHEMA, batches, writer=writer)
 
@@ -63,11 +66,33 @@ def test_rows_without_a_usable_time_stand_beside_late_rows(spark: SparkSession) 
     assert dead.rows[0].__fields__ == late.rows[0].__fields__
     assert {row["watermark"] for row in dead.rows} == {None, at(30)}
     assert {(row["operator"], tuple(row["missed_windows"])) for row in dead.rows} == {("tens", ())}
-    assert all(row["query"] and row["processed_at"].year > 2000 for row in dead.rows)
+    (query,) = {progress.id for progress in outcome.progress}
+    assert {row["query"] for row in late.rows + dead.rows} == {str(query)}
+    assert all(row["processed_at"].year > 2000 for row in dead.rows)
     observed = outcome.observed("tens")
     assert observed["transom_rows_without_time"] == 2
     assert observed["transom_rows_out_of_range"] == 2
     assert observed["transom_rows_late"] == 1
+
+
+@pytest.mark.parametrize(
+    "window", [transom.Tumbling(size="10 seconds"), transom.Session(gap="10 seconds")], ids=str
+)
+def test_they_name_their_query_in_every_thread(spark: SparkSession, window: transom.Window) -> None:
+    dead = Kept()
+
+    def save(rows: DataFrame, batch_id: int) -> None:
+        reading = Thread(target=dead, args=(transom.untag(rows, "dead_letters"), batch_id))
+        reading.start()
+        reading.join()
+
+    def first(rows: DataFrame) -> DataFrame:
+        windowed = by_key(rows, window).trigger(transom.AfterCount(1))
+        return windowed.with_dead_letters().agg(F.count("*").alias("n"))
+
+    outcome = run_stream(spark, first, SCHEMA, [[("a", None, 1)]], writer=save)
+    (query,) = {progress.id for progress in outcome.progress}
+    assert [row["query"] for row in dead.rows] == [str(query)]
 
 
 def test_a_time_that_cannot_be_parsed_makes_a_dead_letter(spark: SparkSession) -> None:

@@ -43,9 +43,13 @@ object LateWatermark {
   /** The streaming query that runs on the current thread. */
   def runningQuery(session: SparkSession): Option[StreamExecution] =
     for {
-      id <- Option(session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY))
+      id <- queryId(session)
       query <- Option(session.sharedState.activeStreamingQueries.get(UUID.fromString(id)))
     } yield query
+
+  /** The id of the streaming query that runs on the current thread. */
+  def queryId(session: SparkSession): Option[String] =
+    Option(session.sparkContext.getLocalProperty(StreamExecution.QUERY_ID_KEY))
 
   private def isMapSideOf(plan: SparkPlan, operatorId: String): Boolean = plan match {
     case mapSide: MapSideNode => mapSide.operatorId == operatorId

@@ -55,7 +55,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected val key = new ByteRange
   protected val counts = new RowCounts
   // Null if rows are not logged.
-  private val rowLog = RowLog.of(operatorPlan.name, operatorPlan.settings.rowLog)
+  private val rowLog = RowLog.of(operatorPlan)
   protected var out: Iterator[InternalRow] = Iterator.empty
   private var isOver = false
 

@@ -4,9 +4,8 @@ import java.time.Instant
 import java.time.temporal.ChronoUnit
 import java.util.{Collections, LinkedHashMap}
 
-import org.apache.spark.TaskContext
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
 import transom.engine.time.Watermark
 
@@ -59,15 +58,13 @@ object RowLog {
   })
 
   /** The log of an operator in a task; null if it logs no rows. */
-  def of(operator: String, perMinute: Int): RowLog =
-    if (perMinute == 0) null
-    else {
-      val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
+  def of(plan: WindowOperatorPlan): RowLog =
+    if (plan.settings.rowLog == 0) null
+    else
       new RowLog(
-        operator,
-        perMinute,
-        budgets.computeIfAbsent(s"$query $operator", _ => new LogBudget))
-    }
+        plan.name,
+        plan.settings.rowLog,
+        budgets.computeIfAbsent(s"${plan.query} ${plan.name}", _ => new LogBudget))
 
   private def text(time: Option[Long]): String =
     time.fold("none")(Instant.EPOCH.plus(_, ChronoUnit.MICROS).toString)

@@ -4,11 +4,13 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
-import org.apache.spark.sql.transom.task.KeyGroupTasks
+import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
@@ -128,7 +130,7 @@ object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(operatorPlan.columns))
-      WindowMapSideExec(operatorPlan, input, output, operatorId, below) :: Nil
+      WindowMapSideExec(operatorPlan.copy(query = query), input, output, operatorId, below) :: Nil
     case TimeStageMapSide(plan, spec, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(plan.columns))
       TimeStageMapSideExec(plan, spec, input, output, operatorId, below) :: Nil
@@ -139,13 +141,26 @@ object WindowStrategy extends SparkStrategy {
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
       new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
-      KeyGroupOutputsExec(operatorId, openWindows, output, planLater(child)) :: Nil
+      KeyGroupOutputsExec(operatorId, openWindows, output, planLater(inQuery(child))) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case StaticOperator(tasks, output, child) =>
-      StaticOperatorExec(tasks, output, planLater(child)) :: Nil
+      StaticOperatorExec(tasks.in(query), output, planLater(child)) :: Nil
     case _ => Nil
+  }
+
+  /** The id of the streaming query whose batch is being planned.
+    *
+    * A function for `foreachBatch` may run the tasks of the batch on any thread, so the tasks
+    * cannot find the id.
+    */
+  private def query: Option[String] = LateWatermark.queryId(SparkSession.active)
+
+  private def inQuery(operator: LogicalPlan): LogicalPlan = operator match {
+    case node: TransformWithState =>
+      node.copy(statefulProcessor = KeyGroupProcessor.in(node.statefulProcessor, query))
+    case other => other
   }
 
   /** Plans the child of an operator, and returns its output columns under the operator's names.

@@ -44,6 +44,8 @@ import transom.engine.window.TimeConvention
   *   results of the functions
   * @param output
   *   the columns that the tasks emit
+  * @param query
+  *   the id of the streaming query, once a batch is planned
   */
 final case class WindowOperatorPlan(
     spec: OperatorSpec,
@@ -62,7 +64,8 @@ final case class WindowOperatorPlan(
     aggregates: Seq[AggregateExpression],
     hidden: Seq[AggregateExpression],
     userExpressions: UserExpressions,
-    output: OutputSchema) {
+    output: OutputSchema,
+    query: Option[String] = None) {
 
   def name: String = spec.name
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{col, max}
-import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
+import org.apache.spark.sql.streaming.{OutputMode, TimeMode}
 import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
 
@@ -40,13 +40,12 @@ private object OperatorPlans {
       operatorId: String,
       observedAs: Option[String]): LogicalPlan = {
     val group = rows.output.head
-    val processor = new KeyGroupProcessor(tasks)
     val operator = new TransformWithState(
       keyDeserializer = group,
       valueDeserializer = RowObject(),
       groupingAttributes = Seq(group),
       dataAttributes = rows.output,
-      statefulProcessor = processor.asInstanceOf[StatefulProcessor[Any, Any, Any]],
+      statefulProcessor = KeyGroupProcessor.of(tasks),
       timeMode = TimeMode.EventTime(),
       outputMode = OutputMode.Append(),
       keyEncoder = encoderFor(Encoders.scalaInt).asInstanceOf[ExpressionEncoder[Any]],

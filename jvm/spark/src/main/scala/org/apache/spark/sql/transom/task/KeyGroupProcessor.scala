@@ -11,7 +11,7 @@ import org.apache.spark.sql.transom.state.GroupTimer
   * does the work that is due in the same call. A key group without rows runs when its timer
   * expires.
   */
-final class KeyGroupProcessor(tasks: KeyGroupTasks)
+final class KeyGroupProcessor(private val tasks: KeyGroupTasks)
     extends StatefulProcessor[Int, InternalRow, InternalRow] {
   @transient private lazy val task = tasks.create()
   @transient private var state: task.State = _
@@ -52,4 +52,15 @@ final class KeyGroupProcessor(tasks: KeyGroupTasks)
         .of(group, operator, task.partitionId)
         .map(metrics => new KeyGroupOutput(Some(metrics), Iterator.empty))
   }
+}
+
+/** Creates processors, in the type in which Spark's plans hold them. */
+object KeyGroupProcessor {
+  type Untyped = StatefulProcessor[Any, Any, Any]
+
+  def of(tasks: KeyGroupTasks): Untyped = new KeyGroupProcessor(tasks).asInstanceOf[Untyped]
+
+  /** A processor of transom in a streaming query, which has an id. */
+  def in(processor: Untyped, query: Option[String]): Untyped =
+    of(processor.asInstanceOf[KeyGroupProcessor].tasks.in(query))
 }

@@ -53,4 +53,7 @@ trait KeyGroupTask {
 /** Creates the tasks of an operator. Sent to executors. */
 trait KeyGroupTasks extends Serializable {
   def create(): KeyGroupTask
+
+  /** These tasks in a streaming query, which has an id. */
+  def in(query: Option[String]): KeyGroupTasks
 }

@@ -1,10 +1,8 @@
 package org.apache.spark.sql.transom.task
 
-import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.execution.streaming.runtime.StreamExecution
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.operator.{WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.types._
@@ -18,7 +16,7 @@ import transom.engine.state.ByteRange
   * of the output; all other columns are null. Create one per task, on an executor.
   */
 final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[InternalRow] {
-  private val query = TaskContext.get().getLocalProperty(StreamExecution.QUERY_ID_KEY)
+  private val query = UTF8String.fromString(operatorPlan.query.orNull)
   private val output = operatorPlan.output
   private val inputRow = new UnsafeRow(operatorPlan.row.length)
 
@@ -41,7 +39,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
         time.fold[Any](null)(Long.box),
         watermark.fold[Any](null)(Long.box),
         UTF8String.fromString(operatorPlan.name),
-        UTF8String.fromString(query),
+        query,
         clock))
     columns
   }

@@ -61,7 +61,7 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
     extends SubstreamRows {
   private val codec = new RecordCodec(operatorPlan)
   // Null if rows are not logged.
-  private val rowLog = RowLog.of(operatorPlan.name, operatorPlan.settings.rowLog)
+  private val rowLog = RowLog.of(operatorPlan)
   private val key = new UnsafeRow(operatorPlan.keys.length)
   private val toSubstream = UnsafeProjection.create(columns.keys.map { i =>
     val column = operatorPlan.keys(i)

@@ -17,6 +17,8 @@ import transom.engine.window.Arrival
 /** The tasks of a time stage. */
 final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
   override def create(): KeyGroupTask = new TimeStageTask(plan)
+
+  override def in(query: Option[String]): KeyGroupTasks = this
 }
 
 /** A task of a time stage. */

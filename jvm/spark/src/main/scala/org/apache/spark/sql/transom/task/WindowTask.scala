@@ -26,6 +26,9 @@ final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupT
     case KeyedLayout if operatorPlan.substreams.isDefined => new SubstreamTask(operatorPlan)
     case KeyedLayout => new KeyedTask(operatorPlan)
   }
+
+  override def in(query: Option[String]): KeyGroupTasks =
+    WindowTasks(operatorPlan.copy(query = query))
 }
 
 /** A task of a window operator. */
