@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.sql import SparkSession
@@ -95,7 +96,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
             lists |= _SERVER_SETTINGS
         for name, value in lists.items():
             values = [item for item in str(existing.get(name, "")).split(",") if item]
-            builder.config(name, ",".join(values if value in values else [*values, value]))
+            has_value = value in map(_path, values)
+            builder.config(name, ",".join(values if has_value else [*values, value]))
     defaults = {PROVIDER: ROCKSDB}
     if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
         defaults |= _ROCKSDB_SETTINGS
@@ -103,6 +105,11 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         if name not in existing:
             builder.config(name, value)
     return builder
+
+
+def _path(value: str) -> str:
+    """Return the path of a local file that Spark has turned into a URL, else the value."""
+    return unquote(urlsplit(value).path) if value.startswith("file:") else value
 
 
 def _settings_from_outside() -> Mapping[str, str]:

@@ -49,6 +49,16 @@ def test_configuring_twice_is_configuring_once() -> None:
     assert once._options == twice._options
 
 
+@pytest.mark.parametrize("scheme", ["file://", "file:"])
+def test_the_jar_of_a_session_that_runs_is_not_added_again(
+    jar: str, tmp_path: Path, scheme: str
+) -> None:
+    # Spark shows the paths of local jars as URLs.
+    jars = f"{scheme}{jar.replace('test', '%74est')},one.jar"
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.jars {jars}\n")
+    assert transom.configure(builder())._options["spark.jars"] == jars
+
+
 def test_what_the_user_chose_stays() -> None:
     chosen = {config.PROVIDER: config.ROCKSDB, CHANGELOG: "false", COUNTING: "true"}
     made = transom.configure(builder(**chosen))
