@@ -72,13 +72,13 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-connect \
-  test-packaging release-check \
+  test-connect-all test-packaging release-check \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) $(JAR) ## Make .venv with PySpark 4.2, transom and its jar
 
@@ -121,6 +121,11 @@ test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, 
 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest $(CONNECTED)
+
+# More generated cases would try the engine again, not the session.
+test-connect-all: export TRANSOM_LONG :=
+test-connect-all: $(READY) $(JAR) $(CRASHING) ## Run all end-to-end tests in a Spark Connect session
+	SPARK_REMOTE='local[2]' $(BIN)/pytest tests/end_to_end
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging
@@ -189,8 +194,8 @@ check: ## Run all that CI runs, and print the minutes of each part
 	@$(call TIMED,lint types $(TESTS))
 
 check-long: export TRANSOM_LONG := 1
-check-long: ## Run more generated cases, all crashes, the checks of a release, and all on PySpark 4.3 too
-	@$(call TIMED,check docs crash-sweep release-check check-spark43)
+check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
+	@$(call TIMED,check test-connect-all docs crash-sweep release-check check-spark43)
 
 check-spark43:
 	@$(MAKE) --no-print-directory SPARK=4.3 link-check test-canary conformance test-python test-e2e

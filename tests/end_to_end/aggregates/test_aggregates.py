@@ -17,7 +17,7 @@ import transom
 from tests.end_to_end.support.aggregates import CALLS, REFUSED, sample
 from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.sessions import skip_in_connect
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 SIZE, SLIDE = "10 seconds", "4 seconds"
 SEEDS = range(20) if os.environ.get("TRANSOM_LONG") else range(1)
@@ -74,7 +74,7 @@ def assert_as_spark(rows: DataFrame, *aggregates: Column) -> None:
 
 def in_registry(spark: SparkSession) -> set[str]:
     """Names of the functions that Spark's registry describes as aggregates."""
-    skip_in_connect("the test reads Spark's registry of functions through the JVM")
+    skip_in_connect(Reason.JVM)
     assert spark._jvm is not None
     loader = spark._jvm.java.lang.Thread.currentThread().getContextClassLoader()
     package = "org.apache.spark.sql.catalyst.expressions.aggregate"

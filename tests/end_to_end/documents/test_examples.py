@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
+
 ROOT = Path(__file__).parents[3]
 README = ROOT / "README.md"
 
@@ -110,6 +112,7 @@ def runner() -> Iterator[subprocess.Popen[str]]:
 
 
 def run(folder: Path, *arguments: str) -> str:
+    skip_in_connect(Reason.PROCESS)
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,

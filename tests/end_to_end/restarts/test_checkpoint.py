@@ -182,12 +182,12 @@ def test_a_store_other_than_rocksdb_is_refused_for_good(
 def test_a_static_operator_inside_a_query_leaves_the_checkpoint_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    def windows(_: list[Row], batch_id: int) -> None:
-        rows = spark.createDataFrame([("a", at(1), batch_id)], SCHEMA)
-        assert Query()(rows).count() == 1
+    def windows(rows: DataFrame, batch_id: int) -> None:
+        inner = rows.sparkSession.createDataFrame([("a", at(1), batch_id)], SCHEMA)
+        assert Query()(inner).count() == 1
 
     run_stream(
-        spark, lambda rows: rows, SCHEMA, [[("a", at(1), 1)]], checkpoint=tmp_path, sink=windows
+        spark, lambda rows: rows, SCHEMA, [[("a", at(1), 1)]], checkpoint=tmp_path, writer=windows
     )
     assert not (tmp_path / "checkpoint" / "transom").exists()
 

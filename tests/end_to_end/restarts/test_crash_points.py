@@ -6,6 +6,7 @@
 import pytest
 
 from tests.end_to_end.restarts.crashes.__main__ import report_of
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 POINTS = 3
 
@@ -25,6 +26,7 @@ POINTS = 3
     ],
 )
 def test_a_crash_at_a_durable_write_changes_nothing(kind: str, sink: str) -> None:
+    skip_in_connect(Reason.PROCESS)
     report = report_of(kind, sink, ["--points", str(POINTS)])
     assert report.different == []
     assert report.tried == POINTS

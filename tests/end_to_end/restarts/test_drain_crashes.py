@@ -18,6 +18,7 @@ from tests.end_to_end.support.draining import (
     some_rows,
     static,
 )
+from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.queries import (
     add_batch,
     parse_schema,
@@ -103,13 +104,13 @@ def test_a_crash_on_the_way_loses_no_window(
     phase: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     pipeline, rows = drained(WINDOWS["session"]), some_rows()
-    collected: list[Row] = []
+    kept = Kept()
 
-    def remember_or_crash(results: list[Row], batch_id: int) -> None:
+    def keep_or_crash(results: DataFrame, batch_id: int) -> None:
         offsets = (tmp_path / "checkpoint" / "offsets" / str(batch_id)).read_text()
         if batch_id > 1 and f'"{phase}"' in offsets:
             raise OSError("pulled the plug")
-        collected.extend(results)
+        kept(results, batch_id)
 
     with pytest.raises(StreamingQueryException, match="pulled the plug"):
         run_stream(
@@ -118,32 +119,33 @@ def test_a_crash_on_the_way_loses_no_window(
             SCHEMA,
             batches(rows),
             checkpoint=tmp_path,
-            sink=remember_or_crash,
+            writer=keep_or_crash,
         )
     again = run_stream(spark, pipeline, SCHEMA, [], checkpoint=tmp_path)
     assert phases(again)[-1] == "fired"
-    assert in_order(collected + again.results) == static(spark, pipeline, rows)
+    assert in_order(kept.rows + again.results) == static(spark, pipeline, rows)
 
 
 def test_a_run_that_only_finds_the_firing_undone_does_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     pipeline, rows = drained(WINDOWS["global"]), some_rows()
-    collected: list[Row] = []
+    kept, fired = Kept(), Kept()
     offsets = tmp_path / "checkpoint" / "offsets"
 
-    def crash_at_last(results: list[Row], batch_id: int) -> None:
+    def crash_at_last(results: DataFrame, batch_id: int) -> None:
         if '"fired"' in (offsets / str(batch_id)).read_text():
             raise OSError("pulled the plug")
-        collected.extend(results)
+        kept(results, batch_id)
 
     with pytest.raises(StreamingQueryException, match="pulled the plug"):
-        run_stream(spark, pipeline, SCHEMA, batches(rows), checkpoint=tmp_path, sink=crash_at_last)
+        run_stream(
+            spark, pipeline, SCHEMA, batches(rows), checkpoint=tmp_path, writer=crash_at_last
+        )
     # As if the crash had come between the two last batches.
     last = max(int(path.name) for path in offsets.iterdir() if path.name.isdigit())
     for path in (offsets / str(last), offsets / f".{last}.crc"):
         path.unlink()
-    fired: list[Row] = []
     with pytest.raises(StreamingQueryException, match=r"TRANSOM_DRAINED"):
         run_stream(
             spark,
@@ -152,6 +154,6 @@ def test_a_run_that_only_finds_the_firing_undone_does_it(
             [],
             checkpoint=tmp_path,
             available_now=False,
-            sink=lambda results, _: fired.extend(results),
+            writer=fired,
         )
-    assert in_order(collected + fired) == static(spark, pipeline, rows)
+    assert in_order(kept.rows + fired.rows) == static(spark, pipeline, rows)

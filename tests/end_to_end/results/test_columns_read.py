@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 COLUMNS = "k long, ts timestamp, v double, a timestamp, text string, other long"
 POLICY = transom.TimePolicy("ts", arrival="a", late=transom.Drop("1 minute"))
@@ -62,6 +63,7 @@ def reads_columns_in_place(plan: str) -> bool:
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_of_a_static_dataframe(spark: SparkSession, files: Path, name: str) -> None:
+    skip_in_connect(Reason.JVM)
     query, expected = QUERIES[name]
     result = query(spark.read.schema(COLUMNS).parquet(str(files)))
     assert columns_read(result._jdf.queryExecution().executedPlan().toString()) == expected
@@ -70,6 +72,7 @@ def test_of_a_static_dataframe(spark: SparkSession, files: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", ["policy", "filtered policy"])
 def test_of_a_stream(spark: SparkSession, files: Path, tmp_path: Path, name: str) -> None:
+    skip_in_connect(Reason.JVM)
     query, expected = QUERIES[name]
     result = query(spark.readStream.schema(COLUMNS).parquet(str(files)))
     writer = result.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "c"))

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import transom
 from tests.end_to_end.support.programs import setting_up
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 SETTING_UP = Path(setting_up.__file__)
 
@@ -19,6 +20,7 @@ def run(*arguments: str | Path) -> str:
 
 
 def started(*command: str | Path) -> str:
+    skip_in_connect(Reason.PROCESS)
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     done = subprocess.run(
         command,
@@ -33,8 +35,8 @@ def started(*command: str | Path) -> str:
 
 
 def test_the_jar_travels_by_spark_jars_not_on_the_drivers_class_path(spark: SparkSession) -> None:
-    assert transom.jar_path() in spark.sparkContext.getConf().get("spark.jars", "").split(",")
-    class_path = spark.sparkContext.getConf().get("spark.driver.extraClassPath", "")
+    assert transom.jar_path() in str(spark.conf.get("spark.jars")).split(",")
+    class_path = str(spark.conf.get("spark.driver.extraClassPath"))
     assert transom.jar_path() not in class_path.split(":")
 
 

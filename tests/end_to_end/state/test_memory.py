@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import in_the_plan, run_stream
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 long = pytest.mark.skipif(
     "TRANSOM_LONG" not in os.environ, reason="moves a gigabyte: run by make check-long"
@@ -43,6 +44,7 @@ def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
 
 
 def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
+    skip_in_connect(Reason.JVM)
     taken: list[int] = []
 
     def counts(rows: DataFrame) -> DataFrame:

@@ -20,19 +20,21 @@ class Kept:
         self._fails_at = fails_at
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        calls = len(list(self._folder.iterdir()))
-        file = self._folder / f"{calls:06}"
+        file = self._folder / f"{len(self.batches):06}"
         if batch_id == self._fails_at and batch_id not in self.batches:
             file.write_bytes(pickle.dumps((batch_id, [])))
             raise ValueError("the disk is full")
-        collected = rows.collect()
-        assert rows.count() == len(collected)
-        file.write_bytes(pickle.dumps((batch_id, collected)))
+        file.write_bytes(pickle.dumps((batch_id, rows.collect())))
 
     @property
     def rows(self) -> list[Row]:
         """All rows, in the order of the calls."""
         return [row for _, rows in self._calls() for row in rows]
+
+    @property
+    def by_batch(self) -> dict[int, list[Row]]:
+        """The rows of each batch."""
+        return dict(self._calls())
 
     @property
     def batches(self) -> list[int]:

@@ -18,7 +18,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from tests.end_to_end.support.sessions import skip_in_connect
 from transom.inspection import named
 
 Batch = Sequence[tuple[Any, ...]] | DataFrame
@@ -177,7 +176,6 @@ def state_rows(
 
 def in_the_plan(spark: SparkSession, node: str, metric: str) -> int:
     """A metric of a plan node, as Spark's UI shows it, in the running batch of the only query."""
-    skip_in_connect("the test reads plans through the JVM")
     (query,) = spark.streams.active
     plan = query._jsq.streamingQuery().lastExecution().executedPlan()
     while plan.nodeName() != node:

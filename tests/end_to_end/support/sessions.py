@@ -1,8 +1,18 @@
-"""Tests that a Connect session cannot run, each with a reason."""
+"""The kind of session that the tests run in, and the tests that need a classic one."""
 
 import os
+from enum import Enum
 
 import pytest
+
+
+class Reason(Enum):
+    """Why a test is skipped in a Connect session. `docs/connect.md` lists the reasons."""
+
+    CLOCK = "It moves the clock of the JVM, so windows of the wall clock close without waiting."
+    JVM = "It reads plans, logs or registries of Spark through the JVM."
+    PROCESS = "It starts Spark in a process of its own, which has a classic session."
+    PY4J = "It changes the half of the package that calls the JVM through Py4J."
 
 
 def is_connect() -> bool:
@@ -10,7 +20,7 @@ def is_connect() -> bool:
     return "SPARK_REMOTE" in os.environ
 
 
-def skip_in_connect(reason: str) -> None:
-    """Skip the running test in a Connect session. `docs/connect.md` lists the reasons."""
+def skip_in_connect(reason: Reason) -> None:
+    """Skip the running test in a Connect session."""
     if is_connect():
-        pytest.skip(reason)
+        pytest.skip(reason.value)

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.queries import add_batch, parse_schema
-from tests.end_to_end.support.sessions import skip_in_connect
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 Step = Sequence[tuple[Any, ...]] | float
 
@@ -33,7 +33,7 @@ class HandClock(StreamingQueryListener):
     """A clock for queries that replaces the clock of the machine."""
 
     def __init__(self, spark: SparkSession, seconds: float = 0) -> None:
-        skip_in_connect("the test moves the clock of the JVM")
+        skip_in_connect(Reason.CLOCK)
         self._spark = spark
         jvm: Any = spark._jvm
         self._jvm = jvm

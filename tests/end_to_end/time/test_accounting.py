@@ -227,10 +227,8 @@ def test_a_batch_that_is_repeated_after_a_crash_counts_once(
     def pipeline(read: DataFrame) -> DataFrame:
         return windowed(read, ACCEPTING)
 
-    crashed = []
-
     def crash(_: list[Row], batch_id: int) -> None:
-        crashed.append(batch_id)
+        (tmp_path / "crashed").write_text(str(batch_id))
         raise ValueError("the batch is not committed")
 
     batches = in_batches(rows[:40], chosen)
@@ -238,7 +236,8 @@ def test_a_batch_that_is_repeated_after_a_crash_counts_once(
     with pytest.raises(StreamingQueryException, match="not committed"):
         run_stream(spark, pipeline, SCHEMA, [rows[40:70]], checkpoint=tmp_path, sink=crash)
     second = run_stream(spark, pipeline, SCHEMA, [rows[70:]], checkpoint=tmp_path)
-    assert crashed[0] in second.by_batch.keys() - first.by_batch.keys()
+    crashed = int((tmp_path / "crashed").read_text())
+    assert crashed in second.by_batch.keys() - first.by_batch.keys()
     check(rows, ACCEPTING, [first, second])
 
 

@@ -33,6 +33,7 @@ from tests.end_to_end.support.kafka import (
     rows_before,
     rows_of_steps,
 )
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.wall_clock import Step, run_steps
 from tests.time_model import stamping, windows
@@ -72,6 +73,7 @@ Left = tuple[str, int]
 @pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a broker."""
+    skip_in_connect(Reason.CLOCK)
     if not any(pyspark.__version__ in jar.name for jar in connector_jars()):
         pytest.skip(f"the Kafka source is not the one of PySpark {pyspark.__version__}")
     with broker(tmp_path_factory.mktemp("kafka")) as address:

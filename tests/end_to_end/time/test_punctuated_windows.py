@@ -17,12 +17,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.policies import Case, Sources, grid, seconds, session
 from tests.end_to_end.support.policy_rows import Input, inputs, policies
 from tests.end_to_end.support.queries import (
-    Outcome,
     add_batch,
-    outcome_of,
     parse_schema,
     run_stream,
 )
@@ -224,13 +223,12 @@ def test_punctuation_is_imported_from_another_stream(spark: SparkSession, tmp_pa
     policy = transom.TimePolicy("at", advance=transom.Punctuated("is_cti", at="at"))
     both = transom.stream(rows.unionByName(ctis), time=policy, order=["is_cti", "n"])
     results = both.window_all(TEN).agg(F.collect_list("n").alias("rows"))
-    found: dict[int, list[Row]] = {}
+    kept = Kept()
     query = (
-        results.writeStream.foreachBatch(lambda df, batch: found.update({batch: df.collect()}))
+        results.writeStream.foreachBatch(kept)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
     query.awaitTermination(300)
-    outcome: Outcome = outcome_of(found)
-    assert sorted(row["rows"] for row in outcome.results) == [[3], [12]]
+    assert sorted(row["rows"] for row in kept.rows) == [[3], [12]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.clocked import instant, seconds
+from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream, state_rows
 from tests.end_to_end.support.wall_clock import HandClock, Step, run_on_clock
 
@@ -166,23 +166,18 @@ def test_the_machines_clock_closes_windows_and_makes_no_batch_spin(
 ) -> None:
     add_batch(tmp_path / "input", [("a", 1)], parse_schema(SCHEMA))
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "input"))
-    has_fired = threading.Event()
-
-    def notice(results: DataFrame, _: int) -> None:
-        if results.collect():
-            has_fired.set()
-
+    kept = Kept()
     size = "4 seconds"
     query = (
         by_key(rows, transom.Tumbling(size=size))
         .options(tick="1 second")
         .agg(F.sum("value"))
-        .writeStream.foreachBatch(notice)
+        .writeStream.foreachBatch(kept)
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .start()
     )
     try:
-        assert has_fired.wait(60)
+        assert any(kept.rows or query.awaitTermination(1) for _ in range(60))
     finally:
         query.stop()
     # Spark also reports progress without batches.
