@@ -80,9 +80,9 @@ def route(
 
     A query that failed repeats its last batch, with the same id and the same rows. While the
     process lives, `route` does not call a writer again for a batch that the writer has finished.
-    After a restart of the process it does. Store each batch under its id and overwrite existing
-    rows, as the example does: a repeated batch then replaces itself. The page "Delivery guarantees"
-    has a complete program.
+    After a restart of the process it does. In a Connect session each run of a query has its own
+    process. Store each batch under its id and overwrite existing rows, as the example does: a
+    repeated batch then replaces itself. The page "Delivery guarantees" has a complete program.
 
     Parameters
     ----------
