@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.lifetimes.test_by_hand import at, fired
 from tests.end_to_end.support.queries import Outcome, run_stream
+from tests.end_to_end.support.sessions import is_connect
 from transom.inspection import named
 
 SCHEMA = "n int, key string, id string, start timestamp, until timestamp"
@@ -244,11 +245,13 @@ def test_the_open_rows_are_counted_through_a_restart(spark: SparkSession, tmp_pa
 
 def test_metrics_show_open_rows_and_end_edges(spark: SparkSession, tmp_path: Path) -> None:
     batch = [row(0, "a", "x", 0, None), row(1, "a", "y", 0, None), row(2, "a", "x", 0, 9)]
+    # Only a classic session can be part of a function, and only there a batch has another one.
+    session = None if is_connect() else spark
 
     def show(rows: DataFrame, batch_id: int) -> None:
         rows.collect()
         if batch_id == 1:
-            metrics = transom.metrics(rows.sparkSession.streams.active[0])
+            metrics = transom.metrics((session or rows.sparkSession).streams.active[0])
             shown = (metrics.rows_in, metrics.rows_end_edges, metrics.rows_open)
             (tmp_path / "shown").write_text(str(shown))
 

@@ -168,14 +168,19 @@ def test_a_store_other_than_rocksdb_is_refused_for_good(
 ) -> None:
     setting = "spark.sql.streaming.stateStore.providerClass"
     provider = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
-    other = spark.newSession()
-    other.conf.set(setting, provider)
-    # A checkpoint keeps its state store, so the setting of the session has no effect.
-    for session in (other, spark):
-        with pytest.raises(
-            StreamingQueryException, match=f"TRANSOM_STATE_STORE.* is {provider}.* set {setting} to"
-        ):
-            Query().run(session, tmp_path, 1)
+    before = str(spark.conf.get(setting))
+    spark.conf.set(setting, provider)
+    # A checkpoint keeps its state store, so the setting of the session has no effect later.
+    try:
+        for _ in range(2):
+            with pytest.raises(
+                StreamingQueryException,
+                match=f"TRANSOM_STATE_STORE.* is {provider}.* set {setting} to",
+            ):
+                Query().run(spark, tmp_path, 1)
+            spark.conf.set(setting, before)
+    finally:
+        spark.conf.set(setting, before)
     assert not (tmp_path / "checkpoint" / "commits" / "0").exists()
 
 
