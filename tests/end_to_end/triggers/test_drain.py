@@ -26,11 +26,9 @@ from tests.end_to_end.support.queries import (
     run_stream,
     state_rows,
 )
-from tests.end_to_end.support.sessions import skip_in_connect
 
 
 def test_a_run_that_drains_warns_before_it_reads(spark: SparkSession, tmp_path: Path) -> None:
-    skip_in_connect("the log is that of the server")
     pipeline, rows = drained(WINDOWS["tumbling"]), batches(some_rows())[:2]
     log, folder = tmp_path / "driver.log", tmp_path / "query"
     logger = "org.apache.spark.sql.transom.clock.DrainClock"
