@@ -12,8 +12,8 @@ import Reachable.Method
   *     names of parameters and variables, and which class is inside which.
   *   - Case classes inherit the same `productIterator` from `Product`. Only `explain` reads the
   *     names of fields, and only those of specs.
-  *   - Only serialization calls `$deserializeLambda$`. No function of the engine or of the
-  *     planner is sent to executors.
+  *   - Only serialization calls `$deserializeLambda$`. Functions of the nodes in `exec`, and few
+  *     others, are sent to executors.
   *   - No code calls many methods that the compiler generates: `copy` and `unapply` of case
   *     classes, and the static methods by which an object offers its methods to Java. See
   *     [[Reachable]].
@@ -31,7 +31,12 @@ object Shrink {
   /** The packages whose functions are never sent to executors. */
   private val atHome = Seq(
     "transom/engine/",
+    "org/apache/spark/sql/transom/checkpoint/",
+    "org/apache/spark/sql/transom/connect/",
+    "org/apache/spark/sql/transom/exchange/",
     "org/apache/spark/sql/transom/explain/",
+    "org/apache/spark/sql/transom/state/",
+    "org/apache/spark/sql/transom/task/",
     "org/apache/spark/sql/transom/message/",
     "org/apache/spark/sql/transom/plan/")
 

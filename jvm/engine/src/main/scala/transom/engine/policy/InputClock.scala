@@ -76,7 +76,8 @@ final class InputClock(
       stamp: Stamp): Unit = {
     val partition = arrive(source)
     logic.judge(partition.clock, time, arrival, end, stamp)
-    if (stamp.dropped == null) idle.foreach(_.windows.add(stamp.time))
+    // Without a closure, because this runs for every row.
+    if (idle.isDefined && stamp.dropped == null) idle.get.windows.add(stamp.time)
     follow(partition, stamp)
   }
 
@@ -183,7 +184,10 @@ final class InputClock(
   private def watermarkOf(partition: PartitionClock): Long = logic.watermarkOf(partition.clock)
 
   /** `NotYet` if a partition has no watermark yet, or if all partitions are idle. */
-  private def minimum: Long = {
+  private def minimum: Long =
+    if (clocks.length == 1 && !clocks(0).isIdle) watermarkOf(clocks(0)) else minimumOfAll
+
+  private def minimumOfAll: Long = {
     var result = Long.MaxValue
     var i = 0
     while (i < clocks.length) {

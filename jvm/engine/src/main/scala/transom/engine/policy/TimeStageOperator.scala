@@ -7,7 +7,7 @@ import transom.engine.time.Watermark
 /** Builds the host's output rows of the time stage. A row may overwrite the one before it. */
 trait StampedRows[T] {
 
-  /** An input row or a punctuation with its stamp.
+  /** An input row or a punctuation with its stamp; null if the host needs no output row for it.
     *
     * @param row
     *   bytes of the row
@@ -116,12 +116,12 @@ private final class TimeStageOperator[T](
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, row.arrival.end, stamp)
       TimeStage.count(counts, stamp)
-      emissions.emit(rows.stamped(row.value, stamp))
+      emit(row)
     case punctuation: Event.Punctuation =>
       import punctuation.row
       clocks.punctuate(row.key, row.arrival.time, row.arrival.clock, stamp)
       counts.add(RowCounts.Punctuation)
-      emissions.emit(rows.stamped(row.value, stamp))
+      emit(row)
     case letter: Event.DeadLetter =>
       clocks.noteRow()
       emissions.emit(rows.unusable(letter.input, letter.reason))
@@ -129,6 +129,11 @@ private final class TimeStageOperator[T](
     case Event.Tick => hasTicked = true
     case _: Event.Watermark =>
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")
+  }
+
+  private def emit(row: Event.Row): Unit = {
+    val stamped = rows.stamped(row.value, stamp)
+    if (stamped != null) emissions.emit(stamped)
   }
 
   override protected def advance(): Iterator[T] = {

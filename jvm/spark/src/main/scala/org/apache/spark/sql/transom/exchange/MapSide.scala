@@ -124,10 +124,11 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     val verdict = row.getLong(verdictAt)
     val watermark = row.getLong(watermarkAt)
     if (verdict == Verdict.Watermark) reached = math.max(reached, watermark)
+    else if (verdict == Verdict.FiredBefore) start(watermark)
     else {
       counts.add(RowCounts.In)
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
-      if (isFirst && Verdict.isJudged(verdict)) start()
+      if (isFirst && Verdict.isJudged(verdict)) start(watermark)
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
       Verdict.dropped(verdict) match {
         case None if Verdict.isPunctuation(verdict) =>
@@ -146,10 +147,10 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     add(row, operatorPlan.convention.timeIn(time))
   }
 
-  /** The first judged row of a batch has met the watermark of the batch before. */
-  private def start(): Unit = {
+  /** Starts a batch with the watermark of the batch before. The first judged row has met it. */
+  private def start(watermark: Long): Unit = {
     isFirst = false
-    firedBefore = lateWatermark
+    firedBefore = operatorPlan.convention.watermarkIn(watermark)
     startBatch()
   }
 

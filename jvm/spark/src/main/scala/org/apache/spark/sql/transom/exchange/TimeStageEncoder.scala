@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{StampColumns, TaskLimits, TimeStagePlan}
+import org.apache.spark.sql.transom.operator.{TaskLimits, TimeStagePlan}
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
@@ -24,12 +24,17 @@ import transom.engine.time.Watermark
   * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
   * within a partition and the order by arrival agree.
   *
+  * If the rows stay with this task, each row is sent with its number instead of its other columns.
+  *
   * @param input
   *   the columns of the rows, under the stage's names
+  * @param split
+  *   the number of this task in its stage
   */
 final class TimeStageEncoder(
     plan: TimeStagePlan,
     input: Seq[Attribute],
+    split: Int,
     rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
   private val timeAt = positionOf(plan.time)
@@ -41,8 +46,10 @@ final class TimeStageEncoder(
   private val partitions = plan.policy.partitions.toSet
   private val hasSources = plan.source.nonEmpty
   private val toSource = UnsafeProjection.create(plan.source, input)
-  private val noStamp = Seq.fill(StampColumns.count)(Literal(0L))
-  private val toRow = UnsafeProjection.create(plan.row ++ noStamp, input)
+  private val toColumns =
+    UnsafeProjection.create(plan.row ++ Seq.fill(plan.added)(Literal(0L)), input)
+  private val numberAt = if (plan.holdsRows) plan.row.length else -1
+  private var number = RowNumbers.first(split)
   // The first two order columns of merged partitions are the arrival and the partition.
   private val movesArrival = plan.mergesPartitions && plan.order.length > 2
   private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
@@ -109,6 +116,14 @@ final class TimeStageEncoder(
     if (movesArrival) written.setLong(arrivalInRow, chunk.arrival)
     UnsafeRows.bytesOf(written, row)
     chunk.rows.add(source, row, noInput, read.getLong(timeAt), isPartlyLate = false, None)
+  }
+
+  /** What is sent of a row. Call once for each row. */
+  private def toRow(read: InternalRow): UnsafeRow = {
+    val written = toColumns(read)
+    if (numberAt >= 0) written.setLong(numberAt, number)
+    number += 1
+    written
   }
 
   /** Why no rule can judge a row; null if the rules can. */

@@ -97,6 +97,14 @@ case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryN
     copy(child = newChild)
 }
 
+/** Logical node that brings the stamps of a time stage to the rows that its map side holds. */
+case class StampedHeldRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): StampedHeldRows =
+    copy(child = newChild)
+}
+
 /** Logical node of an operator over a static DataFrame. All windows fire when the input ends. */
 case class StaticOperator(tasks: KeyGroupTasks, output: Seq[Attribute], child: LogicalPlan)
     extends UnaryNode {
@@ -143,6 +151,8 @@ object WindowStrategy extends SparkStrategy {
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
       KeyGroupOutputsExec(operatorId, openWindows, output, planLater(inQuery(child))) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
+    case StampedHeldRows(output, child) =>
+      StampedHeldRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case StaticOperator(tasks, output, child) =>

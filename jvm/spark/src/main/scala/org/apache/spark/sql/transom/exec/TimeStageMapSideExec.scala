@@ -6,10 +6,15 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
-import org.apache.spark.sql.transom.exchange.TimeStageEncoder
+import org.apache.spark.sql.transom.exchange.{HeldRows, TimeStageEncoder}
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, TimeStagePlan}
+import org.apache.spark.storage.StorageLevel
 
-/** Map side of a time stage: encodes rows by source, in their order. */
+/** Map side of a time stage: encodes rows by source, in their order.
+  *
+  * If the rows stay with their tasks, Spark's block manager keeps them until
+  * [[StampedHeldRowsExec]] reads them.
+  */
 case class TimeStageMapSideExec(
     plan: TimeStagePlan,
     spec: OperatorSpec,
@@ -31,8 +36,24 @@ case class TimeStageMapSideExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
+    val taskPlan = plan
+    val (read, rows): (Seq[Attribute], RDD[InternalRow]) =
+      if (plan.holdsRows) (plan.columns, held.mapPartitionsInternal(HeldRows.read(taskPlan, _)))
+      else (input, InputRows.of(child))
+    rows.mapPartitionsWithIndexInternal((split, rows) =>
+      new TimeStageEncoder(taskPlan, read, split, rows))
+  }
+
+  /** The rows that stay with their tasks, in chunks of [[HeldRows]]. */
+  @transient lazy val held: RDD[Array[Byte]] = {
     val (taskPlan, columns) = (plan, input)
-    InputRows.of(child).mapPartitionsInternal(new TimeStageEncoder(taskPlan, columns, _))
+    val rows = InputRows.of(child)
+    // The first task also sends the watermark on, so there is always one.
+    val some =
+      if (rows.getNumPartitions > 0) rows else sparkContext.parallelize(Seq.empty[InternalRow], 1)
+    some
+      .mapPartitionsInternal(new HeldRows(taskPlan, columns, _))
+      .persist(StorageLevel.MEMORY_AND_DISK)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): TimeStageMapSideExec =

@@ -28,6 +28,9 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   unknown. None if rows have no lifetimes
   * @param carried
   *   the other columns of a row
+  * @param holdsRows
+  *   whether rows stay with their map-side task. Then only their times cross the exchange, and
+  *   their stamps come back.
   * @param keyFailed
   *   whether a key of a row failed; none if no key can fail, or no windows follow
   * @param windows
@@ -45,11 +48,12 @@ final case class TimeStagePlan(
     punctuation: Option[Attribute],
     end: Option[Attribute],
     carried: Seq[Attribute],
+    holdsRows: Boolean,
     keyFailed: Option[Attribute],
     windows: Option[WindowSpec]) {
 
-  /** All input columns that the stage reads. */
-  def columns: Seq[Attribute] = row ++ keyFailed
+  /** All input columns that the stage reads. The first is the time. */
+  def columns: Seq[Attribute] = whole ++ keyFailed
 
   /** The columns that identify a source. */
   def source: Seq[Attribute] = partition.toSeq ++ over
@@ -62,12 +66,22 @@ final case class TimeStagePlan(
   /** Whether ticks of the wall clock act on the stage. */
   def needsClock: Boolean = windows.exists(_.stageNeedsClock)
 
-  /** The input columns of a row that passes the stage. The columns of the stamp follow them. */
-  def row: Seq[Attribute] =
-    (Seq(time, arrival) ++ partition ++ over ++ order ++ punctuation ++ end ++ carried).distinct
+  /** The input columns of a row that crosses the exchange. The columns of the stamp follow them,
+    * or the number of the row if the rows stay with their tasks.
+    */
+  def row: Seq[Attribute] = if (holdsRows) clocked.distinct else whole
 
-  /** The number of columns of a row with its stamp. */
-  def width: Int = row.length + StampColumns.count
+  /** The number of columns that follow those of `row`. */
+  def added: Int = if (holdsRows) 1 else StampColumns.count
+
+  /** The number of all columns of a row that crosses the exchange. */
+  def width: Int = row.length + added
+
+  private def whole: Seq[Attribute] = ((time +: clocked) ++ carried).distinct
+
+  /** What the rules read besides the time, which crosses the exchange in any case. */
+  private def clocked: Seq[Attribute] =
+    Seq(arrival) ++ partition ++ over ++ order ++ punctuation ++ end
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = "time stage"

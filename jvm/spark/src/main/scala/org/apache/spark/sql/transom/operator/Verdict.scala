@@ -11,6 +11,9 @@ object Verdict {
   /** Marks a row that carries a watermark instead of input. */
   final val Watermark = -1L
 
+  /** Marks a row that carries the watermark by which windows had fired before the batch. */
+  final val FiredBefore = -2L
+
   private final val Rules = 7L
   private final val Adjusted = 8L
   private final val Punctuation = 16L

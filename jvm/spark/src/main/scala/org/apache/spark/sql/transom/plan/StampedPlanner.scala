@@ -37,6 +37,7 @@ object StampedPlanner {
       micros.toAttribute,
       RowColumns.policyIn(ofRows),
       carried = visible,
+      holdsRows = false,
       keyFailed = None,
       end = None,
       windows = None)

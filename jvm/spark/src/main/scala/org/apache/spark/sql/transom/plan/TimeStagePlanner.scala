@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.transom.clock.ClockSource
-import org.apache.spark.sql.transom.exchange.ExchangeFormat
-import org.apache.spark.sql.transom.exec.{KeyGroupTicks, TimeStageMapSide}
+import org.apache.spark.sql.transom.exchange.{ExchangeFormat, RowStamp}
+import org.apache.spark.sql.transom.exec.{KeyGroupTicks, StampedHeldRows, TimeStageMapSide}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StampColumns, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
 import org.apache.spark.sql.types.LongType
@@ -26,6 +26,8 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   the last of these columns
   * @param byColumn
   *   the other columns, by the column of the rows below that they hold
+  * @param stampsAlone
+  *   the columns that the tasks emit instead, if the rows stay with their map-side tasks
   */
 final case class TimeStageNodes(
     mapSide: TimeStageMapSide,
@@ -33,7 +35,8 @@ final case class TimeStageNodes(
     order: Seq[SortOrder],
     output: Seq[Attribute],
     stamp: StampColumns,
-    byColumn: AttributeMap[Attribute]) {
+    byColumn: AttributeMap[Attribute],
+    stampsAlone: Seq[Attribute]) {
 
   /** The stamped rows.
     *
@@ -44,16 +47,18 @@ final case class TimeStageNodes(
       session: SparkSession,
       isStreaming: Boolean,
       observedAs: Option[String] = None): LogicalPlan =
-    if (isStreaming)
-      OperatorPlans.streaming(
+    if (isStreaming) {
+      def emitted(columns: Seq[Attribute]) = OperatorPlans.streaming(
         session,
         tasks,
         order,
         withTicks(session),
-        output,
+        columns,
         mapSide.operatorId,
         observedAs)
-    else OperatorPlans.static(tasks, order, mapSide, output)
+      if (stampsAlone.isEmpty) emitted(output)
+      else StampedHeldRows(output, emitted(stampsAlone))
+    } else OperatorPlans.static(tasks, order, mapSide, output)
 
   /** Adds the ticks of the clock source to the input, if the stage needs them. */
   private def withTicks(session: SparkSession): LogicalPlan = {
@@ -75,6 +80,8 @@ object TimeStagePlanner {
     *   the time of a row in microseconds
     * @param carried
     *   the columns that operators above the stage read
+    * @param holdsRows
+    *   whether the rows stay with their map-side tasks
     * @param keyFailed
     *   the column that says whether a key of a row failed, if a key can fail
     * @param end
@@ -89,6 +96,7 @@ object TimeStagePlanner {
       time: Attribute,
       columns: PolicyColumns,
       carried: Seq[Attribute],
+      holdsRows: Boolean,
       keyFailed: Option[Attribute],
       end: Option[Attribute],
       windows: Option[WindowSpec]): TimeStageNodes = {
@@ -109,6 +117,7 @@ object TimeStagePlanner {
       columns.punctuation,
       end,
       carried,
+      holdsRows,
       keyFailed,
       windows)
     val computed = Seq(arrival) ++ over
@@ -120,7 +129,8 @@ object TimeStagePlanner {
       operatorId,
       ExchangeFormat.attributes(plan.order),
       Project(below ++ computed, rows))
-    val output = plan.row.map(_.newInstance())
+    val rowColumns = if (holdsRows) plan.columns else plan.row
+    val output = rowColumns.map(_.newInstance())
     val stamp = StampColumns.create()
     TimeStageNodes(
       mapSide,
@@ -128,7 +138,8 @@ object TimeStagePlanner {
       ExchangeFormat.inOrder(mapSide.output),
       output ++ stamp.all,
       stamp,
-      AttributeMap(plan.row.zip(output)))
+      AttributeMap(rowColumns.zip(output)),
+      if (holdsRows) RowStamp.attributes() else Nil)
   }
 
   /** The arrival time of a row in microseconds. */

@@ -74,6 +74,8 @@ object WindowPlanner {
           aggregation.time,
           sources,
           carried = needed,
+          // The keyed layout needs all rows in one order.
+          holdsRows = input.isStreaming && choice.layout == SliceLayout,
           keyFailed = aggregation.keyFailed,
           end = aggregation.windowColumn.filter(_ => spec.rulesSeeEnds),
           windows = Some(spec))

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.OrderedChunkDecoder
+import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowStamp}
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.transom.state.StateStoreSources
 
@@ -51,7 +51,9 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
       case Some(windows) =>
         (store, now) => new InputClock(plan.policy, logic, declared, windows, store, now)
     }
-    new TimeStage(clocks, new StampedUnsafeRows(plan))
+    new TimeStage(
+      clocks,
+      if (plan.holdsRows) new NumberedStamps(plan) else new StampedUnsafeRows(plan))
   }
 
   /** The keys of the declared partitions. */
@@ -71,6 +73,47 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
     decoder.events(rows)
+}
+
+/** Writes stamps of rows that stay with their map-side tasks, as [[RowStamp]] describes them. Each
+  * stamp overwrites the one before it.
+  *
+  * Rows that broke no rule, and are not behind the watermark, need no stamp: no window of them has
+  * fired. Only the first row of a batch always has a stamp, for the watermark of the batch before.
+  */
+private final class NumberedStamps(plan: TimeStagePlan) extends StampedRows[InternalRow] {
+  private val numberAt = plan.row.length
+  private val shared = new UnsafeRow(plan.width)
+  private val numbers = RowStamp.row()
+  private var isFirst = true
+
+  override def stamped(row: ByteRange, stamp: Stamp): InternalRow = {
+    val verdict = Verdict.of(stamp)
+    if (!isFirst && Verdict.isPlain(verdict) && stamp.time >= stamp.watermark) null
+    else {
+      isFirst = false
+      write(numberOf(row), stamp.time, stamp.watermark, verdict)
+    }
+  }
+
+  override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
+    write(numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
+
+  override def watermark(watermark: Long): InternalRow =
+    write(0L, Arrival.NoTime, watermark, Verdict.Watermark)
+
+  private def numberOf(row: ByteRange): Long = {
+    shared.pointTo(row.bytes, UnsafeRows.offset(row), row.length)
+    shared.getLong(numberAt)
+  }
+
+  private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
+    numbers.setLong(RowStamp.Number, number)
+    numbers.setLong(RowStamp.Time, time)
+    numbers.setLong(RowStamp.Watermark, watermark)
+    numbers.setLong(RowStamp.Verdict, verdict)
+    numbers
+  }
 }
 
 /** Writes stamps into the rows themselves. The map side has left room for them. Each row

@@ -1,0 +1,158 @@
+package org.apache.spark.sql.transom.exchange
+
+import munit.ScalaCheckSuite
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+
+import transom.engine.operator.DeadLetterReason
+import transom.engine.spec.{Accept, Periodic, TimePolicy}
+import transom.engine.time.Watermark
+
+class HeldRowsSuite extends ScalaCheckSuite {
+  import HeldRowsSuite._
+
+  private val texts: Gen[List[String]] =
+    Gen.listOf(Gen.oneOf(0, 1, 8, 9, 1000, 40000).map("x" * _))
+
+  property("the rows of all chunks are those that were read, in their order") {
+    forAll(texts) { texts =>
+      val read = HeldRows.read(plan, chunksOf(texts)).map { row =>
+        (row.getLong(0), if (row.isNullAt(2)) null else row.getUTF8String(2).toString)
+      }
+      assertEquals(read.toList, texts.zipWithIndex.map { case (text, i) => (i.toLong, text) })
+    }
+  }
+
+  property("each row has its stamp, whatever the order and the number of the records") {
+    val numbers = Gen.choose(0, 40).flatMap(n => Gen.someOf(0 until n).map(n -> _.toSet))
+    forAll(numbers, Gen.long) { case ((rows, stamped), seed) =>
+      val emitted = new scala.util.Random(seed).shuffle(stamped.toList)
+      val records = emitted.grouped(3).map(recordOf(Watermark.NotYet, Watermark.NotYet, _)).toSeq
+      val found = stampedRows(records, List.fill(rows)("")).map { case (time, watermark, verdict) =>
+        (time, watermark, verdict)
+      }
+      val expected = List.tabulate(rows) { i =>
+        if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
+      }
+      assertEquals(found, expected)
+    }
+  }
+
+  test("the watermarks before and after the batch come first and last, also without rows") {
+    val record = recordOf(5L, 9L, Nil)
+    val before = (5L, Verdict.FiredBefore)
+    val after = (9L, Verdict.Watermark)
+    def markers(texts: List[String]) = stampedRows(Seq(record), texts).map(row => (row._2, row._3))
+    assertEquals(markers(Nil), List(before, after))
+    assertEquals(markers(List("a")), List(before, (Watermark.NotYet, 0L), after))
+  }
+
+  test("a dropped row keeps its own time") {
+    val verdict = Verdict.unusable(DeadLetterReason.Early)
+    val record = Array(Watermark.NotYet, Watermark.NotYet, 0L, 77L, 3L, verdict)
+    assertEquals(stampedRows(Seq(record), List("a")), List((0L, 3L, verdict)))
+  }
+
+  test("each task receives the stamps of its rows and the watermarks, the first the new one") {
+    val late = 4L
+    val stamps = Iterator(
+      stamp(RowNumbers.first(1), 1L, 10L, 0L),
+      stamp(RowNumbers.first(0) + 7L, 2L, 11L, late),
+      stamp(0L, 0L, 12L, Verdict.Watermark))
+    val records = new RowStampRecords(stamps, 3).toList
+    assertEquals(
+      records.map { case (task, record) => (task, record.toList) },
+      List(
+        (0, List(10L, 12L, 7L, 2L, 11L, late)),
+        (1, List(10L, Watermark.NotYet, RowNumbers.first(1), 1L, 10L, 0L)),
+        (2, List(10L, Watermark.NotYet))))
+  }
+
+  test("a row that no rule can judge says nothing about the watermark before the batch") {
+    val reason = Verdict.unusable(DeadLetterReason.NoTime)
+    val stamps =
+      Iterator(stamp(0L, 0L, Watermark.NotYet, reason), stamp(1L, 5L, 4L, 0L))
+    val records = new RowStamps(new RowStampRecords(stamps, 1).map(_._2).toVector)
+    assertEquals(records.firedBefore, 4L)
+    assert(records.moveTo(0L))
+    assertEquals(records.verdict, reason)
+  }
+
+  test("nothing is sent for a time stage without rows") {
+    assertEquals(new RowStampRecords(Iterator.empty, 2).toList, Nil)
+  }
+
+  test("many stamps are sent in several records") {
+    val stamps = Iterator.tabulate(5000)(i => stamp(i.toLong, 0L, 1L, 0L))
+    val records = new RowStampRecords(stamps, 1).map(_._2).toVector
+    assert(records.length > 1)
+    val read = new RowStamps(records)
+    assert((0 until 5000).forall(i => read.moveTo(i.toLong)))
+  }
+
+  private def chunksOf(texts: List[String]): Iterator[Array[Byte]] = {
+    val rows = texts.iterator.zipWithIndex.map { case (text, i) =>
+      InternalRow(i.toLong, 0L, UTF8String.fromString(text))
+    }
+    new HeldRows(plan, plan.columns, rows)
+  }
+
+  /** The time, watermark and verdict of each row. */
+  private def stampedRows(
+      records: Seq[Array[Long]],
+      texts: List[String]): List[(Long, Long, Long)] =
+    new StampedHeldRows(plan, new RowStamps(records), chunksOf(texts)).map { row =>
+      (row.getLong(0), row.getLong(3), row.getLong(4))
+    }.toList
+}
+
+private object HeldRowsSuite {
+
+  /** The verdict on a late row. */
+  private val Stamped = 4L
+
+  private val policy = TimePolicy(
+    timeColumn = Some(0),
+    arrivalColumn = None,
+    partitionColumn = None,
+    partitions = Nil,
+    overColumns = Nil,
+    early = None,
+    late = None,
+    outOfOrder = Accept(0L),
+    advance = Periodic(Some(1), None),
+    idlePartitionUs = None,
+    estimateArrival = false)
+
+  private def column(name: String, dataType: DataType): Attribute =
+    AttributeReference(name, dataType)()
+
+  /** Rows with a time, an arrival, and a text. */
+  val plan: TimeStagePlan = TimeStagePlan(
+    policy,
+    keyGroups = 1,
+    time = column("time", LongType),
+    arrival = column("arrival", LongType),
+    partition = None,
+    over = Nil,
+    order = Nil,
+    punctuation = None,
+    end = None,
+    carried = Seq(column("text", StringType)),
+    holdsRows = true,
+    keyFailed = None,
+    windows = None)
+
+  /** A record with stamps of rows: each moves the time of its row by 100. */
+  def recordOf(firedBefore: Long, reached: Long, rows: Seq[Int]): Array[Long] =
+    Array(firedBefore, reached) ++
+      rows.flatMap(i => Seq(i.toLong, i + 100L, i + 200L, Stamped))
+
+  def stamp(number: Long, time: Long, watermark: Long, verdict: Long): InternalRow =
+    InternalRow(number, time, watermark, verdict)
+}
