@@ -14,11 +14,11 @@ import org.apache.spark.unsafe.Platform
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
 
-/** Packs the rows that stay with a map-side task of a time stage into chunks, in the order in which
-  * they are read. Not thread-safe.
+/** Packs the rows that stay with a map-side task of a time stage into chunks, in the order in
+  * which they are read. Not thread-safe.
   *
-  * A chunk holds the length of each row in 8 bytes, and the row. A row has the columns of the plan,
-  * and room for its stamp.
+  * A chunk holds the length of each row in 8 bytes, and the row. A row has the columns of the
+  * plan, and room for its stamp.
   *
   * @param input
   *   the columns of the rows, under the stage's names
@@ -92,19 +92,16 @@ object HeldRows {
     }
 }
 
-/** The rows that stayed with a map-side task, with their stamps. Each row overwrites the one before
-  * it.
+/** The rows that stayed with a map-side task, with their stamps. Each row overwrites the one
+  * before it.
   *
-  * A row with a watermark comes first, the watermark of the batch before. Another one comes last in
-  * the first task, if the watermark has advanced.
+  * A row with a watermark comes first, the watermark of the batch before. Another one comes last
+  * in the first task, if the watermark has advanced.
   *
   * @param chunks
   *   the chunks of [[HeldRows]]
   */
-final class StampedHeldRows(
-    plan: TimeStagePlan,
-    stamps: RowStamps,
-    chunks: Iterator[Array[Byte]])
+final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iterator[Array[Byte]])
     extends AbstractIterator[InternalRow] {
   private val watermarkAt = plan.columns.length
   private val verdictAt = watermarkAt + 1

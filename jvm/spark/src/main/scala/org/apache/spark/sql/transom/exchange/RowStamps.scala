@@ -132,7 +132,8 @@ final class RowStamps(records: Seq[Array[Long]]) {
   /** The watermark by which windows had fired before this batch, or `NotYet`. */
   val firedBefore: Long = latest(FiredBefore)
 
-  /** The watermark after this batch if it has advanced and this is the first task, or `NotYet`. */
+  /** The watermark after this batch if it has advanced and this is the first task, or `NotYet`.
+    */
   val reached: Long = latest(Reached)
 
   // Places of the stamps in a record: the record in the upper half, the position in the lower.

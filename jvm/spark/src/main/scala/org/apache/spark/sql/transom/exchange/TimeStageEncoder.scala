@@ -24,7 +24,8 @@ import transom.engine.time.Watermark
   * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
   * within a partition and the order by arrival agree.
   *
-  * If the rows stay with this task, each row is sent with its number instead of its other columns.
+  * If the rows stay with this task, each row is sent with its number instead of its other
+  * columns.
   *
   * @param input
   *   the columns of the rows, under the stage's names

@@ -12,9 +12,9 @@ import org.apache.spark.util.CompletionIterator
 
 /** Brings the stamps of a time stage to the rows that its map side holds.
   *
-  * Each task reads the rows that a task of the map side holds, where they lie, and the stamps that
-  * the time stage sends to this task. So the rows cross no exchange, and windows combine them in
-  * parallel.
+  * Each task reads the rows that a task of the map side holds, where they lie, and the stamps
+  * that the time stage sends to this task. So the rows cross no exchange, and windows combine
+  * them in parallel.
   */
 case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
 

@@ -75,11 +75,12 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     decoder.events(rows)
 }
 
-/** Writes stamps of rows that stay with their map-side tasks, as [[RowStamp]] describes them. Each
-  * stamp overwrites the one before it.
+/** Writes stamps of rows that stay with their map-side tasks, as [[RowStamp]] describes them.
+  * Each stamp overwrites the one before it.
   *
-  * Rows that broke no rule, and are not behind the watermark, need no stamp: no window of them has
-  * fired. Only the first row of a batch always has a stamp, for the watermark of the batch before.
+  * Rows that broke no rule, and are not behind the watermark, need no stamp: no window of them
+  * has fired. Only the first row of a batch always has a stamp, for the watermark of the batch
+  * before.
   */
 private final class NumberedStamps(plan: TimeStagePlan) extends StampedRows[InternalRow] {
   private val numberAt = plan.row.length

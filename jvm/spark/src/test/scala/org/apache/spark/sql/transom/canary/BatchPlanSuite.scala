@@ -15,7 +15,8 @@ class BatchPlanSuite extends CanarySuite {
       "is this batch.",
     "LateWatermark.scala",
     "ByKeyGroupExec.scala",
-    "CheckpointedSpec.scala") {
+    "CheckpointedSpec.scala",
+    "PlanNodes.scala") {
     def note(event: String)(node: SparkPlan): Unit =
       Journal.add(runningQuery.lastExecution.currentBatchId, event)
     Probe.watch("input", Probe.Watcher(note("planned"), note("executed")))

@@ -33,8 +33,9 @@ class HeldRowsSuite extends ScalaCheckSuite {
     forAll(numbers, Gen.long) { case ((rows, stamped), seed) =>
       val emitted = new scala.util.Random(seed).shuffle(stamped.toList)
       val records = emitted.grouped(3).map(recordOf(Watermark.NotYet, Watermark.NotYet, _)).toSeq
-      val found = stampedRows(records, List.fill(rows)("")).map { case (time, watermark, verdict) =>
-        (time, watermark, verdict)
+      val found = stampedRows(records, List.fill(rows)("")).map {
+        case (time, watermark, verdict) =>
+          (time, watermark, verdict)
       }
       val expected = List.tabulate(rows) { i =>
         if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
@@ -47,7 +48,8 @@ class HeldRowsSuite extends ScalaCheckSuite {
     val record = recordOf(5L, 9L, Nil)
     val before = (5L, Verdict.FiredBefore)
     val after = (9L, Verdict.Watermark)
-    def markers(texts: List[String]) = stampedRows(Seq(record), texts).map(row => (row._2, row._3))
+    def markers(texts: List[String]) =
+      stampedRows(Seq(record), texts).map(row => (row._2, row._3))
     assertEquals(markers(Nil), List(before, after))
     assertEquals(markers(List("a")), List(before, (Watermark.NotYet, 0L), after))
   }
