@@ -77,10 +77,15 @@ def start(spark: SparkSession, name: str, build: Path) -> StreamingQuery:
         .parquet(str(build / "input"))
     )
 
+    tagged = QUERIES[name](flights)
+    writers = {"results": _save(build / name), "late": _save(build / "late" / name)}
+    for tag, write in writers.items():
+        # route calls no writer without rows, but the tables are read even if no row is late.
+        write(spark.createDataFrame([], transom.untag(tagged, tag).schema), -1)
+
     return (
-        QUERIES[name](flights)
-        .writeStream.queryName(name)
-        .foreachBatch(transom.route(results=_save(build / name), late=_save(build / "late" / name)))
+        tagged.writeStream.queryName(name)
+        .foreachBatch(transom.route(**writers))
         .option("checkpointLocation", str(build / "checkpoints" / name))
         .trigger(availableNow=True)
         .start()
@@ -89,10 +94,8 @@ def start(spark: SparkSession, name: str, build: Path) -> StreamingQuery:
 
 def _save(folder: Path) -> Writer:
     def write(rows: DataFrame, batch_id: int) -> None:
-        # The first batch is written even if it is empty, so that there are files to read.
-        if batch_id == 0 or not rows.isEmpty():
-            # A repeated batch overwrites its own folder, so it changes nothing.
-            path = folder / f"batch={batch_id}"
-            rows.coalesce(1).write.mode("overwrite").parquet(str(path))
+        # A repeated batch overwrites its own folder, so it changes nothing.
+        path = folder / f"batch={batch_id}"
+        rows.coalesce(1).write.mode("overwrite").parquet(str(path))
 
     return write
