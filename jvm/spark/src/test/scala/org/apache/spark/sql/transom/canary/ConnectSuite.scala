@@ -26,9 +26,8 @@ class ConnectSuite extends CanarySuite {
     "ConnectRelations.scala",
     "Calls.scala") {
     val session = ProbeRelations.session(spark)
-    SparkEnv.get.conf.set(
-      Connect.CONNECT_EXTENSIONS_RELATION_CLASSES.key,
-      classOf[ProbeRelations].getName)
+    SparkEnv.get.conf
+      .set(Connect.CONNECT_EXTENSIONS_RELATION_CLASSES.key, classOf[ProbeRelations].getName)
     val planner = new SparkConnectPlanner(SessionHolder("user", "session", session), None)
     val hint = proto.Hint.newBuilder
       .setName("probe")
@@ -78,9 +77,7 @@ private final class ProbeRelations extends RelationPlugin {
     val parameters = hint.getParametersList.asScala
     planner.transformExpression(parameters(1))
     Optional.of(
-      ProbedCall(
-        parameters(0).getLiteral.getString,
-        planner.transformRelation(hint.getInput)))
+      ProbedCall(parameters(0).getLiteral.getString, planner.transformRelation(hint.getInput)))
   }
 }
 
