@@ -128,8 +128,8 @@ def test_the_kind_of_function_cannot_be_changed_and_its_code_can(
         return windowed.options(layout="keyed")
 
     changes: list[tuple[str, Callable[[Windowed], DataFrame]]] = [
-        ("function.kind = apply .* has agg", lambda w: w.agg(F.count("*"))),
-        ("function.kind = apply .* has agg", lambda w: keyed(w).agg(F.count("*"))),
+        ("function.kind = agg, .* function.kind = apply", lambda w: w.agg(F.count("*"))),
+        ("function.kind = agg, .* function.kind = apply", lambda w: keyed(w).agg(F.count("*"))),
         ("function.agg_columns = ", lambda w: keyed(w).apply(count, "n int", agg=[F.count("*")])),
     ]
     for field, other in changes:
