@@ -95,8 +95,9 @@ object HeldRows {
 /** The rows that stayed with a map-side task, with their stamps. Each row overwrites the one
   * before it.
   *
-  * A row with a watermark comes first, the watermark of the batch before. Another one comes last
-  * in the first task, if the watermark has advanced.
+  * A row with a watermark comes first, the watermark of the batch before. It also comes if there
+  * was none, because the first row of a task may have met a later watermark. Another one comes
+  * last in the first task, if the watermark has advanced.
   *
   * @param chunks
   *   the chunks of [[HeldRows]]
@@ -113,7 +114,8 @@ final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iter
   override def hasNext: Boolean = marker != null || rows.hasNext || {
     if (!isOver) {
       isOver = true
-      marker = markerOf(stamps.reached, Verdict.Watermark)
+      if (stamps.reached != Watermark.NotYet)
+        marker = markerOf(stamps.reached, Verdict.Watermark)
     }
     marker != null
   }
@@ -138,14 +140,11 @@ final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iter
     row.setLong(verdictAt, stamps.verdict)
   }
 
-  private def markerOf(watermark: Long, verdict: Long): UnsafeRow =
-    if (watermark == Watermark.NotYet) null
-    else {
-      val types = plan.columns.map(_.dataType) ++ Seq.fill(StampColumns.count)(LongType)
-      val empty =
-        UnsafeProjection.create(types.map(Literal(null, _))).apply(InternalRow.empty)
-      empty.setLong(watermarkAt, watermark)
-      empty.setLong(verdictAt, verdict)
-      empty
-    }
+  private def markerOf(watermark: Long, verdict: Long): UnsafeRow = {
+    val types = plan.columns.map(_.dataType) ++ Seq.fill(StampColumns.count)(LongType)
+    val empty = UnsafeProjection.create(types.map(Literal(null, _))).apply(InternalRow.empty)
+    empty.setLong(watermarkAt, watermark)
+    empty.setLong(verdictAt, verdict)
+    empty
+  }
 }
