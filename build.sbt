@@ -113,7 +113,7 @@ lazy val spark = project
       (Compile / packageBin / mappings).value,
       (Compile / dependencyClasspath).value.files,
       target.value / "shrunk"),
-    Compile / packageBin := Repack((Compile / packageBin).value),
+    Compile / packageBin := Repack((Compile / packageBin).value, target.value / "packed"),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,

@@ -1,7 +1,10 @@
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.collection.mutable
+
 import org.objectweb.asm._
+import org.objectweb.asm.commons.{ClassRemapper, Remapper}
 import sbt.io.IO
 
 import Reachable.Method
@@ -14,6 +17,8 @@ import Reachable.Method
   *     names of fields, and only those of specs.
   *   - Only serialization calls `$deserializeLambda$`. Functions of the nodes in `exec`, and few
   *     others, are sent to executors.
+  *   - The file and the line in a stack trace say where a function is, so a number suffices as
+  *     its name. Spark reads the names of functions that it sends.
   *   - No code calls many methods that the compiler generates: `copy` and `unapply` of case
   *     classes, and the static methods by which an object offers its methods to Java. See
   *     [[Reachable]].
@@ -143,7 +148,8 @@ object Shrink {
   private def prune(bytes: Array[Byte], reachable: Set[(String, Method)]): Array[Byte] = {
     val owner = new ClassReader(bytes).getClassName
     val writer = new ClassWriter(0)
-    val visitor = new ClassVisitor(Opcodes.ASM9, writer) {
+    val renamer = new ClassRemapper(writer, new FunctionNumbers(owner))
+    val visitor = new ClassVisitor(Opcodes.ASM9, renamer) {
       override def visitMethod(
           access: Int,
           name: String,
@@ -159,6 +165,18 @@ object Shrink {
     new ClassReader(bytes).accept(visitor, 0)
     writer.toByteArray
   }
+
+  /** Names the functions of a class by numbers. */
+  private final class FunctionNumbers(owner: String) extends Remapper {
+    private val isSent = !atHome.exists(owner.startsWith)
+    private val numbers = mutable.Map.empty[String, Int]
+
+    override def mapMethodName(of: String, name: String, descriptor: String): String =
+      if (isSent || of != owner || !name.startsWith(function)) name
+      else s"$function${numbers.getOrElseUpdate(name, numbers.size)}"
+  }
+
+  private val function = "$anonfun$"
 
   /** The classes that another class names, and the classes that are found by their names. */
   private def used(classes: Map[String, Array[Byte]]): Map[String, Array[Byte]] = {
