@@ -5,9 +5,12 @@ import java.util.Arrays
 /** Writes numbers and byte arrays in a compact variable-length format. Reusable after `take`; not
   * thread-safe.
   */
-private[engine] final class StateWriter {
+final class StateWriter {
   private var bytes = new Array[Byte](256)
   private var position = 0
+
+  /** The number of bytes written since `take`. */
+  def length: Int = position
 
   def byte(value: Int): Unit = {
     reserve(1)
@@ -55,7 +58,7 @@ private[engine] final class StateWriter {
 }
 
 /** Reads what `StateWriter` wrote, in the same order. */
-private[engine] final class StateReader(val bytes: Array[Byte], private var position: Int = 0) {
+final class StateReader(val bytes: Array[Byte], private var position: Int = 0) {
 
   /** Position of the next byte to read. */
   def offset: Int = position

@@ -37,6 +37,14 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
   def waitingSegments(group: Int, batch: SegmentBatch, after: Long): InternalRow =
     encode(group, ExchangeFormat.WaitingSegments, nextPosition(), batch.take(), after)
 
+  /** Encodes the times of rows, and empties the buffer.
+    *
+    * @param order
+    *   the values of the user's order columns
+    */
+  def times(group: Int, times: RowTimes, order: InternalRow): InternalRow =
+    encode(group, ExchangeFormat.Rows, nextPosition(), times.take(), order = order)
+
   /** Encodes a chunk of rows, and empties the chunk.
     *
     * @param lateWatermark

@@ -46,6 +46,10 @@ object ExchangeFormat {
       AttributeReference(name, dataType, nullable = false)()
     } ++ order.map(_.newInstance().withNullability(true))
 
+  /** Whether an order column holds numbers of 64 bits. */
+  def isNumber(column: Attribute): Boolean =
+    column.dataType == LongType || column.dataType == TimestampType
+
   /** The sort order by key group, with any order within a key group. */
   def byGroup(attributes: Seq[Attribute]): Seq[SortOrder] =
     Seq(SortOrder(attributes(Group), Ascending))

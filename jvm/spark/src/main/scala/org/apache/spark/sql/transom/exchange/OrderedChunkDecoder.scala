@@ -8,6 +8,7 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.operator.TimeStagePlan
 
 import transom.engine.operator.Event
 
@@ -29,6 +30,9 @@ import transom.engine.operator.Event
   *   the column that says whether a row is punctuation, one of `columns`; none if no row is
   * @param complete
   *   reads further properties of a row that is no punctuation from its value
+  * @param holds
+  *   the stage whose rows stay with their tasks, if the chunks are [[RowTimes]]. The value of a
+  *   row is then its number, and `columns` are the columns that order rows.
   */
 final class OrderedChunkDecoder(
     columns: Seq[Attribute],
@@ -36,7 +40,8 @@ final class OrderedChunkDecoder(
     arrival: Attribute,
     order: Seq[Attribute],
     punctuation: Option[Attribute],
-    complete: Event.Row => Unit) {
+    complete: Event.Row => Unit,
+    holds: Option[TimeStagePlan]) {
   private val letters = new LetterReader
   private val arrivalAt = positionOf(arrival)
   private val punctuationAt = punctuation.fold(-1)(positionOf)
@@ -106,7 +111,7 @@ final class OrderedChunkDecoder(
 
     private def read(exchangeRow: InternalRow): Unit =
       exchangeRow.getInt(ExchangeFormat.Kind) match {
-        case ExchangeFormat.Rows => pending = new OpenChunk(exchangeRow)
+        case ExchangeFormat.Rows => pending = chunkOf(exchangeRow)
         case ExchangeFormat.DeadLetter => other = letters.read(exchangeRow)
         case ExchangeFormat.Counts =>
           other = new Event.Counts(exchangeRow.getBinary(ExchangeFormat.Payload))
@@ -117,26 +122,74 @@ final class OrderedChunkDecoder(
       }
   }
 
+  private def chunkOf(exchangeRow: InternalRow): OpenChunk = {
+    val position = exchangeRow.getLong(ExchangeFormat.Position)
+    val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
+    val chunk =
+      holds.fold[OpenChunk](new OpenRows(position, payload))(new OpenTimes(position, payload, _))
+    chunk.advance(): Unit
+    chunk
+  }
+
   /** A chunk whose rows are being read, at its next row. */
-  private final class OpenChunk(exchangeRow: InternalRow) {
-    val position: Long = exchangeRow.getLong(ExchangeFormat.Position)
-    val row = new Event.Row
-    val view = new UnsafeRow(width)
-    private val asPunctuation = new Event.Punctuation(row)
-    private var isPunctuation = false
-    private val reader = new RowChunkReader(exchangeRow.getBinary(ExchangeFormat.Payload), row)
-    advance(): Unit
+  private abstract class OpenChunk(val position: Long) {
+    protected val row = new Event.Row
+
+    /** The columns that order rows, among others. */
+    def view: InternalRow
 
     /** The row, or the punctuation that it is. */
-    def event: Event = if (isPunctuation) asPunctuation else row
+    def event: Event = row
 
     /** Moves to the next row, if there is one. */
-    def advance(): Boolean = reader.hasNext && {
+    def advance(): Boolean
+  }
+
+  private final class OpenRows(position: Long, payload: Array[Byte]) extends OpenChunk(position) {
+    override val view = new UnsafeRow(width)
+    private val asPunctuation = new Event.Punctuation(row)
+    private var isPunctuation = false
+    private val reader = new RowChunkReader(payload, row)
+
+    override def event: Event = if (isPunctuation) asPunctuation else row
+
+    override def advance(): Boolean = reader.hasNext && {
       reader.read()
       view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
       row.arrival.clock = view.getLong(arrivalAt)
       isPunctuation = punctuationAt >= 0 && view.getBoolean(punctuationAt)
       if (!isPunctuation) complete(row)
+      true
+    }
+  }
+
+  private final class OpenTimes(position: Long, payload: Array[Byte], stage: TimeStagePlan)
+      extends OpenChunk(position) {
+    private val reader = new RowTimesReader(payload)
+    private val number = RowTimes.bytesOf(0L)
+    private val orderAt = stage.orderNumber.fold(-1)(positionOf)
+    reader.readSource(row.key)
+    row.value.set(number, 0, number.length)
+    private val shared = new SpecificInternalRow(columns.map(_.dataType))
+    stage.partition.foreach { partition =>
+      val key = new UnsafeRow(1)
+      key.pointTo(payload, UnsafeRows.offset(row.key), row.key.length)
+      shared.update(positionOf(partition), key.getUTF8String(0))
+    }
+
+    override def view: InternalRow = {
+      shared.setLong(arrivalAt, reader.arrival)
+      if (orderAt >= 0)
+        if (reader.order == RowTimes.NoOrder) shared.setNullAt(orderAt)
+        else shared.setLong(orderAt, reader.order)
+      shared
+    }
+
+    override def advance(): Boolean = reader.hasNext && {
+      reader.read()
+      RowTimes.write(reader.number, number)
+      row.arrival.time = reader.time
+      row.arrival.clock = reader.arrival
       true
     }
   }

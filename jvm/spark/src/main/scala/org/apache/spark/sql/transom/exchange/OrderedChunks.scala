@@ -2,7 +2,6 @@ package org.apache.spark.sql.transom.exchange
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.{LongType, TimestampType}
 
 import transom.engine.time.Watermark
 
@@ -31,7 +30,7 @@ private final class OrderedChunks(
   private val toOrder = UnsafeProjection.create(order, input)
   // Most orders are a single number, which is compared without a row for the order of each row.
   private val numberAt = order match {
-    case Seq(column) if OrderedChunks.isNumber(column) =>
+    case Seq(column) if ExchangeFormat.isNumber(column) =>
       input.indexWhere(_.exprId == column.exprId)
     case _ => -1
   }
@@ -49,7 +48,10 @@ private final class OrderedChunks(
     */
   final class OrderedChunk(group: Int) {
     val rows = new RowChunk(fullSize)
-    private var first: UnsafeRow = _
+
+    /** What waits instead of `rows`, if the rows stay with their task. */
+    val times = new RowTimes
+    private var first = InternalRow.empty
     private val last: UnsafeRow = UnsafeRow.createFromByteArray(64, order.length)
 
     // The order of the last row instead of `last`, if it is a single number.
@@ -62,18 +64,23 @@ private final class OrderedChunks(
     /** The arrival of the last row, if `movesArrival`. */
     def arrival: Long = last.getLong(0)
 
-    /** Makes room for a row. The caller adds the row to `rows` afterwards.
+    /** Whether no row waits. */
+    def isEmpty: Boolean = rows.isEmpty && times.length == 0
+
+    private def isFull: Boolean = rows.isFull || times.length >= fullSize
+
+    /** Makes room for a row. The caller adds the row to `rows` or `times` afterwards.
       *
       * @return
       *   the rows before it, if they are ready to be sent, else null. Valid until the next row is
       *   encoded.
       */
     def start(row: InternalRow): InternalRow =
-      if (order.isEmpty) { if (rows.isFull) encoded() else null }
+      if (order.isEmpty) { if (isFull) encoded() else null }
       else {
         val isBefore = if (numberAt >= 0) advanceNumber(row) else advance(row)
-        val sent = if (rows.isFull || isBefore && !rows.isEmpty) encoded() else null
-        if (rows.isEmpty) first = if (numberAt >= 0) toOrder(row).copy() else last.copy()
+        val sent = if (isFull || isBefore && !isEmpty) encoded() else null
+        if (isEmpty) first = if (numberAt >= 0) toOrder(row).copy() else last.copy()
         sent
       }
 
@@ -101,14 +108,8 @@ private final class OrderedChunks(
 
     /** The rows that wait, as an exchange row. */
     def encoded(): InternalRow =
-      if (order.isEmpty) encoder.rows(group, rows, Watermark.NotYet)
+      if (times.length > 0) encoder.times(group, times, first)
+      else if (order.isEmpty) encoder.rows(group, rows, Watermark.NotYet)
       else encoder.rows(group, rows, Watermark.NotYet, first)
   }
-}
-
-private object OrderedChunks {
-
-  /** Whether the values of a column are numbers of 64 bits. */
-  def isNumber(column: Attribute): Boolean =
-    column.dataType == LongType || column.dataType == TimestampType
 }

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{TaskLimits, TimeStagePlan}
+import org.apache.spark.sql.transom.operator.{StampColumns, TaskLimits, TimeStagePlan}
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
@@ -24,8 +24,7 @@ import transom.engine.time.Watermark
   * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
   * within a partition and the order by arrival agree.
   *
-  * If the rows stay with this task, each row is sent with its number instead of its other
-  * columns.
+  * If the rows stay with this task, only their times are sent.
   *
   * @param input
   *   the columns of the rows, under the stage's names
@@ -48,15 +47,13 @@ final class TimeStageEncoder(
   private val hasSources = plan.source.nonEmpty
   private val toSource = UnsafeProjection.create(plan.source, input)
   private val toColumns =
-    UnsafeProjection.create(plan.row ++ Seq.fill(plan.added)(Literal(0L)), input)
-  private val numberAt = if (plan.holdsRows) plan.row.length else -1
+    UnsafeProjection.create(plan.row ++ Seq.fill(StampColumns.count)(Literal(0L)), input)
+  private val orderAt = plan.orderNumber.fold(-1)(positionOf)
   private var number = RowNumbers.first(split)
-  // The first two order columns of merged partitions are the arrival and the partition.
-  private val movesArrival = plan.mergesPartitions && plan.order.length > 2
   private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
   private val encoder = new ExchangeEncoder(plan.order)
   private val chunks =
-    new OrderedChunks(plan.order, movesArrival, input, TaskLimits.current.payload, encoder)
+    new OrderedChunks(plan.order, plan.movesArrival, input, TaskLimits.current.payload, encoder)
   private val byGroup = Array.tabulate(plan.keyGroups)(chunks.chunkOf)
   private val byPartition = new LinkedHashMap[UTF8String, chunks.OrderedChunk]
   private val counts = new RowCounts
@@ -71,7 +68,7 @@ final class TimeStageEncoder(
     if (!out.hasNext && !isOver) {
       isOver = true
       out = (byGroup.iterator ++ byPartition.values.asScala)
-        .filterNot(_.rows.isEmpty)
+        .filterNot(_.isEmpty)
         .map(_.encoded()) ++ Iterator.single(counts).map(encoder.counts)
     }
     out.hasNext
@@ -87,9 +84,10 @@ final class TimeStageEncoder(
     if (reason == null) add(read, chunkOf(read))
     else {
       counts.add(reason.count)
-      out = Iterator.single(
-        encoder.deadLetter(group, reason, None, Watermark.NotYet, toRow(read).getBytes))
+      val letter = if (plan.holdsRows) RowTimes.bytesOf(number) else toColumns(read).getBytes
+      out = Iterator.single(encoder.deadLetter(group, reason, None, Watermark.NotYet, letter))
     }
+    number += 1
   }
 
   private def group: Int =
@@ -113,19 +111,22 @@ final class TimeStageEncoder(
   private def add(read: InternalRow, chunk: chunks.OrderedChunk): Unit = {
     val sent = chunk.start(read)
     if (sent != null) out = Iterator.single(sent)
-    val written = toRow(read)
-    if (movesArrival) written.setLong(arrivalInRow, chunk.arrival)
-    UnsafeRows.bytesOf(written, row)
-    chunk.rows.add(source, row, noInput, read.getLong(timeAt), isPartlyLate = false, None)
+    val time = read.getLong(timeAt)
+    if (plan.holdsRows) {
+      val arrival = if (plan.movesArrival) chunk.arrival else read.getLong(arrivalAt)
+      chunk.times.add(source, number, time, arrival, orderOf(read))
+    } else {
+      val written = toColumns(read)
+      if (plan.movesArrival) written.setLong(arrivalInRow, chunk.arrival)
+      UnsafeRows.bytesOf(written, row)
+      chunk.rows.add(source, row, noInput, time, isPartlyLate = false, None)
+    }
   }
 
-  /** What is sent of a row. Call once for each row. */
-  private def toRow(read: InternalRow): UnsafeRow = {
-    val written = toColumns(read)
-    if (numberAt >= 0) written.setLong(numberAt, number)
-    number += 1
-    written
-  }
+  private def orderOf(read: InternalRow): Long =
+    if (orderAt < 0) 0L
+    else if (read.isNullAt(orderAt)) RowTimes.NoOrder
+    else read.getLong(orderAt)
 
   /** Why no rule can judge a row; null if the rules can. */
   private def problem(read: InternalRow): DeadLetterReason =

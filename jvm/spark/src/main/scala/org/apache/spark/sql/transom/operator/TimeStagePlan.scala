@@ -30,7 +30,8 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   the other columns of a row
   * @param holdsRows
   *   whether rows stay with their map-side task. Then only their times cross the exchange, and
-  *   their stamps come back.
+  *   their stamps come back. The order has at most one column besides the arrival and the
+  *   partition, a number of 64 bits. There is no punctuation, and no row has an end.
   * @param keyFailed
   *   whether a key of a row failed; none if no key can fail, or no windows follow
   * @param windows
@@ -63,25 +64,30 @@ final case class TimeStagePlan(
     */
   def mergesPartitions: Boolean = windows.isDefined && partition.isDefined
 
+  /** Whether a row of a partition counts as arriving no earlier than the row before it. Without
+    * an order within partitions, the arrival is this order.
+    */
+  def movesArrival: Boolean = mergesPartitions && order.length > 2
+
+  /** The first column that orders rows besides the arrival and the partition. It is the only one
+    * if rows stay with their tasks.
+    */
+  def orderNumber: Option[Attribute] =
+    order.find(column => column != arrival && !partition.contains(column))
+
   /** Whether ticks of the wall clock act on the stage. */
   def needsClock: Boolean = windows.exists(_.stageNeedsClock)
 
-  /** The input columns of a row that crosses the exchange. The columns of the stamp follow them,
-    * or the number of the row if the rows stay with their tasks.
+  /** The input columns of a row that crosses the exchange. If all columns cross it, the columns
+    * of the stamp follow them.
     */
-  def row: Seq[Attribute] = if (holdsRows) clocked.distinct else whole
+  def row: Seq[Attribute] = if (holdsRows) Seq(arrival) ++ partition ++ orderNumber else whole
 
-  /** The number of columns that follow those of `row`. */
-  def added: Int = if (holdsRows) 1 else StampColumns.count
+  /** The number of all columns of a row that crosses the exchange with all columns. */
+  def width: Int = row.length + StampColumns.count
 
-  /** The number of all columns of a row that crosses the exchange. */
-  def width: Int = row.length + added
-
-  private def whole: Seq[Attribute] = ((time +: clocked) ++ carried).distinct
-
-  /** What the rules read besides the time, which crosses the exchange in any case. */
-  private def clocked: Seq[Attribute] =
-    Seq(arrival) ++ partition ++ over ++ order ++ punctuation ++ end
+  private def whole: Seq[Attribute] =
+    (Seq(time, arrival) ++ partition ++ over ++ order ++ punctuation ++ end ++ carried).distinct
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = "time stage"

@@ -37,7 +37,7 @@ object StampedPlanner {
       micros.toAttribute,
       RowColumns.policyIn(ofRows),
       carried = visible,
-      holdsRows = false,
+      mayHoldRows = false,
       keyFailed = None,
       end = None,
       windows = None)

@@ -80,8 +80,9 @@ object TimeStagePlanner {
     *   the time of a row in microseconds
     * @param carried
     *   the columns that operators above the stage read
-    * @param holdsRows
-    *   whether the rows stay with their map-side tasks
+    * @param mayHoldRows
+    *   whether the rows may stay with their map-side tasks, if numbers say all that the rules
+    *   read
     * @param keyFailed
     *   the column that says whether a key of a row failed, if a key can fail
     * @param end
@@ -96,7 +97,7 @@ object TimeStagePlanner {
       time: Attribute,
       columns: PolicyColumns,
       carried: Seq[Attribute],
-      holdsRows: Boolean,
+      mayHoldRows: Boolean,
       keyFailed: Option[Attribute],
       end: Option[Attribute],
       windows: Option[WindowSpec]): TimeStageNodes = {
@@ -106,6 +107,9 @@ object TimeStagePlanner {
       if (windows.isDefined && columns.partition.isDefined)
         Seq(arrival.toAttribute) ++ columns.partition ++ columns.order
       else orderOf(policy, columns, arrival)
+    val holdsRows = mayHoldRows && columns.punctuation.isEmpty && end.isEmpty &&
+      (columns.order.isEmpty || columns.order.length == 1 && ExchangeFormat.isNumber(
+        columns.order.head))
     val plan = TimeStagePlan(
       policy,
       keyGroups,

@@ -75,7 +75,7 @@ object WindowPlanner {
           sources,
           carried = needed,
           // The keyed layout needs all rows in one order.
-          holdsRows = input.isStreaming && choice.layout == SliceLayout,
+          mayHoldRows = input.isStreaming && choice.layout == SliceLayout,
           keyFailed = aggregation.keyFailed,
           end = aggregation.windowColumn.filter(_ => spec.rulesSeeEnds),
           windows = Some(spec))

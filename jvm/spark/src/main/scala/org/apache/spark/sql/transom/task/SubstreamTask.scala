@@ -28,7 +28,8 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
       substreams.arrival,
       operatorPlan.order,
       substreams.punctuation,
-      windows.read)
+      windows.read,
+      holds = None)
   }
 
   override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowStamp}
+import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowStamp, RowTimes}
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.transom.state.StateStoreSources
 
@@ -32,7 +32,8 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
       plan.arrival,
       plan.order,
       plan.punctuation,
-      plan.end.fold[Event.Row => Unit](_ => ())(readEnd))
+      plan.end.fold[Event.Row => Unit](_ => ())(readEnd),
+      holds = Some(plan).filter(_.holdsRows))
 
   /** Reads the end of a row's lifetime. A row whose end is unknown is a dead letter later. */
   private def readEnd(end: Attribute): Event.Row => Unit = {
@@ -51,9 +52,7 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
       case Some(windows) =>
         (store, now) => new InputClock(plan.policy, logic, declared, windows, store, now)
     }
-    new TimeStage(
-      clocks,
-      if (plan.holdsRows) new NumberedStamps(plan) else new StampedUnsafeRows(plan))
+    new TimeStage(clocks, if (plan.holdsRows) new NumberedStamps else new StampedUnsafeRows(plan))
   }
 
   /** The keys of the declared partitions. */
@@ -82,9 +81,7 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
   * has fired. Only the first row of a batch always has a stamp, for the watermark of the batch
   * before.
   */
-private final class NumberedStamps(plan: TimeStagePlan) extends StampedRows[InternalRow] {
-  private val numberAt = plan.row.length
-  private val shared = new UnsafeRow(plan.width)
+private final class NumberedStamps extends StampedRows[InternalRow] {
   private val numbers = RowStamp.row()
   private var isFirst = true
 
@@ -93,20 +90,15 @@ private final class NumberedStamps(plan: TimeStagePlan) extends StampedRows[Inte
     if (!isFirst && Verdict.isPlain(verdict) && stamp.time >= stamp.watermark) null
     else {
       isFirst = false
-      write(numberOf(row), stamp.time, stamp.watermark, verdict)
+      write(RowTimes.numberOf(row), stamp.time, stamp.watermark, verdict)
     }
   }
 
   override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
-    write(numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
+    write(RowTimes.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
 
   override def watermark(watermark: Long): InternalRow =
     write(0L, Arrival.NoTime, watermark, Verdict.Watermark)
-
-  private def numberOf(row: ByteRange): Long = {
-    shared.pointTo(row.bytes, UnsafeRows.offset(row), row.length)
-    shared.getLong(numberAt)
-  }
 
   private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
     numbers.setLong(RowStamp.Number, number)

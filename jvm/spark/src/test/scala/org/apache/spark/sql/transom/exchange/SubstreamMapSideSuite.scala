@@ -155,7 +155,8 @@ private object SubstreamMapSideSuite {
         arrival,
         plan.order,
         punctuation = None,
-        complete = _ => ())
+        complete = _ => (),
+        holds = None)
         .events(ofGroup.iterator)
         .flatMap(read)
         .map(group -> _)
