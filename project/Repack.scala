@@ -8,8 +8,8 @@ import sbt.io.{Hash, IO}
 
 /** Rewrites a jar in fewer bytes: Zopfli compresses the files, and folders have no entries.
   *
-  * Zopfli is slow, so a folder keeps its results, by the hash of the file. `make clean` empties the
-  * folder.
+  * Zopfli is slow, so a folder keeps its results, by the hash of the file. `make clean` empties
+  * the folder.
   */
 object Repack {
   private final case class Packed(entry: ZipEntry, bytes: Array[Byte], packed: Array[Byte])
@@ -35,7 +35,8 @@ object Repack {
     jar
   }
 
-  /** The bytes of a file. Writes the file first if it does not exist, as a whole or not at all. */
+  /** The bytes of a file. Writes the file first if it does not exist, as a whole or not at all.
+    */
   private def once(file: File, bytes: => Array[Byte]): Array[Byte] = {
     if (!file.exists) {
       val written = new File(file.getPath + ".new")
