@@ -35,6 +35,7 @@ from transom.windowed import Windowed
 
 # The column that `Stream.stamped` adds.
 _STAMP = "stamp"
+_KEYS = "an argument for each key, as in key_by('origin', 'tail')"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -101,7 +102,7 @@ class Stream(Hinted, Scanning):
         if self._keys is not None:
             raise value_error("SET_TWICE", argument="key_by")
         for key in keys:
-            check_column("keys", key)
+            check_column("keys", key, no_list=_KEYS)
         check_exist(self._df, "keys", keys)
         return replace(self, _keys=keys)
 

@@ -1,7 +1,7 @@
 """The commands that check the machine and the installation, or a Spark Connect server.
 
-Each check prints a line: ok, or what to do. The last line says whether windows run, or what to do
-first.
+Each check prints a line: ok, or what to do. The last line says that windows run and which optional
+packages are missing, or what to do first.
 """
 
 import json
@@ -50,12 +50,12 @@ class _Report:
 
     def end(self) -> int:
         """Print the last line, and return the exit code."""
-        first = sorted(self._problems, key=lambda problem: problem[1].optional)[:1]
-        lines = [f"{name}: {found.text}" for name, found in first]
-        if self.failed():
-            print(f"not ready, first {lines[0]}")
+        needed = [f"{name}: {found.text}" for name, found in self._problems if not found.optional]
+        if needed:
+            print(f"not ready, first {needed[0]}")
             return 1
-        print(f"ready, except {lines[0]}" if lines else "ready")
+        optional = " and ".join(name for name, _ in self._problems)
+        print(f"ready; optional, see above: {optional}" if optional else "ready")
         return 0
 
 

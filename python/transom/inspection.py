@@ -176,7 +176,8 @@ def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
     Returns
     -------
     Metrics
-        The metrics in the last update of ``query.recentProgress`` that belongs to a batch.
+        The metrics in the last update of ``query.recentProgress`` that belongs to a batch. After
+        the last rows, Spark often runs one more batch without rows, whose counts of rows are 0.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import Time
 
 
-@keyword_hints(STREAM_KEYWORDS)
+@keyword_hints(STREAM_KEYWORDS, first=1, example="stream(df, time='departed')")
 def stream(
     df: DataFrame,
     *,

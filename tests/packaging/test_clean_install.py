@@ -54,7 +54,7 @@ def test_the_doctor_misses_only_what_some_functions_need(python: Path, tmp_path:
     *lines, last = run(python, tmp_path, "-m", "transom", "doctor").splitlines()
     missing = [line.split(":")[0] for line in lines if ": ok, " not in line]
     assert missing == ["pandas", "protobuf"]
-    assert last.startswith("ready, except pandas: ")
+    assert last.startswith("ready; optional, see above: pandas")
     assert lines[-1] == "window query: ok, a streaming query fired its window"
 
 

@@ -70,7 +70,7 @@ def test_the_last_line_names_the_first_problem_that_stops_windows(
 
 
 @pytest.mark.usefixtures("session")
-def test_the_last_line_names_the_first_thing_that_is_only_of_use(
+def test_the_last_line_says_ready_and_names_what_is_optional(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The other checks still run, and decide the exit code."""
@@ -81,7 +81,7 @@ def test_the_last_line_names_the_first_thing_that_is_only_of_use(
     *lines, last = capsys.readouterr().out.splitlines()
     assert "protobuf: pip install protobuf" in lines
     assert "window query: ok, here" in lines
-    assert last == "ready, except pandas: pip install pandas"
+    assert last == "ready; optional, see above: pandas and protobuf"
 
 
 def test_what_needs_a_session_waits_for_the_rest(

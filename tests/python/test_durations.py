@@ -45,7 +45,7 @@ def test_text_is_read_as_spark_reads_intervals(text: str, length: timedelta) -> 
         ("interval ", "number"),
         ("5", "number and a unit"),
         ("minutes", "number and a unit"),
-        ("5minutes", "number and a unit"),
+        ("5minutes", "no space between number and unit in '5minutes'"),
         ("1 hour30 minutes", "no space before"),
         ("1 hour,30 minutes", "no space before"),
         ("1 hour -", "number and a unit"),

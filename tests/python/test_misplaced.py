@@ -117,6 +117,21 @@ def test_a_name_of_another_place_or_library_is_explained(
             "gapDuration",
             "Session('5 minutes')",
         ),
+        (
+            lambda: transom.stream(DF, time="at", watermark="1 minute"),  # type: ignore[call-arg]
+            "watermark",
+            "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+        ),
+        (
+            lambda: transom.EventTime("at", delayThreshold="1 minute"),  # type: ignore[call-arg]
+            "delayThreshold",
+            "EventTime('departed', delay='10 minutes')",
+        ),
+        (
+            lambda: transom.TimePolicy("at", lateness="1 minute"),  # type: ignore[call-arg]
+            "lateness",
+            "window(...).allowed_lateness('15 minutes')",
+        ),
     ],
 )
 def test_an_argument_of_another_place_or_library_is_explained(
@@ -125,6 +140,67 @@ def test_an_argument_of_another_place_or_library_is_explained(
     with raises("MISPLACED", argument, PySparkTypeError) as caught:
         mistake()
     assert str(caught.value).endswith(f" Write {instead}.")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "argument", "arguments"),
+    [
+        (
+            lambda: transom.Hopping("1 hour", hop="1 minute"),  # type: ignore[call-arg]
+            "hop",
+            "size, slide, offset, closed, time_zone",
+        ),
+        (
+            lambda: transom.Session(timeout="1 minute"),  # type: ignore[call-arg]
+            "timeout",
+            "gap, inclusive, closed, max_duration, max_check, late_start",
+        ),
+        (
+            lambda: transom.Every("1 minute", align=True),  # type: ignore[call-arg]
+            "align",
+            "interval, clock, aligned",
+        ),
+    ],
+)
+def test_an_unknown_argument_is_answered_with_those_that_exist(
+    mistake: Callable[[], object], argument: str, arguments: str
+) -> None:
+    with raises("MISPLACED", argument, PySparkTypeError) as caught:
+        mistake()
+    assert f"its arguments are {arguments}. Write " in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "argument", "instead"),
+    [
+        (
+            lambda: transom.stream(DF, "at"),  # type: ignore[call-arg]
+            "argument 2 of stream",
+            "a keyword, as in stream(df, time='departed')",
+        ),
+        (
+            lambda: transom.EventTime("at", "1 minute"),  # type: ignore[call-arg]
+            "argument 2 of EventTime",
+            "a keyword, as in EventTime('departed', delay='10 minutes')",
+        ),
+        (
+            lambda: transom.AfterWatermark(transom.AfterCount(1)),  # type: ignore[call-arg]
+            "argument 1 of AfterWatermark",
+            "a keyword, as in AfterWatermark(early=AfterCount(10))",
+        ),
+        (
+            lambda: BY_TIME.key_by(["k"]),
+            "keys",
+            "an argument for each key, as in key_by('origin', 'tail')",
+        ),
+    ],
+)
+def test_an_argument_without_its_keyword_is_explained(
+    mistake: Callable[[], object], argument: str, instead: str
+) -> None:
+    with raises("BAD_TYPE", argument, PySparkTypeError) as caught:
+        mistake()
+    assert str(caught.value).endswith(f" Use {instead}.")
 
 
 def test_a_size_alone_is_no_window() -> None:

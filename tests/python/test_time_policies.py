@@ -185,7 +185,7 @@ def test_only_the_first_argument_may_be_positional() -> None:
         (transom.Periodic, 1),
         (transom.Punctuated, "cti"),
     ):
-        with pytest.raises(TypeError, match="positional"):
+        with pytest.raises(TypeError, match="Use a keyword, as in "):
             cast("Any", kind)(first, "1 minute")
 
 

@@ -83,11 +83,11 @@ def test_the_first_field_goes_by_position_too() -> None:
     assert transom.When("v > 5") == transom.When(condition="v > 5")
     assert transom.Purging(transom.Never()) == transom.Purging(trigger=transom.Never())
     assert transom.KeepWhere("v > 5") == transom.KeepWhere(condition="v > 5")
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="Use a keyword, as in "):
         transom.AfterDelta(difference, 5)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="Use a keyword, as in "):
         transom.KeepLast(5, "after")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="positional"):
+    with pytest.raises(TypeError, match="Use a keyword, as in "):
         transom.AfterWatermark(transom.Never())  # type: ignore[call-arg]
 
 

@@ -27,10 +27,16 @@ _IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
 
 
-def check_column(argument: str, value: object) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name."""
+_COLUMN = "a Column or a column name"
+
+
+def check_column(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name.
+
+    For a list or a tuple, ``no_list`` says what to write instead.
+    """
     if not isinstance(value, str | Column):
-        raise type_error(argument, value, "a Column or a column name")
+        raise type_error(argument, value, no_list if isinstance(value, list | tuple) else _COLUMN)
 
 
 def internal(name: str, *columns: Column) -> Column:
@@ -131,8 +137,8 @@ def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
         if not (error.getCondition() or "").startswith(_UNKNOWN):
             raise
         parameters = error.getMessageParameters() or {}
-        name = parameters.get("objectName") or parameters.get("fieldName")
-        raise _unknown(df, argument, name) from None
+        name = parameters.get("objectName") or parameters.get("fieldName") or ""
+        raise _unknown(df, argument, repr(name.replace("`", ""))) from None
 
 
 def is_time(kind: DataType) -> bool:

@@ -27,6 +27,7 @@ _LONGEST = timedelta(days=LONGEST_DURATION_DAYS)
 _PART = re.compile(
     r"(?P<sign>[+-]?)\s*(?P<whole>\d*)(?P<point>\.?)(?P<part>\d*)\s+(?P<unit>[a-z]+)", re.ASCII
 )
+_NO_SPACE = re.compile(r"[+-]?[\d.]+[a-z]", re.ASCII)
 
 
 class Length(timedelta):
@@ -144,6 +145,8 @@ def _parse(argument: str, text: str) -> timedelta:
     while rest:
         part = _PART.match(rest)
         if part is None or not (part["whole"] or part["part"]):
+            if _NO_SPACE.match(rest):
+                raise _bad(argument, text, f"there is no space between number and unit in {rest!r}")
             raise _bad(argument, text, f"{rest!r} does not start with a number and a unit")
         try:
             length += _length(argument, text, part)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 from pyspark.errors import PySparkAttributeError, PySparkTypeError
 from pyspark.sql import DataFrame
 
-from transom._base.errors import attribute_error, keyword_error
+from transom._base.errors import attribute_error, keyword_error, type_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,12 +58,27 @@ def misplaced_keyword(function: str, keyword: str, hint: Hint) -> PySparkTypeErr
     )
 
 
-def keyword_hints(hints: Hints) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator that raises ``TRANSOM_MISPLACED`` for these keywords."""
+def keyword_hints(
+    hints: Hints, *, first: int | None = None, example: str = ""
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator that raises ``TRANSOM_MISPLACED`` for these keywords.
+
+    Parameters
+    ----------
+    hints : mapping
+        What to write instead of each keyword.
+    first : int, optional
+        The number of arguments by position. More of them raise ``TRANSOM_BAD_TYPE``.
+    example : str
+        A call with a keyword, for this error.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*arguments: P.args, **keywords: P.kwargs) -> R:
+            if first is not None and len(arguments) > first:
+                place = f"argument {first + 1} of {function.__name__}"
+                raise type_error(place, arguments[first], f"a keyword, as in {example}")
             for name in keywords:
                 if name in hints:
                     raise misplaced_keyword(function.__name__, name, hints[name])

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 
 from transom._base.columns import text_of
 from transom._base.errors import type_error
-from transom._base.misplaced import Hints, misplaced_keyword
+from transom._base.misplaced import Hint, Hints, misplaced_keyword
 
 T = TypeVar("T")
 
@@ -79,7 +79,8 @@ def keywords_after(
 ) -> Callable[[type[T]], type[T]]:
     """Return a decorator for a dataclass that explains a wrong call.
 
-    Python's own error has only the number of arguments, or the name of an unknown keyword.
+    Python's own error has only the number of arguments, or the name of an unknown keyword. This one
+    lists the arguments that the class has.
 
     Parameters
     ----------
@@ -88,20 +89,22 @@ def keywords_after(
     example : str
         A call with a keyword, for the error.
     hints : mapping, optional
-        Keywords that are wrong, see `keyword_hints`.
+        Keywords of other libraries, see `keyword_hints`.
     """
 
     def decorate(kind: type[T]) -> type[T]:
         made_by_dataclass = kind.__init__
-        wrong_keywords = hints or {}
+        known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+        unknown: Hint = (f"its arguments are {', '.join(known)}", example)
 
         @wraps(made_by_dataclass)
         def init(self: T, *arguments: object, **keywords: object) -> None:
             if len(arguments) > count:
                 place = f"argument {count + 1} of {kind.__name__}"
                 raise type_error(place, arguments[count], f"a keyword, as in {example}")
-            for name in wrong_keywords.keys() & keywords:
-                raise misplaced_keyword(kind.__name__, name, wrong_keywords[name])
+            for name in keywords:
+                if name not in known:
+                    raise misplaced_keyword(kind.__name__, name, (hints or {}).get(name, unknown))
             made_by_dataclass(self, *arguments, **keywords)
 
         kind.__init__ = init  # type: ignore[assignment, method-assign]

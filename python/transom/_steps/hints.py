@@ -79,12 +79,13 @@ WINDOWED_IS_NO_DATAFRAME: Hint = (
     "agg(n=F.count('*')).<name>",
 )
 
-STREAM_KEYWORDS: Hints = {
-    "delay": (
+STREAM_KEYWORDS: Hints = dict.fromkeys(
+    ("delay", "watermark"),
+    (
         "the delay of the watermark belongs to the time",
         "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
     ),
-}
+)
 _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",
     "df.writeStream.trigger(processingTime='10 seconds') after agg()",

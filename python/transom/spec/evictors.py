@@ -10,7 +10,7 @@ from typing import Literal
 from transom._base import checks
 from transom._base.columns import Condition, Delta, check_delta, condition_of
 from transom._base.durations import Duration, positive
-from transom._base.values import Value
+from transom._base.values import Value, keywords_after
 
 Eviction = Literal["before", "after"]
 
@@ -21,6 +21,7 @@ class Evictor(Value):
     __slots__ = ()
 
 
+@keywords_after(1, example="KeepLast(10, when='after')")
 @dataclass(frozen=True, slots=True, repr=False)
 class KeepLast(Evictor):
     """Keeps the rows that arrived last.
@@ -65,6 +66,7 @@ class KeepLast(Evictor):
         _check_when(self.when)
 
 
+@keywords_after(1, example="KeepRecent('1 minute', when='after')")
 @dataclass(frozen=True, slots=True, repr=False)
 class KeepRecent(Evictor):
     """Keeps the rows whose event time is close to the newest event time in the window.
@@ -115,6 +117,7 @@ class KeepRecent(Evictor):
         _check_when(self.when)
 
 
+@keywords_after(1, example="KeepNear(lambda old, new: new['v'] - old['v'], threshold=5)")
 @dataclass(frozen=True, slots=True, repr=False)
 class KeepNear(Evictor):
     """Keeps the rows that are less than a threshold away from the row that arrived last.
@@ -165,6 +168,7 @@ class KeepNear(Evictor):
         _check_when(self.when)
 
 
+@keywords_after(1, example="KeepWhere('delay > 0', when='after')")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KeepWhere(Evictor):
     """Keeps the rows for which a boolean expression is true.

@@ -9,10 +9,24 @@ from transom._base import checks
 from transom._base.columns import Col, check_column
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error, value_error
-from transom._base.values import Value
+from transom._base.misplaced import Hints
+from transom._base.values import Value, keywords_after
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 
+# Lateness and watermarks have other names elsewhere.
+_NO_DELAYS: Hints = {
+    **dict.fromkeys(
+        ("watermark", "watermarkDelay", "delayThreshold"),
+        ("the delay of the watermark is delay", "EventTime('departed', delay='10 minutes')"),
+    ),
+    **dict.fromkeys(
+        ("lateness", "allowed_lateness"),
+        ("lateness belongs to the windows", "window(...).allowed_lateness('15 minutes')"),
+    ),
+}
 
+
+@keywords_after(1, example="EventTime('departed', delay='10 minutes')", hints=_NO_DELAYS)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventTime(Value):
     """Event time: the time of a row is in a column, and Spark's watermark advances it.
@@ -92,6 +106,7 @@ class ProcessingTime(Value):
     """
 
 
+@keywords_after(1, example="TimePolicy('departed', out_of_order='10 minutes')", hints=_NO_DELAYS)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TimePolicy(Value):
     """Event time whose watermark moves from row to row, with rules for early and late rows.

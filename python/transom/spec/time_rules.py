@@ -6,7 +6,7 @@ from transom._base import checks
 from transom._base.columns import Col, Condition, check_column, condition_of
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error
-from transom._base.values import Value
+from transom._base.values import Value, keywords_after
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -150,6 +150,7 @@ class Adjust(TimeRule):
     """
 
 
+@keywords_after(1, example="Periodic(every='1 minute')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Periodic(Value):
     """Moves the watermark after a number of rows, after a span of event time, or after both.
@@ -209,6 +210,7 @@ class Periodic(Value):
             object.__setattr__(self, "every", positive("every", self.every))
 
 
+@keywords_after(1, example="Punctuated('kind = 1', at='start')")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Punctuated(Value):
     """Rows that say how far time has come: punctuation, StreamInsight's CTIs.

@@ -11,7 +11,7 @@ from transom._base import checks
 from transom._base.columns import Condition, Delta, check_delta, condition_of
 from transom._base.durations import Duration, positive
 from transom._base.errors import type_error
-from transom._base.values import Value
+from transom._base.values import Value, keywords_after
 
 IntervalClock = Literal["event", "processing"]
 
@@ -65,6 +65,7 @@ class AfterCount(Trigger):
         checks.whole_number("rows", self.rows, least=1)
 
 
+@keywords_after(1, example="AfterDelta(lambda old, new: new['v'] - old['v'], threshold=5)")
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterDelta(Trigger):
     """Fires when a row is more than a threshold away from the row of the last firing.
@@ -114,6 +115,7 @@ class AfterDelta(Trigger):
         object.__setattr__(self, "threshold", checks.number("threshold", self.threshold))
 
 
+@keywords_after(1, example="Every('1 minute', clock='processing')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Every(Trigger):
     """Fires at regular times, and at the end of the window.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import value_error
+from transom._base.values import keywords_after
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.triggers import AfterCount, EveryBatch, Trigger, check_trigger
 
@@ -21,6 +22,7 @@ _AT_THE_END = (
 )
 
 
+@keywords_after(0, example="AfterWatermark(early=AfterCount(10))")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AfterWatermark(Trigger):
     """Fires when the watermark reaches the end of the window. The default in event time.
@@ -125,6 +127,7 @@ class Purging(Trigger):
         _check_inner("trigger", self.trigger, self, EveryBatch)
 
 
+@keywords_after(1, example="ProcessingTimeout(AfterCount(100), after='1 minute')")
 @dataclass(frozen=True, slots=True, repr=False)
 class ProcessingTimeout(Trigger):
     """Fires as another trigger does, and also some time after a row, on the wall clock.
