@@ -1,10 +1,8 @@
 package transom.engine.sweep
 
-import java.util.HashMap
-
 import transom.engine.keyed.RowCodec
 import transom.engine.spec.Lifetime
-import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.state.ByteRange
 import transom.engine.time.Ticks
 import transom.engine.window._
 
@@ -39,14 +37,17 @@ private[sweep] final class Edges[R, A <: AnyRef](
       bytes: Array[Byte],
       arrival: Arrival): Disposition = {
     if (state.openById == null) state.openById = indexOf(state)
-    val key = KeyBytes.of(id)
-    val found = state.openById.get(key)
-    val open = if (found != null && found.end > arrival.watermark) found else null
+    val hash = state.openById.hashOf(id)
+    var open = state.openById.get(hash, id)
+    if (open != null && open.end <= arrival.watermark) {
+      state.openById.remove(open)
+      open = null
+    }
     if (arrival.end == Arrival.NoEnd) {
-      if (open != null) Disposition.BadLifetime else start(state, key, bytes, arrival)
+      if (open != null) Disposition.BadLifetime else start(state, id, hash, bytes, arrival)
     } else if (open == null || arrival.time > open.end) Disposition.BadLifetime
     else {
-      state.openById.remove(key)
+      state.openById.remove(open)
       end(state, open, arrival.time, arrival.watermark)
     }
   }
@@ -61,7 +62,8 @@ private[sweep] final class Edges[R, A <: AnyRef](
 
   private def start(
       state: SweepState,
-      id: KeyBytes,
+      id: Array[Byte],
+      hash: Int,
       bytes: Array[Byte],
       arrival: Arrival): Disposition = {
     val start = arrival.time
@@ -74,7 +76,9 @@ private[sweep] final class Edges[R, A <: AnyRef](
       val row = new OpenRow(math.max(start, watermark), end, bytes, 0, bytes.length)
       state.pending.add(row)
       state.pendingOpen += 1
-      state.openById.put(id, row)
+      row.id = id
+      row.hash = hash
+      state.openById.add(row)
       state.timer = math.min(state.timer, sweep.timerOf(row.start))
     }
     disposition
@@ -100,15 +104,19 @@ private[sweep] final class Edges[R, A <: AnyRef](
   /** The start of a lifetime, which may be before the watermark that the row met. */
   private def startOf(row: OpenRow): Long = convention.timeIn(codec.timeOf(view(row)))
 
-  private def indexOf(state: SweepState): HashMap[KeyBytes, OpenRow] = {
-    val index = new HashMap[KeyBytes, OpenRow]
+  private def indexOf(state: SweepState): OpenIndex = {
+    val index = new OpenIndex
     (state.pending.iterator ++ state.live.open.iterator).foreach {
       case open: OpenRow =>
+        open.id = codec.idOf(view(open))
+        open.hash = index.hashOf(open.id)
         // A row that has stopped waiting may have the id of a later row.
-        index.merge(
-          KeyBytes.of(codec.idOf(view(open))),
-          open,
-          (a, b) => if (a.end < b.end) b else a)
+        val other = index.get(open.hash, open.id)
+        if (other == null) index.add(open)
+        else if (other.end < open.end) {
+          index.remove(other)
+          index.add(open)
+        }
       case _ =>
     }
     index

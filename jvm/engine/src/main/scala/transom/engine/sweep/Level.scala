@@ -1,55 +1,112 @@
 package transom.engine.sweep
 
-import java.util.{Arrays, BitSet}
-
-import scala.collection.mutable.ArrayBuffer
+import java.util.Arrays
 
 import transom.engine.keyed.state.{StateReader, StateWriter}
+import transom.engine.state.ByteRange
 
-/** The accumulators of a level of the tree over [[OpenRows]]. Not thread-safe. */
+/** The accumulators of a level of the tree over [[OpenRows]].
+  *
+  * Small accumulators of equal length are in one array, in the order of their nodes. So both
+  * children of a node are in one cache line. Not thread-safe.
+  */
 private[sweep] final class Level {
   import Level._
 
-  private val accumulators = ArrayBuffer.empty[Array[Byte]]
-  private val known = new BitSet
+  /** For each node what is known of its accumulator. */
+  private var kinds = new Array[Byte](16)
+  private var count = 0
 
-  def length: Int = accumulators.length
+  /** The accumulators of nodes of the kind `Known`, each of `width` bytes. */
+  private var bytes = Array.emptyByteArray
+  private var width = 0
 
-  def isKnown(node: Int): Boolean = known.get(node)
+  /** The accumulators of nodes of the kind `Apart`. */
+  private var apart = new Array[Array[Byte]](0)
 
-  /** An accumulator that is known; `Level.Nothing` if it has no rows. Changed by the next `set`.
-    */
-  def apply(node: Int): Array[Byte] = accumulators(node)
+  def length: Int = count
 
-  /** Adds a node whose accumulator is not known. */
-  def grow(): Unit = accumulators += Nothing
+  def isKnown(node: Int): Boolean = kinds(node) != Unknown
 
-  def forget(node: Int): Unit = known.clear(node)
-
-  /** Sets an accumulator. Copies the bytes. */
-  def set(node: Int, bytes: Array[Byte], offset: Int, length: Int): Unit = {
-    known.set(node)
-    val old = accumulators(node)
-    // The same array saves the garbage collector a reference from an old object to a new one.
-    if ((old ne Nothing) && old.length == length)
-      System.arraycopy(bytes, offset, old, 0, length)
-    else accumulators(node) = Arrays.copyOfRange(bytes, offset, offset + length)
+  /** Points `range` at an accumulator. False if it is not known, or if it has no rows. */
+  def view(node: Int, range: ByteRange): Boolean = {
+    val kind = kinds(node)
+    if (kind == Known) range.set(bytes, node * width, width)
+    else if (kind == Apart) range.set(apart(node), 0, apart(node).length)
+    kind == Known || kind == Apart
   }
 
+  /** Adds a node whose accumulator is not known. */
+  def grow(): Unit = {
+    if (count == kinds.length) {
+      kinds = Arrays.copyOf(kinds, 2 * count)
+      bytes = Arrays.copyOf(bytes, 2 * count * width)
+    }
+    kinds(count) = Unknown
+    count += 1
+  }
+
+  def forget(node: Int): Unit = kinds(node) = Unknown
+
   /** Notes that a node has no rows. */
-  def setNothing(node: Int): Unit = {
-    known.set(node)
-    accumulators(node) = Nothing
+  def empty(node: Int): Unit = kinds(node) = Empty
+
+  /** Moves what is known of a node to a node before it. */
+  def move(from: Int, to: Int): Unit = {
+    kinds(to) = kinds(from)
+    if (kinds(to) == Known) System.arraycopy(bytes, from * width, bytes, to * width, width)
+    else if (kinds(to) == Apart) apart(to) = apart(from)
+  }
+
+  /** Removes all nodes but the first `length`. */
+  def truncate(length: Int): Unit = count = length
+
+  /** Sets an accumulator. Copies the bytes. */
+  def set(node: Int, from: Array[Byte], offset: Int, length: Int): Unit = {
+    if (width == 0 && length <= MaxWidth) {
+      width = length
+      bytes = new Array[Byte](kinds.length * width)
+    }
+    if (length == width && length > 0) {
+      kinds(node) = Known
+      System.arraycopy(from, offset, bytes, node * width, width)
+    } else {
+      kinds(node) = Apart
+      if (node >= apart.length) apart = Arrays.copyOf(apart, kinds.length)
+      val old = apart(node)
+      // The same array saves the garbage collector a reference from an old object to a new one.
+      if (old != null && old.length == length) System.arraycopy(from, offset, old, 0, length)
+      else apart(node) = Arrays.copyOfRange(from, offset, offset + length)
+    }
+  }
+
+  /** Adds the nodes that `write` has written. */
+  def read(in: StateReader): Unit = {
+    var left = in.unsigned()
+    while (left > 0) {
+      val kind = in.byte()
+      grow()
+      if (kind == Known) {
+        val length = in.skipArray()
+        set(count - 1, in.bytes, in.offset - length, length)
+      } else kinds(count - 1) = kind.toByte
+      left -= 1
+    }
   }
 
   def write(out: StateWriter): Unit = {
     out.unsigned(length)
     var node = 0
     while (node < length) {
-      val kind =
-        if (!isKnown(node)) Unknown else if (accumulators(node) eq Nothing) Empty else Known
-      out.byte(kind)
-      if (kind == Known) out.array(accumulators(node))
+      kinds(node) match {
+        case Known =>
+          out.byte(Known)
+          out.array(bytes, node * width, width)
+        case Apart =>
+          out.byte(Known)
+          out.array(apart(node))
+        case kind => out.byte(kind)
+      }
       node += 1
     }
   }
@@ -57,22 +114,13 @@ private[sweep] final class Level {
 
 private[sweep] object Level {
 
-  /** The accumulator of no rows. */
-  val Nothing = new Array[Byte](0)
+  /** The largest size of accumulators that are in one array, in bytes: a cache line. */
+  final val MaxWidth = 64
 
-  // How an accumulator is encoded.
+  // What is known of an accumulator, as it is encoded.
   private final val Unknown = 0
   private final val Known = 1
   private final val Empty = 2
-
-  def read(in: StateReader): Level = {
-    val level = new Level
-    val length = in.unsigned().toInt
-    while (level.length < length) {
-      val kind = in.byte()
-      level.accumulators += (if (kind == Known) in.array() else Nothing)
-      if (kind != Unknown) level.known.set(level.length - 1)
-    }
-    level
-  }
+  // Not in `bytes`. Encoded like `Known`.
+  private final val Apart = 3
 }

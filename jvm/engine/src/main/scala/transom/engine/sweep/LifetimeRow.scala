@@ -12,7 +12,11 @@ private[sweep] sealed class LifetimeRow(
     val end: Long,
     val bytes: Array[Byte],
     val offset: Int,
-    val length: Int)
+    val length: Int) {
+
+  /** The same row, which waits for the row with its end. */
+  def opened: OpenRow = new OpenRow(start, end, bytes, offset, length)
+}
 
 /** A row that waits for the row with its end.
   *
@@ -32,13 +36,17 @@ private[sweep] final class OpenRow(
     */
   var slot: Int = OpenRow.NoSlot
 
+  /** The id and its hash. Set before the row is in an [[OpenIndex]]. */
+  var id: Array[Byte] = _
+  var hash: Int = 0
+
+  /** The next row of the same chain of an [[OpenIndex]]. Only `OpenIndex` changes it. */
+  var next: OpenRow = _
+
   /** The same row with a known end. */
   def ended(end: Long): LifetimeRow = new LifetimeRow(start, end, bytes, offset, length)
 }
 
 private[sweep] object OpenRow {
   final val NoSlot = -1
-
-  def of(row: LifetimeRow): OpenRow =
-    new OpenRow(row.start, row.end, row.bytes, row.offset, row.length)
 }

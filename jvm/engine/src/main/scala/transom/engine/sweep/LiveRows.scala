@@ -94,7 +94,8 @@ private[sweep] object LiveRows {
     val back = ArrayBuffer.empty[LifetimeRow]
     readRows(in)(back += _)
     val backAccumulator = if (back.nonEmpty) in.array() else null
-    val rows = new LiveRows(if (hasEdges) OpenRows.read(in) else null)
+    val rows = new LiveRows(if (hasEdges) new OpenRows else null)
+    if (hasEdges) rows.open.read(in)
     rows.runs ++= runs
     rows.back ++= back
     back.foreach(row => rows.backEnd = math.min(rows.backEnd, row.end))
@@ -150,6 +151,10 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   private val out = new StateWriter
   private val range = new ByteRange
   private val merged = ArrayBuffer.empty[LifetimeRow]
+  private val byEnd: Ordering[LifetimeRow] =
+    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.end))
+  private val byStart: Ordering[LifetimeRow] =
+    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.start))
   private val noAccumulator = Array.emptyByteArray
   private val openRows = new OpenRowAggregation(aggregation, codec)
 
@@ -179,7 +184,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
     if (merged.nonEmpty) {
       while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length)
         live.runs.remove(live.runs.length - 1).copyTo(merged)
-      merged.sortInPlace()(LiveRowAggregation.ByEnd): Unit
+      merged.sortInPlace()(byEnd): Unit
       live.runs += LiveRun.of(merged, accumulators(merged), out)
     }
   }
@@ -222,16 +227,9 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
 
   /** The live rows in order of their starts. */
   def rowsOf(live: LiveRows): Iterator[R] = {
-    val rows = live.iterator.toArray.sorted(LiveRowAggregation.ByStart)
+    val rows = live.iterator.toArray.sorted(byStart)
     rows.iterator.map { row =>
       codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
     }
   }
-}
-
-private[sweep] object LiveRowAggregation {
-  val ByEnd: Ordering[LifetimeRow] =
-    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.end))
-  val ByStart: Ordering[LifetimeRow] =
-    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.start))
 }

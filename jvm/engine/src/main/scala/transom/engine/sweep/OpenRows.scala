@@ -25,6 +25,11 @@ private[sweep] final class OpenRows {
   /** The rows by slot; null where a row has left. */
   private[sweep] val slots = ArrayBuffer.empty[OpenRow]
 
+  /** The encoded rows by slot, so that the rows of a block are read together. A slot of a large
+    * row is not known.
+    */
+  private[sweep] val encoded = new Level
+
   /** The accumulators: those of the blocks, then each level above. The top level has at most two.
     * If an accumulator is not known, those above it are not known either.
     */
@@ -33,7 +38,7 @@ private[sweep] final class OpenRows {
   /** The accumulator of the last block, in a level of its own. */
   private[sweep] val tail = new Level
   tail.grow()
-  private val byEnd = new PriorityQueue[OpenRow](ByEnd)
+  private val byEnd = new PriorityQueue[OpenRow](Comparator.comparingLong[OpenRow](_.end))
   private var count = 0
 
   def isEmpty: Boolean = count == 0
@@ -48,11 +53,17 @@ private[sweep] final class OpenRows {
 
   def add(row: OpenRow): Unit = {
     if (slots.length % BlockSize == 0 && slots.nonEmpty) invalidate(lastBlock)
+    append(row)
+    tail.forget(0)
+  }
+
+  private def append(row: OpenRow): Unit = {
     row.slot = slots.length
     slots += row
+    encoded.grow()
+    if (row.length <= Level.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
     count += 1
     if (row.end != Arrival.NoEnd) byEnd.add(row)
-    tail.forget(0)
   }
 
   def remove(row: OpenRow): Unit = {
@@ -71,6 +82,7 @@ private[sweep] final class OpenRows {
 
   def clear(): Unit = {
     slots.clear()
+    encoded.truncate(0)
     byEnd.clear()
     clearLevels()
     count = 0
@@ -78,6 +90,7 @@ private[sweep] final class OpenRows {
 
   private def free(row: OpenRow): Unit = {
     slots(row.slot) = null
+    encoded.empty(row.slot)
     count -= 1
     val block = row.slot / BlockSize
     if (block == lastBlock) tail.forget(0) else invalidate(block)
@@ -86,19 +99,31 @@ private[sweep] final class OpenRows {
 
   /** Moves the rows together if more slots are empty than used. */
   private def compact(): Unit = if (slots.length - count > math.max(count, BlockSize)) {
-    slots.filterInPlace(_ != null): Unit
     var slot = 0
-    while (slot < slots.length) {
-      slots(slot).slot = slot
-      slot += 1
+    var from = 0
+    while (slot < count) {
+      val row = slots(from)
+      if (row != null) {
+        slots(slot) = row
+        encoded.move(from, slot)
+        row.slot = slot
+        slot += 1
+      }
+      from += 1
     }
+    slots.takeInPlace(count)
+    encoded.truncate(count)
     clearLevels()
-    (0 until lastBlock).foreach(invalidate)
+    var block = 0
+    while (block < lastBlock) {
+      invalidate(block)
+      block += 1
+    }
   }
 
   private def clearLevels(): Unit = {
-    levels.clear()
-    levels += new Level
+    levels.takeInPlace(1)
+    levels(0).truncate(0)
     tail.forget(0)
   }
 
@@ -140,6 +165,32 @@ private[sweep] final class OpenRows {
     out.unsigned(levels.length)
     levels.foreach(_.write(out))
   }
+
+  /** Adds the rows that `write` has written to no rows. */
+  def read(in: StateReader): Unit = {
+    var left = in.unsigned()
+    var start = 0L
+    while (left > 0) {
+      if (in.byte() == 0) {
+        slots += null
+        encoded.grow()
+        encoded.empty(slots.length - 1)
+      } else {
+        val open = LiveRows.readRow(in, start).opened
+        start = open.start
+        append(open)
+      }
+      left -= 1
+    }
+    levels.clear()
+    left = in.unsigned()
+    while (left > 0) {
+      val level = new Level
+      level.read(in)
+      levels += level
+      left -= 1
+    }
+  }
 }
 
 private[sweep] object OpenRows {
@@ -148,40 +199,12 @@ private[sweep] object OpenRows {
     * changes.
     */
   final val BlockSize = 8
-
-  private val ByEnd: Comparator[OpenRow] = Comparator.comparingLong[OpenRow](_.end)
-
-  def read(in: StateReader): OpenRows = {
-    val rows = new OpenRows
-    var left = in.unsigned()
-    var start = 0L
-    while (left > 0) {
-      if (in.byte() == 0) rows.slots += null
-      else {
-        val open = OpenRow.of(LiveRows.readRow(in, start))
-        start = open.start
-        open.slot = rows.slots.length
-        rows.slots += open
-        rows.count += 1
-        if (open.end != Arrival.NoEnd) rows.byEnd.add(open)
-      }
-      left -= 1
-    }
-    rows.levels.clear()
-    left = in.unsigned()
-    while (left > 0) {
-      rows.levels += Level.read(in)
-      left -= 1
-    }
-    rows
-  }
 }
 
 /** Computes the accumulator of the open rows of any key. Holds buffers: not thread-safe. */
 private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
     aggregation: WindowAggregation[R, A],
     codec: RowCodec[R]) {
-  import Level.Nothing
   import OpenRows.BlockSize
 
   private val range = new ByteRange
@@ -190,55 +213,63 @@ private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
   def accumulatorOf(open: OpenRows): A =
     if (open.isEmpty) null.asInstanceOf[A]
     else {
+      if (!open.tail.isKnown(0)) set(open.tail, 0, blockOf(open, open.lastBlock))
       val top = open.levels.length - 1
-      if (!open.tail.isKnown(0)) computeBlock(open, open.lastBlock, open.tail, 0)
-      var all: A = null.asInstanceOf[A]
-      def include(part: Array[Byte]): Unit = if (part ne Nothing)
-        all = if (all == null) decoded(part) else aggregation.merge(all, decoded(part))
-      (0 until open.levels(top).length).foreach(node => include(nodeOf(open, top, node)))
-      include(open.tail(0))
+      var all = decoded(open.tail, 0)
+      var node = open.levels(top).length
+      while (node > 0) {
+        node -= 1
+        all = merge(nodeOf(open, top, node), all)
+      }
       all
     }
 
-  private def nodeOf(open: OpenRows, level: Int, node: Int): Array[Byte] = {
+  /** The accumulator of a node; null if it has no rows. */
+  private def nodeOf(open: OpenRows, level: Int, node: Int): A = {
     val nodes = open.levels(level)
-    if (!nodes.isKnown(node))
-      if (level == 0) computeBlock(open, node, nodes, node) else compute(open, level, node)
-    nodes(node)
-  }
-
-  private def compute(open: OpenRows, level: Int, node: Int): Unit = {
-    val below = open.levels(level - 1).length
-    val left = nodeOf(open, level - 1, 2 * node)
-    val right = if (2 * node + 1 < below) nodeOf(open, level - 1, 2 * node + 1) else Nothing
-    val nodes = open.levels(level)
-    if ((left ne Nothing) && (right ne Nothing))
-      set(nodes, node, aggregation.merge(decoded(left), decoded(right)))
-    else {
-      val one = if (right eq Nothing) left else right
-      if (one eq Nothing) nodes.setNothing(node) else nodes.set(node, one, 0, one.length)
+    if (!nodes.isKnown(node)) {
+      val accumulator =
+        if (level == 0) blockOf(open, node)
+        else {
+          val left = nodeOf(open, level - 1, 2 * node)
+          val hasRight = 2 * node + 1 < open.levels(level - 1).length
+          if (hasRight) merge(left, nodeOf(open, level - 1, 2 * node + 1)) else left
+        }
+      set(nodes, node, accumulator)
     }
+    decoded(nodes, node)
   }
 
-  private def computeBlock(open: OpenRows, block: Int, level: Level, node: Int): Unit = {
+  private def blockOf(open: OpenRows, block: Int): A = {
     var all: A = null.asInstanceOf[A]
     var slot = block * BlockSize
     val until = math.min(slot + BlockSize, open.slots.length)
     while (slot < until) {
-      val row = open.slots(slot)
-      if (row != null) {
+      val isSmall = open.encoded.view(slot, range)
+      if (!isSmall && !open.encoded.isKnown(slot)) {
+        val row = open.slots(slot)
         range.set(row.bytes, row.offset, row.length)
-        all = aggregation.add(if (all == null) aggregation.create() else all, codec.view(range))
       }
+      if (isSmall || !open.encoded.isKnown(slot))
+        all = aggregation.add(if (all == null) aggregation.create() else all, codec.view(range))
       slot += 1
     }
-    if (all == null) level.setNothing(node) else set(level, node, all)
+    all
   }
 
-  private def decoded(bytes: Array[Byte]): A = aggregation.decode(bytes, 0, bytes.length)
+  private def merge(left: A, right: A): A =
+    if (left == null) right
+    else if (right == null) left
+    else aggregation.merge(left, right)
 
-  private def set(level: Level, node: Int, accumulator: A): Unit = {
-    val encoded = aggregation.encode(accumulator)
-    level.set(node, encoded.bytes, encoded.offset, encoded.length)
-  }
+  private def decoded(level: Level, node: Int): A =
+    if (level.view(node, range)) aggregation.decode(range.bytes, range.offset, range.length)
+    else null.asInstanceOf[A]
+
+  private def set(level: Level, node: Int, accumulator: A): Unit =
+    if (accumulator == null) level.empty(node)
+    else {
+      val encoded = aggregation.encode(accumulator)
+      level.set(node, encoded.bytes, encoded.offset, encoded.length)
+    }
 }

@@ -1,11 +1,8 @@
 package transom.engine.sweep
 
-import java.util.HashMap
-
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state._
-import transom.engine.state.KeyBytes
 import transom.engine.window.{Arrival, GlobalGrid}
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.
@@ -51,7 +48,7 @@ final class SweepState private[sweep] (
   /** The rows that wait for the row with their end, by id. May also contain rows that have
     * stopped waiting. Null until the batch needs it.
     */
-  private[sweep] var openById: HashMap[KeyBytes, OpenRow] = _
+  private[sweep] var openById: OpenIndex = _
 
   /** The last end of a lifetime, or the last start of a lifetime without end. */
   private[sweep] def lastStop: Long =
@@ -129,7 +126,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     LiveRows.readRows(in)(rows += _)
     rows.count { row =>
       val isOpen = in.byte() != 0
-      pending.add(if (isOpen) OpenRow.of(row) else row)
+      pending.add(if (isOpen) row.opened else row)
       isOpen
     }
   }
