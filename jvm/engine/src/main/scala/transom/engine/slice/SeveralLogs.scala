@@ -2,38 +2,53 @@ package transom.engine.slice
 
 import transom.engine.operator.{OpenStarts, SegmentLog}
 import transom.engine.state.AccumulatorMerger
-import transom.engine.window.Grid
 
-/** The slice logs of several windows in one pass. Each log gets each segment that its windows
-  * still need, and fires by itself.
+/** The slice logs of several windows in one pass.
+  *
+  * A log with a source gets the accumulators of the source's windows when they fire. It gets a
+  * segment directly only if the source does not take the segment any more.
   *
   * @param logs
-  *   the grid and the log of each member
+  *   the number and the log of each member, sources first
   */
 private[slice] final class SeveralLogs[T](
-    logs: Vector[(Grid, SliceLog[T])],
+    logs: Seq[(Int, SliceLog[T])],
     merger: AccumulatorMerger[T])
     extends SegmentLog[T] {
 
   override def append(slice: Long, segment: Array[Byte], lateWatermark: Long): Unit =
-    logs.foreach { case (grid, log) =>
-      val own = grid.sliceAt(slice)
-      if (own != Grid.NoSlice && grid.lastEndOf(own) > lateWatermark)
-        log.append(own, segment, lateWatermark)
+    logs.foreach { case (_, log) =>
+      val isFed = log.source != null && log.source.takes(slice, lateWatermark)
+      if (!isFed && log.takes(slice, lateWatermark))
+        log.append(log.grid.sliceAt(slice), segment, lateWatermark)
     }
 
   override def openStarts: Option[Option[OpenStarts]] = {
-    val open = logs.flatMap { case (_, log) => log.openStarts.flatten }
-    Some(Option.when(open.nonEmpty)(OpenStarts(open.map(_.earliest).min, open.map(_.latest).max)))
+    val open = logs.flatMap { case (_, log) => startsOf(log) }
+    Some(Option.when(open.nonEmpty)(OpenStarts(open.min, open.max)))
+  }
+
+  /** The first and the last start of an open window, also of windows whose rows are in the source
+    * still.
+    */
+  private def startsOf(log: SliceLog[T]): Seq[Long] = {
+    import log.grid
+    val own = log.openStarts.flatten.toSeq.flatMap(open => Seq(open.earliest, open.latest))
+    if (log.source == null) own
+    else
+      own ++ startsOf(log.source).flatMap { start =>
+        val slice = grid.sliceOf(start)
+        Seq(grid.firstWindow(slice, Long.MinValue).start, grid.lastStartOf(slice))
+          .map(grid.instantOf)
+      }
   }
 
   override def nextTimer: Long = logs.map { case (_, log) => log.nextTimer }.min
 
-  override def fire(watermark: Long): Iterator[T] =
-    logs.iterator.zipWithIndex.flatMap { case ((_, log), member) =>
-      merger.startMember(member)
-      log.fire(watermark).map(counted)
-    }
+  override def fire(watermark: Long): Iterator[T] = logs.iterator.flatMap { case (member, log) =>
+    merger.startMember(member)
+    log.fire(watermark).map(counted)
+  }
 
   override def save(): Unit = logs.foreach { case (_, log) => log.save() }
 }

@@ -28,14 +28,26 @@ import transom.engine.window.{Grid, TimeWindow}
   *   share their merges in memory
   * @param firstOutput
   *   windows that end before this instant emit no results
+  * @param coarser
+  *   logs of coarser grids. Those that this log can feed, and that have no source, get this log as
+  *   their source
   */
 final class SliceLog[T](
-    grid: Grid,
+    val grid: Grid,
     slices: SliceDirectory,
     merger: AccumulatorMerger[T],
     sharedBytes: Long,
-    firstOutput: Long = Long.MinValue)
+    firstOutput: Long = Long.MinValue,
+    coarser: Seq[SliceLog[T]] = Nil)
     extends SegmentLog[T] {
+
+  /** The log of a finer grid that appends the accumulators of each window that fires; null if
+    * there is none. Only the constructor of this log sets it.
+    */
+  var source: SliceLog[T] = _
+
+  private val fed = coarser.filter(log => log.source == null && log.grid.isFedBy(grid))
+  fed.foreach(_.source = this)
 
   private val blocks = new Blocks(grid, slices, merger)
 
@@ -52,6 +64,12 @@ final class SliceLog[T](
     slices.firedUpTo = math.max(slices.firedUpTo, lateWatermark)
     append(slices.open(start), segment)
     blocks.holding(start).foreach(append(_, segment))
+  }
+
+  /** Whether a window that contains a time has not fired at a watermark. */
+  def takes(gridTime: Long, lateWatermark: Long): Boolean = {
+    val slice = grid.sliceAt(gridTime)
+    slice != Grid.NoSlice && grid.lastEndOf(slice) > lateWatermark
   }
 
   private def append(slice: Slice, segment: Array[Byte]): Unit = {
@@ -92,16 +110,23 @@ final class SliceLog[T](
       */
     private var total: Option[(RunWriter, Seq[Slice])] = None
     private var ready = false
+
+    /** The accumulators for the logs that are fed; null if there are none. */
+    private val feed = if (fed.isEmpty) null else new SegmentWriter
     open()
 
     override def hasNext: Boolean = {
       while (!ready && window != null) {
+        // Appending may use the merger, so the last result must have been taken.
+        if (feed != null && feed.isFull) handOver()
         if (keys.next()) {
           total.foreach { case (writer, _) =>
             writer.append(keys.hash, keys.key, merger.accumulator)
           }
-          ready = true
+          if (feed != null) feed.append(keys.hash, keys.key, merger.accumulator)
+          ready = emits(window)
         } else {
+          if (feed != null && !feed.isEmpty) handOver()
           close()
           open()
         }
@@ -115,11 +140,16 @@ final class SliceLog[T](
       counted(merger.result(keys.key, grid.instantOf(window.start), grid.endOf(window)))
     }
 
+    private def handOver(): Unit = {
+      val segment = feed.take()
+      fed.foreach(log => log.append(log.grid.sliceAt(window.start), segment, Long.MinValue))
+    }
+
     private def open(): Unit = {
       window = Option(sibling).orElse(nextWindow().filter(hasEnded)).orNull
       if (window == null) slices.firedUpTo = math.max(slices.firedUpTo, watermark)
       else {
-        keys = new MergedRuns(if (emits(window)) cursors else Nil, merger)
+        keys = new MergedRuns(if (feed != null || emits(window)) cursors else Nil, merger)
         total =
           if (grid.isCumulative && !isLastOf(window) && emits(window)) totalOf(held) else None
       }

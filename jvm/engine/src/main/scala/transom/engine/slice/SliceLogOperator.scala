@@ -19,18 +19,22 @@ final class SliceLogOperator[T](
     extends WindowOperator[IndexedSeq[Store], T] {
   private val emissions = new Emissions[T]
 
+  private val fromCoarsest = slices.grids.zipWithIndex.sortBy { case (grid, _) => -grid.unit }
+
   /** @param stores
     *   a store for each grid
     */
   override def open(group: Int, stores: IndexedSeq[Store], clock: Long): KeyGroupOperator[T] = {
-    val logs = slices.grids.zip(stores).map { case (grid, store) => (grid, logOf(grid, store)) }
-    val log =
-      if (logs.length == 1) logs.head._2 else new SeveralLogs(logs, merger)
+    val logs = fromCoarsest.foldLeft(List.empty[(Int, SliceLog[T])]) {
+      case (coarser, (grid, member)) =>
+        (member, logOf(grid, stores(member), coarser.map(_._2))) :: coarser
+    }
+    val log = if (logs.length == 1) logs.head._2 else new SeveralLogs(logs, merger)
     val side = new SideRows(spec, sideOutput, clock)
     new LogOperator(log, spec, slices, merger, side, emissions)
   }
 
-  private def logOf(grid: Grid, store: Store): SliceLog[T] = {
+  private def logOf(grid: Grid, store: Store, coarser: Seq[SliceLog[T]]): SliceLog[T] = {
     // A slice log reads whole slices, so their segments are stored together.
     val buffered = new BufferedStore(
       new BundledStore(store, limits.bundle),
@@ -40,6 +44,7 @@ final class SliceLogOperator[T](
       new SliceDirectory(buffered),
       merger,
       limits.shared,
-      spec.firstOutputUs.getOrElse(Long.MinValue))
+      spec.firstOutputUs.getOrElse(Long.MinValue),
+      coarser)
   }
 }

@@ -15,6 +15,8 @@ final class TumblingGrid(size: Long, offset: Long, zone: Zone) extends ZonedGrid
 
   private val shift = Math.floorMod(offset, size)
 
+  def unit: Long = size
+
   def boundaryAt(gridTime: Long): Long = Ticks.boundaryAtOrBefore(gridTime, size, shift)
 
   def sliceEnd(slice: Long): Long = Ticks.boundaryAfter(slice, size, shift)
@@ -57,6 +59,8 @@ final class HoppingGrid(size: Long, slide: Long, offset: Long, zone: Zone)
   private val width = Ticks.gcd(size, slide)
   private val shift = Math.floorMod(offset, slide)
   private val sliceShift = Math.floorMod(offset, width)
+
+  def unit: Long = width
 
   override def isOverlapping: Boolean = slide < size
 
@@ -118,6 +122,8 @@ final class CumulateGrid(size: Long, step: Long, offset: Long, zone: Zone)
   private val stepShift = Math.floorMod(offset, step)
 
   override def isCumulative: Boolean = true
+
+  def unit: Long = step
 
   def boundaryAt(gridTime: Long): Long = Ticks.boundaryAtOrBefore(gridTime, step, stepShift)
 

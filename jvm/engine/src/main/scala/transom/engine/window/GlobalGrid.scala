@@ -13,6 +13,7 @@ object GlobalGrid extends Grid {
   private val window = TimeWindow(0L, EndOfTime)
 
   override def timeAt(instant: Long): Long = instant
+  override def unit: Long = EndOfTime
   override def boundaryAt(gridTime: Long): Long = window.start
   override def sliceEnd(slice: Long): Long = window.end
   override def firstWindow(slice: Long, after: Long): TimeWindow =

@@ -36,6 +36,11 @@ trait Grid extends Serializable {
   /** The end of a slice, or of a part of a gap, exclusive, in grid time. */
   def sliceEnd(slice: Long): Long
 
+  /** A length in microseconds. The bounds of slices, and of parts of gaps, are a whole number of
+    * these lengths apart.
+    */
+  def unit: Long
+
   /** The first window that contains `slice` and ends after the instant `after`. Null if there is
     * none.
     */
@@ -72,6 +77,12 @@ trait Grid extends Serializable {
 
   /** Whether windows share a start, and each window contains the previous window. */
   def isCumulative: Boolean = false
+
+  /** Whether each window of a finer grid is one slice, and lies within one slice of this grid.
+    * Requires that both grids have the same grid time.
+    */
+  final def isFedBy(finer: Grid): Boolean = finer.isInstanceOf[TumblingGrid] && !hasGaps &&
+    unit % finer.unit == 0 && (boundaryAt(0L) - finer.boundaryAt(0L)) % finer.unit == 0
 
   /** Whether `window` contains the whole slice. */
   final def holds(window: TimeWindow, slice: Long): Boolean =

@@ -19,6 +19,8 @@ final class MonthGrid(months: Long, offset: Long, zone: Zone) extends ZonedGrid(
   // A cache of one immutable value: a race between threads only costs a recomputation.
   @transient private var lastPeriod: TimeWindow = _
 
+  def unit: Long = Ticks.PerDay
+
   def boundaryAt(gridTime: Long): Long = periodOf(gridTime).start
 
   def sliceEnd(slice: Long): Long = periodOf(slice).end

@@ -1,6 +1,7 @@
 package transom.engine.operator
 
 import munit.ScalaCheckSuite
+import org.scalacheck.Gen
 import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
@@ -16,8 +17,16 @@ class GaugesSuite extends ScalaCheckSuite {
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(1500))
 
-  property("open windows start at the earliest and the latest window that a row has opened") {
-    forAllNoShrink(gridSpecs, streams) { (spec, stream) =>
+  private val severalSpecs =
+    SeveralWindowsSuite.grids.map(members => Specs.of(SeveralWindowsSuite.severalOf(members)))
+
+  Seq("a grid" -> gridSpecs, "several grids" -> severalSpecs).foreach { case (name, specs) =>
+    openStarts(name, specs)
+  }
+
+  private def openStarts(name: String, specs: Gen[WindowSpec]): Unit = property(
+    s"open windows of $name start at the earliest and the latest window that a row has opened") {
+    forAllNoShrink(specs, streams) { (spec, stream) =>
       val operator = new GridOperator(spec, GridOperator.SmallBundles)
       var met = Long.MinValue
       stream.zipWithIndex.foreach { case (batch, i) =>
@@ -39,7 +48,7 @@ class GaugesSuite extends ScalaCheckSuite {
     }
   }
 
-  private val gridSpecs = specs.suchThat(_.window.isInstanceOf[GridWindow])
+  private lazy val gridSpecs = specs.suchThat(_.window.isInstanceOf[GridWindow])
 
   private def rowsOf(batch: Batch): Seq[Row] = batch.rows.map { case (key, time) =>
     Row(Json.parse(ujson.write(key)), Json.parse("0"), Some(time), 0L)
@@ -47,11 +56,12 @@ class GaugesSuite extends ScalaCheckSuite {
 
   /** The starts of the windows of all rows that end after the watermark. */
   private def openWindows(spec: WindowSpec, batches: Seq[Batch], watermark: Long): Seq[Long] = {
-    val grid = Grid.of(spec.window.asInstanceOf[GridWindow])
+    val grids = spec.window.grids.map(Grid.of)
     val convention = TimeConvention.of(spec.window)
     for {
       batch <- batches
       (_, time) <- batch.rows
+      grid <- grids
       window: TimeWindow <- grid.windowsOf(convention.timeIn(time))
       if grid.endOf(window) > convention.watermarkIn(watermark)
     } yield window.start

@@ -47,6 +47,18 @@ class SeveralWindowsSuite extends ScalaCheckSuite {
     assert(seen.count(_.contains("late")) > 50)
   }
 
+  test("the finest windows feed windows whose bounds they share") {
+    def sources(window: GridWindow): Seq[Long] = Seq(60L, 5L, 1L, 7L).filter { size =>
+      Grid.of(window).isFedBy(Grid.of(Tumbling(size)))
+    }
+    assertEquals(sources(Tumbling(60)), Seq[Long](60, 5, 1))
+    assertEquals(sources(Hopping(20, 10)), Seq[Long](5, 1))
+    assertEquals(sources(Cumulate(60, 10)), Seq[Long](5, 1))
+    assertEquals(sources(Tumbling(7)), Seq[Long](1, 7))
+    assert(!Grid.of(Tumbling(60)).isFedBy(Grid.of(Tumbling(5, 1))))
+    assert(!Grid.of(Hopping(5, 10)).isFedBy(Grid.of(Tumbling(5))))
+  }
+
   test("a slice has no boundary of a window inside") {
     val slices = SliceAssigner.of(severalOf(Seq(Hopping(10, 30), Tumbling(60))))
     val starts = (0L until 60L by 10).map(slices.sliceOf)
@@ -71,8 +83,22 @@ private object SeveralWindowsSuite {
   val grids: Gen[Seq[Window]] = for {
     closed <- Gen.oneOf(Closed.Left, Closed.Right)
     count <- Gen.choose(1, 4)
-    members <- Gen.listOfN(count, grid(closed))
+    unit <- Gen.choose(1L, 4L)
+    members <- Gen.oneOf(
+      Gen.listOfN(count, grid(closed)),
+      Gen.listOfN(count, grid(closed).map(inUnits(_, unit))))
   } yield members
+
+  /** Grids of one unit may feed each other. */
+  private def inUnits(window: Window, unit: Long): Window = window match {
+    case Tumbling(size, offset, closed, zone, stagger) =>
+      Tumbling(size * unit, offset * unit, closed, zone, stagger)
+    case Hopping(size, slide, offset, closed, zone) =>
+      Hopping(size * unit, slide * unit, offset * unit, closed, zone)
+    case Cumulate(size, step, offset, closed, zone) =>
+      Cumulate(size * unit, step * unit, offset * unit, closed, zone)
+    case other => other
+  }
 
   val windows: Gen[Seq[Window]] = for {
     count <- Gen.choose(1, 3)
