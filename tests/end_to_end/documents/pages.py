@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
+
 # A block of Python, and the output that follows it in a block without a language.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
 _END = "-- the end of a block --"
@@ -41,6 +43,7 @@ def printed_by_program(page: Path, folder: Path) -> list[str]:
 
     The process starts in ``folder``, so the relative paths of the page are in this folder.
     """
+    skip_in_connect(Reason.PROCESS)
     code = "".join(f"{code}\nprint({_END!r})\n" for code, _ in blocks(page))
     (folder / "program.py").write_text(code, encoding="utf-8")
     done = subprocess.run(

@@ -99,6 +99,7 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="module")
 def runner() -> Iterator[subprocess.Popen[str]]:
+    skip_in_connect(Reason.PROCESS)
     process = subprocess.Popen(
         [sys.executable, "-c", RUNNER],
         cwd=ROOT,

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
+
 ROOT = Path(__file__).parents[3]
 NOTEBOOKS = sorted((ROOT / "examples/notebooks").glob("*.ipynb"))
 LOG = pd.read_csv(ROOT / "tests/data/machine_temperature.csv.gz", parse_dates=["timestamp"])
@@ -35,6 +37,7 @@ def sessions(hot: "pd.Series[pd.Timestamp]") -> list[tuple[pd.Timestamp, int]]:
 
 
 def test_the_temperatures_are_those_of_the_log() -> None:
+    skip_in_connect(Reason.PROCESS)
     notebook = nbformat.read(ROOT / "examples/notebooks/temperatures.ipynb", as_version=4)
     where = {"metadata": {"path": str(ROOT / "examples/notebooks")}}
     NotebookClient(notebook, timeout=300, resources=where).execute()

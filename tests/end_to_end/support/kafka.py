@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from benchmarks.kafka.jars import connector_jars
 from benchmarks.kafka.topics import make_topics
 from tests.end_to_end.support.clocked import instant
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 PARTITIONS = 4
 # The partition whose rows are ten minutes behind, and the partition that may have no rows.
@@ -73,6 +74,7 @@ def add_connector(spark: SparkSession) -> None:
     Spark has a class loader for such jars, which its tasks use too. A thread may have a further
     class loader below it.
     """
+    skip_in_connect(Reason.JVM)
     jvm: Any = spark._jvm
     ours = jvm.java.lang.Class.forName("org.apache.spark.util.MutableURLClassLoader")
     loader = jvm.Thread.currentThread().getContextClassLoader()

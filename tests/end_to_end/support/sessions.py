@@ -10,7 +10,7 @@ class Reason(Enum):
     """Why a test is skipped in a Connect session. `docs/connect.md` lists the reasons."""
 
     CLOCK = "It moves the clock of the JVM, so windows of the wall clock close without waiting."
-    JVM = "It reads plans, logs or registries of Spark through the JVM."
+    JVM = "It reads plans, logs or registries of Spark, or adds a jar, through the JVM."
     PROCESS = "It starts Spark in a process of its own, which has a classic session."
     PY4J = "It changes the half of the package that calls the JVM through Py4J."
 
