@@ -1,10 +1,7 @@
 """A client without a JVM, and servers that lack something. Both are separate processes."""
 
 import os
-import socket
 import subprocess
-import sys
-import threading
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +11,7 @@ import pyspark
 import pytest
 
 import transom
+from tests.end_to_end.connect.servers import HOME, free_port, printed, started
 from tests.end_to_end.support.programs import windowing_remotely
 
 EXTENSION = ("spark.sql.extensions", "transom.spark.Extensions")
@@ -21,54 +19,29 @@ PLUGIN = ("spark.connect.extensions.relation.classes", "transom.spark.ConnectRel
 PROGRAM = windowing_remotely.__file__
 
 pytestmark = pytest.mark.skipif(
-    "TRANSOM_LONG" not in os.environ, reason="make check-long installs a client for it"
+    not os.environ.get("TRANSOM_LONG"), reason="make check-long installs a client for it"
 )
 
 
 @contextmanager
 def server(folder: Path, *settings: tuple[str, str]) -> Iterator[str]:
     """The address of a Connect server with the jar and some settings."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     chosen = {
         "spark.connect.grpc.binding.port": str(port),
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
         **dict(settings),
     }
-    home = Path(pyspark.__file__).parent
-    command = subprocess.Popen(
-        [
-            home / "bin" / "spark-submit",
-            *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-            *("--master", "local[1]", "--jars", transom.jar_path()),
-            *(word for name, value in chosen.items() for word in ("--conf", f"{name}={value}")),
-            "spark-internal",
-        ],
-        cwd=folder,
-        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    with command as process:
-        assert process.stdout is not None
-        log = []
-        for line in process.stdout:
-            log.append(line)
-            if "Spark Connect server started" in line:
-                break
-        else:
-            raise AssertionError("".join(log))
-        # The server would stop at a full pipe.
-        reader = threading.Thread(target=process.stdout.read)
-        reader.start()
-        try:
-            yield f"sc://localhost:{port}"
-        finally:
-            process.terminate()
-            reader.join()
+    command = [
+        str(HOME / "bin" / "spark-submit"),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--master", "local[1]", "--jars", transom.jar_path()),
+        *(word for name, value in chosen.items() for word in ("--conf", f"{name}={value}")),
+        "spark-internal",
+    ]
+    with started(command, folder):
+        yield f"sc://localhost:{port}"
 
 
 @pytest.fixture(scope="module")
@@ -79,20 +52,6 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     client = f"pyspark-client=={pyspark.__version__}"
     subprocess.run([folder / "bin/pip", "install", "--quiet", client], check=True)
     return folder / "bin" / "python"
-
-
-def printed(python: Path, *arguments: str) -> list[str]:
-    """The lines that a program prints in the environment of the client."""
-    packages = str(Path(transom.__file__).parents[1])
-    done = subprocess.run(
-        [python, *arguments],
-        env=os.environ | {"PYTHONPATH": packages, "PYTHONWARNINGS": "ignore"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout, done.stderr
-    return done.stdout.splitlines()
 
 
 def test_windows_run_and_another_version_is_refused(python: Path, tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""Servers and clients of Spark Connect in processes of their own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+import transom
+
+HOME = Path(pyspark.__file__).parent
+
+
+def free_port() -> int:
+    """A port that no process listens to."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+@contextmanager
+def started(command: Sequence[str], folder: Path) -> Iterator[None]:
+    """Run a command that starts a server, and wait until the server listens.
+
+    Parameters
+    ----------
+    command : sequence of str
+        A command whose process prints the log of the server.
+    folder : Path
+        The working directory of the process, which also has its PID files and logs.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=without_remote()
+        | {
+            "SPARK_HOME": str(HOME),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+            "PYSPARK_PYTHON": sys.executable,
+            # Spark's script starts a process in the background without this variable.
+            "SPARK_NO_DAEMONIZE": "1",
+            "SPARK_PID_DIR": str(folder),
+            "SPARK_LOG_DIR": str(folder),
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdout is not None
+        log = []
+        for line in process.stdout:
+            log.append(line)
+            if "Spark Connect server started" in line:
+                break
+        else:
+            raise AssertionError("".join(log))
+        # The server would stop at a full pipe.
+        reader = threading.Thread(target=process.stdout.read)
+        reader.start()
+        try:
+            yield
+        finally:
+            # The JVM may be a child of a script.
+            os.killpg(process.pid, signal.SIGTERM)
+            reader.join()
+
+
+def printed(python: Path, *arguments: str) -> list[str]:
+    """The lines that a program prints, run by the Python of an environment."""
+    packages = str(Path(transom.__file__).parents[1])
+    done = subprocess.run(
+        [python, *arguments],
+        env=without_remote() | {"PYTHONPATH": packages, "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout, done.stderr
+    return done.stdout.splitlines()
+
+
+def without_remote() -> dict[str, str]:
+    """The environment of this process without the server of its session."""
+    return {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
