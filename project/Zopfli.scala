@@ -30,7 +30,7 @@ object Zopfli {
   private def blocks(bytes: Array[Byte], ends: Seq[Int]): Array[Byte] = {
     val options = new ZopfliOptions
     // More iterations take longer and save little.
-    options.numiterations = 3
+    options.numiterations = 5
     options.blocksplitting = false
     // The encoder appends to `out(0)` and replaces the array when it is full.
     val out = Array(Array[Byte](0))
