@@ -29,8 +29,8 @@ import transom.engine.window.{Grid, TimeWindow}
   * @param firstOutput
   *   windows that end before this instant emit no results
   * @param coarser
-  *   logs of coarser grids. Those that this log can feed, and that have no source, get this log as
-  *   their source
+  *   logs of coarser grids. Those that this log can feed, and that have no source, get this log
+  *   as their source
   */
 final class SliceLog[T](
     val grid: Grid,
