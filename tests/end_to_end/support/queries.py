@@ -6,10 +6,8 @@ import os
 import pickle
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from tests.end_to_end.support.sessions import is_connect
 from transom.inspection import named
 
 Batch = Sequence[tuple[Any, ...]] | DataFrame
@@ -130,18 +127,10 @@ def run_stream(
         )
         described = (
             pipeline(rows)
-            .writeStream.outputMode(output_mode)
+            .writeStream.foreachBatch(writer or collect)
+            .outputMode(output_mode)
             .option("checkpointLocation", str(folder / "checkpoint"))
         )
-        # Each run with a function starts a Python process in a Connect session. This sink does not,
-        # but it cannot continue a query, and a query that is stopped may lack its last progress.
-        begun = (folder / "checkpoint").exists()
-        table = None
-        if is_connect() and available_now and not begun and sink is None and writer is None:
-            table = f"rows_{uuid.uuid4().hex}"
-            described = described.format("memory").queryName(table)
-        else:
-            described = described.foreachBatch(writer or collect)
         if available_now:
             query = described.trigger(availableNow=True).start()
             ended = query.awaitTermination(_LONGEST_RUN)
@@ -154,30 +143,12 @@ def run_stream(
             finally:
                 query.stop()
         progress = list(query.recentProgress)
-        if table is not None:
-            by_batch = _by_batch(spark.table(table).collect(), progress)
-            spark.catalog.dropTempView(table)
-        else:
-            by_batch = {int(file.name): pickle.loads(file.read_bytes()) for file in found.iterdir()}
+        by_batch = {int(file.name): pickle.loads(file.read_bytes()) for file in found.iterdir()}
     finally:
         shutil.rmtree(found)
         if checkpoint is None:
             shutil.rmtree(folder)
     return outcome_of(by_batch, progress)
-
-
-def _by_batch(
-    rows: Sequence[Row], progress: Sequence[StreamingQueryProgress]
-) -> dict[int, list[Row]]:
-    """Split the rows of a memory sink, which are in the order of the batches, by batch id."""
-    left = iter(rows)
-    by_batch = {
-        batch.batchId: list(islice(left, batch.sink.numOutputRows))
-        for batch in progress
-        if "addBatch" in batch.durationMs
-    }
-    assert list(left) == []
-    return by_batch
 
 
 def state_rows(
