@@ -55,7 +55,11 @@ private[sweep] final class Level {
   def move(from: Int, to: Int): Unit = {
     kinds(to) = kinds(from)
     if (kinds(to) == Known) System.arraycopy(bytes, from * width, bytes, to * width, width)
-    else if (kinds(to) == Apart) apart(to) = apart(from)
+    else if (kinds(to) == Apart) {
+      apart(to) = apart(from)
+      // `set` writes into the array of a node.
+      apart(from) = null
+    }
   }
 
   /** Removes all nodes but the first `length`. */

@@ -54,6 +54,17 @@ class LevelSuite extends FunSuite {
     assert(!level.isKnown(kept.length))
   }
 
+  test("a node that takes the place of a moved one does not change it") {
+    val level = filled
+    // Both have another length than most, and the same.
+    level.move(2, 1)
+    level.truncate(2)
+    level.grow()
+    level.set(2, Array.fill(16)(7.toByte), 0, 16)
+    assertEquals(bytesOf(level, 1), Some(accumulators(2)))
+    assertEquals(bytesOf(level, 2), Some(Seq.fill(16)(7.toByte)))
+  }
+
   test("a level outlasts the batch") {
     val level = filled
     level.empty(1)
