@@ -2,8 +2,7 @@ package transom.engine.sweep
 
 import java.util.Arrays
 
-import transom.engine.keyed.state.{StateReader, StateWriter}
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, StateReader, StateWriter}
 
 /** The accumulators of a level of the tree over [[OpenRows]].
   *

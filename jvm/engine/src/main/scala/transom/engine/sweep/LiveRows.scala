@@ -5,8 +5,8 @@ import java.util.{Arrays, Comparator}
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.{StateReader, StateWriter, WindowAggregation}
-import transom.engine.state.ByteRange
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.state.{ByteRange, StateReader, StateWriter}
 import transom.engine.window.Arrival
 
 /** The live rows of a key: those whose lifetime contains the position of the sweep.

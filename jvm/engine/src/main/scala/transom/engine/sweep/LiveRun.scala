@@ -2,7 +2,7 @@ package transom.engine.sweep
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.state.{StateReader, StateWriter}
+import transom.engine.state.{StateReader, StateWriter}
 
 /** Live rows of a key, sorted by the ends of their lifetimes, as bytes.
   *

@@ -5,8 +5,8 @@ import java.util.{Comparator, PriorityQueue}
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.{StateReader, StateWriter, WindowAggregation}
-import transom.engine.state.ByteRange
+import transom.engine.keyed.state.WindowAggregation
+import transom.engine.state.{ByteRange, StateReader, StateWriter}
 import transom.engine.window.Arrival
 
 /** The live rows of a key that wait for the row with their end.

@@ -3,6 +3,7 @@ package transom.engine.sweep
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state._
+import transom.engine.state.{StateReader, StateWriter}
 import transom.engine.window.{Arrival, GlobalGrid}
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.

@@ -2,8 +2,7 @@ package transom.engine.sweep
 
 import munit.FunSuite
 
-import transom.engine.keyed.state.{StateReader, StateWriter}
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, StateReader, StateWriter}
 
 /** Accumulators of all lengths in a level of the tree over open rows. */
 class LevelSuite extends FunSuite {

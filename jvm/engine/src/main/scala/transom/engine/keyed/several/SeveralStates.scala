@@ -1,6 +1,7 @@
 package transom.engine.keyed.several
 
 import transom.engine.keyed.state._
+import transom.engine.state.{StateReader, StateWriter}
 
 /** State of one key: the states of all members. */
 final class SeveralStates private[several] (

@@ -1,5 +1,6 @@
 package transom.engine.keyed.state
 
+import transom.engine.state.{StateReader, StateWriter}
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** Encodes and decodes the state of a key.

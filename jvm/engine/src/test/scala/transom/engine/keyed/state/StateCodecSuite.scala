@@ -6,6 +6,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.conformance.driver.JsonAggregation
 import transom.engine.conformance.vector.Json
+import transom.engine.state.{StateReader, StateWriter}
 import transom.engine.window.TimeWindow
 
 /** Tests what restarts do not cover. KeyedOperatorPropertiesSuite restarts the operator at each

@@ -3,8 +3,7 @@ package org.apache.spark.sql.transom.exchange
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.keyed.state.{StateReader, StateWriter}
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, StateReader, StateWriter}
 
 /** Buffers the times of rows that stay with their map-side task, for the exchange.
   *

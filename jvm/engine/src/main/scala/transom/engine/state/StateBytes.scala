@@ -1,4 +1,4 @@
-package transom.engine.keyed.state
+package transom.engine.state
 
 import java.util.Arrays
 
