@@ -1,6 +1,7 @@
 """What docs/operations/sizing.md says about file managers of Spark."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -21,7 +22,7 @@ def test_only_the_default_manager_replaces_a_local_file(
     spark: SparkSession, tmp_path: Path, manager: str, kept: str
 ) -> None:
     skip_in_connect(Reason.JVM)
-    jvm = spark._jvm
+    jvm: Any = spark._jvm
     file = jvm.org.apache.hadoop.fs.Path(f"file://{tmp_path}/1.changelog")
     conf = spark._jsparkSession.sessionState().newHadoopConf()
     # The file system that PySpark uses without settings. Hive brings it, and it never replaces.
