@@ -1,5 +1,6 @@
 """Draws the results as a picture."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ def draw(spark: SparkSession, build: Path, path: Path) -> None:
     year, *airports = figure.subplots(4, 1, height_ratios=[1.2, 1, 1, 1])
 
     year.bar(days["start"], days["flights"], width=1, align="edge", color=_GREY)
-    year.axvspan(_plain(LIVE), days["start"].max(), color=_RED, alpha=0.3, linewidth=0)
-    year.set_title("Flights per day of New York's calendar; red: days that arrived as if live")
+    live = _plain(LIVE)
+    year.axvspan(live, live + timedelta(days=1), color=_RED, alpha=0.3, linewidth=0)
+    year.set_title("Flights per day of New York's calendar; red: the day that arrived as if live")
     for plot, origin in zip(airports, ("EWR", "JFK", "LGA"), strict=True):
         own = hours[hours["origin"] == origin]
         bar = {"width": _QUARTER_HOUR, "align": "edge", "linewidth": 0}
@@ -50,7 +52,7 @@ def draw(spark: SparkSession, build: Path, path: Path) -> None:
 
 
 def _live_hours(spark: SparkSession, build: Path) -> Any:
-    """Return the overlapping hours of the live days: their flights, and their late flights."""
+    """Return the overlapping hours of the live day: their flights, and their late flights."""
     results = spark.read.parquet(str(build / "hours"))
     late = spark.read.parquet(str(build / "late" / "hours"))
     missed = late.select("row.origin", F.explode("missed_windows.start").alias("start"))
