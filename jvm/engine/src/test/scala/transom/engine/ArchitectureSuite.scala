@@ -34,7 +34,7 @@ private object ArchitectureSuite {
       "keyed.state",
       "keyed.trigger",
       "keyed.evictor"),
-    "keyed.several" -> Set("time", "spec", "window", "keyed", "keyed.state"),
+    "keyed.several" -> Set("time", "spec", "window", "state", "keyed", "keyed.state"),
     "sweep" -> Set("spec", "time", "window", "state", "keyed", "keyed.state"),
     "substream" -> Set(
       "time",
