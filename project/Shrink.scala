@@ -25,13 +25,14 @@ import Reachable.Method
   *   - Without these methods, nothing names most companions of case classes any more.
   *   - Deflate compresses sorted constants better. See [[ConstantPool]].
   *
-  * Source files and line numbers stay, for stack traces.
+  * Source files and line numbers stay, for stack traces. See [[LineNumbers]].
   */
 object Shrink {
 
   /** The classes that are found by their names, by Python or in the settings of Spark. */
   private val entries =
-    Set("PythonApi$", "Extensions", "ConnectRelations").map(name => s"transom/spark/$name")
+    Set("PythonApi$", "Extensions", "ConnectRelations", "LocalFs").map(name =>
+      s"transom/spark/$name")
 
   /** The packages whose functions are never sent to executors. */
   private val atHome = Seq(
@@ -124,8 +125,11 @@ object Shrink {
           exceptions: Array[String]): MethodVisitor =
         if (isOfProduct(owner, name) || !isSent && name == "$deserializeLambda$") null
         else
-          new MethodVisitor(
-            Opcodes.ASM9,
+          new LineNumbers.Without(
+            access,
+            name,
+            descriptor,
+            exceptions,
             super.visitMethod(access, name, descriptor, null, exceptions)) {
             override def visitParameter(parameter: String, access: Int): Unit = ()
             override def visitLocalVariable(

@@ -23,9 +23,6 @@ from examples.demo.queries import QUERIES, start
 from examples.demo.replay import write_files
 from examples.demo.tables import print_balance, print_results
 
-_FILE_MANAGER = (
-    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-)
 _NEXT = """
 What to try next:
 - Change a window in examples/demo/queries.py, and run make demo again.
@@ -41,8 +38,6 @@ def session() -> SparkSession:
         "spark.sql.shuffle.partitions": "2",
         # The demo adds up the counts of all batches.
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
-        # On a local disk, the default manager starts about fifty processes for a batch.
-        "spark.sql.streaming.checkpointFileManagerClass": _FILE_MANAGER,
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -21,6 +21,8 @@ _ROCKSDB_SETTINGS = {
     # Counting makes RocksDB read each value before a write.
     f"{_STATE_STORE}.rocksdb.trackTotalNumberOfRows": "false",
 }
+# Checkpoints on a local disk start no processes.
+_LOCAL_FS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "transom.spark.LocalFs"}
 # What a Spark Connect server needs besides the jar.
 _SERVER_SETTINGS = {
     "spark.sql.extensions": "transom.spark.Extensions",
@@ -56,8 +58,9 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add to a session builder what windows need: the jar and the state store.
 
     The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
-    changelog checkpoints, and skip counting rows. A setting that the builder, ``spark-submit`` or
-    ``spark-defaults.conf`` already has is not changed.
+    changelog checkpoints, and skip counting rows. A fourth makes checkpoints on a local disk faster
+    (docs/operations/sizing.md), if the JVM starts with the jar. A setting that the builder,
+    ``spark-submit`` or ``spark-defaults.conf`` already has is not changed.
 
     If the builder starts a Spark Connect server in this process, as ``remote("local")`` does, the
     server gets transom's extension and plugin. For a server elsewhere, as in
@@ -88,17 +91,21 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     """
     if not isinstance(builder, SparkSession.Builder):
         raise type_error("builder", builder, "a SparkSession.Builder, such as SparkSession.builder")
-    existing = {**_settings_from_outside(), **builder._options}
+    outside = _settings_from_outside()
+    existing = {**outside, **builder._options}
     remote = str(existing.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
+    defaults = {PROVIDER: ROCKSDB}
     if not remote.startswith("sc://"):
         lists = {"spark.jars": jar_path()}
         if remote or existing.get("spark.api.mode", default_api_mode()) == "connect":
             lists |= _SERVER_SETTINGS
         for name, value in lists.items():
-            values = [item for item in str(existing.get(name, "")).split(",") if item]
+            values = _items(existing.get(name, ""))
             has_value = value in map(_path, values)
             builder.config(name, ",".join(values if has_value else [*values, value]))
-    defaults = {PROVIDER: ROCKSDB}
+        if not _jvm_runs() or jar_path() in map(_path, _items(outside.get("spark.jars", ""))):
+            # A driver that runs already does not find classes of a jar that a session adds.
+            defaults |= _LOCAL_FS
     if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
         defaults |= _ROCKSDB_SETTINGS
     for name, value in defaults.items():
@@ -107,9 +114,21 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     return builder
 
 
+def _items(values: object) -> list[str]:
+    return [item for item in str(values).split(",") if item]
+
+
 def _path(value: str) -> str:
     """Return the path of a local file that Spark has turned into a URL, else the value."""
     return unquote(urlsplit(value).path) if value.startswith("file:") else value
+
+
+def _jvm_runs() -> bool:
+    if is_remote_only():
+        return False
+    from pyspark import SparkContext
+
+    return SparkContext._jvm is not None
 
 
 def _settings_from_outside() -> Mapping[str, str]:

@@ -8,6 +8,7 @@ from tests.python.conditions import raises
 from transom import config
 
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
+LOCAL_FS = "spark.hadoop.fs.AbstractFileSystem.file.impl"
 COUNTING = "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows"
 
 
@@ -35,7 +36,18 @@ def test_a_session_gets_the_jar_and_a_state_store(jar: str) -> None:
         config.PROVIDER: config.ROCKSDB,
         CHANGELOG: "true",
         COUNTING: "false",
+        LOCAL_FS: "transom.spark.LocalFs",
     }
+
+
+def test_a_jvm_that_runs_without_the_jar_keeps_its_file_system(
+    jar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(config, "_jvm_runs", lambda: True)
+    assert LOCAL_FS not in transom.configure(builder())._options
+    assert LOCAL_FS not in transom.configure(builder(**{"spark.jars": jar}))._options
+    (tmp_path / "spark-defaults.conf").write_text(f"spark.jars one.jar,file:{jar}\n")
+    assert transom.configure(builder())._options[LOCAL_FS] == "transom.spark.LocalFs"
 
 
 def test_the_jar_joins_others(jar: str) -> None:
@@ -75,7 +87,7 @@ def test_what_stands_in_the_defaults_file_counts_as_chosen(jar: str, tmp_path: P
     lines = f"# ours\n\nspark.jars  one.jar\n{config.PROVIDER}=org.acme.Store\nspark.empty\n"
     (tmp_path / "spark-defaults.conf").write_text(lines)
     made = transom.configure(builder())
-    assert made._options == {"spark.jars": f"one.jar,{jar}"}
+    assert made._options == {"spark.jars": f"one.jar,{jar}", LOCAL_FS: "transom.spark.LocalFs"}
 
 
 def test_arguments_of_submit_count_as_chosen(jar: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,13 +74,18 @@ def test_a_jar_of_the_driver_alone_fails_with_the_text_on_the_page(tmp_path: Pat
 
 
 def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
+    jar = run("-m", "transom", "jar").strip()
+    assert submitted(tmp_path, "submitted", "--jars", jar) == "ok spark-submit\n"
+
+
+def test_a_submitted_program_configures_a_session_without_the_jar(tmp_path: Path) -> None:
+    assert submitted(tmp_path, "configured") == "ok spark-submit alone\n"
+
+
+def submitted(folder: Path, way: str, *arguments: str) -> str:
     settings = [f"--conf={name}={value}" for name, value in setting_up.SETTINGS.items()]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    jar = run("-m", "transom", "jar").strip()
-    printed = started(
-        submit, "--master=local[2]", "--jars", jar, *settings, SETTING_UP, "submitted", tmp_path
-    )
-    assert printed == "ok spark-submit\n"
+    return started(submit, "--master=local[2]", *arguments, *settings, SETTING_UP, way, folder)
 
 
 def test_the_doctor_finds_all_well() -> None:

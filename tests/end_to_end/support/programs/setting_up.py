@@ -1,7 +1,7 @@
 """Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
-``python setting_up.py live|cluster|live-cluster|driver-only|submitted FOLDER`` prints a line for
-each query with the right results.
+``python setting_up.py live|cluster|live-cluster|driver-only|submitted|configured FOLDER`` prints a
+line for each query with the right results.
 """
 
 import json
@@ -116,6 +116,13 @@ def submitted(folder: Path) -> None:
     spark.stop()
 
 
+def configured(folder: Path) -> None:
+    """A script that spark-submit runs without the jar."""
+    spark = transom.configure(SparkSession.builder).getOrCreate()
+    query(spark, folder, "spark-submit alone")
+    spark.stop()
+
+
 def executors(folder: Path) -> SparkSession.Builder:
     """A builder with one executor, which writes its files to the folder."""
     # PySpark's folder is a complete Spark. Without the second setting, workers write files there.
@@ -138,5 +145,6 @@ if __name__ == "__main__":
         "live-cluster": live_cluster,
         "driver-only": driver_only,
         "submitted": submitted,
+        "configured": configured,
     }
     ways[sys.argv[1]](Path(sys.argv[2]))
