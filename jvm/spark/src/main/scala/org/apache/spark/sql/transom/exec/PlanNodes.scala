@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.exec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
@@ -191,12 +192,27 @@ object WindowStrategy extends SparkStrategy {
     val names = AttributeMap(renamed)
     if (renamed.length == columns.distinct.length && names.size == renamed.length) {
       val read = pruned(below, names.contains)
-      (read.output.toVector.map(a => names.getOrElse(a, a)), planLater(read))
+      (read.output.toVector.map(a => names.getOrElse(a, a)), planLater(withoutTimes(read)))
     } else {
       val own = columns.distinct.map { case (from, to) => Alias(from, to.name)(to.exprId) }
       // Not a logical node: adaptive execution would look for the node in the plan of the query.
       (own.map(_.toAttribute), ProjectExec(own, planLater(child)))
     }
+  }
+
+  /** A plan whose generated code does not contain the time of the batch, which is the arrival of
+    * rows without an arrival column. Spark would compile this code again in each batch.
+    */
+  private def withoutTimes(plan: LogicalPlan): LogicalPlan = plan match {
+    case Project(list, child) =>
+      val columns = list.map {
+        case column @ Alias(Literal(time: java.lang.Long, TimestampType), name) =>
+          val boxed = Literal(time, ObjectType(classOf[java.lang.Long]))
+          Alias(Invoke(boxed, "longValue", TimestampType), name)(column.exprId)
+        case other => other
+      }
+      Project(columns, child)
+    case other => other
   }
 
   /** A plan without the columns that no operator reads. Spark then does not read them from files.
