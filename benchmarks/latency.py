@@ -52,6 +52,7 @@ PEERS = {
     "transom": (*SPARK, "transom"),
     "transom-policy": (*SPARK, "transom-policy"),
     "native": (*SPARK, "native"),
+    "native-configured": (*SPARK, "native-configured"),
     "flink-heap": (*FLINK, "hashmap"),
     "flink-rocksdb": (*FLINK, "rocksdb"),
 }

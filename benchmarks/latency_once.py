@@ -1,6 +1,8 @@
 """The peers of ``benchmarks.latency`` on Spark: Spark's own windows, and transom with two clocks.
 
-``python -m benchmarks.latency_once transom FOLDER``. Runs until it is killed.
+``python -m benchmarks.latency_once transom FOLDER``. Runs until it is killed. All peers have the
+state store that `transom.configure` sets. All but ``native`` also have its file system for
+checkpoints.
 """
 
 import argparse
@@ -13,6 +15,10 @@ from pyspark.sql import functions as F
 import transom
 from benchmarks.peers.spark_once import session
 
+PEERS = ("transom", "transom-policy", "native", "native-configured")
+# The file system that checkpoints on a local disk have without `transom.configure`.
+HADOOPS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs"}
+
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:
     """Count by key in windows of a second."""
@@ -22,7 +28,7 @@ def windows(rows: DataFrame, peer: str) -> DataFrame:
         stream = transom.stream(rows, time=transom.TimePolicy("ts"), order="ts")
     else:
         rows = rows.withWatermark("ts", "0 seconds")
-        if peer == "native":
+        if peer.startswith("native"):
             return rows.groupBy("k", F.window("ts", "1 second")).agg(count)
         stream = transom.stream(rows, time="ts")
     return stream.key_by("k").window(transom.Tumbling(size="1 second")).agg(count)
@@ -41,10 +47,10 @@ def print_counts(results: DataFrame, _: int) -> None:
 def main() -> None:
     """Read the folder until this process is killed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("peer", choices=["transom", "transom-policy", "native"])
+    parser.add_argument("peer", choices=PEERS)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    spark = session()
+    spark = session(settings=HADOOPS if arguments.peer == "native" else {})
     rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
     results = windows(rows, arguments.peer)
     with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:

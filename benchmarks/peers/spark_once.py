@@ -8,9 +8,10 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -44,10 +45,15 @@ PEERS = {
 }
 
 
-def session(cores: int = 2, jars: Sequence[Path] = (), heap_gb: int = 4) -> SparkSession:
-    """Start Spark with the settings that all peers share, and with additional jars."""
+def session(
+    cores: int = 2,
+    jars: Sequence[Path] = (),
+    heap_gb: int = 4,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> SparkSession:
+    """Start Spark with the settings that all peers share, and with additional jars and settings."""
     builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **settings}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.shuffle.partitions", cores)
     builder = builder.config("spark.driver.memory", f"{heap_gb}g")
