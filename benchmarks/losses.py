@@ -16,11 +16,11 @@ def section(found: Found, timed: Found) -> str:
                 slower += [[name, peer, *lost] for lost in _slower(taken)]
                 larger += [[name, peer, *lost] for lost in _larger(taken)]
     return (
-        "\n### Where transom loses\n\nSlower than a peer, however little:\n\n"
+        "\n### Where transom loses\n\nAll queries for which transom is slower than a peer:\n\n"
         + _lost("rows a second, transom", "rows a second, peer", "ratio", slower)
-        + "\nLater after the end of a window than a peer, however little:\n\n"
+        + "\nAll windows whose result comes later than that of a peer:\n\n"
         + _lost("of", "transom", "peer", _later(found))
-        + "\nMore memory or disk than a peer, however little:\n\n"
+        + "\nAll queries for which transom needs more memory or disk than a peer:\n\n"
         + _lost("of", "transom", "peer", larger)
     )
 

@@ -25,9 +25,9 @@ PEERS = {
 INTRODUCTION = """
 ## In short
 
-The table shows how many times as long as transom each system takes, for the same rows and the same
-results, on a machine with two cores. Below 1, transom would be slower. Flink's times contain the
-start of its cluster.
+The table shows the time of each system divided by transom's time, for the same rows and the same
+results, on a machine with two cores. A value below 1 means that transom is slower. Flink's times
+contain the start of its cluster.
 
 """
 WHAT_ELSE = """

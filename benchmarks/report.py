@@ -33,24 +33,25 @@ READING = """
 
 Each row shows the newest measurement of a query and peer, with its commit. *Ratio* is the peer's
 time for a row divided by transom's, both medians of whole runs. Above 1 transom is faster, and
-below 1 the peer is faster. Both times come from one record, and the next column shows transom's
+below 1 the peer is faster. The two times come from the same record. The next column shows transom's
 time in this record. A peer's time counts only if the peer returned the same rows as transom, and at
 least one. `pass-through` (read, exchange, discard) and `batch` (a Spark batch query over the same
-files) are limits, not alternatives.
+files) are points of reference, not alternatives. `native` is Spark's own windows. `python` is the
+same logic by hand in Python.
 
-A run is timed from the start of the query to its end. For Flink this time contains the start of its
-cluster. For the peers on Spark it does not contain the start of the session. So the page shows two
-figures of Flink: the whole run, and the job only. transom's time is the same in both ratios. A cell
-is empty where the record does not have the job's time. Early records have the job's time of their
-last run only.
+The time of a run goes from the start of the query to its end. For Flink this time contains the
+start of its cluster. For the peers on Spark it does not contain the start of the session. So the
+page shows two figures of Flink: the whole run, and the job only. transom's time is the same in both
+ratios. A cell is empty where the record does not have the job's time. Early records have the job's
+time of their last run only.
 
 *Peak memory* is the highest resident memory of a JVM with a heap of 4 GB. Such a JVM uses its heap
 before it collects garbage. So a peer may need less memory than this figure.
 """
 FEWER_ROWS = """
-Some peers in Python have fewer rows than transom, because all rows would take longer than the
-limit. Fixed costs, such as planning, then weigh more in the time for a row. So the ratio is higher
-than for the same rows.
+Some peers in Python have fewer rows than transom, because all rows would take longer than the time
+limit of a run. Fixed costs, such as planning, then weigh more in the time for a row. So the ratio
+may be higher than for the same rows.
 """
 NONE = "\nThere are no records yet: run `make bench-peers`, then `make bench-report`.\n"
 
@@ -139,8 +140,8 @@ def _targets(taken: Sequence[Record]) -> str:
     ]
     grown = [[name, _cell(cell)] for name, cell in targets.growth(taken).items()]
     grows = (
-        "\nGrowth of what a row costs above the pass-through, which contains start-up, reading and "
-        "the\nexchange:\n\n"
+        "\nThe next table shows how the cost of a row grows. The cost is the time for a row, minus "
+        "that of\nthe pass-through, which contains start-up, reading and the exchange:\n\n"
     )
     return (
         "\n### Targets\n\n"

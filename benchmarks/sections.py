@@ -15,9 +15,9 @@ from benchmarks.record import Measurement, Record
 
 # Saves a picture under a name, and returns the text that shows the picture with a description.
 Drawn = Callable[[str, Figure, str], str]
-MEMORY = """Throughput of each peer with the same heap, and the peak of its resident memory.
-Outside of the heap, Flink has 400 MB of managed memory for each GB of heap, which its RocksDB uses.
-The RocksDB of Spark's state store has no such limit.
+MEMORY = """The table shows the throughput of each peer with the same heap, and the peak of its
+resident memory. Outside of the heap, Flink has 400 MB of managed memory for each GB of heap, which
+its RocksDB uses. The RocksDB of Spark's state store has no such limit.
 """
 LOOPS = """A score is the mean time of an operation. Its error is half of the 99.9 % confidence
 interval. A row whose error exceeds a tenth of its score is noise: do not compare it.
@@ -52,7 +52,8 @@ def _cores(found: Sequence[Lines], drawn: Drawn) -> str:
         for query, each in sorted(speedups.items(), key=lambda of: natural(of[0]))
     ]
     commits = ", ".join(dict.fromkeys(f"`{line.record.commit}`" for line in found))
-    title = f"\n#### By cores\n\nTime on 1 core, divided by the time on {most}. From {commits}.\n"
+    what = f"The table shows the time on 1 core, divided by the time on {most}."
+    title = f"\n#### By cores\n\n{what} From {commits}.\n"
     picture = drawn("cores", plots.cores(speedups, most), "speedup of each query on more cores")
     return f"{title}{picture}\n" + table(["query", *peers], rows)
 
@@ -181,7 +182,7 @@ def latency(found: Found, drawn: Drawn) -> str:
             ]
     heads = ["windows", "peer", "p50, ms", "p99, ms", "conditions", "commit"]
     picture = drawn("latency", plots.latencies(found), "time from a window's end to its result")
-    title = "\n### From a window's end to its result\n\nUnder a steady input.\n"
+    title = "\n### From a window's end to its result\n\nThe input is steady.\n"
     return f"{title}{picture}\n" + table(heads, rows)
 
 
