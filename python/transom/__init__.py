@@ -17,9 +17,10 @@ from transom.config import configure, jar_path
 from transom.functions import Context
 from transom.inspection import Metrics, PartitionMetrics, explain, metrics
 from transom.spec.assigners import Count, Custom, Global, Sliding, Window
+from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.grids import Cumulate, Hopping, Tumbling
 from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Session
 from transom.spec.several import Windows

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Window
-from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.calendar import Calendar
+from transom.spec.grids import Cumulate, Hopping, Tumbling
 from transom.spec.sessions import Session
 from transom.spec.several import members_of
 from transom.spec.time_policies import TimePolicy

@@ -15,8 +15,9 @@ from transom.atlas.durations import JsonDuration
 from transom.atlas.windows import Boundary
 from transom.azure.source import OutOfOrderPolicy
 from transom.spec.assigners import Closed
+from transom.spec.calendar import Unit, Weekday
 from transom.spec.evictors import Eviction
-from transom.spec.grids import Stagger, Unit, Weekday
+from transom.spec.grids import Stagger
 from transom.spec.idle_timeout import IdleRule
 from transom.spec.sessions import Gap, LateStart, MaxCheck
 from transom.spec.time_policies import Time

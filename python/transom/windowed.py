@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import StructType
 
 from transom import _bridge
 from transom._base import checks
 from transom._base.columns import Col, Schema, has_columns, known_columns
 from transom._base.errors import type_error, value_error
 from transom._calls import applying, lifetimes, topping
+from transom._calls.result_names import RESERVED, check_keys, check_names, named_aggregate
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
 from transom._steps.lifetimes import LifetimeSteps
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Rows: TypeAlias = Union["pa.Table", "pd.DataFrame"]
-
-# Names of result columns other than keys and values, some of them for later versions.
-_RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -101,10 +98,10 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         """
         if not aggregates and not named:
             raise value_error("NO_AGGREGATE", argument="aggregates")
-        columns = [*aggregates, *(_named(name, column) for name, column in named.items())]
+        columns = [*aggregates, *(named_aggregate(name, column) for name, column in named.items())]
         spec = replace(self._spec, aggregates=tuple(columns))
         result = self._operator("aggregates", spec)
-        _check_names(result, spec)
+        check_names(result, spec)
         return result
 
     def apply(
@@ -198,8 +195,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         applying.check_function("fn", fn)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
-        output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, _RESERVED)
-        own_names = [name for name in _RESERVED if name != lifetimes.LIFETIME]
+        output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, RESERVED)
+        own_names = [name for name in RESERVED if name != lifetimes.LIFETIME]
         result_schema = applying.schema_of("schema", schema, own_names)
         lifetimes.check_returned(result_schema)
         state_schemas = {
@@ -212,7 +209,7 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         lifetimes.check_rows(self._df, spec)
         calls = self._operator("agg", spec)
         keys = self._df.select(*spec.keys).columns
-        _check_keys(keys, spec)
+        check_keys(keys, spec)
         called = applying.call_function(calls, keys, spec, fn)
         return lifetimes.follow_policy(called, spec, applying.name_of(fn))
 
@@ -264,10 +261,10 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         """
         checks.whole_number("k", k, least=1)
         self._check_columns_known("top")
-        rows = topping.top_rows(self._df, self._spec, k, order_by, _RESERVED)
+        rows = topping.top_rows(self._df, self._spec, k, order_by, RESERVED)
         spec = replace(self._spec, aggregates=(rows,))
         result = self._operator("order_by", spec)
-        _check_names(result, spec)
+        check_names(result, spec)
         return topping.one_by_one(result, spec)
 
     def _check_columns_known(self, method: str) -> None:
@@ -282,27 +279,3 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
             raise value_error("NEEDS_TRIGGER", argument="trigger")
         with known_columns(self._df, argument):
             return _bridge.apply(self._df, spec)
-
-
-def _named(name: str, aggregate: Column) -> Column:
-    if not isinstance(aggregate, Column):
-        raise type_error(name, aggregate, "a Column such as F.count('*')")
-    return aggregate.alias(name)
-
-
-def _check_names(result: DataFrame, spec: WindowSpec) -> None:
-    if not has_columns(result):
-        return
-    schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
-    assert isinstance(schema, StructType)
-    keys = len(spec.keys)
-    _check_keys(schema.names[:keys], spec)
-    for name in schema.names[keys + len(spec.own_columns) :]:
-        if name.lower() in _RESERVED:
-            raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
-
-
-def _check_keys(names: Sequence[str], spec: WindowSpec) -> None:
-    for name in names:
-        if name.lower() in spec.own_columns:
-            raise value_error("RESERVED_NAME", argument="keys", column=repr(name))

@@ -1,8 +1,8 @@
 """Windows: frozen values that assign rows to counts of rows, or to windows of their own.
 
 A window value needs no Spark session. Two values are equal if they mean the same: 60 seconds equal
-1 minute. `transom.spec.grids` has the windows on a fixed grid, and
-`transom.spec.sessions` has sessions.
+1 minute. `transom.spec.grids` has the windows on a fixed grid, `transom.spec.calendar` those of a
+calendar, and `transom.spec.sessions` has sessions.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -11,7 +11,7 @@ from typing import Literal
 from transom._base import checks
 from transom._base.columns import Col, check_column
 from transom._base.constants import MOST_WINDOWS_PER_ROW
-from transom._base.durations import Length, positive
+from transom._base.durations import Length, duration, positive
 from transom._base.errors import value_error
 from transom._base.values import Value, keywords_after
 
@@ -199,6 +199,26 @@ def keep_positive(value: Value, name: str) -> Length:
 def check_closed(closed: object) -> None:
     """Raise ``TRANSOM_BAD_CHOICE`` if the value is neither "left" nor "right"."""
     checks.choice("closed", closed, ("left", "right"))
+
+
+def check_ends(closed: object, time_zone: object) -> None:
+    """Raise an error for an unknown end or an unknown time zone."""
+    check_closed(closed)
+    checks.time_zone("time_zone", time_zone)
+
+
+def keep_offset(value: Value, period: Length) -> None:
+    """Replace the offset of a frozen value by a duration that is shorter than a period.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_DURATION``, ``TRANSOM_OFFSET_TOO_LARGE``.
+    """
+    offset = duration("offset", value.offset)  # type: ignore[attr-defined]
+    object.__setattr__(value, "offset", offset)
+    if abs(offset) >= period:
+        raise value_error("OFFSET_TOO_LARGE", argument="offset", value=offset, period=period)
 
 
 def check_windows_per_row(windows: int, argument: str, value: object) -> None:

@@ -15,9 +15,10 @@ from transom._base.columns import Col, Delta
 from transom._base.constants import MESSAGE_VERSION
 from transom._base.durations import Duration, micros
 from transom.spec.assigners import Count, Custom, Global
+from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.grids import Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
 from transom.spec.sessions import Gap, Session

@@ -7,7 +7,8 @@ from pyspark.sql import Column
 
 from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Custom, Window
-from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.calendar import Calendar
+from transom.spec.grids import Cumulate, Hopping, Tumbling
 from transom.spec.lifetimes import SWEPT
 from transom.spec.sessions import Session
 

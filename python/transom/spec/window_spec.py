@@ -15,9 +15,10 @@ from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
 from transom.spec.assigners import Count, Global, Window
+from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness
 from transom.spec.evictors import Evictor
-from transom.spec.grids import Calendar, Cumulate, Hopping, Tumbling
+from transom.spec.grids import Cumulate, Hopping, Tumbling
 from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.lifetimes import SWEPT, CountByStart, Lifetime, Snapshot
 from transom.spec.sessions import Session

@@ -10,11 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.sessions import Reason, skip_in_connect
 from tests.python.conditions import raises
-from transom import _supported
 from transom._base.columns import Delta
-from transom._bridge import classic
 
 HOUR = transom.Tumbling(size="1 hour")
 
@@ -275,28 +272,3 @@ def test_a_builder_prints_its_columns_as_spark_does(rows: DataFrame) -> None:
     assert repr(by_key) == (
         "stream(df, time=EventTime(time=Column<'t'>)).key_by('k', Column<'upper(k)'>)"
     )
-
-
-def test_a_jar_of_another_version_is_refused(
-    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    skip_in_connect(Reason.PY4J)
-    monkeypatch.setattr(classic, "__version__", "9.9.9")
-    with raises("JAR_VERSION"):
-        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
-
-
-def test_a_jar_without_our_classes_is_told(
-    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    skip_in_connect(Reason.PY4J)
-    monkeypatch.setattr(classic, "_ENTRY", "transom.spark.OfAnotherJar$")
-    with raises("JAR_BROKEN"):
-        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
-
-
-def test_another_spark_is_refused(rows: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    skip_in_connect(Reason.PY4J)
-    monkeypatch.setattr(_supported, "SUPPORTED_SPARK", ("3.5", "5.0"))
-    with raises("SPARK_VERSION"):
-        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))

@@ -1,0 +1,40 @@
+"""The names of result columns."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import StructType
+
+from transom._base.columns import has_columns
+from transom._base.errors import type_error, value_error
+from transom.spec.window_spec import WindowSpec
+
+# Names of result columns other than keys and values, some of them for later versions.
+RESERVED = ("window", "window_id", "pane", "lifetime", "change")
+
+
+def named_aggregate(name: str, aggregate: Column) -> Column:
+    """Return an aggregate under its name."""
+    if not isinstance(aggregate, Column):
+        raise type_error(name, aggregate, "a Column such as F.count('*')")
+    return aggregate.alias(name)
+
+
+def check_names(result: DataFrame, spec: WindowSpec) -> None:
+    """Raise an error if a key or an aggregate has the name of a column of ours."""
+    if not has_columns(result):
+        return
+    schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
+    assert isinstance(schema, StructType)
+    keys = len(spec.keys)
+    check_keys(schema.names[:keys], spec)
+    for name in schema.names[keys + len(spec.own_columns) :]:
+        if name.lower() in RESERVED:
+            raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
+
+
+def check_keys(names: Sequence[str], spec: WindowSpec) -> None:
+    """Raise an error if a key has the name of a column of ours beside it."""
+    for name in names:
+        if name.lower() in spec.own_columns:
+            raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
