@@ -17,7 +17,9 @@ from benchmarks.peers.spark_once import session
 
 PEERS = ("transom", "transom-policy", "native", "native-configured")
 # The file system that checkpoints on a local disk have without `transom.configure`.
-HADOOPS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs"}
+DEFAULT_FILE_SYSTEM = {
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs"
+}
 
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:
@@ -50,7 +52,7 @@ def main() -> None:
     parser.add_argument("peer", choices=PEERS)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    spark = session(settings=HADOOPS if arguments.peer == "native" else {})
+    spark = session(settings=DEFAULT_FILE_SYSTEM if arguments.peer == "native" else {})
     rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
     results = windows(rows, arguments.peer)
     with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:
