@@ -20,21 +20,19 @@ def rows(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([("a", datetime(2024, 1, 1), 1)], "k string, t timestamp, v int")
 
 
-def test_a_jar_of_another_version_is_refused(
-    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "value", "condition"),
+    [
+        ("__version__", "9.9.9", "JAR_VERSION"),
+        ("_ENTRY", "transom.spark.OfAnotherJar$", "JAR_BROKEN"),
+    ],
+)
+def test_a_jar_of_another_version_or_without_our_classes_is_refused(
+    rows: DataFrame, monkeypatch: pytest.MonkeyPatch, name: str, value: str, condition: str
 ) -> None:
     skip_in_connect(Reason.PY4J)
-    monkeypatch.setattr(classic, "__version__", "9.9.9")
-    with raises("JAR_VERSION"):
-        transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
-
-
-def test_a_jar_without_our_classes_is_told(
-    rows: DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    skip_in_connect(Reason.PY4J)
-    monkeypatch.setattr(classic, "_ENTRY", "transom.spark.OfAnotherJar$")
-    with raises("JAR_BROKEN"):
+    monkeypatch.setattr(classic, name, value)
+    with raises(condition):
         transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
 
 
