@@ -31,6 +31,7 @@ private object ArchitectureSuite {
       "window",
       "state",
       "operator",
+      "policy",
       "keyed.state",
       "keyed.trigger",
       "keyed.evictor"),

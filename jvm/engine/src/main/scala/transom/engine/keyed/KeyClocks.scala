@@ -2,7 +2,15 @@ package transom.engine.keyed
 
 import transom.engine.keyed.state.KeyStore
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.policy.SourceClock
 import transom.engine.time.Watermark
+
+/** A key that a key group holds in memory. */
+abstract class KeyInMemory(val key: Array[Byte]) {
+
+  /** The clock of the key's substream, once `KeyClocks` has looked it up. */
+  var clock: SourceClock = _
+}
 
 /** The watermarks of the keys of a key group, in one batch.
   *
@@ -15,12 +23,14 @@ trait KeyClocks {
 
   /** Judges a row before its windows receive it. Sets the time and the late watermark of the row.
     *
+    * @param key
+    *   the key of the row
     * @param counts
     *   receives what the rules have done
     * @return
     *   why the row is dropped; null if it is accepted
     */
-  def judge(row: Event.Row, counts: RowCounts): DeadLetterReason
+  def judge(row: Event.Row, key: KeyInMemory, counts: RowCounts): DeadLetterReason
 
   /** Advances the watermark of the keys of a substream to a punctuation.
     *
@@ -43,7 +53,7 @@ trait KeyClocks {
   /** The watermark of a key, or an earlier one if the key has no rows in this batch and no timer
     * that is due.
     */
-  def of(key: Array[Byte]): Long
+  def of(key: KeyInMemory): Long
 
   /** The keys without rows whose timers are due by a watermark that not all keys have reached.
     * May contain further keys. Read once, after all rows.
@@ -73,14 +83,14 @@ object CommonClock extends KeyClocks {
   /** Opens the clocks of a key group. */
   val open: (KeyStore, Long) => KeyClocks = (_, _) => this
 
-  override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = null
+  override def judge(row: Event.Row, key: KeyInMemory, counts: RowCounts): DeadLetterReason = null
   override def punctuate(row: Event.Row, counts: RowCounts): Unit =
     throw new IllegalArgumentException("only windows over substreams take punctuation")
   override def noteArrival(arrival: Long): Unit =
     throw new IllegalArgumentException("only windows over substreams take arrivals")
   override def tick(): Unit = ()
   override def common: Long = Watermark.NotYet
-  override def of(key: Array[Byte]): Long = Watermark.NotYet
+  override def of(key: KeyInMemory): Long = Watermark.NotYet
   override def expired: Iterator[Array[Byte]] = Iterator.empty
   override def punctuated: Iterator[Array[Byte]] = Iterator.empty
   override def noteTimer(timer: Long, key: Array[Byte]): Unit = ()

@@ -47,6 +47,7 @@ final class KeyGroup[R, S <: PerKeyState](
   private val clockTimers = new TimerIndex(store.clockTimers)
   private val lookupKey = new KeyBytes
   private var latest: HeldKey[S] = _
+  private val latestKey = new ByteRange
   private var acceptsRows = true
   private var bytes = 0L
   // By how many the open rows have become more.
@@ -66,9 +67,7 @@ final class KeyGroup[R, S <: PerKeyState](
     *   maximum number of bytes that the row adds to the contents of its windows
     */
   def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
-    if (bytes > maxHeld) flush()
-    lookupKey.set(key.bytes, key.offset, key.length)
-    val entry = touch()
+    val entry = find(key)
     val windows = entry.state.size
     val disposition = operator.process(entry.state, row, arrival)
     bytes += weight + KeyGroup.WindowWeight * (entry.state.size - windows)
@@ -110,7 +109,7 @@ final class KeyGroup[R, S <: PerKeyState](
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
-      .map(key => advanceKey(key, lateWatermark, math.max(watermark, clocks.of(key.key)), clock))
+      .map(key => advanceKey(key, lateWatermark, math.max(watermark, clocks.of(key)), clock))
   }
 
   /** Writes the changed keys and the timer indexes to the store. */
@@ -142,16 +141,18 @@ final class KeyGroup[R, S <: PerKeyState](
     }
   }
 
-  /** Loads the key in `lookupKey` to process a row, and makes the key current. */
-  private def touch(): HeldKey[S] = {
-    val found = held.get(lookupKey)
-    val entry = if (found != null) found else open(lookupKey.bytes)
-    if (entry ne latest) {
-      latest = entry
-      entry.isChanged = true
-      listener.pointAt(entry.key)
+  /** Finds the key of a row, or reads it from the store, and makes it current. */
+  def find(key: ByteRange): HeldKey[S] = {
+    if (bytes > maxHeld) flush()
+    if (latest == null || !latestKey.contentEquals(key)) {
+      lookupKey.set(key.bytes, key.offset, key.length)
+      val found = held.get(lookupKey)
+      latest = if (found != null) found else open(lookupKey.bytes)
+      latestKey.set(latest.key, 0, latest.key.length)
+      latest.isChanged = true
+      listener.pointAt(latest.key)
     }
-    entry
+    latest
   }
 
   private def isHeld(key: Array[Byte]): Boolean =
@@ -218,10 +219,11 @@ private object KeyGroup {
   * @param isStored
   *   whether the store has an entry for the key
   */
-private final class HeldKey[S <: PerKeyState](
-    val key: Array[Byte],
+private[keyed] final class HeldKey[S <: PerKeyState](
+    key: Array[Byte],
     val state: S,
-    val isStored: Boolean) {
+    val isStored: Boolean)
+    extends KeyInMemory(key) {
 
   /** Number of open rows that the key group has counted for the key. */
   val openBefore: Int = state.openRows

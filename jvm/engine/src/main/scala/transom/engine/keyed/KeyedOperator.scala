@@ -29,6 +29,8 @@ final class KeyedOperator[R, A <: AnyRef](
   private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
+  // Empty, but for the time in which timers run.
+  private val expired = new PriorityQueue[ExpiredTimer[A]]
 
   /** Adds a row to its windows and runs the triggers. Windows that have passed their cleanup time
     * do not get the row.
@@ -50,8 +52,8 @@ final class KeyedOperator[R, A <: AnyRef](
     // The `pane` column numbers the windows of a key, so the count must never restart.
     val isIdle = !plan.countsPanes && state.windows.isEmpty
     state.rowCount = assigner.countRow(state.rowCount, isIdle)
-    if (assigned.isEmpty) Disposition.NoWindow
-    else if (missed.isEmpty) Disposition.Added
+    if (assigned.length == 0) Disposition.NoWindow
+    else if (missed.length == 0) Disposition.Added
     else if (missed.length < assigned.length) Disposition.PartlyLate
     else Disposition.Late
   }
@@ -178,21 +180,23 @@ final class KeyedOperator[R, A <: AnyRef](
       until: Long,
       watermark: Long,
       clock: Long): Unit = {
-    val queue = new PriorityQueue[ExpiredTimer[A]]
-    def enqueue(window: WindowState[A]): Unit = {
-      val timers = window.timers(timeline)
-      if (!timers.isEmpty && timers.first <= until)
-        queue.add(new ExpiredTimer(timers.first, window))
-    }
-    state.windows.values.forEach(window => enqueue(window))
+    val windows = state.windows.values.iterator
+    while (windows.hasNext) enqueue(windows.next(), timeline, until)
     context.open(state, watermark, clock)
-    while (!queue.isEmpty) {
-      val next = queue.poll()
+    while (!expired.isEmpty) {
+      val next = expired.poll()
       firingContext.set(Cause.Rows, watermark, clock).setTimer(timeline, next.timer)
       runTimer(state, next.window, timeline, next.timer)
-      if (state.windows.get(next.window.bounds) eq next.window) enqueue(next.window)
+      if (state.windows.get(next.window.bounds) eq next.window)
+        enqueue(next.window, timeline, until)
     }
     state.refreshBound(timeline)
+  }
+
+  private def enqueue(window: WindowState[A], timeline: Timeline, until: Long): Unit = {
+    val timers = window.timers(timeline)
+    if (!timers.isEmpty && timers.first <= until)
+      expired.add(new ExpiredTimer(timers.first, window)): Unit
   }
 
   private def runTimer(

@@ -112,7 +112,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   override protected def handle(event: Event): Unit = event match {
     case row: Event.Row =>
       val time = row.arrival.time
-      val reason = clocks.judge(row, counts)
+      val reason = clocks.judge(row, group.find(row.key), counts)
       if (reason == null) place(row) else drop(row, reason, time)
     case segment: Event.Segment => add(segment)
     case Event.Tick => hasTicked = true

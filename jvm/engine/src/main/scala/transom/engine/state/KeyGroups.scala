@@ -37,13 +37,15 @@ object KeyGroups {
     h ^ (h >>> 32)
   }
 
+  /** Returns the hash of a part of an array. Its length is a multiple of 8. */
+  def hash(bytes: Array[Byte], offset: Int, length: Int): Long =
+    hash(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), offset, length)
+
   /** Returns the hash of a whole array, whose length is a multiple of 8. */
-  def hash(bytes: Array[Byte]): Long =
-    hash(ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN), 0, bytes.length)
+  def hash(bytes: Array[Byte]): Long = hash(bytes, 0, bytes.length)
 
   /** Returns the hash of a range whose length is a multiple of 8. */
-  def hash(key: ByteRange): Long =
-    hash(ByteBuffer.wrap(key.bytes).order(ByteOrder.LITTLE_ENDIAN), key.offset, key.length)
+  def hash(key: ByteRange): Long = hash(key.bytes, key.offset, key.length)
 
   /** Returns the key group of a hash, in `[0, groups)`. A group is a range of hashes in signed
     * order, so keys sorted by hash are sorted by group.

@@ -4,7 +4,7 @@ import java.util.LinkedHashSet
 
 import scala.jdk.CollectionConverters._
 
-import transom.engine.keyed.KeyClocks
+import transom.engine.keyed.{KeyClocks, KeyInMemory}
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec.TimePolicy
@@ -77,10 +77,13 @@ final class SubstreamClocks(
   // Without timers, nothing else finds the keys of punctuation.
   private val punctuatedKeys = new LinkedHashSet[KeyBytes]
 
-  override def judge(row: Event.Row, counts: RowCounts): DeadLetterReason = {
+  override def judge(row: Event.Row, key: KeyInMemory, counts: RowCounts): DeadLetterReason = {
     val time = row.arrival.time
-    rows.substreamOf(row.key, substream)
-    clocks.judge(substream, time, arrivalOf(row), endOf(row), stamp)
+    if (key.clock == null) {
+      rows.substreamOf(row.key, substream)
+      key.clock = clocks(substream)
+    }
+    logic.judge(key.clock, time, arrivalOf(row), endOf(row), stamp)
     TimeStage.count(counts, stamp)
     if (stamp.rules != 0) rows.note(stamp, time)
     row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(stamp.watermark))
@@ -115,10 +118,12 @@ final class SubstreamClocks(
 
   override def common: Long = convention.watermarkIn(logic.floorOf(clocks.arrivals.latest))
 
-  override def of(key: Array[Byte]): Long = {
-    rows.substreamOf(keyRange.set(key, 0, key.length), substream)
-    val clock = clocks.touched(substream)
-    if (clock == null) Watermark.NotYet else watermarkOf(clock)
+  override def of(key: KeyInMemory): Long = {
+    if (key.clock == null) {
+      rows.substreamOf(keyRange.set(key.key, 0, key.key.length), substream)
+      key.clock = clocks.touched(substream)
+    }
+    if (key.clock == null) Watermark.NotYet else watermarkOf(key.clock)
   }
 
   override def expired: Iterator[Array[Byte]] = clocks.touched.flatMap {

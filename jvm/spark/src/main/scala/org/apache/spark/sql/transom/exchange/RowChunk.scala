@@ -56,8 +56,9 @@ final class RowChunk(fullSize: Int) {
     Platform.putInt(held, at + 12, flags)
     Platform.putLong(held, at + 16, time)
     position += RowChunk.HeaderSize
-    lateWatermark.foreach { watermark =>
-      Platform.putLong(held, at + RowChunk.HeaderSize, watermark)
+    // Without a closure, because this runs for every row.
+    if (lateWatermark.isDefined) {
+      Platform.putLong(held, at + RowChunk.HeaderSize, lateWatermark.get)
       position += 8
     }
     put(key)

@@ -40,10 +40,16 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private var latest = Watermark.NotYet
 
   override protected def sourceProblem(row: InternalRow): DeadLetterReason =
-    if (substreamAt.exists(row.isNullAt)) DeadLetterReason.NoSubstream
+    if (lacksSubstream(row)) DeadLetterReason.NoSubstream
     else if (row.isNullAt(arrivalAt)) DeadLetterReason.NoTime
     else if (!RowRules.isInRange(row.getLong(arrivalAt))) DeadLetterReason.TimeOutOfRange
     else null
+
+  private def lacksSubstream(row: InternalRow): Boolean = {
+    var i = 0
+    while (i < substreamAt.length && !row.isNullAt(substreamAt(i))) i += 1
+    i < substreamAt.length
+  }
 
   override protected def isPunctuation(row: InternalRow): Boolean =
     punctuationAt >= 0 && row.getBoolean(punctuationAt)
@@ -51,11 +57,11 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   override protected def add(row: InternalRow, time: Long): Unit = {
     val read = toRecord(row)
     val hostTime = operatorPlan.convention.timeOut(time)
-    rowWindows.problem(read, isAdjusted = false).filterNot(_ => isPunctuation(row)) match {
-      case None => send(row, read, hostTime)
-      case Some(reason) =>
-        counts.add(reason.count)
-        emitDeadLetter(row, reason, Some(hostTime))
+    val problem = rowWindows.problem(read, isAdjusted = false)
+    if (problem.isEmpty || isPunctuation(row)) send(row, read, hostTime)
+    else {
+      counts.add(problem.get.count)
+      emitDeadLetter(row, problem.get, Some(hostTime))
     }
   }
 

@@ -24,7 +24,7 @@ final class KeyedResults(
 
   private val key = new UnsafeRow(operatorPlan.keys.length)
   private val result = new UnsafeRow(operatorPlan.aggregates.length)
-  private val bounds = new GenericInternalRow(2)
+  private val bounds = new SpecificInternalRow(Seq(LongType, LongType))
   private val optionalColumns = new GenericInternalRow(output.optionalWidth)
   private lazy val toContents =
     UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
@@ -88,16 +88,17 @@ final class KeyedResults(
     setBound(1, window.end)
     set(output.pane, KeyedResults.row(window.pane))
     set(output.watermark, operatorPlan.convention.watermarkOut(window.watermark))
-    emissions.emit(toRow(whole(front, back(values, optionalColumns))).copy())
+    val others = if (output.optionalWidth == 0) values else back(values, optionalColumns)
+    emissions.emit(toRow(whole(front, others)).copy())
   }
 
   /** Sets a column after the results, if the operator emits it. */
   private def set(column: Option[Int], value: => Any): Unit =
-    column.foreach(i => optionalColumns.update(output.amongOptional(i), value))
+    if (column.isDefined) optionalColumns.update(output.amongOptional(column.get), value)
 
   // A count window without event time has null bounds.
   private def setBound(i: Int, time: Long): Unit =
-    if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.update(i, time)
+    if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.setLong(i, time)
 }
 
 /** The type of the `pane` column, and the names of its values and of changes. */
