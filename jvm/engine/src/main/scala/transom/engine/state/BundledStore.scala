@@ -150,7 +150,7 @@ private object BundledStore {
   // Number of bundles to cache. The bundle that was loaded first is evicted first.
   private final val MostRead = 64
   // No slice starts at `NoSlice`, so bundles cannot collide with segments.
-  private val BundlesSlice = Grid.NoSlice
+  private final val BundlesSlice = Grid.NoSlice
   // Differs from the versions of a directory without bundles.
   private val Version: Byte = 4
   private final val HeaderSize = 5

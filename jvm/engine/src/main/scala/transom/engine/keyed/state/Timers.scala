@@ -9,7 +9,7 @@ import java.util.Arrays
   */
 final class Timers {
   private var earliest = Long.MaxValue
-  private var later = Timers.NoTimes
+  private var later = Array.emptyLongArray
   private var count = 0
 
   def size: Int = count
@@ -59,8 +59,4 @@ final class Timers {
     count -= 1
     if (i < count) System.arraycopy(later, i + 1, later, i, count - i - 1)
   }
-}
-
-private object Timers {
-  val NoTimes = new Array[Long](0)
 }

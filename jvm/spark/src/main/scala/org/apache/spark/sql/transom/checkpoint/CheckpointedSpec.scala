@@ -26,10 +26,10 @@ import transom.engine.spec.Durations
   * cannot be read under another, so the check precedes any access to state.
   */
 object CheckpointedSpec {
-  private val Spec = "spec"
+  private final val Spec = "spec"
 
   /** Names of fields with microseconds end so. */
-  private val Micros = "_us"
+  private final val Micros = "_us"
 
   /** Fields that may change between runs, because they do not affect the state. See
     * docs/decisions.
@@ -189,7 +189,7 @@ object CheckpointedSpec {
 
 /** Reads and writes the spec files of one checkpoint. Writes are atomic. */
 private final class SpecFiles(session: SparkSession, checkpoint: Path) {
-  private val Suffix = ".json"
+  private final val Suffix = ".json"
   private val directory = new Path(checkpoint, "transom")
   private val files =
     CheckpointFileManager.create(checkpoint, session.sessionState.newHadoopConf())

@@ -36,7 +36,7 @@ object Drain {
     */
   private val MostDelayMs: Long = Durations.LongestUs / 1000L
 
-  private val NoTime = "__transom_no_time"
+  private final val NoTime = "__transom_no_time"
 
   /** Adds a control row below each watermark node of a DataFrame. */
   def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =

@@ -56,7 +56,7 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
       group: Int,
       chunk: RowChunk,
       lateWatermark: Long,
-      order: InternalRow = NoOrder): InternalRow =
+      order: InternalRow = InternalRow.empty): InternalRow =
     encode(group, ExchangeFormat.Rows, nextPosition(), chunk.take(), lateWatermark, order)
 
   /** Encodes a dead letter.
@@ -126,14 +126,14 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
       position: Long,
       payload: Array[Byte],
       lateWatermark: Long = Watermark.NotYet,
-      order: InternalRow = NoOrder): InternalRow = {
+      order: InternalRow = InternalRow.empty): InternalRow = {
     val columns = new Array[Any](ExchangeFormat.Payload + 1 + orderColumns.length)
     columns(ExchangeFormat.Group) = KeyGroups.idOf(group)
     columns(ExchangeFormat.Kind) = kind
     columns(ExchangeFormat.Position) = position
     columns(ExchangeFormat.LateWatermark) = lateWatermark
     columns(ExchangeFormat.Payload) = payload
-    if (order ne NoOrder)
+    if (order ne InternalRow.empty)
       orderColumns.indices.foreach { i =>
         columns(ExchangeFormat.Payload + 1 + i) = order.get(i, orderColumns(i).dataType)
       }
@@ -142,8 +142,6 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
 }
 
 private object ExchangeEncoder {
-  val NoOrder: InternalRow = InternalRow.empty
-
   private final val AnyPosition = 0L
   private final val DeadLetterHeader = 16
 }

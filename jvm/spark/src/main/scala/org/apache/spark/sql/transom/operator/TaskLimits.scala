@@ -15,7 +15,7 @@ import transom.engine.state.Limits
   * sets `spark.transom.limits.NAME`, such as `spark.transom.limits.combined=32m`.
   */
 object TaskLimits {
-  private val Prefix = "spark.transom.limits."
+  private final val Prefix = "spark.transom.limits."
 
   /** Throws `TRANSOM_BAD_LIMIT` if the session sets a limit to an invalid size. */
   def check(): Unit = current: Unit

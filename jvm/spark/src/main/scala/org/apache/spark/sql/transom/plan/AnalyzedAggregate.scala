@@ -12,7 +12,7 @@ import org.apache.spark.sql.transom.tree.Nodes
 
 /** Resolves keys and aggregates, and refuses aggregates that cannot be merged. */
 object AnalyzedAggregate {
-  private val KeyPrefix = "__transom_key_"
+  private final val KeyPrefix = "__transom_key_"
 
   /** Resolves the aggregation with Spark's analyzer.
     *

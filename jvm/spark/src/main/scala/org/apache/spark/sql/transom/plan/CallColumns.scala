@@ -110,6 +110,6 @@ private final class ClippedLifetime(
 
 /** Names of the columns. */
 private object CallColumns {
-  private val IsLast = "is_last"
-  private val Row = "row"
+  private final val IsLast = "is_last"
+  private final val Row = "row"
 }

@@ -14,7 +14,7 @@ import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
   * rows.
   */
 private object OperatorPlans {
-  private val Metrics = "metrics"
+  private final val Metrics = "metrics"
 
   /** An operator of a stream, with its state in Spark's state store.
     *

@@ -16,8 +16,8 @@ import transom.engine.spec.{Constants, StampSpec, WindowSpec}
 /** Builds the spec of an operator from its message and columns. */
 object OperatorSpecBuilder {
   private val mapper = new ObjectMapper()
-  private val WindowName = "window"
-  private val StampedName = "stamped"
+  private final val WindowName = "window"
+  private final val StampedName = "stamped"
   private val ValidName = Constants.OperatorNamePattern.r
 
   /** Builds the spec of an operator over `input`. */

@@ -285,7 +285,7 @@ final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
 
 /** Names and types that output columns share. */
 object OutputLayout {
-  private val Results = "results"
+  private final val Results = "results"
 
   private def isSession(window: Window): Boolean = window match {
     case _: Session | _: DynamicSession => true

@@ -40,17 +40,17 @@ final case class PolicyColumns(
 object RowColumns {
 
   /** The name of the time, also of a hidden column of the input that has a watermark. */
-  val Time = "__transom_time"
+  final val Time = "__transom_time"
 
-  private val WindowColumn = "__transom_placing"
-  private val End = "__transom_end"
-  private val IdPrefix = "__transom_id_"
-  private val OrderPrefix = "__transom_order_"
-  private val Arrival = "__transom_arrival"
-  private val Partition = "__transom_partition"
-  private val When = "__transom_when"
-  private val At = "__transom_at"
-  private val OverPrefix = "__transom_over_"
+  private final val WindowColumn = "__transom_placing"
+  private final val End = "__transom_end"
+  private final val IdPrefix = "__transom_id_"
+  private final val OrderPrefix = "__transom_order_"
+  private final val Arrival = "__transom_arrival"
+  private final val Partition = "__transom_partition"
+  private final val When = "__transom_when"
+  private final val At = "__transom_at"
+  private final val OverPrefix = "__transom_over_"
 
   /** A column with its index in the message, if the message names it. */
   type Indexed = (Option[Int], Column)

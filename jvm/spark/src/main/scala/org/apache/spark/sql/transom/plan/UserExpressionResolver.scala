@@ -15,8 +15,8 @@ import transom.engine.spec.{AfterDelta, Constants, KeepNear, KeepWhere, When, Wi
 
 /** Resolves and checks the user's expressions. */
 object UserExpressionResolver {
-  private val Condition = "condition"
-  private val Delta = "delta"
+  private final val Condition = "condition"
+  private final val Delta = "delta"
 
   /** The columns of the message that are predicates. */
   def conditionColumns(spec: WindowSpec): Seq[Int] =
