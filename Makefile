@@ -116,8 +116,9 @@ test-canary: $(READY) ## Run the tests of Spark's behaviour that transom relies 
 test-python: $(READY) ## Run the Python tests that need no JVM
 	$(BIN)/pytest tests/python tests/time_model benchmarks/tests
 
+# The files with the fewest tests, which xdist would start last, are among the slowest.
 test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, in two Sparks side by side
-	$(BIN)/pytest --numprocesses 2 --dist loadfile tests/end_to_end
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/end_to_end
 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest $(CONNECTED)
