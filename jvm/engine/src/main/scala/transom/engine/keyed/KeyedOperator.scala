@@ -29,7 +29,7 @@ final class KeyedOperator[R, A <: AnyRef](
   private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
-  // Empty, but for the time in which timers run.
+  // Empty except while timers run.
   private val expired = new PriorityQueue[ExpiredTimer[A]]
 
   /** Adds a row to its windows and runs the triggers. Windows that have passed their cleanup time

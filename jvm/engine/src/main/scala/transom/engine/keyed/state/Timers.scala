@@ -4,8 +4,8 @@ import java.util.Arrays
 
 /** Timers of a window on one timeline: a set of times in ascending order.
   *
-  * A window mostly has one timer, so the earliest one is a field, and the others are in an array
-  * (benchmarks/jmh, KeyedOperatorBenchmark).
+  * A window mostly has one timer, so the earliest one is a field. Only further timers need an
+  * array.
   */
 final class Timers {
   private var earliest = Long.MaxValue
