@@ -51,7 +51,7 @@ endef
 
 # The end-to-end tests that also run in a Spark Connect session.
 CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py aggregates/test_udaf.py \
-  functions/test_outputs.py functions/test_state.py lifetimes/test_by_hand.py \
+  connect/test_flows.py functions/test_outputs.py functions/test_state.py lifetimes/test_by_hand.py \
   results/test_chaining.py results/test_route.py results/test_top.py setup/test_errors.py \
   setup/test_explain.py setup/test_watermarks.py time/test_stamped.py triggers/test_drain.py)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from pyspark.sql import DataFrame
 
-from transom._base.columns import Schema
+from transom._base.columns import Schema, all_but
 from transom.spec.window_spec import RowsForm
 from transom.windowed import Rows, Windowed
 
@@ -91,4 +91,4 @@ class Scanning:
         +-------+---+-------+
         """
         rows = self._at_each_time()
-        return rows.apply(fn, schema, form=form, key_state=state).drop("window")
+        return rows.apply(fn, schema, form=form, key_state=state).select(all_but("window"))

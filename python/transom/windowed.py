@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame
 
 from transom import _bridge
 from transom._base import checks
-from transom._base.columns import Col, Schema, has_columns, known_columns
+from transom._base.columns import Col, Schema, known_columns
 from transom._base.errors import type_error, value_error
 from transom._calls import applying, lifetimes, topping
-from transom._calls.result_names import RESERVED, check_keys, check_names, named_aggregate
+from transom._calls.result_names import RESERVED, check_call_keys, check_names, named_aggregate
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
 from transom._steps.lifetimes import LifetimeSteps
@@ -205,12 +205,10 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         }
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
-        self._check_columns_known("apply")
         lifetimes.check_rows(self._df, spec)
         calls = self._operator("agg", spec)
-        keys = self._df.select(*spec.keys).columns
-        check_keys(keys, spec)
-        called = applying.call_function(calls, keys, spec, fn)
+        check_call_keys(calls, spec)
+        called = applying.call_function(calls, spec, fn)
         return lifetimes.follow_policy(called, spec, applying.name_of(fn))
 
     def top(self, k: int, *order_by: Col) -> DataFrame:
@@ -260,16 +258,11 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         +------+------+-----+----+
         """
         checks.whole_number("k", k, least=1)
-        self._check_columns_known("top")
         rows = topping.top_rows(self._df, self._spec, k, order_by, RESERVED)
         spec = replace(self._spec, aggregates=(rows,))
         result = self._operator("order_by", spec)
         check_names(result, spec)
         return topping.one_by_one(result, spec)
-
-    def _check_columns_known(self, method: str) -> None:
-        if not has_columns(self._df):
-            raise value_error("PIPELINE_UNSUPPORTED", method=method)
 
     def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:
         for aggregate in spec.aggregates:

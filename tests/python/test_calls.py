@@ -23,7 +23,7 @@ ROW = pa.struct([("v", pa.int32())])
 LATE = pa.struct([("reason", pa.string())])
 COLUMNS = pa.schema(
     [
-        ("key_0", pa.string()),
+        ("key:origin", pa.string()),
         ("window", pa.struct([("start", TIME), ("end", TIME)])),
         ("watermark", TIME),
         ("clock", TIME),
@@ -38,7 +38,7 @@ def of_call(number: int, values: Sequence[int]) -> list[dict[str, Any]]:
     """The rows of a call. A call without values has one row too."""
     start = AT + timedelta(hours=number)
     common = {
-        "key_0": f"k{number}",
+        "key:origin": f"k{number}",
         "window": {"start": start, "end": start + timedelta(hours=1)},
         "watermark": None,
         "clock": AT,
@@ -62,7 +62,6 @@ def calls(function: Callable[..., Any], **changed: Any) -> Calls:
         "function": function,
         "takes_context": False,
         "in_pandas": False,
-        "keys": ("origin",),
         "own_columns": ("window",),
         "side_output_tags": (),
         "outputs": {},
@@ -169,7 +168,7 @@ def test_an_error_without_keys_names_the_window() -> None:
     (batch,) = batches(of_call(1, [1]), [])
     without_key = batch.select(COLUMNS.names[1:])
     with pytest.raises(PySparkRuntimeError) as caught:
-        list(calls(fail, keys=()).run(iter([without_key])))
+        list(calls(fail).run(iter([without_key])))
     assert caught.value.getCondition() == "TRANSOM_FUNCTION_FAILED"
     assert "f failed for all rows, the window from 2024-01-01 01:00:00" in str(caught.value)
 

@@ -8,9 +8,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
-from pyspark.sql.types import DataType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    NullType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
-from transom._base.constants import NEWER_ROW, OLDER_ROW
+from transom._base.constants import COLUMN_OF, NEWER_ROW, OLDER_ROW
 from transom._base.errors import type_error, value_error
 
 Col = str | Column
@@ -83,6 +90,26 @@ def column(source: Col | Delta) -> Column:
     return distance
 
 
+def quoted(name: str) -> str:
+    """Return the name of a column in SQL.
+
+    Examples
+    --------
+    >>> quoted("a b")
+    '`a b`'
+    """
+    escaped = name.replace("`", "``")
+    return f"`{escaped}`"
+
+
+def all_but(*names: str) -> Column:
+    """Return the columns that have other names, for a select.
+
+    `DataFrame.drop` and `DataFrame.withColumn` resolve their input at once, also in a flow.
+    """
+    return F.expr(f"* EXCEPT ({', '.join(map(quoted, names))})")
+
+
 def text_of(name: Col) -> str:
     """Return the SQL text of a column.
 
@@ -97,12 +124,36 @@ def text_of(name: Col) -> str:
 def has_columns(df: DataFrame) -> bool:
     """Return whether the columns of a DataFrame are known. Those of a pipeline's flow are not."""
     try:
-        df.schema  # noqa: B018, Spark analyzes the plan
+        # A DataFrame in a flow may know its own schema, but not that of a select over it.
+        df.select("*").schema  # noqa: B018, Spark analyzes the plan
     except AnalysisException as error:
-        if error.getCondition() != _IN_FLOW:
+        if not is_in_flow(error):
             raise
         return False
     return True
+
+
+def may_be_streaming(df: DataFrame) -> bool:
+    """Return whether a DataFrame is a stream, or may be one in a flow of a pipeline."""
+    try:
+        return df.isStreaming
+    except AnalysisException as error:
+        if not is_in_flow(error):
+            raise
+        return True
+
+
+def is_in_flow(error: AnalysisException) -> bool:
+    """Return whether Spark raised an error because it analyzes no plan in a flow of a pipeline."""
+    return error.getCondition() == _IN_FLOW
+
+
+def column_of(name: str) -> StructField:
+    """Return a field that stands for a column of the window operator, see `map_in_arrow`.
+
+    ``CALL_KEY_PREFIX`` stands for all keys.
+    """
+    return StructField(name, NullType(), metadata={COLUMN_OF: True})
 
 
 def check_exist(df: DataFrame, argument: str, columns: Sequence[Col]) -> None:

@@ -29,3 +29,7 @@ PARTS_FUNCTION = "__transom_parts"
 TOP_FUNCTION = "__transom_top"
 # Name of the column with the rank of a row in the results of `Windowed.top`.
 RANK_COLUMN = "rank"
+# Prefix of the columns with a key that a function receives. The name of the key follows.
+CALL_KEY_PREFIX = "key:"
+# Metadata of a field that stands for the column of a window operator with its name.
+COLUMN_OF = "transom.column"

@@ -6,13 +6,17 @@ message has.
 
 import json
 import socket
-from collections.abc import Sequence
-from typing import Protocol, TypeGuard
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeGuard
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.util import is_remote_only
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
+from pyspark.sql.types import StructType
+from pyspark.util import PythonEvalType, is_remote_only
 
 from transom.spec.message import MessageColumn, encode, encode_stamped
 from transom.spec.stamp_spec import StampSpec
@@ -44,6 +48,57 @@ def stamp(df: DataFrame, spec: StampSpec) -> DataFrame:
     """Return the rows of `df` with a column for the stamp of each row."""
     message, columns = encode_stamped(spec)
     return _session_of(df).call(df, "stamp", json.dumps(message), columns)
+
+
+def map_in_arrow(df: DataFrame, function: Callable[..., Any], schema: StructType) -> DataFrame:
+    """Return the results of a function over Arrow batches, behind a window operator.
+
+    It is `DataFrame.mapInArrow`, but Spark's side looks up the types of the operator's columns.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The output of a window operator, or of a function behind it.
+    function : callable
+        Takes and returns an iterator of ``pyarrow.RecordBatch``.
+    schema : StructType
+        The columns of the results. Fields made by `column_of` stand for columns of the operator.
+    """
+    called: Callable[..., Column] = pandas_udf(  # type: ignore[call-overload]
+        function, schema, PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    )
+    return _session_of(df).call(df, "mapInArrow", "", [called()])
+
+
+def transform_with_state(
+    df: DataFrame,
+    processor: StatefulProcessor,
+    groups: Sequence[str],
+    columns: Sequence[str],
+    schema: StructType,
+) -> DataFrame:
+    """Return the results of a processor over the rows of each group.
+
+    It is `GroupedData.transformWithState`, but needs no schema of its input.
+
+    Parameters
+    ----------
+    df : DataFrame
+        The rows.
+    processor : StatefulProcessor
+        Uses no timers.
+    groups : sequence of str
+        The columns of a group.
+    columns : sequence of str
+        All columns of the rows.
+    schema : StructType
+        The columns of the results.
+    """
+    function = TransformWithStateInPandasUdfUtils(processor, "None").transformWithStateUDF
+    called: Callable[..., Column] = pandas_udf(  # type: ignore[call-overload]
+        function, schema, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF
+    )
+    return _session_of(df).call(df, "transformWithState", "", [called(*columns), *groups])
 
 
 def explain(df: DataFrame, mode: str) -> str:

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import ParseException, PySparkTypeError
+from pyspark.errors import AnalysisException, ParseException, PySparkTypeError
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
-from transom._base.columns import Schema
+from transom import _bridge
+from transom._base.columns import Schema, column_of, is_in_flow, may_be_streaming
+from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import type_error, value_error
 from transom._calls.calls import Calls
 from transom._calls.stateful import (
@@ -18,7 +20,7 @@ from transom._calls.stateful import (
     RESULT,
     Processor,
     StatefulCalls,
-    group_columns,
+    group_column,
     unpack,
 )
 from transom.spec.assigners import Count, Global
@@ -147,11 +149,19 @@ def type_of(argument: str, kind: str | DataType) -> DataType:
         parsed = DataType.fromDDL(kind) if isinstance(kind, str) else kind
         # Raises for a type that Arrow cannot transfer from Python to Spark.
         to_arrow_type(parsed, timezone="UTC")
-    except (ParseException, PySparkTypeError) as error:
-        raise _bad_schema(
-            argument, kind, str(error).strip().split("\n")[0].removesuffix(".")
-        ) from None
+    except AnalysisException as error:
+        if is_in_flow(error):
+            raise value_error("PIPELINE_UNSUPPORTED", argument=argument, value=repr(kind)) from None
+        if not isinstance(error, ParseException):
+            raise
+        raise _bad_schema(argument, kind, _first_line(error)) from None
+    except PySparkTypeError as error:
+        raise _bad_schema(argument, kind, _first_line(error)) from None
     return parsed
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0].removesuffix(".")
 
 
 def _bad_schema(argument: str, schema: str | DataType, why: str) -> Exception:
@@ -159,17 +169,13 @@ def _bad_schema(argument: str, schema: str | DataType, why: str) -> Exception:
     return value_error("BAD_SCHEMA", argument=argument, value=repr(schema_text), why=why)
 
 
-def call_function(
-    calls: DataFrame, keys: Sequence[str], spec: WindowSpec, function: Callable[..., Any]
-) -> DataFrame:
+def call_function(calls: DataFrame, spec: WindowSpec, function: Callable[..., Any]) -> DataFrame:
     """Return a DataFrame with the results of a function.
 
     Parameters
     ----------
     calls : DataFrame
         The output of the window operator, a row for each row of a window that fires.
-    keys : sequence of str
-        Names of the key columns in the result.
     spec : WindowSpec
         The spec of the window operator.
     function : callable
@@ -184,31 +190,28 @@ def call_function(
         function=function,
         takes_context=check_function("fn", function),
         in_pandas=spec.function.form == "pandas",
-        keys=tuple(keys),
         own_columns=own,
         side_output_tags=spec.side_output_tags,
         result_schema=_in_arrow(spec.function.schema),
         outputs={name: _in_arrow(schema) for name, schema in outputs.items()},
     )
-    front = [
-        StructField(name, field.dataType, field.nullable, field.metadata)
-        for name, field in zip(keys, calls.schema.fields, strict=False)
-    ]
-    of_outputs = [calls.schema[name] for name in own if name in ("window", "window_id")]
-    of_results = [calls.schema[name] for name in own]
-    results = StructType([*front, *of_results, *spec.function.schema.fields])
+    keys = column_of(CALL_KEY_PREFIX)
+    results = StructType([keys, *map(column_of, own), *spec.function.schema.fields])
     if spec.side_output_tags or outputs:
-        kinds = {
-            "results": results,
-            **{name: calls.schema[name].dataType for name in spec.side_output_tags},
-        }
+        of_outputs = [column_of(name) for name in own if name in ("window", "window_id")]
+        columns = [
+            StructField("tag", StringType()),
+            StructField("results", results),
+            *map(column_of, spec.side_output_tags),
+        ]
         for name, schema in outputs.items():
-            kinds[name] = StructType([*front, *of_outputs, *schema.fields])
-        columns = [StructField(name, kind) for name, kind in kinds.items()]
-        results = StructType([StructField("tag", StringType()), *columns])
+            kind = StructType([keys, *of_outputs, *schema.fields])
+            columns.append(StructField(name, kind))
+        results = StructType(columns)
     if not spec.function.keeps_state:
-        return calls.mapInArrow(run.run, results)
-    return _call_with_state(calls, run, spec, spec.function).mapInArrow(unpack, results)
+        return _bridge.map_in_arrow(calls, run.run, results)
+    packed = _call_with_state(calls, run, spec, spec.function)
+    return _bridge.map_in_arrow(packed, unpack, results)
 
 
 def _call_with_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: Apply) -> DataFrame:
@@ -219,23 +222,20 @@ def _call_with_state(calls: DataFrame, run: Calls, spec: WindowSpec, function: A
         key_state=None if function.key_state is None else _in_arrow(function.key_state),
         has_bounds=not isinstance(spec.window, Global | Count),
     )
-    names = group_columns(len(run.keys))
-    groups = [
-        StructField(name, calls.schema[name].dataType if run.keys else IntegerType())
-        for name in names
-    ]
-    packed_schema = DataType.fromDDL(PACKED)
-    assert isinstance(packed_schema, StructType)
-    packed = calls.mapInArrow(stateful.pack, StructType([*groups, *packed_schema.fields]))
-    grouped = packed.groupBy(*names)
-    if calls.isStreaming:
-        return grouped.transformWithState(Processor(stateful), RESULT, "Append", "None")
+    groups = [column_of(group_column(i)) for i in range(len(spec.keys))]
+    groups = groups or [StructField(group_column(0), IntegerType())]
+    schema = StructType([*groups, *PACKED])
+    packed = _bridge.map_in_arrow(calls, stateful.pack, schema)
+    names = [field.name for field in groups]
+    if may_be_streaming(calls):
+        processor = Processor(stateful)
+        return _bridge.transform_with_state(packed, processor, names, schema.names, RESULT)
 
     # PySpark would count the argument self of a bound method.
     def run_static(table: pa.Table) -> pa.Table:
         return stateful.in_memory(table)
 
-    return grouped.applyInArrow(run_static, RESULT)
+    return packed.groupBy(*names).applyInArrow(run_static, RESULT)
 
 
 def _in_arrow(schema: StructType) -> pa.Schema:

@@ -15,6 +15,7 @@ from pyspark.sql import Row
 
 from transom._base.columns import quoted_list
 from transom._calls.failing import function_failed, schema_mismatch
+from transom._calls.result_names import key_columns
 from transom._calls.returned import one_array, table_of
 from transom.functions import Context
 
@@ -36,8 +37,6 @@ class Calls:
         Whether the function has a second argument, the context.
     in_pandas : bool
         Whether the function receives and returns pandas DataFrames.
-    keys : tuple of str
-        Names of the keys.
     own_columns : tuple of str
         The columns of a result between the keys and those of the function.
     side_output_tags : tuple of str
@@ -52,7 +51,6 @@ class Calls:
     function: Callable[..., Any]
     takes_context: bool
     in_pandas: bool
-    keys: tuple[str, ...]
     own_columns: tuple[str, ...]
     side_output_tags: tuple[str, ...]
     result_schema: pa.Schema
@@ -139,8 +137,9 @@ class Calls:
             results.add(tag, last, table)
 
     def _context(self, calls: pa.RecordBatch, last: int) -> Context:
-        values = [python_value(calls.column(i)[last].as_py()) for i in range(len(self.keys))]
-        key = Row(*self.keys)(*values) if values else Row()
+        keys = key_columns(calls.schema.names)
+        values = [python_value(calls.column(i)[last].as_py()) for i in keys.values()]
+        key = Row(*keys)(*values) if values else Row()
 
         def value_of(name: str) -> Any:
             return python_value(calls.column(name)[last].as_py())
@@ -158,7 +157,7 @@ class Calls:
         """Return the key and the window of a call as text, for errors."""
         context = self._context(calls, last)
         window = context.window
-        named = zip(self.keys, context.key, strict=True)
+        named = zip(key_columns(calls.schema.names), context.key, strict=True)
         keys = ", ".join(f"{name} = {value!r}" for name, value in named)
         bounds = "a window without bounds"
         if window is not None:
@@ -201,8 +200,7 @@ class Calls:
         """Return the indexes in `calls` of the columns in front, by name."""
         of_outputs = ("window", "window_id")
         names = [name for name in self.own_columns if tag == "results" or name in of_outputs]
-        keys = {name: i for i, name in enumerate(self.keys)}
-        return keys | {name: calls.get_field_index(name) for name in names}
+        return key_columns(calls.names) | {name: calls.get_field_index(name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

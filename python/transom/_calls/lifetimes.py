@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
+from transom._base.columns import all_but, has_columns, quoted
 from transom._base.errors import runtime_error, value_error
 from transom.spec.window_spec import WindowSpec
 
@@ -12,7 +13,7 @@ LIFETIME = "lifetime"
 
 def check_rows(df: DataFrame, spec: WindowSpec) -> None:
     """Raise ``TRANSOM_RESERVED_NAME`` if rows with lifetimes have a column of this name."""
-    if spec.lifetime is not None and not spec.aggregates:
+    if spec.lifetime is not None and not spec.aggregates and has_columns(df):
         for name in df.columns:
             if name.lower() == LIFETIME:
                 raise value_error("RESERVED_NAME", argument="df", column=repr(name))
@@ -69,13 +70,16 @@ def follow_policy(results: DataFrame, spec: WindowSpec, function: str) -> DataFr
             return _clipped(returned, window, function)
         return _point(returned, window)
 
-    if "tag" not in results.columns:
-        lifetime = limited(F.col(LIFETIME), F.col("window"))
-        return results.withColumn(LIFETIME, lifetime)
+    function_names = spec.function.schema.names
+    if not (spec.side_output_tags or spec.function.outputs):
+        lifetime = limited(F.col(LIFETIME), F.col("window")).alias(LIFETIME)
+        columns = [lifetime if name == LIFETIME else quoted(name) for name in function_names]
+        return results.select(all_but(*function_names), *columns)
     tagged = F.col("results")
     lifetime = limited(tagged[LIFETIME], tagged["window"])
     changed = F.when(F.col("tag") == "results", tagged.withField(LIFETIME, lifetime))
-    return results.withColumn("results", changed)
+    others = (*spec.side_output_tags, *(spec.function.outputs or ()))
+    return results.select("tag", changed.alias("results"), *others)
 
 
 def _point(returned: Column, window: Column) -> Column:

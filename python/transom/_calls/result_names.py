@@ -1,11 +1,12 @@
 """The names of result columns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from transom._base.columns import has_columns
+from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import type_error, value_error
 from transom.spec.window_spec import WindowSpec
 
@@ -27,14 +28,28 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
     schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
     assert isinstance(schema, StructType)
     keys = len(spec.keys)
-    check_keys(schema.names[:keys], spec)
+    _check_keys(schema.names[:keys], spec)
     for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
 
 
-def check_keys(names: Sequence[str], spec: WindowSpec) -> None:
-    """Raise an error if a key has the name of a column of ours beside it."""
+def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
+    """Raise an error if a key that a function receives has the name of a column of ours."""
+    if has_columns(calls):
+        _check_keys(key_columns(calls.columns), spec)
+
+
+def key_columns(columns: Sequence[str]) -> dict[str, int]:
+    """Return the names of the keys that a function receives, and the indexes of their columns."""
+    return {
+        name.removeprefix(CALL_KEY_PREFIX): i
+        for i, name in enumerate(columns)
+        if name.startswith(CALL_KEY_PREFIX)
+    }
+
+
+def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:
     for name in names:
         if name.lower() in spec.own_columns:
             raise value_error("RESERVED_NAME", argument="keys", column=repr(name))

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import Row
+from pyspark.sql.types import BinaryType, LongType, Row, StructField, StructType
 
 from transom._base.columns import quoted_list
 from transom._calls.calls import (
@@ -29,8 +29,14 @@ from transom._calls.returned import table_of
 # last row of the call without the row of the window. `rows` has the rows of the window; it is null
 # if the window is over and its state must go. `result` has rows of side outputs; other columns of
 # such a row are unused.
-PACKED = "at long, front binary, rows binary, result binary"
-RESULT = "result binary"
+PACKED = (
+    StructField("at", LongType()),
+    StructField("front", BinaryType()),
+    StructField("rows", BinaryType()),
+    StructField("result", BinaryType()),
+)
+RESULT = StructType([StructField("result", BinaryType())])
+_GROUP = "group_"
 # A batch of packed calls is yielded as soon as it exceeds this size.
 _MOST_BYTES = 8 << 20
 
@@ -75,7 +81,7 @@ class StatefulCalls:
                 yield self._packed_batch(batch.slice(0, 1), [0], at, [packed_rows])
                 at += 1
             calls = self.calls.without_side_outputs(batch)
-            dropped = {"row", "is_last", "is_over", *group_columns(len(self.calls.keys))}
+            dropped = {"row", "is_last", "is_over", *_groups_of(calls)}
             fronts = calls.select([name for name in calls.schema.names if name not in dropped])
             is_over = calls.column("is_over") if self.window_state is not None else None
             lasts: list[int] = []
@@ -100,14 +106,14 @@ class StatefulCalls:
         self, calls: pa.RecordBatch, lasts: list[int], at: int, packed: list[dict[str, bytes]]
     ) -> pa.RecordBatch:
         positions = pa.array(lasts, pa.int32())
-        names = group_columns(len(self.calls.keys))
-        groups = [calls.column(name).take(positions) for name in names if self.calls.keys]
+        names = _groups_of(calls)
+        groups = [calls.column(name).take(positions) for name in names]
         numbers = pa.array(range(at, at + len(lasts)), pa.int64())
         parts = ("front", "rows", "result")
         columns = [pa.array([call.get(part) for call in packed], pa.binary()) for part in parts]
         return pa.RecordBatch.from_arrays(
             [*(groups or [pa.nulls(len(lasts), pa.int32())]), numbers, *columns],
-            [*names, "at", *parts],
+            [*(names or [group_column(0)]), "at", *parts],
         )
 
     def call_all(self, rows: list[Mapping[str, Any]], store: KeyState) -> Iterator[bytes]:
@@ -252,9 +258,13 @@ def unpack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from pa.Table.from_batches(pending).combine_chunks().to_batches()
 
 
-def group_columns(keys: int) -> list[str]:
-    """Return the names of the group columns of packed calls. Without keys it is one null column."""
-    return [f"group_{i}" for i in range(keys)] or ["group_0"]
+def group_column(i: int) -> str:
+    """Return the name of a group column. Without keys, packed calls have one with nulls."""
+    return f"{_GROUP}{i}"
+
+
+def _groups_of(calls: pa.RecordBatch) -> list[str]:
+    return [name for name in calls.schema.names if name.startswith(_GROUP)]
 
 
 def _to_bytes(batches: list[pa.RecordBatch], schema: pa.Schema | None = None) -> bytes:

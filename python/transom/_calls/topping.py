@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StructField, StructType
 
 from transom._base.columns import (
     Col,
+    all_but,
     check_column,
     column,
+    has_columns,
     internal,
-    is_time,
+    quoted,
+    text_of,
 )
 from transom._base.constants import HIDDEN_PREFIX, RANK_COLUMN, TOP_FUNCTION
 from transom._base.errors import value_error
@@ -43,48 +45,35 @@ def top_rows(
     if spec.retract:
         why = "a later result has other rows, so it replaces no single row"
         raise value_error("CONFLICT", step="top()", other="retract()", why=why)
-    keys = [name.lower() for name in df.select(*spec.keys).columns]
-    others = [field for field in df.schema if field.name.lower() not in keys]
-    for field in others:
-        if field.name.lower() in (*reserved, RANK_COLUMN):
-            raise value_error("RESERVED_NAME", argument="df", column=repr(field.name))
-    columns = [_value(field).alias(field.name) for field in others]
-    # A struct needs a field.
-    row = F.struct(*columns) if columns else F.struct(F.lit(None).alias(_ROW))
+    row = _row(df, spec, reserved) if has_columns(df) else _row_of_flow(spec)
     ordered = (column(item) for item in order)
     return internal(TOP_FUNCTION, F.lit(rows), row, *ordered).alias(_ROWS)
+
+
+def _row(df: DataFrame, spec: WindowSpec, reserved: Sequence[str]) -> Column:
+    keys = [name.lower() for name in df.select(*spec.keys).columns]
+    others = [name for name in df.columns if name.lower() not in keys]
+    for name in others:
+        if name.lower() in (*reserved, RANK_COLUMN):
+            raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+    return F.struct(*map(quoted, others))
+
+
+def _row_of_flow(spec: WindowSpec) -> Column:
+    """Return all columns but the keys. The name of a key is its last part, or its alias."""
+    row = F.struct("*")
+    names = [text_of(key).rpartition(" AS ")[2].rpartition(".")[2] for key in spec.keys]
+    return row.dropFields(*names) if names else row
 
 
 def one_by_one(result: DataFrame, spec: WindowSpec) -> DataFrame:
     """Return the output of the window operator with a row for each collected row."""
     if not spec.side_output_tags:
-        front = [_quoted(name) for name in result.columns if name != _ROWS]
-        exploded = result.select(*front, F.explode(_ROWS).alias(_ROW))
-        return exploded.select(*front, *_fields(exploded.schema[_ROW].dataType))
-    results = result.schema["results"].dataType
-    assert isinstance(results, StructType)
-    collected = results[_ROWS].dataType
-    assert isinstance(collected, ArrayType)
-    tagged = F.col("results")
-    own = [tagged.getField(name).alias(name) for name in results.names if name != _ROWS]
-    row = F.struct(*own, *_fields(collected.elementType))
+        exploded = result.select(all_but(_ROWS), F.explode(_ROWS).alias(_ROW))
+        return exploded.select(all_but(_ROW), f"{_ROW}.*")
     # Rows of other tags have no results, and stay.
-    exploded = result.select("*", F.explode_outer(tagged.getField(_ROWS)).alias(_ROW))
-    flat = exploded.withColumn("results", F.when(F.col("tag") == "results", row))
-    return flat.drop(_ROW)
-
-
-def _value(field: StructField) -> Column:
-    """The value of a column. The watermark stays behind: the window of a result is its time."""
-    found = F.col(_quoted(field.name))
-    return F.coalesce(found) if is_time(field.dataType) else found
-
-
-def _fields(kind: object) -> list[Column]:
-    assert isinstance(kind, StructType)
-    return [F.col(_ROW).getField(name).alias(name) for name in kind.names if name != _ROW]
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace("`", "``")
-    return f"`{escaped}`"
+    rows = F.explode_outer(F.col("results").getField(_ROWS))
+    flat = F.struct("results.*", f"{_ROW}.*").dropFields(_ROWS)
+    results = F.when(F.col("tag") == "results", flat)
+    exploded = result.select("*", rows.alias(_ROW))
+    return exploded.select("tag", results.alias("results"), *spec.side_output_tags)

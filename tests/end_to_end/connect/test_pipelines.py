@@ -16,9 +16,11 @@ pytestmark = pytest.mark.skipif(
 )
 
 FLOWS = """
+import pyarrow as pa
 from pyspark import pipelines as dp
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
 
 import transom
 
@@ -42,6 +44,27 @@ def days():
     ended = transom.EventTime("window", delay="0 seconds")
     stream = transom.stream(spark.readStream.table("hours"), time=ended)
     return stream.window(transom.Tumbling(size="1 day")).agg(F.max("n").alias("most"))
+
+
+def count_all(rows, context):
+    seen = (context.key_state["seen"] or 0) + rows.num_rows
+    context.key_state["seen"] = seen
+    return pa.table({"seen": [seen]})
+
+
+@dp.table
+def flights_so_far():
+    schema = StructType([StructField("seen", LongType())])
+    departed = transom.EventTime(F.to_timestamp("departed"), delay="10 minutes")
+    stream = transom.stream(spark.readStream.table("flights"), time=departed).key_by("origin")
+    return stream.window(transom.Tumbling("1 hour")).apply(count_all, schema, key_state=schema)
+
+
+@dp.table
+def first_flights():
+    departed = transom.EventTime(F.to_timestamp("departed"), delay="10 minutes")
+    stream = transom.stream(spark.readStream.table("flights"), time=departed).key_by("origin")
+    return stream.window(transom.Tumbling("1 hour")).top(1, "departed")
 """
 
 PIPELINE = """
@@ -119,3 +142,15 @@ def test_a_flow_windows_another_and_a_second_run_continues(tmp_path: Path) -> No
         ("LGA", 1),
     ]
     assert [row["most"] for row in rows_of(tmp_path, "days")] == [2]
+    assert sorted((row["origin"], row["seen"]) for row in rows_of(tmp_path, "flights_so_far")) == [
+        ("JFK", 2),
+        ("JFK", 3),
+        ("LGA", 1),
+    ]
+    assert sorted(
+        (row["origin"], row["departed"], row["rank"]) for row in rows_of(tmp_path, "first_flights")
+    ) == [
+        ("JFK", "2024-01-01 05:40:00", 1),
+        ("JFK", "2024-01-02 09:10:00", 1),
+        ("LGA", "2024-01-01 06:50:00", 1),
+    ]

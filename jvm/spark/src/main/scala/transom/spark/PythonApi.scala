@@ -8,7 +8,7 @@ import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.explain.Explain
-import org.apache.spark.sql.transom.plan.{BuildInfo, StampedPlanner, WindowPlanner}
+import org.apache.spark.sql.transom.plan.{BuildInfo, FunctionPlanner, StampedPlanner, WindowPlanner}
 
 /** Entry points that the Python package calls. */
 object PythonApi {
@@ -32,6 +32,25 @@ object PythonApi {
     */
   def stamp(df: Dataset[Row], spec: String, columns: util.List[Column]): Dataset[Row] =
     StampedPlanner.plan(df, SpecCodec.decodeStamped(spec), columns.asScala.toSeq)
+
+  /** Adds a Python function over Arrow batches behind a window operator.
+    *
+    * @param columns
+    *   the function
+    */
+  def mapInArrow(df: Dataset[Row], message: String, columns: util.List[Column]): Dataset[Row] =
+    FunctionPlanner.mapInArrow(df, columns.get(0))
+
+  /** Adds a Python function with state behind a window operator.
+    *
+    * @param columns
+    *   the function, and the columns of a group
+    */
+  def transformWithState(
+      df: Dataset[Row],
+      message: String,
+      columns: util.List[Column]): Dataset[Row] =
+    FunctionPlanner.transformWithState(df, columns.asScala.toSeq)
 
   /** Describes the window operators of a DataFrame. */
   def explain(df: Dataset[Row], mode: String): String =

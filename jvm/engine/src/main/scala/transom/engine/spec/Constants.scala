@@ -44,4 +44,10 @@ object Constants {
 
   /** Name of the column with the rank of a row in the results of `Windowed.top`. */
   final val RankColumn = "rank"
+
+  /** Prefix of the columns with a key that a function receives. The name of the key follows. */
+  final val CallKeyPrefix = "key:"
+
+  /** Metadata of a field that stands for the column of a window operator with its name. */
+  final val ColumnOf = "transom.column"
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.{Dataset, ExpressionUtils, SparkSession}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.explain.Explain
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.plan.{BuildInfo, StampedPlanner, WindowPlanner}
+import org.apache.spark.sql.transom.plan.{BuildInfo, FunctionPlanner, StampedPlanner, WindowPlanner}
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -19,7 +19,7 @@ import org.apache.spark.unsafe.types.UTF8String
   * @param method
   *   the method of [[transom.spark.PythonApi]]
   * @param message
-  *   the message, or the mode of `explain`
+  *   the message, the mode of `explain`, or an empty string
   * @param columns
   *   the columns to which the message refers. They are no expressions of the node, so that only
   *   the planners resolve them.
@@ -75,6 +75,10 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
       case "stamp" =>
         val spec = SpecCodec.decodeStamped(call.message)
         StampedPlanner.plan(input, spec, call.columns).queryExecution.analyzed
+      case "mapInArrow" =>
+        FunctionPlanner.mapInArrow(input, call.columns.head).queryExecution.analyzed
+      case "transformWithState" =>
+        FunctionPlanner.transformWithState(input, call.columns).queryExecution.analyzed
       case "explain" =>
         val text = UTF8String.fromString(Explain.of(input, mode = call.message))
         LocalRelation(Seq(AttributeReference("text", StringType)()), Seq(InternalRow(text)))

@@ -6,6 +6,7 @@ import java.util
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
+import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
 
@@ -27,7 +28,11 @@ final case class Top(
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[TopRows] {
-  private lazy val fields = row.dataType.asInstanceOf[StructType]
+  // The time of a result is its window, so no column of a row has a watermark.
+  private lazy val fields = StructType(row.dataType.asInstanceOf[StructType].map { field =>
+    val metadata = new MetadataBuilder().withMetadata(field.metadata)
+    field.copy(metadata = metadata.remove(EventTimeWatermark.delayKey).build())
+  })
 
   override def children: Seq[Expression] = row +: order
   override def nullable: Boolean = false

@@ -122,7 +122,8 @@ object Aggregation {
         alias.toAttribute
     }
 
-    val KeyColumns(keyed, keys, keyFailed) = KeyColumns.of(grouping, child)
+    val keyed = KeyColumns.of(grouping, child)
+    import keyed.{columns => keys, failed => keyFailed}
     val groups = keys.map(ComparableKeys.of).zip(keyNames).map { case (g, n) => column(g, n) }
     // A grouping column may have another type than its key. `First` then restores a value of the
     // key.
@@ -148,7 +149,7 @@ object Aggregation {
     val byKey = AttributeMap(keys.zip(keyResults.map(_.toAttribute)))
     val micros = Alias(RowColumns.lastInstant(time), time.name)()
     Aggregation(
-      plan = Project(keyed.output ++ computed.result() :+ micros, keyed),
+      plan = Project(keyed.plan.output ++ computed.result() :+ micros, keyed.plan),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
       windowColumn = columns.windowColumn,

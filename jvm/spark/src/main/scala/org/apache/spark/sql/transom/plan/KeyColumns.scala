@@ -13,10 +13,10 @@ import org.apache.spark.sql.transom.function.NullOnError
   * @param failed
   *   whether a key of the row failed; none if no key can fail
   */
-private final case class KeyColumns(
-    plan: LogicalPlan,
-    columns: Seq[Attribute],
-    failed: Option[Attribute])
+private final class KeyColumns(
+    val plan: LogicalPlan,
+    val columns: Seq[Attribute],
+    val failed: Option[Attribute])
 
 /** Computes grouping columns. */
 private object KeyColumns {
@@ -33,7 +33,7 @@ private object KeyColumns {
     }
     val failed = computed.map(keys => Alias(IsNull(keys.toAttribute), "key_failed")())
     val below = if (computed.isEmpty) rows else Project(rows.output ++ computed, rows)
-    KeyColumns(
+    new KeyColumns(
       Project(rows.output ++ columns.filterNot(_.isInstanceOf[Attribute]) ++ failed, below),
       columns.map(_.toAttribute),
       failed.map(_.toAttribute))

@@ -10,7 +10,7 @@ import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
+import transom.engine.spec.{Constants, Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -124,7 +124,7 @@ final class OutputLayout(
     val ofKeys = AttributeMap(keys)
     def renamed(column: NamedExpression, value: Expression) =
       Alias(value, column.name)(explicitMetadata = Some(column.metadata))
-    ResultColumns(
+    new ResultColumns(
       keys = keys.map { case (key, value) => renamed(key, value) },
       window = window,
       firing = (windowId ++ pane).map(resultColumn).toSeq ++ lifetime ++ change.map(resultColumn),
@@ -189,13 +189,13 @@ final class OutputLayout(
     def ofCall(column: NamedExpression, name: String): NamedExpression =
       Alias(unlessSideOutput(computed(value(column))), name)(explicitMetadata =
         Some(column.metadata))
-    val ResultColumns(keys, window, firing, aggregates) = results
+    val ofResults = results
     // The original key is read from a row, and a window may have no rows left. The state of a key
     // is therefore found by its grouping columns.
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
-    keys.zipWithIndex.map { case (key, i) => ofCall(key, s"key_$i") } ++
+    ofResults.keys.map(key => ofCall(key, Constants.CallKeyPrefix + key.name)) ++
       groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
-      (window +: (firing ++ call.columns(aggregates))).map(column =>
+      (ofResults.window +: (ofResults.firing ++ call.columns(ofResults.aggregates))).map(column =>
         ofCall(column, column.name)) ++ sideOutputColumns
   }
 
@@ -256,11 +256,11 @@ final class OutputLayout(
   * @param firing
   *   the columns that describe a firing, if the spec requests them
   */
-private final case class ResultColumns(
-    keys: Seq[NamedExpression],
-    window: NamedExpression,
-    firing: Seq[NamedExpression],
-    aggregates: Seq[NamedExpression]) {
+private final class ResultColumns(
+    val keys: Seq[NamedExpression],
+    val window: NamedExpression,
+    val firing: Seq[NamedExpression],
+    val aggregates: Seq[NamedExpression]) {
   def all: Seq[NamedExpression] = (keys :+ window) ++ firing ++ aggregates
 }
 
