@@ -121,12 +121,12 @@ test-e2e: $(READY) $(JAR) $(CRASHING) ## Run the tests that start real queries, 
 	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/end_to_end
 
 test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests in a Spark Connect session
-	SPARK_REMOTE='local[2]' $(BIN)/pytest $(CONNECTED)
+	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile $(CONNECTED)
 
 # More generated cases would try the engine again, not the session.
 test-connect-all: export TRANSOM_LONG :=
 test-connect-all: $(READY) $(JAR) $(CRASHING) ## Run all end-to-end tests in a Spark Connect session
-	SPARK_REMOTE='local[2]' $(BIN)/pytest tests/end_to_end
+	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/end_to_end
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging

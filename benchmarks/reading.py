@@ -9,7 +9,7 @@ from benchmarks.record import Measurement, Record
 
 LIMITS = ("pass-through", "batch")
 # Peers that are transom too, without or with what a benchmark measures the cost of.
-OWN = ("transom-policy", "event-time", "one-watermark", "one-minute", "three-queries")
+OWN = ("transom-policy", "connect", "event-time", "one-watermark", "one-minute", "three-queries")
 PEERS = (
     "transom",
     *OWN,

@@ -33,6 +33,7 @@ SETTINGS = {
 }
 PEERS = {
     "transom": spark_queries.with_transom,
+    "connect": spark_queries.with_transom,
     "event-time": spark_queries.event_time,
     "one-watermark": spark_queries.one_watermark,
     "one-minute": spark_queries.one_minute,
@@ -50,9 +51,16 @@ def session(
     jars: Sequence[Path] = (),
     heap_gb: int = 4,
     settings: Mapping[str, str] = MappingProxyType({}),
+    *,
+    connect: bool = False,
 ) -> SparkSession:
-    """Start Spark with the settings that all peers share, and with additional jars and settings."""
-    builder = SparkSession.builder.master(f"local[{cores}]").appName("transom benchmark")
+    """Start Spark with the settings that all peers share, and with additional jars and settings.
+
+    With `connect` it is a Connect session, whose server runs in this process.
+    """
+    builder = SparkSession.builder.appName("transom benchmark")
+    master = f"local[{cores}]"
+    builder = builder.remote(master) if connect else builder.master(master)
     for name, value in {**SETTINGS, **settings}.items():
         builder = builder.config(name, value)
     builder = builder.config("spark.sql.shuffle.partitions", cores)
@@ -159,7 +167,7 @@ def main() -> None:
     parser.add_argument("--heap", type=int, default=4, help="GB of heap")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    spark = session(given.cores, heap_gb=given.heap)
+    spark = session(given.cores, heap_gb=given.heap, connect=given.peer == "connect")
     query = QUERIES[given.name]
     results = plans(spark, query, given.peer, given.input, given.files, written=given.write)
     figures: dict[str, float] = {}

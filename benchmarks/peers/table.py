@@ -170,6 +170,10 @@ def _in_pyflink(query: Query) -> bool:
     return _in_flink(query) and _by_hand(query)
 
 
+def _in_connect(query: Query) -> bool:
+    return query.plain and not query.late_rows and query.policy is None
+
+
 def _has_policy(query: Query) -> bool:
     return query.policy is not None
 
@@ -188,6 +192,7 @@ def _is_function(query: Query) -> bool:
 
 PEERS = {
     "transom": _spark("transom", lambda _: True),
+    "connect": _spark("connect", _in_connect),
     "event-time": _spark("event-time", _has_policy),
     "one-watermark": _spark("one-watermark", _has_substreams),
     "one-minute": _spark("one-minute", _has_windows, window_id="minute"),

@@ -167,7 +167,7 @@ def _session(gap: str = "2 seconds", **special: Any) -> Query:
 
 
 QUERIES = {
-    "tumbling-10k": _tumbling(bench="native", shape="tumbling"),
+    "tumbling-10k": _tumbling(bench=("native", "connect"), shape="tumbling"),
     "tumbling-1m": _tumbling(keys=1_000_000, bench="native", shape="tumbling"),
     "hopping-60-6": _hopping("6 seconds", bench="native"),
     "hopping-60-1": _hopping("1 second", bench="native"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.client import DefaultChannelBuilder
 
 import transom
 from tests.end_to_end.support.file_system import with_quick_files
@@ -22,6 +23,8 @@ if is_connect():
     # A server sends functions to its own processes, which import the modules of the tests.
     root = str(Path(__file__).parents[2])
     os.environ["PYTHONPATH"] = os.pathsep.join([root, os.environ.get("PYTHONPATH", root)])
+    # Each test process has a server of its own.
+    _PORT = 15002 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +48,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         session.sparkContext.setLogLevel("ERROR")
     else:
         builder.config("spark.log.level", "ERROR")
+        builder.config("spark.connect.grpc.binding.port", str(_PORT))
+        DefaultChannelBuilder.default_port = staticmethod(lambda: _PORT)  # type: ignore[method-assign]
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             # PySpark tries to set the settings of the server once more, by the client.
             session = transom.configure(with_quick_files(builder)).getOrCreate()

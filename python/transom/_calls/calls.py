@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from pyspark.sql import Row
 
 from transom._base.columns import quoted_list
+from transom._base.constants import CALL_KEY_PREFIX
 from transom._calls.failing import function_failed, schema_mismatch
-from transom._calls.result_names import key_columns
 from transom._calls.returned import one_array, table_of
 from transom.functions import Context
 
@@ -266,6 +266,15 @@ def check_whole(open_rows: list[pa.RecordBatch]) -> None:
     if open_rows:
         rows = sum(batch.num_rows for batch in open_rows)
         raise RuntimeError(f"the input ended after {rows} row(s) of a call, before its last row")
+
+
+def key_columns(columns: Sequence[str]) -> dict[str, int]:
+    """Return the names of the keys among the columns of calls, with the indexes of the columns."""
+    return {
+        name.removeprefix(CALL_KEY_PREFIX): i
+        for i, name in enumerate(columns)
+        if name.startswith(CALL_KEY_PREFIX)
+    }
 
 
 def python_value(value: Any) -> Any:

@@ -1,13 +1,13 @@
 """The names of result columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from transom._base.columns import has_columns
-from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import type_error, value_error
+from transom._calls.calls import key_columns
 from transom.spec.window_spec import WindowSpec
 
 # Names of result columns other than keys and values, some of them for later versions.
@@ -38,15 +38,6 @@ def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
     """Raise an error if a key that a function receives has the name of a column of ours."""
     if has_columns(calls):
         _check_keys(key_columns(calls.columns), spec)
-
-
-def key_columns(columns: Sequence[str]) -> dict[str, int]:
-    """Return the names of the keys that a function receives, and the indexes of their columns."""
-    return {
-        name.removeprefix(CALL_KEY_PREFIX): i
-        for i, name in enumerate(columns)
-        if name.startswith(CALL_KEY_PREFIX)
-    }
 
 
 def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:

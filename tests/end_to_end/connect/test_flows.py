@@ -38,7 +38,7 @@ def total(rows: pa.Table) -> pa.Table:
 
 
 def noted(rows: pa.Table, context: transom.Context) -> pa.Table:
-    text = f"{context.key} {context.window.start}"
+    text = f"{context.key} {context.window}"
     context.output("notes", pa.table({"note": [text]}))
     return total(rows)
 
