@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from tests.end_to_end.support.sessions import Reason, skip_in_connect
+from tests.end_to_end.support.sessions import Reason, is_connect, skip_in_connect
 
 # A block of Python, and the output that follows it in a block without a language.
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
@@ -32,6 +32,9 @@ def check_in_session(page: Path, names: Mapping[str, object]) -> None:
     """
     variables = dict(names)
     for code, shown in blocks(page):
+        if is_connect():
+            # The server of the session is set already, and it has no master to set.
+            code = code.replace('.master("local[2]")', "")
         printed = io.StringIO()
         with redirect_stdout(printed):
             exec(compile(code, page.name, "exec"), variables)

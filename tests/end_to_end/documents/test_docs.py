@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.end_to_end.documents.pages import blocks, check_in_session
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 DOCS = Path(__file__).parents[3] / "docs"
 # These pages run in a folder of their own, or with a broker: see the other files of this package.
@@ -19,4 +20,6 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page) and page no
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_on_a_page_prints_what_the_page_says(page: Path, spark: SparkSession) -> None:
+    if any("observedMetrics" in code for code, _ in blocks(page)):
+        skip_in_connect(Reason.NAMES)
     check_in_session(page, {"spark": spark})

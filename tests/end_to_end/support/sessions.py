@@ -12,6 +12,7 @@ class Reason(Enum):
     CLOCK = "It moves the clock of the JVM, so windows of the wall clock close without waiting."
     JVM = "It reads plans, logs or registries of Spark, or adds a jar, through the JVM."
     PROCESS = "It starts Spark in a process of its own, which has a classic session."
+    NAMES = "It reads `progress.observedMetrics` by name. There the counts have no names."
     PY4J = "It changes the half of the package that calls the JVM through Py4J."
 
 
