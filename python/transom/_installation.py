@@ -111,13 +111,14 @@ def find_pyarrow() -> Finding:
 
 
 def find_pandas() -> Finding:
-    """Check that pandas is installed, which functions over DataFrames of pandas need."""
+    """Check that pandas is installed, which some functions need."""
     try:
         with warnings.catch_warnings(action="ignore"):
             # PySpark warns about pandas 3. Only a missing or old pandas is a problem here.
             require_minimum_pandas_version()
     except PySparkException as error:
-        problem = f"{first_line(error)}; only form='pandas' of apply() and scan() needs it"
+        who = "only form='pandas' and state over a static DataFrame, in apply() and scan(), need it"
+        problem = f"{first_line(error)}; {who}"
         return Finding.todo(f"{problem}: pip install --upgrade 'pandas<3'", optional=True)
     return Finding.fine(version("pandas"))
 

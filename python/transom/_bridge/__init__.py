@@ -11,11 +11,11 @@ from typing import Any, Protocol, TypeGuard
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
 from pyspark.sql.types import StructType
+from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType, is_remote_only
 
 from transom.spec.message import MessageColumn, encode, encode_stamped
@@ -64,9 +64,7 @@ def map_in_arrow(df: DataFrame, function: Callable[..., Any], schema: StructType
     schema : StructType
         The columns of the results. Fields made by `column_of` stand for columns of the operator.
     """
-    called: Callable[..., Column] = pandas_udf(  # type: ignore[call-overload]
-        function, schema, PythonEvalType.SQL_MAP_ARROW_ITER_UDF
-    )
+    called = _function(df, function, schema, PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
     return _session_of(df).call(df, "mapInArrow", "", [called()])
 
 
@@ -94,10 +92,8 @@ def transform_with_state(
     schema : StructType
         The columns of the results.
     """
-    function = TransformWithStateInPandasUdfUtils(processor, "None").transformWithStateUDF
-    called: Callable[..., Column] = pandas_udf(  # type: ignore[call-overload]
-        function, schema, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF
-    )
+    run = TransformWithStateInPandasUdfUtils(processor, "None").transformWithStateUDF
+    called = _function(df, run, schema, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
     return _session_of(df).call(df, "transformWithState", "", [called(*columns), *groups])
 
 
@@ -135,6 +131,17 @@ def spark_errors() -> tuple[type[Exception], ...]:
     from transom._bridge.classic import ERRORS
 
     return ERRORS
+
+
+def _function(
+    df: DataFrame, function: Callable[..., Any], schema: StructType, kind: Any
+) -> Callable[..., Column]:
+    # PySpark's `pandas_udf` makes the same, but needs pandas.
+    if not _is_of_connect(df):
+        return UserDefinedFunction(function, schema, evalType=kind)
+    from pyspark.sql.connect.udf import UserDefinedFunction as ConnectFunction
+
+    return ConnectFunction(function, schema, evalType=kind)
 
 
 def _is_of_connect(value: object) -> bool:

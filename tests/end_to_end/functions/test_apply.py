@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC
 from pathlib import Path
@@ -13,7 +14,15 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.clocked import Step, at_rest, bounds, instant, kept, run_clocked
+from tests.end_to_end.support.clocked import (
+    SCHEMA,
+    Step,
+    at_rest,
+    bounds,
+    instant,
+    kept,
+    run_clocked,
+)
 from tests.end_to_end.support.queries import Outcome
 from transom.windowed import Windowed
 
@@ -51,6 +60,18 @@ def shown(rows: list[Row]) -> list[tuple[str, float, list[int]]]:
     return [
         (row["key"], -1 if row["window"] is None else bounds(row)[1], row["values"]) for row in rows
     ]
+
+
+def test_a_function_over_arrow_needs_no_pandas(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = spark.createDataFrame([("a", instant(1), 7, False)], SCHEMA)
+    windowed = transom.stream(rows, time="time").key_by("key").window(TEN)
+    with monkeypatch.context() as patched:
+        # Python raises ImportError for a module that is None.
+        patched.setitem(sys.modules, "pandas", None)
+        result = windowed.apply(listing(), "values array<int>")
+    assert shown(result.collect()) == [("a", 10, [7])]
 
 
 @pytest.fixture(params=[1, 3, 10_000])
