@@ -32,7 +32,7 @@ TURNS = 7
 LEAST = 0.05
 WORKTREES = Path("build/commits")
 # The plain queries of ``make bench``, with the layout that transom chooses.
-NAMES = [name for name, q in QUERIES.items() if q.bench == "native" and q.layout == "auto"]
+NAMES = [name for name, q in QUERIES.items() if "native" in q.compared and q.layout == "auto"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ def _row_of_flow(spec: WindowSpec) -> Column:
     """Return all columns but the keys. The name of a key is its last part, or its alias."""
     row = F.struct("*")
     names = [text_of(key).rpartition(" AS ")[2].rpartition(".")[2] for key in spec.keys]
-    return row.dropFields(*names) if names else row
+    return row.dropFields(*map(quoted, names)) if names else row
 
 
 def one_by_one(result: DataFrame, spec: WindowSpec) -> DataFrame:

@@ -76,7 +76,7 @@ QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "top": lambda df: hours(df, "origin").top(2, F.desc("delay")),
     "top without keys": lambda df: hours(df).top(2, "delay", "origin"),
     "top by expressions": lambda df: hours(
-        df, F.col("origin"), (F.col("delay") % 2).alias("delay")
+        df, F.upper("origin"), F.col("origin"), (F.col("delay") % 2).alias("delay")
     ).top(1, "at"),
     "top with late rows": lambda df: hours(df, "origin").with_late_rows().top(2, "delay"),
 }
