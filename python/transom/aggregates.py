@@ -112,7 +112,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
     ------
     PySparkValueError
         ``TRANSOM_BAD_SCHEMA`` for a bad ``state`` or ``returns``. ``TRANSOM_BAD_FUNCTION`` if a
-        method of the accumulator has other arguments.
+        method of the accumulator has other arguments. ``TRANSOM_PIPELINE_UNSUPPORTED`` for a schema
+        as text in a flow of a pipeline.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
     PySparkRuntimeError

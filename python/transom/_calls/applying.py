@@ -141,7 +141,7 @@ def type_of(argument: str, kind: str | DataType) -> DataType:
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
     PySparkValueError
-        ``TRANSOM_BAD_SCHEMA``.
+        ``TRANSOM_BAD_SCHEMA``. ``TRANSOM_PIPELINE_UNSUPPORTED`` for text in a flow of a pipeline.
     """
     if not isinstance(kind, str | DataType):
         raise type_error(argument, kind, "a type as a string, such as 'double', or a DataType")
