@@ -218,7 +218,7 @@ def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
     if progress is None:
         return Metrics()
     by_operator = _by_operator(progress)
-    names = ", ".join(map(repr, by_operator))
+    names = ", ".join(map(repr, sorted(by_operator)))
     if operator is None and len(by_operator) > 1:
         raise value_error(
             "BAD_CHOICE", argument="operator", value="None", choices=f"one of {names}"
