@@ -181,6 +181,20 @@ def test_punctuation_that_cannot_be_used_is_dropped_for_a_reason(spark: SparkSes
     assert [row["stamp"]["watermark"] for row in stamped] == [None] * 6 + [EPOCH + seconds(30)]
 
 
+def test_a_failing_time_of_punctuation_ends_no_query_over_constants(spark: SparkSession) -> None:
+    # The optimizer computes columns over constants, also columns that no operator reads.
+    read = spark.sql("SELECT * FROM VALUES (0, 'x'), (1, '30') AS t(n, number)")
+    at = F.timestamp_seconds(F.col("number").cast("long"))
+    policy = transom.TimePolicy(
+        F.timestamp_seconds(F.lit(5)), advance=transom.Punctuated(F.expr("true"), at=at)
+    )
+    stamped = transom.stream(read, time=policy, order="n").stamped().orderBy("n").collect()
+    assert [(row["stamp"]["disposition"], row["stamp"]["rules"]) for row in stamped] == [
+        ("dropped", ["no_time"]),
+        ("punctuation", []),
+    ]
+
+
 def test_a_timestamp_without_time_zone_becomes_a_time_of_the_session(spark: SparkSession) -> None:
     rows = [(0, True, EPOCH + seconds(7)), (1, False, EPOCH)]
     read = spark.createDataFrame(rows, "n int, cti boolean, at timestamp_ntz")

@@ -160,7 +160,7 @@ object RowColumns {
   }
 
   private val guardedPrefixes =
-    Seq(Time, IdPrefix, Arrival, Partition, OverPrefix, OrderPrefix)
+    Seq(Time, At, IdPrefix, Arrival, Partition, OverPrefix, OrderPrefix)
 
   /** The user's columns by their index in the message.
     *
