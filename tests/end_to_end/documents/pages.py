@@ -4,6 +4,7 @@ import io
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -36,7 +37,10 @@ def check_in_session(page: Path, names: Mapping[str, object]) -> None:
             # The server of the session is set already, and it has no master to set.
             code = code.replace('.master("local[2]")', "")
         printed = io.StringIO()
-        with redirect_stdout(printed):
+        with redirect_stdout(printed), warnings.catch_warnings():
+            if is_connect():
+                # PySpark warns of settings of the server, which the session has already.
+                warnings.simplefilter("ignore", UserWarning)
             exec(compile(code, page.name, "exec"), variables)
         assert printed.getvalue().strip() == shown, code
 
