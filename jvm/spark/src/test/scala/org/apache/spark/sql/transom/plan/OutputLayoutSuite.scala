@@ -125,7 +125,9 @@ class OutputLayoutSuite extends PlanTest {
   test("a function that is called with rows gets keys, window, rows and the end of a call") {
     val schema =
       resultOf(layoutOf(TestSpecs.hours.copy(function = call), columns = usual.take(2)))
-    assertEquals(fields(schema), Seq("key_0", "window", "watermark", "clock", "is_last", "row"))
+    assertEquals(
+      fields(schema),
+      Seq("key:region", "window", "watermark", "clock", "is_last", "row"))
     assertEquals(
       fields(struct(schema, "row")),
       columns.map(_.name).filterNot(_.startsWith("__transom")))
@@ -145,6 +147,6 @@ class OutputLayoutSuite extends PlanTest {
     val schema = resultOf(layoutOf(spec, columns = usual.take(2)))
     assertEquals(
       fields(schema),
-      Seq("key_0", "group_0", "window", "watermark", "clock", "is_last", "row", "is_over"))
+      Seq("key:region", "group_0", "window", "watermark", "clock", "is_last", "row", "is_over"))
   }
 }
