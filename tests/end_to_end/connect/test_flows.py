@@ -121,9 +121,9 @@ def test_a_flow_of_a_stream_has_the_results_of_a_query(spark: SparkSession, quer
     found = run_stream(spark, lambda df: in_flow(spark, lambda: build(df)), SCHEMA, BATCHES)
     assert len(expected.results) >= 4
     assert bool(expected.late) == ("late rows" in query or "outputs" in query)
-    assert [shown(found.by_batch[i]) for i in found.by_batch] == [
-        shown(expected.by_batch[i]) for i in expected.by_batch
-    ]
+    assert {batch: shown(rows) for batch, rows in found.by_batch.items()} == {
+        batch: shown(rows) for batch, rows in expected.by_batch.items()
+    }
 
 
 @pytest.mark.parametrize("query", QUERIES)
