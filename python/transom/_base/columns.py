@@ -124,7 +124,8 @@ def text_of(name: Col) -> str:
 def has_columns(df: DataFrame) -> bool:
     """Return whether the columns of a DataFrame are known. Those of a pipeline's flow are not."""
     try:
-        df.schema  # noqa: B018, Spark analyzes the plan
+        # A DataFrame in a flow may know its own schema, but not that of a select over it.
+        df.select("*").schema  # noqa: B018, Spark analyzes the plan
     except AnalysisException as error:
         if not is_in_flow(error):
             raise
