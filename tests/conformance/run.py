@@ -17,7 +17,7 @@ def command(level: str, vectors: Path) -> list[str]:
     if level == "engine":
         main = "transom.engine.conformance.Main"
         return ["./sbt", "--error", f'engine/Test/runMain {main} --vectors "{vectors}"']
-    return [sys.executable, "-m", "tests.end_to_end.support.conformance", "--vectors", str(vectors)]
+    return [sys.executable, "-m", "tests.end_to_end.conformance", "--vectors", str(vectors)]
 
 
 def run(level: str, vectors: Path) -> tuple[bool, str]:

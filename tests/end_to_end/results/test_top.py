@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,7 +24,6 @@ from tests.python.conditions import raises
 from transom.spec import Layout
 
 SCHEMA = "id int, key string, time timestamp, value int"
-VECTORS = Path(__file__).parents[2] / "conformance" / "seeds"
 NOON = datetime(2024, 1, 1, 12)
 
 Input = tuple[int, str, datetime, int | None]
@@ -126,23 +124,6 @@ def test_only_the_window_of_a_result_is_an_event_time(spark: SparkSession) -> No
             field.name for field in result.schema if "spark.watermarkDelayMs" in field.metadata
         ]
         assert times == ["window"]
-
-
-def utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=None)
-
-
-def test_ties_share_a_rank_and_all_of_them_stay(spark: SparkSession) -> None:
-    vector = json.loads((VECTORS / "si-14-topk-ties.json").read_text("utf-8"))
-    events = [(e["id"], utc(e["start"]), e["payload"]["v"]) for e in vector["events"]]
-    rows = spark.createDataFrame(events, "id string, time timestamp, v int")
-    result = transom.stream(rows, time="time").window(TEN).top(2, F.desc("v"))
-    assert sorted(
-        (row["window"]["start"], row["id"], row["v"], row["rank"]) for row in result.collect()
-    ) == [
-        (utc(output["window_start"]), output["id"], output["v"], output["rank"])
-        for output in sorted(vector["expected"]["outputs"], key=lambda o: (o["start"], o["id"]))
-    ]
 
 
 def test_results_of_windows_are_ranked_by_a_second_operator(spark: SparkSession) -> None:

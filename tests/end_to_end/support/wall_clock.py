@@ -140,6 +140,91 @@ def run_steps(
     return given[1:]
 
 
+def run_dated(
+    spark: SparkSession,
+    pipeline: Callable[[DataFrame], DataFrame],
+    schema: str,
+    steps: Sequence[tuple[float, Sequence[tuple[Any, ...]]]],
+    *,
+    folder: Path,
+    files_per_batch: int = 1000,
+    after: Callable[[StreamingQuery], None] = lambda _: None,
+) -> list[list[Row]]:
+    """Run a query over rows that come at times of the wall clock.
+
+    Rows come together with a movement of the clock. So a step with rows stops the query and starts
+    it again.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    pipeline : callable
+        A function from the streaming DataFrame of the input to the results.
+    schema : str
+        Schema of the input.
+    steps : sequence
+        The time of the wall clock in seconds, and the rows that come at this time, each in a file
+        of its own.
+    folder : Path
+        Folder of the input and of the checkpoint.
+    files_per_batch : int
+        The number of rows of a batch.
+    after : callable
+        Called with the query after each step.
+
+    Returns
+    -------
+    list of list of Row
+        The rows that the query emits after each step.
+    """
+    given: list[list[Row]] = []
+
+    def collect(rows: DataFrame, _: int) -> None:
+        given[-1].extend(rows.collect())
+
+    (folder / "input").mkdir(exist_ok=True)
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch)
+    writer = (
+        pipeline(reader.parquet(str(folder / "input")))
+        .writeStream.foreachBatch(collect)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+    )
+    query, clock = None, None
+    try:
+        for now, rows in steps:
+            given.append([])
+            if rows and query is not None:
+                query.stop()
+                query = None
+            for row in rows:
+                add_batch(folder / "input", [row], parse_schema(schema))
+            if query is None or clock is None:
+                clock = HandClock(spark, now)
+                query = clock.start(writer)
+            else:
+                clock.move(now)
+            query.processAllAvailable()
+            query.processAllAvailable()
+            after(query)
+    finally:
+        if query is not None:
+            query.stop()
+    return given
+
+
+class Past(StreamingQuery):
+    """A query whose last batch is one of its earlier batches."""
+
+    def __init__(self, progress: StreamingQueryProgress) -> None:
+        self._progress = progress
+
+    @property
+    def lastProgress(self) -> StreamingQueryProgress:  # noqa: N802
+        """The progress of the batch."""
+        return self._progress
+
+
 def recent_progress(query: StreamingQuery) -> list[StreamingQueryProgress]:
     """The progress of all batches, also of several batches at the same time of the wall clock.
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.clocked import START, bounds
+from tests.end_to_end.support.clocked import bounds
 from tests.end_to_end.support.clocked import instant as at
-from tests.end_to_end.support.queries import add_batch, parse_schema
-from tests.end_to_end.support.seeds import instant, vector
-from tests.end_to_end.support.wall_clock import HandClock
+from tests.end_to_end.support.wall_clock import run_dated
 
 SCHEMA = "seq int, at timestamp, source string"
 Pipeline = Callable[[DataFrame], DataFrame]
@@ -32,44 +28,9 @@ def run(
     *,
     files_per_batch: int = 1000,
 ) -> list[list[Row]]:
-    """Run a query over the steps, and return the rows that it emits after each step.
-
-    Rows come together with a movement of the clock. So a step with rows stops the query and starts
-    it again.
-    """
-    given: list[list[Row]] = []
-
-    def collect(rows: DataFrame, _: int) -> None:
-        given[-1].extend(rows.collect())
-
-    (folder / "input").mkdir(exist_ok=True)
-    reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files_per_batch)
-    writer = (
-        pipeline(reader.parquet(str(folder / "input")))
-        .writeStream.foreachBatch(collect)
-        .option("checkpointLocation", str(folder / "checkpoint"))
-    )
-    query, clock = None, None
-    try:
-        for now, rows in steps:
-            given.append([])
-            if rows and query is not None:
-                query.stop()
-                query = None
-            for seq, time in rows:
-                source = f"{seq % 2}"
-                add_batch(folder / "input", [(seq, at(time), source)], parse_schema(SCHEMA))
-            if query is None or clock is None:
-                clock = HandClock(spark, now)
-                query = clock.start(writer)
-            else:
-                clock.move(now)
-            query.processAllAvailable()
-            query.processAllAvailable()
-    finally:
-        if query is not None:
-            query.stop()
-    return given
+    """Run a query over the steps, and return the rows that it emits after each step."""
+    timed = [(now, [(seq, at(time), f"{seq % 2}") for seq, time in rows]) for now, rows in steps]
+    return run_dated(spark, pipeline, SCHEMA, timed, folder=folder, files_per_batch=files_per_batch)
 
 
 def counts(
@@ -89,52 +50,6 @@ def counts(
 
 def fired(steps: Sequence[Sequence[Row]]) -> list[list[tuple[float, float, list[int]]]]:
     return [sorted((*bounds(row), row["seqs"]) for row in rows) for rows in steps]
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "atlas-03a-idle-timeout-table",
-        "atlas-04a-idle-reference-10min-greater_of",
-        "atlas-04b-idle-reference-2h-after_window_end",
-    ],
-)
-def test_windows_of_a_silent_source_close_as_in_atlas(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
-    example = vector(name)
-    policy = example["policy"]
-
-    def seconds(text: str) -> float:
-        return (instant(text) - START).total_seconds()
-
-    steps = [
-        (
-            seconds(event["processing_time"]),
-            [] if "kind" in event else [(event["seq"], seconds(event["event_time"]))],
-        )
-        for event in example["events"]
-    ]
-    timeout = timedelta(milliseconds=policy["idle_timeout_ms"])
-    size = timedelta(milliseconds=example["windows"]["size_ms"])
-
-    def pipeline(rows: DataFrame) -> DataFrame:
-        window = transom.Tumbling(size=size)
-        return counts(rows, timeout, rule=policy["idle_rule"], window=window)  # type: ignore[arg-type]
-
-    emitted = fired(run(spark, tmp_path, pipeline, steps))
-    got = [
-        (event["seq"], result)
-        for event, results in zip(example["events"], emitted, strict=True)
-        for result in results
-    ]
-    assert got == [
-        (
-            output["at_row"],
-            (seconds(output["window_start"]), seconds(output["window_end"]), output["seqs"]),
-        )
-        for output in example["expected"]["outputs"]
-    ]
 
 
 def test_nothing_times_out_while_the_source_has_a_backlog(

@@ -12,29 +12,16 @@ from pyspark.errors import PySparkValueError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryProgress
-from pyspark.sql.streaming.query import StreamingQuery
 
 import transom
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.clocked import instant as at
 from tests.end_to_end.support.queries import add_batch, parse_schema
-from tests.end_to_end.support.wall_clock import HandClock, Step, recent_progress
+from tests.end_to_end.support.wall_clock import HandClock, Past, Step, recent_progress
 
 SCHEMA = "key string, at timestamp, known timestamp, source string"
 # Of a batch: its progress, and the metrics of the only operator.
 Batch = tuple[StreamingQueryProgress, transom.Metrics]
-
-
-class Past(StreamingQuery):
-    """A query whose last batch is one of its earlier batches."""
-
-    def __init__(self, progress: StreamingQueryProgress) -> None:
-        self._progress = progress
-
-    @property
-    def lastProgress(self) -> StreamingQueryProgress:  # noqa: N802
-        """The progress of the batch."""
-        return self._progress
 
 
 def run(

@@ -10,41 +10,50 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.conformance import atlas, azure
+from tests.end_to_end.conformance.outcomes import difference
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.time import test_atlas, test_azure
+from tests.end_to_end.support.seeds import vector
 
 LATE = "eventsLateArrivalMaxDelayInSeconds"
 OUT_OF_ORDER = "eventsOutOfOrderMaxDelayInSeconds"
 # The settings of a job, by vector. Where it has none, Azure has defaults.
 JOBS: dict[str, dict[str, Any]] = {
     "asa-01a-twelve-events-all-policies": {LATE: 300, OUT_OF_ORDER: 120},
-    "asa-01c-twelve-events-substreams": {LATE: 300, OUT_OF_ORDER: 120, "over": ["device"]},
+    "asa-01c-twelve-events-substreams": {LATE: 300, OUT_OF_ORDER: 120, "over": ["deviceId"]},
     "asa-01e-twelve-events-defaults": {},
 }
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_a_job_of_azure_adjusts_the_times_of_the_table(spark: SparkSession, name: str) -> None:
-    rows = spark.createDataFrame(test_azure.events(name), test_azure.SCHEMA)
-    job = transom.azure.stream(rows, arrival="arrival", timestampBy="event", **JOBS[name])
-    assert test_azure.got(job.stamped().collect()) == test_azure.expected(name)
+    example = vector(name)
+    table = azure.rows_of(example)
+    rows = spark.createDataFrame(table.rows, table.schema)
+    job = transom.azure.stream(rows, arrival="arrival_time", timestampBy="event_time", **JOBS[name])
+    stamps = [azure.stamp_of(example, row) for row in job.stamped().collect()]
+    assert sorted(stamps, key=lambda stamp: int(stamp["seq"])) == azure.stamps_of(example)
 
 
 def test_a_window_of_atlas_waits_three_seconds_for_late_documents(spark: SparkSession) -> None:
-    name = "atlas-10-default-lateness-3s"
+    example = vector("atlas-10-default-lateness-3s")
+    rows = atlas.rows_of(example)
 
-    def pipeline(rows: DataFrame) -> DataFrame:
-        windows = transom.atlas.tumblingWindow(
-            transom.atlas.stream(rows, timeField="at"), interval={"size": 5, "unit": "minute"}
+    def pipeline(read: DataFrame) -> DataFrame:
+        documents = transom.atlas.stream(read, timeField="event_time").key_by(
+            F.col("key").alias("partition")
         )
+        windows = transom.atlas.tumblingWindow(documents, interval={"size": 5, "unit": "minute"})
         return windows.with_late_rows(partly=True).agg(
             F.sort_array(F.collect_list("seq")).alias("seqs")
         )
 
-    batches = [[event] for event in test_atlas.events(name)]
-    outcome = run_stream(spark, pipeline, test_atlas.SCHEMA, batches)
-    assert test_atlas.results(outcome.results) == test_atlas.expected_results(name)
-    assert test_atlas.late(outcome.late) == test_atlas.expected_late(name)
+    outcome = run_stream(spark, pipeline, rows.schema, [[row] for row in rows.rows])
+    tagged = [row for batch in outcome.by_batch.values() for row in batch]
+    wanted = [atlas.wanted_of(output, dated=False) for output in example["expected"]["outputs"]]
+    assert wanted
+    assert difference("results", wanted, atlas.results_of(tagged)) is None
+    assert atlas.problem_of_late_rows(example, "of the preset", tagged) is None
 
 
 def test_the_later_time_of_two_joined_rows_is_the_time_of_the_result(spark: SparkSession) -> None:

@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from tests.end_to_end.support.queries import (
     parse_schema,
     run_stream,
 )
-from tests.end_to_end.support.seeds import instant, vector
 from tests.end_to_end.support.streams import EPOCH, examples
 from tests.end_to_end.time.test_policy_windows import check
 from tests.time_model import stamping
@@ -163,50 +161,6 @@ def test_keys_and_lifetimes_of_punctuation_mean_nothing(
     assert [(row["row"]["n"], row["reason"]) for row in dead] == [(3, "out_of_order")]
     counts = outcome.observed()
     assert (counts["transom_rows_punctuation"], counts["transom_rows_dead_lettered"]) == (2, 1)
-
-
-@pytest.mark.parametrize("name", ["si-20-cti-violation-adjust", "si-20-cti-violation-drop"])
-@pytest.mark.parametrize("is_streaming", [False, True])
-def test_lifetimes_that_violate_a_cti_are_those_of_streaminsight(
-    spark: SparkSession, name: str, *, is_streaming: bool
-) -> None:
-    example = vector(name)
-    # A point lasts a millisecond in the examples.
-    rows = []
-    for event in example["events"]:
-        start = instant(event["start"])
-        end = instant(event["end"]) if "end" in event else start + timedelta(milliseconds=1)
-        rows.append((event["seq"], event.get("kind", "row"), "a", start, end))
-    rule = RULES[example["policy"]["violation"]]("0 seconds")
-    policy = transom.TimePolicy("at", out_of_order=rule, advance=CTI)
-
-    def pipeline(read: DataFrame) -> DataFrame:
-        ever = transom.stream(read, time=policy, order="n", lifetime="until")
-        snapshots = ever.window_all(transom.Snapshot()).with_dead_letters()
-        tagged = snapshots.agg(F.collect_list("n").alias("rows"))
-        return tagged.select("results", "dead_letters")
-
-    if is_streaming:
-        # The last row fires the windows, as the end of a static input does.
-        far = datetime(2030, 1, 1)
-        batch = [*rows, (99, "cti", "a", far, far)]
-        results = run_stream(spark, pipeline, SCHEMA, [batch]).results
-    else:
-        results = pipeline(spark.createDataFrame(rows, SCHEMA)).collect()
-    lived: dict[int, list[datetime]] = {}
-    for row in (row["results"] for row in results if row["results"]):
-        for n in row["rows"]:
-            start, end = row["window"]["start"], row["window"]["end"]
-            known = lived.setdefault(n, [start, end])
-            lived[n] = [min(start, known[0]), max(end, known[1])]
-    dead = {row["dead_letters"]["row"]["n"] for row in results if row["dead_letters"]}
-    per_event = example["expected"]["per_event"]
-    assert dead == {row["seq"] for row in per_event if row["disposition"] == "dropped"}
-    assert lived == {
-        row["seq"]: [instant(bound) for bound in row["lifetime"]]
-        for row in per_event
-        if "lifetime" in row
-    }
 
 
 def test_punctuation_is_imported_from_another_stream(spark: SparkSession, tmp_path: Path) -> None:

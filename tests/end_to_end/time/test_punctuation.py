@@ -18,7 +18,6 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.policies import SECOND, Sources, policy_of, punctuated, seconds
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.seeds import instant, vector
 from tests.end_to_end.support.streams import EPOCH, cut, examples
 from tests.time_model import stamping
 from tests.time_model.stamping import Bound
@@ -123,31 +122,6 @@ def test_stamps_are_those_of_the_model_however_rows_are_cut(
     assert counts["transom_rows_punctuation"] == sum(cti for _, cti, *_ in known)
     assert counts["transom_rows_dropped"] == sum(row[-1] == "dropped" for row in expected)
     assert counts["transom_rows_dead_lettered"] == counts["transom_rows_dropped"]
-
-
-@pytest.mark.parametrize("name", ["si-20-cti-violation-drop", "si-21-increasing-start-time"])
-def test_dispositions_are_those_of_streaminsight(spark: SparkSession, name: str) -> None:
-    example = vector(name)
-    rows = [
-        (event["seq"], event.get("kind") == "cti", instant(event["start"]))
-        for event in example["events"]
-    ]
-    beside = transom.Periodic() if "generate" in example["policy"] else None
-    policy = transom.TimePolicy(
-        "at",
-        out_of_order=transom.Drop("0 seconds"),
-        advance=transom.Punctuated("cti", at="at", beside=beside),
-    )
-    read = spark.createDataFrame(rows, "n int, cti boolean, at timestamp")
-    stamped = transom.stream(read, time=policy, order="n").stamped().orderBy("n").collect()
-    expected = example["expected"]["per_event"]
-    assert [row["stamp"]["disposition"].replace("punctuation", "cti") for row in stamped] == [
-        row["disposition"] for row in expected
-    ]
-    # The watermark that a row met is the CTI after the row before it.
-    assert [row["stamp"]["watermark"] for row in stamped[1:]] == [
-        instant(row["cti"]) for row in expected[:-1]
-    ]
 
 
 def test_punctuation_that_cannot_be_used_is_dropped_for_a_reason(spark: SparkSession) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -15,8 +14,6 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.seeds import instant, vector
-from tests.end_to_end.support.streams import cut
 from transom.spec import Layout
 
 SCHEMA = "id int, second long, text string, n int"
@@ -162,49 +159,6 @@ def test_python_accumulators_do_not_mix_failed_keys_with_null(spark: SparkSessio
     listed = transom.udaf(Listing(), "id", returns="array<int>").alias("ids")
     tagged = windowed(spark.createDataFrame(ROWS, SCHEMA), *keys).agg(listed)
     assert by_key(transom.untag(tagged, "results").collect(), 1) == expected(model)[0]
-
-
-def test_a_failed_key_moves_no_watermark(spark: SparkSession) -> None:
-    # Row 5 of the vector fails. If it moved the watermark, row 6 could not open a session.
-    name = "atlas-23-session-late-and-partition-errors"
-    settings, expected_of = vector(name)["policy"], vector(name)["expected"]
-    events = [
-        (e["seq"], e.get("key"), instant(e["event_time"]), "partition_error" in e)
-        for e in vector(name)["events"]
-    ]
-    key = F.when(F.col("fails"), F.raise_error(F.lit("no key"))).otherwise(F.col("key"))
-
-    def pipeline(rows: DataFrame) -> DataFrame:
-        sessions = transom.Session(gap="5 minutes", inclusive=False, late_start="reject")
-        return (
-            transom.stream(rows, time=transom.TimePolicy("at"), order="seq")
-            .key_by(key.alias("key"))
-            .window(sessions)
-            .allowed_lateness(timedelta(milliseconds=settings["allowed_lateness_ms"]))
-            .trigger(transom.AfterLateness())
-            .with_late_rows()
-            .with_dead_letters()
-            .agg(F.sort_array(F.collect_list("seq")).alias("seqs"))
-        )
-
-    batches = cut(events, random.Random(23))
-    outcome = run_stream(
-        spark, pipeline, "seq int, key string, at timestamp, fails boolean", batches
-    )
-    assert Counter(
-        (row["key"], row["window"]["start"], row["window"]["end"], tuple(row["seqs"]))
-        for row in outcome.results
-    ) == Counter(
-        (o["partition"], instant(o["window_start"]), instant(o["window_end"]), tuple(o["seqs"]))
-        for o in expected_of["outputs"]
-    )
-    tagged = [row for batch in outcome.by_batch.values() for row in batch]
-    dead = [row["dead_letters"] for row in tagged if row["dead_letters"]]
-    reasons = {"late_no_open_session": "late_session", "partitionBy_failed": "key_failed"}
-    assert [(row["row"]["seq"], row["reason"]) for row in [*outcome.late, *dead]] == [
-        (letter["seq"], reasons[letter["reason"]]) for letter in expected_of["dlq"]
-    ]
-    assert outcome.observed()["transom_rows_with_failed_keys"] == len(dead)
 
 
 def test_a_time_that_fails_is_no_time(spark: SparkSession) -> None:

@@ -1,4 +1,4 @@
-"""Turns the steps of test vectors into batches of a query."""
+"""Turns the steps of Flink's vectors into batches of a query."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.end_to_end.support import vectors, wall_clock
+from tests.end_to_end.conformance import flink_vectors
+from tests.end_to_end.conformance.flink_vectors import FAR_MS, LAST_MS, Vector
+from tests.end_to_end.support import wall_clock
 from tests.end_to_end.support.clocked import START
-from tests.end_to_end.support.vectors import FAR_MS, LAST_MS, Vector
 
 Batch = list[tuple[Any, ...]]
 
@@ -32,7 +33,7 @@ def base_of(vector: Vector) -> int:
         if name in settings
     ]
     period = math.lcm(*lengths)
-    return (-(-BASE_MS // period) - vectors.first_ms(vector) // period) * period
+    return (-(-BASE_MS // period) - flink_vectors.first_ms(vector) // period) * period
 
 
 def instant(ms: int) -> datetime:
@@ -79,11 +80,11 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[list[Batch]]
 
 def record(step: dict[str, Any], base: int) -> tuple[Any, ...]:
     """The input row of an `element` step."""
-    name, value, car = vectors.columns_of(step["value"])
+    name, value, car = flink_vectors.columns_of(step["value"])
     time = None if step["ts"] is None else instant(base + step["ts"])
-    gap = vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
+    gap = flink_vectors.milliseconds(step["gap_ms"]) if "gap_ms" in step else None
     listed = [(instant(base + a), instant(base + b)) for a, b in step.get("windows", [])]
-    return (False, vectors.key_of(step), name, value, time, gap, listed, car)
+    return (False, flink_vectors.key_of(step), name, value, time, gap, listed, car)
 
 
 def control(ms: int) -> tuple[Any, ...]:
@@ -112,14 +113,14 @@ def on_clock(vector: Vector, base: int) -> list[list[wall_clock.Step]]:
     for step in vector["steps"]:
         if step["op"] == "element":
             # In processing time, the event times of Flink's records may be arbitrary.
-            timeless = {"ts": None} if vectors.is_on_clock(vector) else {}
+            timeless = {"ts": None} if flink_vectors.is_on_clock(vector) else {}
             records.append(record(step | timeless, base))
         elif step["op"] == "processing_time":
             flush()
             # Flink fires timers at the current time of the clock. We fire timers before it.
             now = base - BASE_MS + step["ts"]
             runs[-1] += [(now + 1) / 1000, now / 1000]
-        elif step["op"] == "watermark" and not vectors.is_on_clock(vector):
+        elif step["op"] == "watermark" and not flink_vectors.is_on_clock(vector):
             flush()
             runs[-1].append([control(watermark_of(step, base))])
         elif step["op"] == "snapshot_restore":

@@ -1,4 +1,4 @@
-"""Turns the settings of test vectors into windows, triggers, evictors and aggregates."""
+"""Turns the settings of Flink's vectors into windows, triggers, evictors and aggregates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.conformance.outcomes import UnsupportedError
 
 Vector = dict[str, Any]
 
@@ -37,10 +38,6 @@ ENGINE_KINDS = {
     "trigger_map",
     "window_start",
 }
-
-
-class UnsupportedError(Exception):
-    """A vector that no query expresses, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +102,9 @@ def milliseconds(number: int) -> timedelta:
 
 def check(vector: Vector) -> None:
     """Raise `UnsupportedError` if no query expresses the vector."""
-    kind = vector["system"] if "system" in vector else vector["kind"]
+    kind = vector["kind"]
     if kind != "operator":
-        if "system" not in vector and kind not in ENGINE_KINDS:
+        if kind not in ENGINE_KINDS:
             raise ValueError(f"kind is {kind}")
         raise UnsupportedError(f"{kind}: no query expresses it, the engine runs what it can")
     window_of(vector)

@@ -1,10 +1,9 @@
-"""Runs test vectors through real queries.
+"""Runs the vectors of Flink's window operator through real queries.
 
-``python -m tests.end_to_end.support.conformance --vectors DIR`` turns the steps of each vector into
-micro-batches. The records between two watermarks are one batch. A control row in this batch moves
-the watermark, and the next batch fires windows by the new watermark. Where the vector restores a
-snapshot, the query stops and restarts from its checkpoint. Where the vector uses processing time,
-the runner sets the wall clock.
+The steps of each vector become micro-batches. The records between two watermarks are one batch. A
+control row in this batch moves the watermark, and the next batch fires windows by the new
+watermark. Where the vector restores a snapshot, the query stops and restarts from its checkpoint.
+Where the vector uses processing time, the runner sets the wall clock.
 
 Vectors that the slice log can run use the slice log. With TRANSOM_LONG they use the keyed layout
 too, and all others use the keyed layout only. The rows of a batch have no order in the slice log,
@@ -13,9 +12,7 @@ so sessions with records behind the watermark get one record in each batch.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -25,11 +22,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 import transom
-from tests.end_to_end.support import vectors
-from tests.end_to_end.support.file_system import with_quick_files
-from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
-from tests.end_to_end.support.streams import LONG
-from tests.end_to_end.support.vector_steps import (
+from tests.end_to_end.conformance import flink_vectors
+from tests.end_to_end.conformance.flink_steps import (
     SCHEMA,
     base_of,
     ends_by_draining,
@@ -38,7 +32,9 @@ from tests.end_to_end.support.vector_steps import (
     on_clock,
     runs_of,
 )
-from tests.end_to_end.support.vectors import FAR_MS, UnsupportedError, Vector
+from tests.end_to_end.conformance.flink_vectors import FAR_MS, Vector
+from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
+from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.wall_clock import run_on_clock
 from transom.spec import Layout
 from transom.spec.time_policies import Time
@@ -53,31 +49,31 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
         # must reach the watermark.
         records = timed.where("not (control and time is not null)")
         stream = transom.stream(records, time=time_of(vector)).key_by("key")
-        windowed = stream.window(vectors.window_of(vector)).with_late_rows()
+        windowed = stream.window(flink_vectors.window_of(vector)).with_late_rows()
         windowed = windowed.options(layout=layout, tick="1 millisecond")
-        if vectors.has_time(vector):
-            windowed = windowed.trigger(vectors.trigger_of(vector["trigger"]))
-        evictor = vectors.evictor_of(vector)
+        if flink_vectors.has_time(vector):
+            windowed = windowed.trigger(flink_vectors.trigger_of(vector["trigger"]))
+        evictor = flink_vectors.evictor_of(vector)
         if evictor is not None:
             windowed = windowed.evictor(evictor)
         if vector["allowed_lateness_ms"]:
             windowed = windowed.allowed_lateness(
-                vectors.milliseconds(vector["allowed_lateness_ms"])
+                flink_vectors.milliseconds(vector["allowed_lateness_ms"])
             )
         if vector["output_mode"] == "update":
             windowed = windowed.retract()
         if ends_by_draining(vector):
             windowed = windowed.drain()
-        return windowed.agg(vectors.aggregates()[vector["aggregate"]].column().alias("value"))
+        return windowed.agg(flink_vectors.aggregates()[vector["aggregate"]].column().alias("value"))
 
     return pipeline
 
 
 def time_of(vector: Vector) -> Time | None:
     """The time that the vector's windows and triggers use."""
-    if vectors.is_on_clock(vector):
+    if flink_vectors.is_on_clock(vector):
         return transom.ProcessingTime()
-    return "time" if vectors.has_time(vector) else None
+    return "time" if flink_vectors.has_time(vector) else None
 
 
 def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
@@ -85,15 +81,17 @@ def expected(vector: Vector) -> tuple[Counter[str], Counter[str]]:
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
     # The vectors identify count windows by number, not by bounds.
-    has_bounds = vectors.has_time(vector)
+    has_bounds = flink_vectors.has_time(vector)
     for step in vector["steps"]:
         if step["op"] == "expect":
             for output in step["outputs"]:
                 window = output["window"] if has_bounds else None
                 results[
-                    shown(vectors.key_of(output), output["value"], window, output.get("kind"))
+                    shown(flink_vectors.key_of(output), output["value"], window, output.get("kind"))
                 ] += 1
-            late.update(shown(vectors.key_of(o), o["value"], o["ts"]) for o in step.get("late", []))
+            late.update(
+                shown(flink_vectors.key_of(o), o["value"], o["ts"]) for o in step.get("late", [])
+            )
     return results, late
 
 
@@ -101,7 +99,7 @@ def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str
     """All results and late records of the query, in the same form."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
-    outputs = vectors.aggregates()[vector["aggregate"]].outputs
+    outputs = flink_vectors.aggregates()[vector["aggregate"]].outputs
     for outcome in outcomes:
         for row in outcome.results:
             window = row["window"]
@@ -118,13 +116,20 @@ def shown(*parts: Any) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
-    """Run a vector. Returns the difference to the expected output, or None."""
+def problem(spark: SparkSession, vector: Vector) -> str | None:
+    """Run a vector. Returns the first difference to the expected output, or None."""
+    flink_vectors.check(vector)
+    found = (difference(spark, vector, layout) for layout in layouts(vector))
+    return next(filter(None, found), None)
+
+
+def difference(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
+    """Run a vector with one layout. Returns the difference to the expected output, or None."""
     base = base_of(vector)
     one_by_one = layout == "slices" and has_records_behind(vector)
     pipeline = query(vector, layout)
     with tempfile.TemporaryDirectory() as folder:
-        if vectors.needs_clock(vector):
+        if flink_vectors.needs_clock(vector):
             outcomes = [
                 outcome_of(dict(enumerate(given)))
                 for steps in on_clock(vector, base)
@@ -149,50 +154,6 @@ def problem(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
 
 def layouts(vector: Vector) -> tuple[Layout, ...]:
     """The layouts that run a vector."""
-    if not vectors.is_plain(vector):
+    if not flink_vectors.is_plain(vector):
         return ("keyed",)
     return ("slices", "keyed") if LONG else ("slices",)
-
-
-def session() -> SparkSession:
-    """A session for many small queries."""
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .appName("transom conformance")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    spark = transom.configure(with_quick_files(builder)).getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    return spark
-
-
-def main() -> int:
-    """Run all vectors below a folder. Returns 1 if a vector fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--vectors", type=Path, required=True)
-    folder: Path = parser.parse_args().vectors
-    counts = Counter({"passed": 0, "failed": 0, "skipped": 0})
-    spark = session()
-    for path in sorted(folder.rglob("*.json")):
-        name = path.relative_to(folder)
-        try:
-            vector = json.loads(path.read_text())
-            vectors.check(vector)
-            found = next(filter(None, (problem(spark, vector, on) for on in layouts(vector))), None)
-        except UnsupportedError as reason:
-            counts["skipped"] += 1
-            print(f"query skipped {name}: {reason}", flush=True)
-            continue
-        except Exception as error:  # noqa: BLE001 - one that fails, in whichever way, ends no run
-            found = f"it cannot be run: {error!r}"
-        counts["failed" if found else "passed"] += 1
-        if found:
-            print(f"query FAILED {name}: {found}", flush=True)
-    print("query: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
-    return 1 if counts["failed"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

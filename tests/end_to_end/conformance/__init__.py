@@ -1,0 +1,1 @@
+"""Runs test vectors through real queries."""

@@ -1,0 +1,114 @@
+"""``python -m tests.end_to_end.conformance --vectors DIR`` runs all vectors below a folder.
+
+It prints a line for each vector that fails or that no query expresses, then the counts. The exit
+code is 1 if a vector failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import transom
+from tests.end_to_end.conformance import atlas, azure, finished, flink, flink_vectors, punctuation
+from tests.end_to_end.conformance.outcomes import UnsupportedError
+from tests.end_to_end.support.file_system import with_quick_files
+
+# What runs the vectors of a model. The vectors of Flink name no model.
+MODELS: dict[str | None, Callable[[SparkSession, dict[str, Any]], str | None]] = {
+    None: flink.problem,
+    "asa.pipeline": azure.problem,
+    "asa.time_policy": azure.problem,
+    "asa.window": finished.problem,
+    "atlas.fixed": atlas.problem,
+    "atlas.session": atlas.problem,
+    "si.advance_time": punctuation.problem_of_violations,
+    "si.cti_propagation": punctuation.problem_of_propagation,
+    "si.window": finished.problem,
+}
+
+
+def session() -> SparkSession:
+    """A session for many small queries."""
+    builder = (
+        SparkSession.builder.master("local[2]")
+        .appName("transom conformance")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
+    )
+    spark = transom.configure(with_quick_files(builder)).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def needs_clock(vector: dict[str, Any]) -> bool:
+    """Whether a vector moves the wall clock."""
+    match vector.get("model"):
+        case None:
+            return vector.get("kind") == "operator" and flink_vectors.needs_clock(vector)
+        case "atlas.fixed" | "atlas.session":
+            return atlas.needs_clock(vector)
+        case _:
+            return azure.has_clock(vector)
+
+
+def run(spark: SparkSession, vector: dict[str, Any]) -> tuple[str, str | None]:
+    """Run a vector. Returns how it went, and the reason."""
+    try:
+        found = MODELS[vector.get("model")](spark, vector)
+    except UnsupportedError as reason:
+        return "skipped", str(reason)
+    except Exception as error:  # noqa: BLE001 - one that fails, in whichever way, ends no run
+        found = f"it cannot be run: {type(error).__name__}: {error}"
+    return "failed" if found else "passed", found
+
+
+def main() -> int:
+    """Run all vectors below a folder. Returns 1 if a vector fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--vectors", type=Path, required=True)
+    folder: Path = parser.parse_args().vectors
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    counts = Counter({"passed": 0, "failed": 0, "skipped": 0})
+    spark = session()
+
+    def report(path: Path, outcome: tuple[str, str | None]) -> None:
+        how, reason = outcome
+        counts[how] += 1
+        if reason:
+            print(f"query {how.replace('failed', 'FAILED')} {path}: {reason}", flush=True)
+
+    vectors = {
+        path.relative_to(folder): json.loads(path.read_text())
+        for path in sorted(folder.rglob("*.json"))
+    }
+    clocked = [path for path, vector in vectors.items() if needs_clock(vector)]
+    others = [path for path in vectors if path not in clocked]
+    # A query of a batch with few rows keeps one core busy.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        outcomes = pool.map(lambda path: run(spark, vectors[path]), others)
+        for path, outcome in zip(others, outcomes, strict=True):
+            report(path, outcome)
+    # A query gets its clock when it starts, so no other query may start at the same time.
+    for path in clocked:
+        report(path, run(spark, vectors[path]))
+    print("query: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

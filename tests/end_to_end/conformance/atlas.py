@@ -1,0 +1,193 @@
+"""Runs the worked examples of Atlas Stream Processing: `atlas.fixed` and `atlas.session`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+import transom
+from tests.end_to_end.conformance.events import Json, Table, instant, milliseconds, table
+from tests.end_to_end.conformance.finished import window_of
+from tests.end_to_end.conformance.outcomes import difference
+from tests.end_to_end.support.clocked import START
+from tests.end_to_end.support.queries import run_stream
+from tests.end_to_end.support.wall_clock import run_dated
+
+# The lateness of a vector that gives none.
+DEFAULT_LATENESS = timedelta(seconds=3)
+# The reasons of a vector, and of the rows that the query returns.
+REASONS = {
+    "late": {"late", "late_partly"},
+    "late_no_open_session": {"late_session"},
+    "partitionBy_failed": {"key_failed"},
+}
+
+
+def problem(spark: SparkSession, vector: Json) -> str | None:
+    """Run a vector in all ways. Returns the first difference to the expected output, or None."""
+    if needs_clock(vector):
+        return problem_on_clock(spark, vector)
+    return problem_of_batches(spark, vector)
+
+
+def needs_clock(vector: Json) -> bool:
+    """Whether the wall clock acts on the windows of a vector."""
+    return is_on_clock(vector) or "idle_timeout_ms" in vector["policy"]
+
+
+def is_on_clock(vector: Json) -> bool:
+    """Whether the windows are in processing time."""
+    return bool(vector["policy"].get("boundary") == "processingTime")
+
+
+def is_session(vector: Json) -> bool:
+    return bool(vector["model"] == "atlas.session")
+
+
+def rows_of(vector: Json) -> Table:
+    """The documents of a vector. Each says whether the expression of its key fails."""
+    documents = (event for event in vector["events"] if event.get("kind") != "tick")
+    return table(
+        (document | {"fails": "partition_error" in document} for document in documents),
+        key="string",
+    )
+
+
+def windowed(vector: Json, rows: DataFrame) -> DataFrame:
+    """The query of a vector. In Atlas, the watermark is the largest time."""
+    settings = vector["policy"]
+    on_clock = is_on_clock(vector)
+    time = transom.ProcessingTime() if on_clock else transom.TimePolicy("event_time")
+    failing = F.when(F.col("fails"), F.raise_error(F.lit("no key"))).otherwise(F.col("key"))
+    keyed = transom.stream(rows, time=time, order=() if on_clock else "place").key_by(
+        failing.alias("partition")
+    )
+    windows = keyed.window(
+        transom.Session(
+            milliseconds(vector["windows"], "gap"), inclusive=False, late_start="reject"
+        )
+        if is_session(vector)
+        else window_of(vector["windows"], closed="left")
+    )
+    windows = windows.options(tick="1 millisecond").with_late_rows(partly=True).with_dead_letters()
+    if not on_clock:
+        given = "allowed_lateness_ms" in settings
+        lateness = milliseconds(settings, "allowed_lateness") if given else DEFAULT_LATENESS
+        windows = windows.allowed_lateness(lateness).trigger(transom.AfterLateness())
+    if "idle_timeout_ms" in settings:
+        rule: Any = settings["idle_rule"]
+        windows = windows.idle_timeout(milliseconds(settings, "idle_timeout"), rule=rule)
+    return windows.agg(seqs=F.sort_array(F.collect_list("seq")))
+
+
+def problem_of_batches(spark: SparkSession, vector: Json) -> str | None:
+    """Run a vector whose input does not depend on the wall clock."""
+    rows, expected = rows_of(vector), vector["expected"]
+    seqs = rows.column("seq")
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        return windowed(vector, read)
+
+    for way, batches in rows.cuts(vector["id"]).items():
+        given = run_stream(spark, pipeline, rows.schema, batches).by_batch
+        tagged = [row for batch in given.values() for row in batch]
+        by_row = way == "row by row"
+        results = (
+            [result for n, batch in given.items() for result in results_of(batch, seqs[n])]
+            if by_row
+            else results_of(tagged)
+        )
+        wanted = [wanted_of(output, dated=by_row) for output in expected["outputs"]]
+        if found := difference(f"results {way}", wanted, results):
+            return found
+        if found := problem_of_late_rows(vector, way, tagged):
+            return found
+    # Windows that are open close at the end of a static input.
+    static = pipeline(spark.createDataFrame(rows.rows[::-1], rows.schema).repartition(3)).collect()
+    wanted = [wanted_of(output, dated=False) for output in expected["outputs"]]
+    wanted += [opened(window) for window in expected["open_at_end"]]
+    return difference(
+        "results of a static DataFrame", wanted, results_of(static)
+    ) or problem_of_late_rows(vector, "of a static DataFrame", static)
+
+
+def problem_on_clock(spark: SparkSession, vector: Json) -> str | None:
+    """Run a vector whose events come at times of the wall clock."""
+    rows = rows_of(vector)
+    waiting = iter(rows.rows)
+    steps: list[tuple[float, Sequence[tuple[Any, ...]]]] = []
+    for event in vector["events"]:
+        now = (instant(event["processing_time"]) - START).total_seconds()
+        steps.append((now, [] if event.get("kind") == "tick" else [next(waiting)]))
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        return windowed(vector, read)
+
+    with tempfile.TemporaryDirectory() as folder:
+        given = run_dated(spark, pipeline, rows.schema, steps, folder=Path(folder))
+    results = [
+        result
+        for event, tagged in zip(vector["events"], given, strict=True)
+        for result in results_of(tagged, event["seq"])
+    ]
+    wanted = [wanted_of(output, dated=True) for output in vector["expected"]["outputs"]]
+    tagged = [row for step in given for row in step]
+    return difference("results", wanted, results) or problem_of_late_rows(
+        vector, "by clock", tagged
+    )
+
+
+def wanted_of(output: Json, *, dated: bool) -> Json:
+    """A result as the vector has it, with the event after which it comes."""
+    return {
+        "window_start": instant(output["window_start"]),
+        "window_end": instant(output["window_end"]),
+        "partition": output.get("partition"),
+        "seqs": output["seqs"],
+        "at": output["at_row"] if dated else None,
+    }
+
+
+def opened(window: Json) -> Json:
+    """A window that is open after the last event, as a result."""
+    start, end = window["window" if "window" in window else "session"]
+    return wanted_of(window | {"window_start": start, "window_end": end}, dated=False)
+
+
+def results_of(tagged: Iterable[Row], at: int | None = None) -> list[Json]:
+    """The results among the rows of a query, in the same form."""
+    return [
+        {
+            "window_start": result["window"]["start"],
+            "window_end": result["window"]["end"],
+            "partition": result["partition"],
+            "seqs": result["seqs"],
+            "at": at,
+        }
+        for result in (row["results"] for row in tagged if row["tag"] == "results")
+    ]
+
+
+def problem_of_late_rows(vector: Json, way: str, tagged: Iterable[Row]) -> str | None:
+    """Compare the documents in the dead letter queue, and the windows that they missed."""
+    late = [row[row["tag"]] for row in tagged if row["tag"] in ("late", "dead_letters")]
+    got = [
+        [row["row"]["seq"], row["reason"], sorted(w["start"] for w in row["missed_windows"] or ())]
+        for row in late
+    ]
+    wanted = []
+    for letter in vector["expected"]["dlq"]:
+        missed = [instant(start) for start in letter.get("missed_window_starts", ())]
+        wanted.append([letter["seq"], letter["reason"], sorted(missed)])
+    theirs = {ours: reason for reason, names in REASONS.items() for ours in names}
+    # The vector does not say which session a document would have opened.
+    got = [
+        [seq, theirs[reason], [] if is_session(vector) else missed] for seq, reason, missed in got
+    ]
+    return difference(f"late documents {way}", wanted, got)
