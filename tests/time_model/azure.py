@@ -85,11 +85,12 @@ def described_event(policy: TimePolicy, seq: int, plain: Stamp, raised: Stamp) -
             row["adjusted_by"] = [rule.removesuffix("_arrival") for rule in plain.rules]
         if policy.by_substream:
             row["substream"] = plain.event.substream
-    source = plain.source if isinstance(plain.event, Row) else ("", None)
+    # While the wall clock moves, the only source is the whole input.
+    source = plain.source if isinstance(plain.event, Row) else ("", "")
     row |= {"seq": seq, "watermark": plain.after.own.get(source)}
-    if not policy.partitions:
-        return row | {"watermark_with_idle_floor": raised.after.own.get(source)}
     own = raised.after.own
+    if not policy.partitions:
+        return row | {"watermark_with_idle_floor": own.get(source, own.get(("", None)))}
     return row | {
         # A partition without a row has a floor only.
         "watermark_by_partition": {p: own.get((p, ""), own[p, None]) for p in policy.partitions},

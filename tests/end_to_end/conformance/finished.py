@@ -71,7 +71,9 @@ def views(vector: Json) -> Iterator[Json]:
         if len(chosen) == len(asked):
             yield vector
         elif chosen:
-            yield vector | {"policy": vector["policy"] | {"aggregates": chosen}}
+            names = [each["as"] for each in asked if each not in chosen]
+            policy = vector["policy"] | {"aggregates": chosen}
+            yield vector | {"policy": policy, "left_out": names}
 
 
 def stages_of(vector: Json) -> list[Json]:
@@ -225,16 +227,10 @@ def function_of(asked: list[Json]) -> Callable[[pa.Table, transom.Context], pa.T
 
 def fields_of(vector: Json) -> set[str]:
     """The fields of a vector's results that its query computes."""
-    stage = last_stage(vector)
-    fields = {"window_start", "window_end", *stage.get("group_by", ())}
-    fields.update(each["as"] for each in stage.get("aggregates", ()))
-    if isinstance(stage["windows"], list):
-        fields.add("window_id")
-    if "output_policy" in stage:
-        fields |= {"start", "end"}
-    if top := stage.get("top_k"):
-        fields |= {"id", "rank", top["field"]}
-    return fields
+    fields = {name for output in vector["expected"]["outputs"] for name in output} - {"why"}
+    if "output_policy" not in last_stage(vector):
+        fields -= {"start", "end"}
+    return fields - set(vector.get("left_out", ()))
 
 
 def expected_of(vector: Json, output: Json) -> Json:

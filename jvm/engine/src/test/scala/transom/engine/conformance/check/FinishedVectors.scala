@@ -96,7 +96,7 @@ object FinishedVectors {
   }
 
   private def isSnapshot(windows: Json): Boolean =
-    !isSeveral(windows) && windows("type").string == "snapshot"
+    !VectorWindows.isSeveral(windows) && windows("type").string == "snapshot"
 
   private def idOf(window: Window, fired: Fired): Map[String, Any] = window match {
     case Windows(members) => members(fired.member).id.map("window_id" -> _).toMap
@@ -104,42 +104,7 @@ object FinishedVectors {
   }
 
   private def windowOf(windows: Json, isAzure: Boolean): Window =
-    if (isSeveral(windows))
-      Windows(windows.elements.map(member =>
-        NamedWindow(member.get("id").map(_.string), singleOf(member, isAzure))))
-    else singleOf(windows, isAzure)
-
-  private def isSeveral(windows: Json): Boolean = windows.value.isInstanceOf[Vector[_]]
-
-  private def singleOf(windows: Json, isAzure: Boolean): Window = {
-    val closed = if (isAzure) Closed.Right else Closed.Left
-    def size = windows("size_ms").long
-    def offset(period: Long) = windows
-      .get("alignment")
-      .map(millis(_) % period)
-      .orElse(windows.get("offset_ms").map(_.long))
-      .getOrElse(0L)
-    windows("type").string match {
-      case "snapshot" => Snapshot(closed)
-      case "sliding" => Rolling(size)
-      case "count" => CountByStart(windows("n").long.toInt)
-      case "tumbling" => Tumbling(size, offset(size), closed)
-      case "hopping" =>
-        val hop = windows("hop_ms").long
-        Hopping(size, hop, offset(hop), closed)
-      case "session" =>
-        Session(
-          windows("timeout_ms").long,
-          closed = closed,
-          maxDurationUs = Some(windows("max_duration_ms").long),
-          maxCheck = windows.get("max_duration_check").fold("ge")(_.string) match {
-            case "ge" => MaxCheck.AtLeast
-            case "gt" => MaxCheck.Above
-            case other => throw new Malformed(s"unknown check $other")
-          })
-      case other => throw new Malformed(s"windows of unknown type $other")
-    }
-  }
+    new VectorWindows(if (isAzure) Closed.Right else Closed.Left, perMillisecond = 1).of(windows)
 
   /** The rows that a window emits. */
   private def valuesOf(stage: Json, fired: Fired): Seq[Map[String, Any]] =
@@ -154,10 +119,10 @@ object FinishedVectors {
   private def firstRows(top: Json, rows: Seq[Json]): Seq[Map[String, Any]] = {
     val field = top("field").string
     def value(row: Json): Option[BigDecimal] = row.get(field).flatMap(numberOf)
-    if (!top("desc").boolean) Unsupported("only the largest values are compared")
+    val largest = Ordering[Option[BigDecimal]]
+    val first = if (top("desc").boolean) largest.reverse else largest
     rows.flatMap { row =>
-      val rank =
-        1 + rows.count(other => Ordering[Option[BigDecimal]].gt(value(other), value(row)))
+      val rank = 1 + rows.count(other => first.lt(value(other), value(row)))
       Option.when(rank <= top("k").long)(
         Map(field -> row(field).value, "id" -> row("id").value, "rank" -> rank.toLong))
     }

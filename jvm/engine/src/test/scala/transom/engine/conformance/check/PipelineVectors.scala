@@ -2,7 +2,7 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Unsupported}
-import transom.engine.spec.{Closed, LateRows, WindowSpec}
+import transom.engine.spec.{Closed, GridWindow, LateRows, WindowSpec}
 import transom.engine.time.Watermark
 
 /** Vectors of Azure Stream Analytics with a time policy and windows, run one row at a time. */
@@ -45,7 +45,11 @@ object PipelineVectors {
 
   private def ofInput(vector: Json, keys: Seq[String], spec: WindowSpec): Outcome = {
     val policy = vector("policy")
-    val operators = Seq(new KeyedRunner(spec), new GridOperator(spec, GridOperator.SmallBundles))
+    val operators: Seq[Operator] = new KeyedRunner(spec) +:
+      Option
+        .when(spec.window.isInstanceOf[GridWindow])(
+          new GridOperator(spec, GridOperator.SmallBundles))
+        .toSeq
     Outcome.of(operators.flatMap { operator =>
       val player = new InputPlayer(spec, PolicyVectors.policyOf(policy))
       play(vector, keys, player, operator)

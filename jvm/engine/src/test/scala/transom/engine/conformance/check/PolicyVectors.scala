@@ -123,7 +123,11 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
 
   override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
     "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),
-    "disposition" -> Option(stamp.dropped).fold("accepted")(reason => s"dropped_${reason.name}"),
+    "disposition" -> (stamp.dropped match {
+      case null => "accepted"
+      case DeadLetterReason.LateArrival => "dropped_late"
+      case reason => s"dropped_${reason.name}"
+    }),
     "adjusted_by" -> Seq("early", "late", "out_of_order").zipWithIndex.collect {
       case (rule, i) if stamp.isAdjusted && (stamp.rules & 1 << i) != 0 => rule
     }.toVector)

@@ -3,7 +3,7 @@ package transom.engine.conformance.check
 import java.time.Instant
 
 import transom.engine.conformance.driver.Fired
-import transom.engine.conformance.vector.{Json, Malformed, Scale}
+import transom.engine.conformance.vector.{Json, Malformed}
 import transom.engine.spec._
 import transom.engine.window.GridModel
 
@@ -20,22 +20,8 @@ object SeedVectors {
     case model => throw new Malformed(s"model is $model")
   }
 
-  private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): GridWindow = {
-    val scale = Scale.of(windows)
-    def millis(name: String) = scale.in(windows(name).long)
-    def offset(period: Long) = windows
-      .get("alignment")
-      .map(alignment => micros(alignment) % period)
-      .orElse(windows.get("offset_ms").map(offset => scale.in(offset.long)))
-      .getOrElse(0L)
-    windows("type").string match {
-      case "tumbling" =>
-        Tumbling(millis("size_ms"), offset(millis("size_ms")), closed = closed)
-      case "hopping" =>
-        Hopping(millis("size_ms"), millis("hop_ms"), offset(millis("hop_ms")), closed = closed)
-      case other => throw new Malformed(s"windows of unknown type $other")
-    }
-  }
+  private[check] def windowOf(windows: Json, closed: Closed = Closed.Left): Window =
+    new VectorWindows(closed, perMillisecond = 1000).of(windows)
 
   private[check] def micros(time: Json): Long =
     GridModel.toMicros(Instant.parse(time.string))
