@@ -4,8 +4,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
-from transom._base.columns import all_but, has_columns, quoted
+from transom._base.columns import has_columns
 from transom._base.errors import runtime_error, value_error
+from transom.spec.lifetimes import CountByStart
 from transom.spec.window_spec import WindowSpec
 
 LIFETIME = "lifetime"
@@ -68,13 +69,10 @@ def follow_policy(results: DataFrame, spec: WindowSpec, function: str) -> DataFr
     def limited(returned: Column, window: Column) -> Column:
         if spec.output_policy == "clip_to_window_end":
             return _clipped(returned, window, function)
-        return _point(returned, window)
+        return _point(returned, window, on_last_row=isinstance(spec.window, CountByStart))
 
-    function_names = spec.function.schema.names
     if not (spec.side_output_tags or spec.function.outputs):
-        lifetime = limited(F.col(LIFETIME), F.col("window")).alias(LIFETIME)
-        columns = [lifetime if name == LIFETIME else quoted(name) for name in function_names]
-        return results.select(all_but(*function_names), *columns)
+        return results.withColumn(LIFETIME, limited(F.col(LIFETIME), F.col("window")))
     tagged = F.col("results")
     lifetime = limited(tagged[LIFETIME], tagged["window"])
     changed = F.when(F.col("tag") == "results", tagged.withField(LIFETIME, lifetime))
@@ -82,9 +80,10 @@ def follow_policy(results: DataFrame, spec: WindowSpec, function: str) -> DataFr
     return results.select("tag", changed.alias("results"), *others)
 
 
-def _point(returned: Column, window: Column) -> Column:
-    end = window["end"]
-    bounds = F.struct(end.alias("start"), (end + F.expr("interval 1 microsecond")).alias("end"))
+def _point(returned: Column, window: Column, *, on_last_row: bool) -> Column:
+    tick, end = F.expr("interval 1 microsecond"), window["end"]
+    start, until = (end - tick, end) if on_last_row else (end, end + tick)
+    bounds = F.struct(start.alias("start"), until.alias("end"))
     return F.when(returned.isNotNull(), bounds)
 
 

@@ -35,9 +35,19 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
 
 
 def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
-    """Raise an error if a key that a function receives has the name of a column of ours."""
-    if has_columns(calls):
-        _check_keys(key_columns(calls.columns), spec)
+    """Raise an error if a key has the name of a column of ours or of the function."""
+    if not has_columns(calls):
+        return
+    keys = key_columns(calls.columns)
+    _check_keys(keys, spec)
+    assert spec.function is not None
+    for schema in (spec.function.schema, *(spec.function.outputs or {}).values()):
+        for name in schema.names:
+            if name.lower() in {key.lower() for key in keys}:
+                why = f"the key {name!r} is in the result already, so use another name"
+                raise value_error(
+                    "BAD_SCHEMA", argument="schema", value=repr(schema.simpleString()), why=why
+                )
 
 
 def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:

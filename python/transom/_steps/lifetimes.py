@@ -23,8 +23,9 @@ class LifetimeSteps(Steps):
         ----------
         policy : {"point_align_to_window_end", "clip_to_window_end"}
             With the first, a result is a point: it starts at the end of its window and lasts one
-            microsecond. No two results of a key then last at the same time. With the second, a
-            result lasts as long as its window. Results of overlapping windows overlap too.
+            microsecond. No two results of a key then last at the same time. The point of a
+            `CountByStart` window is on its last row. With the second policy, a result lasts as long
+            as its window. Results of overlapping windows overlap too.
 
         Returns
         -------

@@ -30,6 +30,7 @@ AGGREGATES: Mapping[str, Callable[[Column], Column]] = {
     "count_distinct": lambda c: F.size(F.collect_set(c)),
     "ids": lambda c: F.sort_array(F.collect_list(c)),
 }
+# The output policies of StreamInsight, and the policy of windows for which a vector names none.
 POLICIES: Mapping[str, OutputPolicy] = {
     "PointAlignToWindowEnd": "point_align_to_window_end",
     "ClipToWindowEnd": "clip_to_window_end",
@@ -135,8 +136,8 @@ def stage_of(vector: Json, stage: Json, stream: transom.Stream) -> DataFrame:
     windows = stream.window(window_of(stage["windows"], closed=closed))
     if "final_cti" not in stage:
         windows = windows.drain()
-    if "output_policy" in stage:
-        windows = windows.output_policy(POLICIES[stage["output_policy"]])
+    if vector["system"] == "streaminsight":
+        windows = windows.output_policy(POLICIES[output_policy_of(stage)])
     if top := stage.get("top_k"):
         return windows.top(top["k"], (F.desc if top["desc"] else F.asc)(top["field"]))
     asked = stage["aggregates"]
@@ -146,6 +147,12 @@ def stage_of(vector: Json, stage: Json, stream: transom.Stream) -> DataFrame:
     if having := stage.get("having"):
         results = results.where(f"`{having['field']}` {having['op']} {having['value']}")
     return results
+
+
+def output_policy_of(stage: Json) -> str:
+    """The output policy of a stage."""
+    default = "Clip" if stage["windows"]["type"] == "snapshot" else "PointAlign"
+    return str(stage.get("output_policy", f"{default}ToWindowEnd"))
 
 
 def window_of(settings: Any, *, closed: Any) -> transom.Window:
@@ -228,8 +235,6 @@ def function_of(asked: list[Json]) -> Callable[[pa.Table, transom.Context], pa.T
 def fields_of(vector: Json) -> set[str]:
     """The fields of a vector's results that its query computes."""
     fields = {name for output in vector["expected"]["outputs"] for name in output} - {"why"}
-    if "output_policy" not in last_stage(vector):
-        fields -= {"start", "end"}
     return fields - set(vector.get("left_out", ()))
 
 

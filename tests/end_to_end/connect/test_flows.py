@@ -31,6 +31,8 @@ SCHEMA = "origin string, at timestamp, delay int"
 NUMBER = StructType([StructField("n", LongType())])
 STATE = StructType([StructField("seen", LongType()), StructField("last", TimestampType())])
 NOTED = StructType([StructField("note", StringType())])
+BOUNDS = StructType([StructField("start", TimestampType()), StructField("end", TimestampType())])
+LIVED = StructType([StructField("n", LongType()), StructField("lifetime", BOUNDS)])
 
 
 def total(rows: pa.Table) -> pa.Table:
@@ -49,6 +51,30 @@ def counted(rows: pa.Table, context: transom.Context) -> pa.Table:
     return pa.table({"n": [seen]})
 
 
+class Total(transom.Accumulator[tuple[int]]):
+    state = StructType([StructField("total", LongType())])
+
+    def init(self) -> tuple[int]:
+        return (0,)
+
+    def add(self, acc: tuple[int], rows: pa.Table) -> tuple[int]:
+        return (acc[0] + sum(rows["delay"].to_pylist()),)
+
+    def merge(self, left: tuple[int], right: tuple[int]) -> tuple[int]:
+        return (left[0] + right[0],)
+
+    def result(self, acc: tuple[int]) -> int:
+        return acc[0]
+
+
+def lived(rows: pa.Table) -> pa.Table:
+    """The last of the rows, from its own start, which is before the window for some."""
+    kind = pa.struct([(name, pa.timestamp("us", "UTC")) for name in ("start", "end")])
+    last = max(rows.to_pylist(), key=lambda row: (row["at"], row["delay"]))
+    lives = pa.array([{"start": last["at"], "end": last["lifetime"]["end"]}], kind)
+    return pa.table({"n": [last["delay"]], "lifetime": lives})
+
+
 def hours(df: DataFrame, *keys: Any) -> transom.Windowed:
     stream = transom.stream(df, time=transom.EventTime("at", delay="0 seconds"), order="delay")
     return stream.key_by(*keys).window(transom.Tumbling("1 hour"))
@@ -56,7 +82,21 @@ def hours(df: DataFrame, *keys: Any) -> transom.Windowed:
 
 QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "agg": lambda df: hours(df, "origin").agg(n=F.sum("delay")),
+    "agg by an accumulator": lambda df: hours(df, "origin").agg(
+        n=transom.udaf(Total(), "delay", returns=LongType())
+    ),
     "apply": lambda df: hours(df, "origin").apply(total, NUMBER),
+    "apply that returns lifetimes": lambda df: (
+        transom.stream(
+            df,
+            time=transom.EventTime("at", delay="0 seconds"),
+            lifetime=transom.Lifetime(duration="30 minutes"),
+        )
+        .key_by("origin")
+        .window(transom.Tumbling("1 hour"))
+        .output_policy("clip_to_window_end")
+        .apply(lived, LIVED)
+    ),
     "apply without keys": lambda df: hours(df).with_pane().apply(total, NUMBER),
     "apply by expressions": lambda df: hours(
         df, F.upper("origin"), F.hour("at").alias("hour")
@@ -113,7 +153,14 @@ def shown(rows: list[Row]) -> list[str]:
 
 @pytest.mark.parametrize(
     "query",
-    ["apply with outputs", "apply with state and late rows", "scan", "top with late rows"],
+    [
+        "agg by an accumulator",
+        "apply that returns lifetimes",
+        "apply with outputs",
+        "apply with state and late rows",
+        "scan",
+        "top with late rows",
+    ],
 )
 def test_a_flow_of_a_stream_has_the_results_of_a_query(spark: SparkSession, query: str) -> None:
     build = QUERIES[query]

@@ -87,6 +87,7 @@ def test_numbers_become_those_of_the_schema(hours: Windowed) -> None:
         ("int", "BAD_SCHEMA"),
         ("", "BAD_SCHEMA"),
         ("n int, n int", "BAD_SCHEMA"),
+        ("n int, KEY string", "BAD_SCHEMA"),
         ("Window int", "RESERVED_NAME"),
         ("pane int", "RESERVED_NAME"),
     ],
@@ -96,6 +97,11 @@ def test_a_schema_is_checked_where_it_is_given(
 ) -> None:
     with raises(condition, "schema"):
         hours.apply(lambda rows: rows, schema)
+
+
+def test_a_named_output_has_no_column_of_a_key(hours: Windowed) -> None:
+    with raises("BAD_SCHEMA", "schema"):
+        hours.apply(lambda rows: rows, "n int", outputs={"notes": "key string"})
 
 
 def test_aggregates_are_columns_that_are_there(hours: Windowed) -> None:

@@ -10,7 +10,7 @@ import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{Constants, Count, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
+import transom.engine.spec.{Constants, Count, CountByStart, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -137,13 +137,18 @@ final class OutputLayout(
   private def resultColumn(column: Attribute): NamedExpression =
     Alias(computed(column), column.name)()
 
-  /** The lifetime of a result: its window, or a microsecond from the end of its window on. */
+  /** The lifetime of a result: its window, or a microsecond from the end of its window on. The
+    * point of a count window is on its last row.
+    */
   private def lifetime: Option[NamedExpression] = spec.outputPolicy.map { policy =>
     val (from, until) = policy match {
       case OutputPolicy.ClipToWindowEnd => (start, end)
       case OutputPolicy.PointAlignToWindowEnd =>
-        val next = Add(PreciseTimestampConversion(end, timeType, LongType), Literal(1L))
-        (end, PreciseTimestampConversion(next, LongType, timeType))
+        def moved(by: Long) = {
+          val micros = Add(PreciseTimestampConversion(end, timeType, LongType), Literal(by))
+          PreciseTimestampConversion(micros, LongType, timeType)
+        }
+        if (spec.window.isInstanceOf[CountByStart]) (moved(-1L), end) else (end, moved(1L))
     }
     val bounds = CreateNamedStruct(Seq(Literal("start"), from, Literal("end"), until))
     Alias(computed(bounds), "lifetime")()
