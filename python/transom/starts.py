@@ -7,6 +7,7 @@ from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Window
 from transom.spec.calendar import Calendar
 from transom.spec.grids import Cumulate, Hopping, Tumbling
+from transom.spec.lifetimes import Rolling
 from transom.spec.sessions import Session
 from transom.spec.several import members_of
 from transom.spec.time_policies import TimePolicy
@@ -31,7 +32,7 @@ def earliest_input(
     ----------
     first_output : datetime
         The end of the first window whose result is emitted.
-    *windows : Tumbling, Hopping, Cumulate, Calendar, Session or Windows
+    *windows : Tumbling, Hopping, Cumulate, Calendar, Rolling, Session or Windows
         The windows of the query, at least one. A session needs a ``max_duration``.
     time : TimePolicy, optional
         The time of the query. Without a rule for early rows, a row may arrive any time before its
@@ -86,6 +87,8 @@ def _longest(window: Window) -> timedelta:
     if isinstance(window, Tumbling | Hopping | Cumulate):
         size = duration("size", window.size)
         return size if window.time_zone == "UTC" else size + _CLOCK_CHANGES
+    if isinstance(window, Rolling):
+        return duration("size", window.size)
     if isinstance(window, Session) and window.max_duration is not None:
         return 2 * duration("max_duration", window.max_duration)
     if isinstance(window, Window):

@@ -84,8 +84,9 @@ class ExecutionSteps(Steps):
             State layout: "slices" is the slice log, "keyed" stores one entry for each key. "auto"
             uses the slice log wherever it can run the windows.
         tick : str or timedelta
-            Period of the ticks that advance the wall clock of keys without new rows. Only
-            `ProcessingTime` and triggers by the wall clock use ticks.
+            Period of the ticks that advance the wall clock of keys without new rows. These use
+            ticks: `ProcessingTime`, triggers by the wall clock, `idle_timeout`, and
+            `TimePolicy(idle_partition=)` and `TimePolicy(estimate_arrival=)`.
         row_log : int
             How many rows each executor logs per minute, of those that a rule of the `TimePolicy`
             drops or moves, or that are dead letters. A record has the reason, the time and the
