@@ -15,14 +15,10 @@ POINTS = 3
     ("kind", "sink"),
     [
         ("hopping", "files"),
-        ("sessions", "files"),
-        ("hopping-keyed", "batches"),
         ("late-rows", "batches"),
         ("lifetimes", "files"),
         ("several", "batches"),
-        ("several-kinds", "files"),
-        ("punctuated", "files"),
-        ("scan", "files"),
+        ("policy", "files"),
     ],
 )
 def test_a_crash_at_a_durable_write_changes_nothing(kind: str, sink: str) -> None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
 
 import transom
 from tests.end_to_end.support.clocked import bounds
 from tests.end_to_end.support.clocked import instant as at
-from tests.end_to_end.support.wall_clock import run_dated
+from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
+from tests.end_to_end.support.wall_clock import HandClock, recent_progress, run_dated
 
 SCHEMA = "seq int, at timestamp, source string"
 Pipeline = Callable[[DataFrame], DataFrame]
@@ -27,10 +32,19 @@ def run(
     steps: Sequence[Step],
     *,
     files_per_batch: int = 1000,
+    after: Callable[[StreamingQuery], None] = lambda _: None,
 ) -> list[list[Row]]:
     """Run a query over the steps, and return the rows that it emits after each step."""
     timed = [(now, [(seq, at(time), f"{seq % 2}") for seq, time in rows]) for now, rows in steps]
-    return run_dated(spark, pipeline, SCHEMA, timed, folder=folder, files_per_batch=files_per_batch)
+    return run_dated(
+        spark,
+        pipeline,
+        SCHEMA,
+        timed,
+        folder=folder,
+        files_per_batch=files_per_batch,
+        after=after,
+    )
 
 
 def counts(
@@ -50,6 +64,105 @@ def counts(
 
 def fired(steps: Sequence[Sequence[Row]]) -> list[list[tuple[float, float, list[int]]]]:
     return [sorted((*bounds(row), row["seqs"]) for row in rows) for rows in steps]
+
+
+@pytest.mark.parametrize(
+    ("window", "closings"),
+    [
+        # Each window has a timer of its own.
+        (
+            transom.Hopping("20 seconds", "10 seconds"),
+            {15: [(-10, 10, [0])], 25: [(0, 20, [0])]},
+        ),
+        (transom.Session("10 seconds"), {18: [(3, 13, [0])]}),
+        (transom.Tumbling("3 seconds", closed="right"), {8: [(0, 3, [0])]}),
+    ],
+    ids=["hopping", "session", "closed right"],
+)
+def test_windows_of_each_kind_close(
+    spark: SparkSession, tmp_path: Path, window: transom.Window, closings: dict[int, Any]
+) -> None:
+    steps: list[Step] = [(3, [(0, 3)])]
+    for clock in closings:
+        steps += [(clock - 1, []), (clock, [])]
+    emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds", window=window), steps)
+    found = {clock: fired([rows])[0] for (clock, _), rows in zip(steps, emitted, strict=True)}
+    assert {clock: results for clock, results in found.items() if results} == closings
+
+
+def test_with_last_row_a_window_closes_before_its_end(spark: SparkSession, tmp_path: Path) -> None:
+    steps: list[Step] = [(3, [(0, 3)]), (7, []), (8, []), (9, [(1, 4)]), (14, [])]
+    emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds", rule="last_row"), steps)
+    # The watermark has moved to the end of the window, so the second row is late.
+    assert fired(emitted) == [[], [], [(0, 10, [0])], [], []]
+
+
+def test_a_dropped_row_is_activity_of_the_source(spark: SparkSession, tmp_path: Path) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        return counts(rows, "5 seconds", early=transom.Drop("1 minute"))
+
+    # Without the second row, which is dropped, the window would close at 15.
+    steps: list[Step] = [(3, [(0, 3)]), (12, [(1, 500)]), (16, []), (17, [])]
+    assert fired(run(spark, tmp_path, pipeline, steps)) == [[], [], [], [(0, 10, [0])]]
+
+
+def test_a_clock_that_goes_back_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    # The timeout counts from the last row, by the clock that is in force then.
+    steps: list[Step] = [(20, [(0, 3)]), (14, [(1, 4)]), (18, []), (19, []), (30, [])]
+    emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds"), steps)
+    assert fired(emitted) == [[], [], [], [(0, 10, [0, 1])], []]
+
+
+def test_a_batch_that_is_done_again_closes_the_same_windows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    for seq, time in [(0, 3), (1, 13)]:
+        add_batch(tmp_path / "input", [(seq, at(time), "0")], parse_schema(SCHEMA))
+
+    def crash_with_results(results: DataFrame, _: int) -> None:
+        if results.collect():
+            raise OSError("pulled the plug")
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        return counts(
+            rows,
+            "5 seconds",
+            partition="source",
+            idle_partition="2 seconds",
+            late=transom.Adjust("1 hour"),
+            estimate_arrival=True,
+            out_of_order="1 minute",
+        )
+
+    read = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "input"))
+    clock = HandClock(spark, 14)
+    query = clock.start(
+        pipeline(read)
+        .writeStream.foreachBatch(crash_with_results)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+    )
+    query.processAllAvailable()
+    # The first window times out five seconds after the rows, the second one after its end.
+    clock.move(19)
+    with pytest.raises(StreamingQueryException, match="pulled the plug"):
+        query.awaitTermination(60)
+
+    # The machine's clock is years later, so both windows would have timed out.
+    again = run_stream(spark, pipeline, SCHEMA, [], checkpoint=tmp_path)
+    assert fired([again.by_batch[min(again.by_batch)]]) == [[(0, 10, [0])]]
+
+
+def test_a_silent_source_makes_no_batch_spin(spark: SparkSession, tmp_path: Path) -> None:
+    batches: list[int] = []
+
+    def watch(query: StreamingQuery) -> None:
+        batches.append(len(recent_progress(query)))
+
+    steps: list[Step] = [(3, [(0, 3)]), (15, []), (40, []), (60, [])]
+    emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds"), steps, after=watch)
+    assert fired(emitted) == [[], [(0, 10, [0])], [], []]
+    # A step of the clock is one tick, however far it is, and a tick is one batch.
+    assert [later - before for before, later in pairwise(batches)] == [1, 1, 1]
 
 
 def test_nothing_times_out_while_the_source_has_a_backlog(
