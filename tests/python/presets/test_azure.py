@@ -174,12 +174,21 @@ def test_a_window_includes_its_end(window: transom.Window, expected: transom.Win
 
 @pytest.mark.parametrize(
     ("window", "arguments"),
-    [(azure.TumblingWindow, ("day", 7.1)), (azure.HoppingWindow, ("hour", 169, 1))],
+    [
+        (azure.TumblingWindow, ("day", 7.1)),
+        (azure.HoppingWindow, ("hour", 169, 1)),
+        (azure.SlidingWindow, ("day", 8)),
+    ],
 )
 def test_a_window_lasts_at_most_seven_days(window: Any, arguments: tuple[Any, ...]) -> None:
     with raises("PRESET_LIMIT", "size", PySparkValueError) as caught:
         window(*arguments)
     assert "which Azure Stream Analytics does not allow" in str(caught.value)
+
+
+def test_sliding_and_snapshot_windows_include_their_end() -> None:
+    assert azure.SlidingWindow("second", 10) == transom.Rolling("10 seconds")
+    assert azure.SnapshotWindow() == transom.Snapshot(closed="right")
 
 
 def test_a_session_has_a_maximum_duration() -> None:
