@@ -24,7 +24,7 @@ from tests.end_to_end.conformance import atlas, azure, finished, flink, flink_ve
 from tests.end_to_end.conformance.outcomes import UnsupportedError
 from tests.end_to_end.support.file_system import with_quick_files
 
-# What runs the vectors of a model. The vectors of Flink name no model.
+# The function that runs the vectors of each model. The vectors of Flink name no model.
 MODELS: dict[str | None, Callable[[SparkSession, dict[str, Any]], str | None]] = {
     None: flink.problem,
     "asa.pipeline": azure.problem,
@@ -70,7 +70,7 @@ def run(spark: SparkSession, vector: dict[str, Any]) -> tuple[str, str | None]:
         found = MODELS[vector.get("model")](spark, vector)
     except UnsupportedError as reason:
         return "skipped", str(reason)
-    except Exception as error:  # noqa: BLE001 - one that fails, in whichever way, ends no run
+    except Exception as error:  # noqa: BLE001 - a failing vector must not end the run
         found = f"it cannot be run: {type(error).__name__}: {error}"
     return "failed" if found else "passed", found
 
@@ -96,9 +96,11 @@ def main() -> int:
         path.relative_to(folder): json.loads(path.read_text())
         for path in sorted(folder.rglob("*.json"))
     }
+    if not vectors:
+        parser.error(f"{folder} has no *.json files")
     clocked = [path for path, vector in vectors.items() if needs_clock(vector)]
     others = [path for path in vectors if path not in clocked]
-    # A query of a batch with few rows keeps one core busy.
+    # A query over few rows uses one core, so two run at a time.
     with ThreadPoolExecutor(max_workers=2) as pool:
         outcomes = pool.map(lambda path: run(spark, vectors[path]), others)
         for path, outcome in zip(others, outcomes, strict=True):

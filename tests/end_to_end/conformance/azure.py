@@ -15,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import transom
 from tests.end_to_end.conformance.events import Json, Table, instant, milliseconds, table
 from tests.end_to_end.conformance.finished import aggregate, normal, window_of
-from tests.end_to_end.conformance.outcomes import difference
+from tests.end_to_end.conformance.outcomes import UnsupportedError, difference
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.end_to_end.support.wall_clock import Past, recent_progress, run_dated
@@ -24,7 +24,7 @@ ACTIONS: dict[str, type[transom.Adjust] | type[transom.Drop]] = {
     "adjust": transom.Adjust,
     "drop": transom.Drop,
 }
-# The names of a vector's rules in a stamp and in the counts.
+# A rule in a vector, and in a stamp and the name of its count.
 RULES = {"early": "early", "late": "late_arrival", "out_of_order": "out_of_order"}
 COUNTS = RULES | {"adjusted": "adjusted", "dropped": "dropped"}
 
@@ -34,6 +34,8 @@ def problem(spark: SparkSession, vector: Json) -> str | None:
     if found := problem_of_stamps(spark, vector):
         return found
     if has_clock(vector):
+        if vector["windows"]:
+            raise UnsupportedError("windows, and a wall clock that moves between events")
         return problem_of_watermarks(spark, vector)
     return problem_of_windows(spark, vector) if vector["windows"] else None
 
@@ -66,7 +68,8 @@ def policy_of(vector: Json) -> transom.TimePolicy:
         early=rule("early"),
         late=rule("late"),
         out_of_order=out_of_order,
-        estimate_arrival=has_clock(vector),
+        # Without a bound for late rows, the wall clock moves no watermark.
+        estimate_arrival=has_clock(vector) and settings.get("late_tolerance_ms") is not None,
     )
 
 
@@ -148,7 +151,7 @@ def stamp_of(vector: Json, row: Row) -> Json:
         "seq": row["seq"],
         "time": stamp["time"],
         "disposition": f"dropped_{rules[-1]}" if is_dropped else "accepted",
-        "adjusted_by": [] if is_dropped else rules,
+        "adjusted_by": rules if stamp["disposition"] == "adjusted" else [],
     }
     # With partitions, the vector has the watermark of each.
     return shown | ({} if "partitions" in vector["policy"] else {"watermark": stamp["watermark"]})
@@ -161,8 +164,8 @@ def windowed(vector: Json, rows: DataFrame) -> DataFrame:
     windows = stream.key_by(*settings.get("group_by", ())).window(
         window_of(vector["windows"], closed="right")
     )
-    asked = settings["aggregates"]
-    return windows.agg(**{each["as"]: aggregate(vector, each) for each in asked})
+    aggregates = settings["aggregates"]
+    return windows.agg(**{each["as"]: aggregate(vector, each) for each in aggregates})
 
 
 def problem_of_windows(spark: SparkSession, vector: Json) -> str | None:

@@ -6,14 +6,13 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
-
-from tests.end_to_end.support.streams import cut
 
 Json = dict[str, Any]
 Row = tuple[Any, ...]
 
-# The fields of an event that are no columns of its row.
+# Fields of an event that are not columns.
 _NO_COLUMNS = {"kind", "partition_error", "payload", "wall_time"}
 _TIMES = {"event_time", "arrival_time", "processing_time", "start", "end"}
 _TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "bigint", float: "double"}
@@ -38,15 +37,18 @@ class Table:
     def cuts(self, seed: str) -> dict[str, list[Sequence[Row]]]:
         """The ways to cut the rows into micro-batches.
 
-        The random cuts also put the rows of a batch in another order.
+        The random batches also have their rows in another order.
         """
-        chosen = random.Random(seed)
-        batches = [chosen.sample(batch, len(batch)) for batch in cut(self.rows, chosen)]
-        return {
-            "row by row": [[row] for row in self.rows],
-            "in one batch": [self.rows],
-            "in random batches": [*batches],
-        }
+        ways: dict[str, list[Sequence[Row]]] = {"row by row": [[row] for row in self.rows]}
+        count = len(self.rows)
+        if count > 1:
+            ways["in one batch"] = [self.rows]
+        if count > 2:
+            chosen = random.Random(seed)
+            cuts = sorted(chosen.sample(range(1, count), chosen.randrange(1, count - 1)))
+            parts = [self.rows[start:end] for start, end in pairwise([0, *cuts, count])]
+            ways["in random batches"] = [chosen.sample(part, len(part)) for part in parts]
+        return ways
 
 
 def table(events: Iterable[Json], **added: str) -> Table:
@@ -60,10 +62,10 @@ def table(events: Iterable[Json], **added: str) -> Table:
         for name, value in row.items():
             if value is not None and name != "place":
                 kind = "timestamp" if isinstance(value, datetime) else _TYPES[type(value)]
-                # A column with whole and other numbers has fractions.
+                # A column with integers and fractions is a double.
                 if types.get(name) != "double":
                     types[name] = kind
-    # Spark takes no whole number in a column with fractions.
+    # Spark rejects an integer in a double column.
     rows = [
         tuple(
             float(row[name]) if kind == "double" and row.get(name) is not None else row.get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.conformance.events import Json, Table, columns, instant, milliseconds, table
-from tests.end_to_end.conformance.outcomes import UnsupportedError, difference
+from tests.end_to_end.conformance.outcomes import difference
 from tests.end_to_end.support.queries import run_stream
 from transom.spec.window_spec import OutputPolicy
 
@@ -22,15 +22,15 @@ OUR_TICK = timedelta(microseconds=1)
 # Aggregates of a function that sees the lifetimes of rows.
 OF_LIFETIMES = {"clipped", "twa"}
 AGGREGATES: Mapping[str, Callable[[Column], Column]] = {
-    # StreamInsight's sum of nulls is 0.
-    "sum": lambda c: F.coalesce(F.sum(c), F.lit(0)),
+    "sum": F.sum,
     "avg": F.avg,
     "min": F.min,
     "max": F.max,
-    "count_distinct": lambda c: F.size(F.collect_set(c)),
+    "count_distinct": F.count_distinct,
     "ids": lambda c: F.sort_array(F.collect_list(c)),
 }
-# The output policies of StreamInsight, and the policy of windows for which a vector names none.
+MAX_CHECKS: Mapping[str, Literal[">=", ">"]] = {"ge": ">=", "gt": ">"}
+# Output policies: the name in StreamInsight, and the name in transom.
 POLICIES: Mapping[str, OutputPolicy] = {
     "PointAlignToWindowEnd": "point_align_to_window_end",
     "ClipToWindowEnd": "clip_to_window_end",
@@ -63,16 +63,16 @@ def problem(spark: SparkSession, vector: Json) -> str | None:
 
 def views(vector: Json) -> Iterator[Json]:
     """The queries of a vector: one for Spark's aggregates, and one for functions of lifetimes."""
-    asked = last_stage(vector).get("aggregates")
-    if asked is None:
+    aggregates = last_stage(vector).get("aggregates")
+    if aggregates is None:
         yield vector
         return
-    of_lifetimes = [each for each in asked if each["fn"] in OF_LIFETIMES]
-    for chosen in (of_lifetimes, [each for each in asked if each not in of_lifetimes]):
-        if len(chosen) == len(asked):
+    of_lifetimes = [each for each in aggregates if each["fn"] in OF_LIFETIMES]
+    for chosen in (of_lifetimes, [each for each in aggregates if each not in of_lifetimes]):
+        if len(chosen) == len(aggregates):
             yield vector
         elif chosen:
-            names = [each["as"] for each in asked if each not in chosen]
+            names = [each["as"] for each in aggregates if each not in chosen]
             policy = vector["policy"] | {"aggregates": chosen}
             yield vector | {"policy": policy, "left_out": names}
 
@@ -93,12 +93,9 @@ def table_of(vector: Json) -> Table:
     policy, events = vector["policy"], []
     has_lifetimes = vector["system"] == "streaminsight"
     for event in vector["events"]:
-        lasts = policy.get("alter_duration_ms", None if "end" in event else 1)
-        added: Json = {}
-        if has_lifetimes and lasts is not None:
-            end = instant(event["start"]) + timedelta(milliseconds=lasts)
-            added["end"] = end.isoformat()
-        events.append(event | added)
+        is_point = has_lifetimes and "end" not in event
+        end = {"end": (instant(event["start"]) + TICK).isoformat()} if is_point else {}
+        events.append(event | end)
     if "final_cti" in policy:
         events.append({"start": policy["final_cti"], "cti": True})
     return table(events, **({"end": "timestamp"} if has_lifetimes else {}))
@@ -117,15 +114,17 @@ def time_of(vector: Json) -> str:
 def results_of(vector: Json, rows: DataFrame, disorder: timedelta) -> DataFrame:
     """The results of a vector's query. No row is late."""
     time = time_of(vector)
-    clock: Any = transom.TimePolicy(time, out_of_order=transom.Accept(disorder))
+    policy = transom.TimePolicy(time, out_of_order=transom.Accept(disorder))
     if "final_cti" in vector["policy"]:
-        clock = transom.TimePolicy(time, advance=transom.Punctuated("cti", at=time))
-    lifetime = "end" if vector["system"] == "streaminsight" else None
+        policy = transom.TimePolicy(time, advance=transom.Punctuated("cti", at=time))
+    lifetime: Any = "end" if vector["system"] == "streaminsight" else None
+    if "alter_duration_ms" in vector["policy"]:
+        lifetime = transom.Lifetime(duration=milliseconds(vector["policy"], "alter_duration"))
     results, order = rows, ["place"]
     for stage in stages_of(vector):
-        stream = transom.stream(results, time=clock, lifetime=lifetime, order=order)
+        stream = transom.stream(results, time=policy, lifetime=lifetime, order=order)
         results = stage_of(vector, stage, stream.key_by(*stage.get("group_by", ())))
-        clock, lifetime = transom.TimePolicy("window.end"), None
+        policy, lifetime = transom.TimePolicy("window.end"), None
         order = ["window.end"]
     return results
 
@@ -140,10 +139,10 @@ def stage_of(vector: Json, stage: Json, stream: transom.Stream) -> DataFrame:
         windows = windows.output_policy(POLICIES[output_policy_of(stage)])
     if top := stage.get("top_k"):
         return windows.top(top["k"], (F.desc if top["desc"] else F.asc)(top["field"]))
-    asked = stage["aggregates"]
-    if any(each["fn"] in OF_LIFETIMES for each in asked):
-        return windows.apply(function_of(asked), schema_of(asked))
-    results = windows.agg(**{each["as"]: aggregate(vector, each) for each in asked})
+    aggregates = stage["aggregates"]
+    if any(each["fn"] in OF_LIFETIMES for each in aggregates):
+        return windows.apply(function_of(aggregates), schema_of(aggregates))
+    results = windows.agg(**{each["as"]: aggregate(vector, each) for each in aggregates})
     if having := stage.get("having"):
         results = results.where(f"`{having['field']}` {having['op']} {having['value']}")
     return results
@@ -168,7 +167,7 @@ def window_of(settings: Any, *, closed: Any) -> transom.Window:
         aligned = instant(settings["alignment"]) - instant("1970-01-01")
         offset = aligned % milliseconds(settings, period)
     elif "offset_ms" in settings:
-        offset = milliseconds(settings, "offset") % milliseconds(settings, period)
+        offset = milliseconds(settings, "offset")
     match settings["type"]:
         case "snapshot":
             return transom.Snapshot(closed=closed)
@@ -187,36 +186,37 @@ def window_of(settings: Any, *, closed: Any) -> transom.Window:
                 milliseconds(settings, "timeout"),
                 closed=closed,
                 max_duration=milliseconds(settings, "max_duration"),
-                max_check=">" if settings.get("max_duration_check") == "gt" else ">=",
+                max_check=MAX_CHECKS[settings.get("max_duration_check", "ge")],
             )
-    raise UnsupportedError(f"{settings['type']} windows")
+    raise ValueError(f"the type of windows is {settings['type']}")
 
 
-def aggregate(vector: Json, asked: Json) -> Column:
+def aggregate(vector: Json, setting: Json) -> Column:
     """An aggregate of a vector."""
-    if asked["fn"] == "count":
+    if setting["fn"] == "count":
         return F.count("*")
-    if asked["fn"] == "top_one":
+    if setting["fn"] == "top_one":
         payload = F.struct(*vector["events"][0]["payload"])
-        return F.max_by(payload, F.col(asked["field"]))
-    if asked["fn"] not in AGGREGATES:
-        raise UnsupportedError(f"the aggregate {asked['fn']}")
-    return AGGREGATES[asked["fn"]](F.col(asked["field"]))
+        return F.max_by(payload, F.col(setting["field"]))
+    found = AGGREGATES[setting["fn"]](F.col(setting["field"]))
+    # StreamInsight's sum of nulls is 0.
+    is_zero = setting["fn"] == "sum" and vector["system"] == "streaminsight"
+    return F.coalesce(found, F.lit(0)) if is_zero else found
 
 
-def schema_of(asked: list[Json]) -> str:
+def schema_of(aggregates: list[Json]) -> str:
     """The schema of the results of `function_of`."""
     types = {"clipped": "array<struct<id string, start timestamp, end timestamp>>", "twa": "double"}
-    return ", ".join(f"`{each['as']}` {types[each['fn']]}" for each in asked)
+    return ", ".join(f"`{each['as']}` {types[each['fn']]}" for each in aggregates)
 
 
-def function_of(asked: list[Json]) -> Callable[[pa.Table, transom.Context], pa.Table]:
+def function_of(aggregates: list[Json]) -> Callable[[pa.Table, transom.Context], pa.Table]:
     """A function that computes aggregates of the rows' lifetimes in a window."""
 
     def function(rows: pa.Table, context: transom.Context) -> pa.Table:
         found = rows.to_pylist()
         values: Json = {}
-        for each in asked:
+        for each in aggregates:
             if each["fn"] == "clipped":
                 values[each["as"]] = [{"id": row["id"], **row["lifetime"]} for row in found]
             else:
@@ -256,7 +256,7 @@ def got_of(vector: Json, row: Json) -> Json:
     values = row | {"window_start": bounds["start"], "window_end": bounds["end"]}
     if vector["system"] == "asa" and kind_of(vector) == "snapshot":
         # Azure's snapshot is an instant. Ours starts a tick earlier.
-        values["window_start"] = bounds["end"]
+        values["window_start"] += OUR_TICK
     if "lifetime" in row:
         values |= row["lifetime"]
     return {name: normal(values[name]) for name in fields_of(vector)}
@@ -272,7 +272,7 @@ def normal(value: Any) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
-        return round(float(value), 9)
+        return int(value) if value == int(value) else float(f"{value:.12g}")
     if isinstance(value, dict):
         return {name: normal(field) for name, field in columns(value).items()}
     if isinstance(value, list):

@@ -119,11 +119,11 @@ def shown(*parts: Any) -> str:
 def problem(spark: SparkSession, vector: Vector) -> str | None:
     """Run a vector. Returns the first difference to the expected output, or None."""
     flink_vectors.check(vector)
-    found = (difference(spark, vector, layout) for layout in layouts(vector))
+    found = (problem_with_layout(spark, vector, layout) for layout in layouts(vector))
     return next(filter(None, found), None)
 
 
-def difference(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
+def problem_with_layout(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
     """Run a vector with one layout. Returns the difference to the expected output, or None."""
     base = base_of(vector)
     one_by_one = layout == "slices" and has_records_behind(vector)

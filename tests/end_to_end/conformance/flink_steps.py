@@ -50,19 +50,16 @@ def runs_of(vector: Vector, base: int, *, one_by_one: bool) -> list[list[Batch]]
     """The steps of a vector as batches, one list for each run of the query."""
     runs: list[list[Batch]] = [[]]
     records: Batch = []
-    reached = 0
     ends = ends_by_draining(vector)
 
     def flush(watermark: int | None) -> None:
-        nonlocal reached
         moved = [] if watermark is None else [control(watermark)]
         if records or moved:
             runs[-1].append([*records, *moved])
             records.clear()
         if watermark is not None:
-            reached = watermark
             # This batch moves no watermark. It fires windows by the watermark of the batch before.
-            runs[-1].append([control(reached)])
+            runs[-1].append([control(watermark)])
 
     for step in vector["steps"]:
         if step["op"] == "element":

@@ -1,6 +1,7 @@
 """Runs the worked examples of StreamInsight's punctuation (CTIs).
 
-`si.advance_time` has the rows that violate a CTI. `si.cti_propagation` has the CTIs behind windows.
+`si.advance_time` has the rows that violate a CTI. `si.cti_propagation` has the CTIs of the results
+of windows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ RULES: dict[str, type[transom.Drop] | type[transom.Adjust]] = {
     "drop": transom.Drop,
     "adjust": transom.Adjust,
 }
-# A CTI behind all rows, which fires all windows.
+# A CTI after all rows, which fires all windows.
 LAST = datetime(2100, 1, 1)
 
 
@@ -60,32 +61,34 @@ def problem_of_violations(spark: SparkSession, vector: Json) -> str | None:
     rows = table([*events, last | {"seq": max(numbers) + 1}])
     per_event = vector["expected"]["per_event"]
     expected = [
-        fate(event["seq"], event.get("lifetime"), event["disposition"]) for event in per_event
+        outcome_of_event(event["seq"], event.get("lifetime"), event["disposition"])
+        for event in per_event
     ]
     ctis = [instant(event["cti"]) if event["cti"] else None for event in per_event]
     for way, batches in rows.cuts(vector["id"]).items():
         outcome = run_stream(spark, pipeline, rows.schema, batches)
         tagged = [row for batch in outcome.by_batch.values() for row in batch]
-        if found := difference(f"rows {way}", expected, fates(events, tagged)):
+        if found := difference(f"rows {way}", expected, outcomes_of_events(events, tagged)):
             return found
         if way == "row by row":
             marks = [watermark_of(outcome.by_batch[batch]) for batch in range(len(numbers))]
-            if found := difference("CTIs", enumerate(ctis), enumerate(filled(marks))):
+            if found := difference("CTIs", enumerate(ctis), enumerate(carried_forward(marks))):
                 return found
     # The end of a static input fires all windows, as the last CTI does.
     static = pipeline(spark.createDataFrame(rows.rows[:-1], rows.schema)).collect()
-    return difference("rows of a static DataFrame", expected, fates(events, static))
+    return difference("rows of a static DataFrame", expected, outcomes_of_events(events, static))
 
 
-def fate(seq: int, lifetime: list[Any] | None, disposition: str) -> Json:
+def outcome_of_event(seq: int, lifetime: list[Any] | None, disposition: str) -> Json:
     """What becomes of an event."""
     bounds = None if lifetime is None else [instant(bound) for bound in lifetime]
     return {"seq": seq, "lifetime": bounds, "disposition": disposition}
 
 
-def fates(events: list[Json], tagged: Iterable[Row]) -> list[Json]:
+def outcomes_of_events(events: list[Json], tagged: Iterable[Row]) -> list[Json]:
     """What becomes of the events of a query."""
-    lived: dict[int, list[datetime]] = {}
+    lifetimes: dict[int, list[datetime]] = {}
+    in_windows: dict[int, timedelta] = {}
     dropped = set()
     for row in tagged:
         if row["tag"] == "dead_letters":
@@ -93,24 +96,27 @@ def fates(events: list[Json], tagged: Iterable[Row]) -> list[Json]:
         elif row["tag"] == "results":
             window = row["results"]["window"]
             for seq in row["results"]["rows"]:
-                start, end = lived.setdefault(seq, [window["start"], window["end"]])
-                lived[seq] = [min(start, window["start"]), max(end, window["end"])]
+                start, end = lifetimes.setdefault(seq, [window["start"], window["end"]])
+                lifetimes[seq] = [min(start, window["start"]), max(end, window["end"])]
+                in_windows[seq] = in_windows.get(seq, timedelta()) + window["end"] - window["start"]
+    # The snapshots of a row leave no gap.
+    assert in_windows == {seq: end - start for seq, (start, end) in lifetimes.items()}
     found = []
     for event in events:
         seq = event["seq"]
-        moved = seq in lived and lived[seq][0] != instant(event["start"])
-        if event["is_cti"]:
-            disposition = "cti"
-        elif seq in dropped:
+        moved = seq in lifetimes and lifetimes[seq][0] != instant(event["start"])
+        if seq in dropped:
             disposition = "dropped"
+        elif event["is_cti"]:
+            disposition = "cti"
         else:
             disposition = "adjusted" if moved else "accepted"
-        found.append(fate(seq, lived.get(seq), disposition))
+        found.append(outcome_of_event(seq, lifetimes.get(seq), disposition))
     return found
 
 
 def problem_of_propagation(spark: SparkSession, vector: Json) -> str | None:
-    """Run a vector of `si.cti_propagation`: the CTIs behind windows, by output policy."""
+    """Run a vector of `si.cti_propagation`: the CTIs of the results, by output policy."""
     rows = table(vector["events"])
     for name, policy in POLICIES.items():
 
@@ -123,8 +129,10 @@ def problem_of_propagation(spark: SparkSession, vector: Json) -> str | None:
 
         for way, batches in rows.cuts(vector["id"]).items():
             outcome = run_stream(spark, pipeline, rows.schema, batches)
-            got = filled(watermark_of(outcome.by_batch[batch]) for batch in range(len(batches)))
-            # The watermark behind a batch is that behind its last event.
+            got = carried_forward(
+                watermark_of(outcome.by_batch[batch]) for batch in range(len(batches))
+            )
+            # The watermark after a batch is the watermark after its last event.
             last = [max(rows.column("seq", batch)) for batch in batches]
             expected = [
                 instant(event[f"output_cti_{name}"])
@@ -137,12 +145,12 @@ def problem_of_propagation(spark: SparkSession, vector: Json) -> str | None:
 
 
 def watermark_of(rows: Iterable[Row]) -> datetime | None:
-    """The watermark behind the windows after a batch, or None if it did not move."""
+    """The watermark of the results after a batch, or None if it did not move."""
     marks = [row["watermarks"]["watermark"] for row in rows if row["tag"] == "watermarks"]
     return max(marks, default=None)
 
 
-def filled(marks: Iterable[datetime | None]) -> list[datetime | None]:
+def carried_forward(marks: Iterable[datetime | None]) -> list[datetime | None]:
     """The watermark after each batch, where None stands for the one before."""
     found: list[datetime | None] = []
     for mark in marks:

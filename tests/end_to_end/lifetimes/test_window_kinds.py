@@ -1,4 +1,4 @@
-"""Steps that change results, over each kind of window that holds lifetimes."""
+"""`Windows`, `top`, `changes_only` and `with_watermarks` over windows that hold lifetimes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.lifetimes.test_by_hand import SCHEMA, at, row
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import cut
 
 DAY = timedelta(days=1)
 MEMBERS = {
@@ -25,7 +24,7 @@ MEMBERS = {
 
 
 def by_key(rows: DataFrame, lifetime: Any = "until") -> transom.Stream:
-    time = transom.EventTime("start", delay="1 day")
+    time = transom.EventTime("start", delay="0 seconds")
     return transom.stream(rows, time=time, lifetime=lifetime).key_by("key")
 
 
@@ -45,20 +44,23 @@ def results(
     is_streaming: bool,
     lifetime: Any = "until",
 ) -> list[Row]:
-    """The results over a static DataFrame, or over a stream that is drained."""
+    """The results over a static DataFrame, or over a stream with a batch for each row."""
     if not is_streaming:
         return pipeline(by_key(spark.createDataFrame(list(rows), SCHEMA), lifetime)).collect()
-    batches = cut(list(rows), random.Random(len(rows)))
+    batches = [[each] for each in rows]
     return run_stream(spark, lambda read: pipeline(by_key(read, lifetime)), SCHEMA, batches).results
 
 
 @pytest.mark.parametrize("is_streaming", [False, True])
-def test_several_windows_hold_the_lifetimes_that_each_of_them_holds(
+def test_several_windows_give_what_each_of_them_gives_alone(
     spark: SparkSession, *, is_streaming: bool
 ) -> None:
     chosen = random.Random(3)
-    starts = [(n, chosen.choice("ab"), chosen.randrange(60)) for n in range(40)]
-    rows = [row(n, key, start, start + chosen.randrange(1, 25)) for n, key, start in starts]
+    starts = sorted(chosen.randrange(60) for _ in range(20))
+    rows = [
+        row(n, chosen.choice("ab"), start, start + chosen.randrange(1, 25))
+        for n, start in enumerate(starts)
+    ]
 
     def listed(window: transom.Window) -> Callable[[transom.Stream], DataFrame]:
         def pipeline(stream: transom.Stream) -> DataFrame:
@@ -117,30 +119,31 @@ def test_each_window_has_its_first_rows(
 
 @pytest.mark.parametrize("is_streaming", [False, True])
 @pytest.mark.parametrize(
-    ("window", "days"),
+    ("window", "expected"),
     [
-        (transom.Calendar("day", time_zone="UTC"), [(0, 1), (3, 4)]),
-        # Six days begin on 31 December. The windows of one size more hold the rows before too.
-        (transom.Cumulate("6 days", "1 day"), [(-1, 1), (-1, 4)]),
-        (transom.Snapshot(), [(0, 2.5), (3, 3.5)]),
+        (transom.Calendar("day", time_zone="UTC"), [(0, 1, [1]), (3, 4, [2])]),
+        # The grid of six days starts on 31 December, day -1. Each larger window also holds the
+        # earlier rows.
+        (transom.Cumulate("6 days", "1 day"), [(-1, 1, [1]), (-1, 4, [1, 2])]),
     ],
-    ids=["Calendar", "Cumulate", "Snapshot"],
+    ids=["Calendar", "Cumulate"],
 )
-def test_a_result_holds_until_the_rows_of_a_window_change(
+def test_changes_only_emits_when_the_rows_of_a_window_change(
     spark: SparkSession,
     window: transom.Window,
-    days: list[tuple[float, float]],
+    expected: list[tuple[float, float, list[int]]],
     *,
     is_streaming: bool,
 ) -> None:
     def pipeline(stream: transom.Stream) -> DataFrame:
-        windows = stream.window(window).options(layout="keyed").changes_only().drain()
+        windows = stream.window(window).changes_only().drain()
         return windows.agg(rows=F.sort_array(F.collect_list("n")))
 
     day = DAY.total_seconds()
     rows = [row(1, "a", 0, 2.5 * day), row(2, "a", 3 * day, 3.5 * day)]
     found = results(spark, pipeline, rows, is_streaming=is_streaming)
-    assert sorted((start / day, end / day) for start, end in map(bounds, found)) == days
+    shown = [(*(bound / day for bound in bounds(result)), result["rows"]) for result in found]
+    assert sorted(shown) == expected
 
 
 @pytest.mark.parametrize("is_streaming", [False, True])

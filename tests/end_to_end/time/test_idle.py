@@ -107,15 +107,13 @@ def test_a_dropped_row_is_activity_of_the_source(spark: SparkSession, tmp_path: 
 
 
 def test_a_clock_that_goes_back_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
-    # The timeout counts from the last row, by the clock that is in force then.
+    # The timeout starts at the last row, at 14 by the wall clock.
     steps: list[Step] = [(20, [(0, 3)]), (14, [(1, 4)]), (18, []), (19, []), (30, [])]
     emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds"), steps)
     assert fired(emitted) == [[], [], [], [(0, 10, [0, 1])], []]
 
 
-def test_a_batch_that_is_done_again_closes_the_same_windows(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_replayed_batch_closes_the_same_windows(spark: SparkSession, tmp_path: Path) -> None:
     for seq, time in [(0, 3), (1, 13)]:
         add_batch(tmp_path / "input", [(seq, at(time), "0")], parse_schema(SCHEMA))
 
@@ -142,7 +140,7 @@ def test_a_batch_that_is_done_again_closes_the_same_windows(
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
     )
     query.processAllAvailable()
-    # The first window times out five seconds after the rows, the second one after its end.
+    # The first window closes at 19: its last row came at 14. The second one closes at 25.
     clock.move(19)
     with pytest.raises(StreamingQueryException, match="pulled the plug"):
         query.awaitTermination(60)
