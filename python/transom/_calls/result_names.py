@@ -41,12 +41,14 @@ def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
     keys = key_columns(calls.columns)
     _check_keys(keys, spec)
     assert spec.function is not None
-    for schema in (spec.function.schema, *(spec.function.outputs or {}).values()):
+    taken = {key.lower() for key in keys}
+    outputs = (spec.function.outputs or {}).values()
+    for argument, schema in (("schema", spec.function.schema), *(("outputs", o) for o in outputs)):
         for name in schema.names:
-            if name.lower() in {key.lower() for key in keys}:
+            if name.lower() in taken:
                 why = f"the key {name!r} is in the result already, so use another name"
                 raise value_error(
-                    "BAD_SCHEMA", argument="schema", value=repr(schema.simpleString()), why=why
+                    "BAD_SCHEMA", argument=argument, value=repr(schema.simpleString()), why=why
                 )
 
 
