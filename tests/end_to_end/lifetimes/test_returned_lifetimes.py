@@ -60,6 +60,15 @@ def lives(results: list[Row]) -> list[tuple[datetime, datetime] | None]:
     return [row["lifetime"] and tuple(row["lifetime"]) for row in results]
 
 
+def test_the_point_of_a_count_window_is_on_its_last_row(spark: SparkSession) -> None:
+    # S-33: the window ends a microsecond after its last row.
+    stream = transom.stream(rows(spark), time="at", lifetime="until")
+    windows = stream.window(transom.CountByStart(1))
+    points = windows.output_policy("point_align_to_window_end")
+    found = points.apply(returning("05:10", "05:20"), f"n long, {LIFETIME}").collect()
+    assert lives(found) == [(at("05:10"), at("05:10:00.000001"))]
+
+
 @pytest.mark.parametrize(
     ("returned", "expected"),
     [
