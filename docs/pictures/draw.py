@@ -7,18 +7,17 @@ queries with the same models.
 from datetime import timedelta
 from math import gcd
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 import transom
+from docs.pictures.policies import partitions, rules
+from docs.pictures.shapes import BLUE, GREY, RED, SAND, STYLE, bar, bare
 from tests.end_to_end.support import lifetimes as lifetime_model
 from tests.end_to_end.support import model
 
 HERE = Path(__file__).parent
-BLUE, GREY, RED, SAND = "#4269d0", "#9aa5b1", "#d7263d", "#f6efe0"
-STYLE: dict[Any, Any] = {"svg.hashsalt": "transom", "svg.fonttype": "none", "font.size": 9}
 
 # All times are minutes past the hour, of rows of one key.
 TIMES = [2, 4, 11, 13, 16, 27, 31, 33]
@@ -66,14 +65,14 @@ def windows() -> Figure:
     for plot, (kind, spans), lane_of in zip(plots, kinds.items(), lanes, strict=True):
         for (start, end), lane in zip(spans, lane_of, strict=True):
             has_rows = any(start <= time < end for time in TIMES)
-            _bar(plot, lane + 1, (start, end), BLUE if has_rows else None)
+            bar(plot, lane + 1, (start, end), BLUE if has_rows else None)
         inside = [any(start <= time < end for start, end in spans) for time in TIMES]
         colors = ["black" if taken else "white" for taken in inside]
         plot.scatter(TIMES, [0] * len(TIMES), color=colors, edgecolor="black", s=22, zorder=3)
         plot.set_title(kind, loc="left", fontsize=10, family="monospace")
         plot.set_xlim(SHOWN.start - 1, SHOWN.stop)
         plot.set_ylim(-0.6, max(lane_of) + 1.7)
-        _bare(plot)
+        bare(plot)
     plots[-1].set_xlabel("minutes; dots are rows, hollow ones in no window; filled windows fire")
     return figure
 
@@ -124,7 +123,7 @@ def partly_late() -> Figure:
     plot = figure.subplots()
     for lane, (start, end) in enumerate(w for w in on_a_grid(model.hopping(10, 5)) if w[1] < 30):
         holds, fired = (start, end) in held, end <= reached
-        _bar(plot, lane, (start, end), (RED if fired else BLUE) if holds else None)
+        bar(plot, lane, (start, end), (RED if fired else BLUE) if holds else None)
         if holds:
             at, text = (start, "missed: it has fired") if fired else (row, "counts here")
             plot.text(at + 0.3, lane, text, va="center", fontsize=8)
@@ -135,7 +134,7 @@ def partly_late() -> Figure:
     plot.text(row + 0.4, -1.2, f"row at {row}", fontsize=9)
     plot.set_xlabel("minutes; windows of 10 minutes, one every 5")
     plot.set_ylim(-1.7, 5.4)
-    _bare(plot)
+    bare(plot)
     return figure
 
 
@@ -148,16 +147,16 @@ def slices() -> Figure:
     figure = Figure(figsize=(8.5, 3.0), layout="constrained")
     plot = figure.subplots()
     for number, start in enumerate(bounds):
-        _bar(plot, 0, (start, start + width), GREY)
+        bar(plot, 0, (start, start + width), GREY)
         plot.text(start + width / 2, 0, f"slice {number}", ha="center", va="center", fontsize=8)
     for lane, (start, end) in enumerate(spans):
         held = [str(number) for number, cut in enumerate(bounds) if start <= cut < end]
-        _bar(plot, lane + 1.2, (start, end), BLUE)
+        bar(plot, lane + 1.2, (start, end), BLUE)
         text = f"window of slices {', '.join(held)}"
         plot.text((start + end) / 2, lane + 1.2, text, ha="center", va="center", fontsize=8)
     plot.set_xlabel(f"minutes; windows of {size} minutes, one every {slide}: slices of {width}")
     plot.set_xlim(bounds.start - 1, bounds.stop + 1)
-    _bare(plot)
+    bare(plot)
     return figure
 
 
@@ -168,16 +167,16 @@ def sessions() -> Figure:
     figure = Figure(figsize=(8.5, 2.4), layout="constrained")
     plot = figure.subplots()
     for number in range(last + 1):
-        _bar(plot, 0, (number * gap, (number + 1) * gap), GREY)
+        bar(plot, 0, (number * gap, (number + 1) * gap), GREY)
     for start, end in as_sessions(gap):
-        _bar(plot, 1.2, (start, end), BLUE)
+        bar(plot, 1.2, (start, end), BLUE)
     plot.scatter(TIMES, [0] * len(TIMES), color="black", s=22, zorder=3)
     plot.text(-1, 0, "slices", ha="right", va="center")
     plot.text(-1, 1.2, "sessions", ha="right", va="center")
     plot.set_xlabel(f"minutes; a gap of {gap}, and slices as wide; dots are rows")
     plot.set_xticks(range(0, 46, gap))
     plot.set_xlim(-6, 46)
-    _bare(plot)
+    bare(plot)
     return figure
 
 
@@ -196,20 +195,20 @@ def lifetimes() -> Figure:
     heights = [len(LIFETIMES) + 1, *(max(lane) + 2 for lane in lanes)]
     rows, *plots = figure.subplots(len(kinds) + 1, 1, sharex=True, height_ratios=heights)
     for number, span in enumerate(LIFETIMES):
-        _bar(rows, -number, span, GREY)
+        bar(rows, -number, span, GREY)
         rows.scatter([span[0]], [-number], color="black", s=22, zorder=3)
         rows.text(sum(span) / 2, -number, f"row {number + 1}", ha="center", va="center", fontsize=8)
     rows.set_title("five rows of one key", loc="left", fontsize=10)
     for plot, kind, held, lane_of in zip(plots, kinds, counts, lanes, strict=True):
         for (span, count), lane in zip(held, lane_of, strict=True):
-            _bar(plot, lane, span, BLUE)
+            bar(plot, lane, span, BLUE)
             plot.text(span[1] - 0.3, lane, str(count), ha="right", va="center", fontsize=8)
         plot.set_title(kind, loc="left", fontsize=10, family="monospace")
         plot.set_ylim(-0.6, max(lane_of) + 0.6)
     for plot in (rows, *plots):
         for time in sorted({time for span in LIFETIMES for time in span}):
             plot.axvline(time, color=GREY, linewidth=0.5, linestyle=":", zorder=0)
-        _bare(plot)
+        bare(plot)
     plots[-1].set_xlabel("minutes; dots are the times of rows; numbers are the rows in a window")
     return figure
 
@@ -236,21 +235,13 @@ def _lanes(spans: list[model.Window]) -> list[int]:
     return lanes
 
 
-def _bar(plot: Any, level: float, span: model.Window, color: str | None) -> None:
-    start, end = span
-    plot.barh(level, end - start, left=start, height=0.7, color=color or "white", alpha=0.45)
-    plot.barh(level, end - start, left=start, height=0.7, fill=False, edgecolor=color or GREY)
-
-
-def _bare(plot: Any) -> None:
-    plot.set_yticks([])
-    plot.spines[["left", "top", "right"]].set_visible(False)
+DRAWN = (windows, watermark, partly_late, slices, sessions, lifetimes, rules, partitions)
 
 
 def main(folder: Path = HERE) -> None:
     """Write one SVG for each picture. The bytes are the same each time."""
     with mpl.rc_context(STYLE):
-        for draw in (windows, watermark, partly_late, slices, sessions, lifetimes):
+        for draw in DRAWN:
             path = folder / f"{draw.__name__}.svg"
             draw().savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
 

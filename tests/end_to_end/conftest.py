@@ -40,8 +40,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        # The queries are short, and the JVM's second compiler would take a fifth of the time.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     )
     if not is_connect():
         session = transom.configure(with_quick_files(builder.master("local[2]"))).getOrCreate()

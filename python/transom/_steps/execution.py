@@ -62,7 +62,7 @@ class ExecutionSteps(Steps):
         key_groups: int = 128,
         layout: Layout = "auto",
         tick: Duration = "1 second",
-        row_log: int = 0,
+        row_log: int = 60,
     ) -> Self:
         """Tune execution.
 
@@ -91,7 +91,8 @@ class ExecutionSteps(Steps):
             How many rows each executor logs per minute, of those that a rule of the `TimePolicy`
             drops or moves, or that are dead letters. A record has the reason, the time and the
             watermark, but not the row. The logger is
-            ``org.apache.spark.sql.transom.exchange.RowLog``, at level WARN.
+            ``org.apache.spark.sql.transom.exchange.RowLog``, at level WARN. With 0, no row is
+            logged.
 
         Returns
         -------

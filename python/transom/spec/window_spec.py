@@ -89,7 +89,7 @@ class WindowSpec:
     key_groups: int = DEFAULT_KEY_GROUPS
     layout: Layout = "auto"
     tick: Duration = timedelta(seconds=1)
-    row_log: int = 0
+    row_log: int = 60
 
     def __post_init__(self) -> None:
         if self.name is not None:

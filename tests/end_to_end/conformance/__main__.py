@@ -46,7 +46,6 @@ def session() -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
     )
     spark = transom.configure(with_quick_files(builder)).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -62,5 +62,9 @@ def test_at_most_so_many_rows_are_logged_per_minute(spark: SparkSession, tmp_pat
     assert len(logged(spark, tmp_path, row_log=2)) == 2
 
 
-def test_no_row_is_logged_by_default(spark: SparkSession, tmp_path: Path) -> None:
-    assert logged(spark, tmp_path) == []
+def test_rows_are_logged_by_default(spark: SparkSession, tmp_path: Path) -> None:
+    assert len(logged(spark, tmp_path)) == 4
+
+
+def test_a_log_of_no_rows_is_empty(spark: SparkSession, tmp_path: Path) -> None:
+    assert logged(spark, tmp_path, row_log=0) == []

@@ -49,7 +49,6 @@ def session(local: Path) -> SparkSession:
         .config("spark.log.level", "OFF")
         .config("spark.local.dir", str(local))
         .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.checkpointFileManagerClass", manager)

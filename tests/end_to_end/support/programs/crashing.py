@@ -56,8 +56,6 @@ def session(folder: Path) -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
-        # The process is killed soon, so the JVM's second compiler would not pay.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.local.dir", str(folder / "local"))
         .config("spark.sql.shuffle.partitions", str(PARTITIONS))
         .config("spark.sql.session.timeZone", "UTC")

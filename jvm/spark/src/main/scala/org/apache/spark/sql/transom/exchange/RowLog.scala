@@ -72,6 +72,8 @@ object RowLog {
 
 /** A number of log records per minute. Thread-safe. */
 final class LogBudget {
+  // Most rows come while no record is left. They take no lock.
+  @volatile private var emptyUntil = Long.MinValue
   private var start = Long.MinValue
   private var used = 0
 
@@ -80,13 +82,14 @@ final class LogBudget {
     * @param nowMs
     *   the wall clock, milliseconds since 1970
     */
-  def take(perMinute: Int, nowMs: Long): Boolean = synchronized {
+  def take(perMinute: Int, nowMs: Long): Boolean = nowMs >= emptyUntil && synchronized {
     if (start == Long.MinValue || nowMs - start >= LogBudget.MinuteMs) {
       start = nowMs
       used = 0
     }
     val isLeft = used < perMinute
     if (isLeft) used += 1
+    if (used == perMinute) emptyUntil = start + LogBudget.MinuteMs
     isLeft
   }
 }
