@@ -90,6 +90,7 @@ lazy val engine = project
     publish / skip := true,
     libraryDependencies ++= testLibraries,
     libraryDependencies += "com.tngtech.archunit" % "archunit" % "1.4.2" % Test,
+    Test / testForkedParallel := true,
     // ArchUnit logs by SLF4J, which warns if no logger is on the class path.
     Test / javaOptions += "-Dslf4j.internal.verbosity=ERROR")
 

@@ -167,7 +167,7 @@ def test_a_stream_with_late_rows_and_a_restart(
 
 
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
-@examples(3)
+@examples(2)
 @given(policy=policies(), seed=st.integers(0, 2**32))
 def test_a_policy_however_rows_are_cut(
     spark: SparkSession, window: transom.Window, policy: stamping.TimePolicy, seed: int

@@ -129,7 +129,7 @@ def test_a_row_that_a_rule_moves_behind_its_end_is_dropped(
 
 
 @pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)
-@examples(3)
+@examples(2)
 @given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
 def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     spark: SparkSession,

@@ -44,10 +44,11 @@ def results(
     is_streaming: bool,
     lifetime: Any = "until",
 ) -> list[Row]:
-    """The results over a static DataFrame, or over a stream with a batch for each row."""
+    """The results over a static DataFrame, or over a stream of at most five batches."""
     if not is_streaming:
         return pipeline(by_key(spark.createDataFrame(list(rows), SCHEMA), lifetime)).collect()
-    batches = [[each] for each in rows]
+    size = -(-len(rows) // 5)
+    batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     return run_stream(spark, lambda read: pipeline(by_key(read, lifetime)), SCHEMA, batches).results
 
 

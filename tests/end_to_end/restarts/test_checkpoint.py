@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import Writer, run_stream
+from tests.end_to_end.support.streams import LONG
 from transom._built_stream import Stream
 from transom.windowed import Windowed
 
@@ -134,8 +135,9 @@ def test_a_changed_spec_is_refused_and_the_field_named(
     text = f"TRANSOM_SPEC_CHANGED.* has {name} = {after}, but .* with {name} = {before}\\. "
     with pytest.raises(StreamingQueryException, match=text):
         CHANGES[change].run(spark, folder, 60, writer=refuse)
-    # The rejected run has changed nothing.
-    assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
+    # The rejected run has changed nothing. All changes are rejected at the same place.
+    if LONG or change == next(iter(CHANGES)):
+        assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
 
 
 def test_what_says_nothing_about_the_state_may_change(

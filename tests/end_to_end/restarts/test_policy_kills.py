@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -13,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
+from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.time.test_accounting import (
     ACCEPTING,
     SCHEMA,
@@ -27,7 +27,7 @@ PLACES = [
     for place in ("input", "before sink", "results", "after sink")
     for batch in range(3)
 ]
-KILLS = 3
+KILLS = 3 if LONG else 2
 
 
 def live(folder: Path) -> int:
@@ -37,7 +37,7 @@ def live(folder: Path) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("seed", range(6) if os.environ.get("TRANSOM_LONG") else [1])
+@pytest.mark.parametrize("seed", range(6) if LONG else [1])
 def test_kills_change_no_dead_letter_and_no_count(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
