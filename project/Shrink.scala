@@ -77,7 +77,8 @@ object Shrink {
     file
   }
 
-  /** Whether nothing calls this method of a case class, or it inherits the same from `Product`. */
+  /** Whether nothing calls this method of a case class, or it inherits the same from `Product`.
+    */
   private def isOfProduct(owner: String, isFinal: Boolean, name: String): Boolean = name match {
     case "productIterator" => true
     case "canEqual" => isFinal
