@@ -14,7 +14,7 @@ import Reachable.Method
   *   - Only compilers, debuggers and reflection read the signatures of Scala and of generics, the
   *     names of parameters and variables, and which class is inside which.
   *   - Case classes inherit the same `productIterator` from `Product`. Only `explain` reads the
-  *     names of fields, and only those of specs. Final case classes compare without `canEqual`.
+  *     names of fields, and only those of specs.
   *   - Only serialization calls `$deserializeLambda$`. Functions of the nodes in `exec`, and few
   *     others, are sent to executors.
   *   - The file and the line in a stack trace say where a function is, so a number suffices as
@@ -77,19 +77,15 @@ object Shrink {
     file
   }
 
-  /** Whether nothing calls this method of a case class, or it inherits the same from `Product`.
-    */
-  private def isOfProduct(owner: String, isFinal: Boolean, name: String): Boolean = name match {
+  /** Whether a case class can inherit a method from `Product`. */
+  private def isOfProduct(owner: String, name: String): Boolean = name match {
     case "productIterator" => true
-    case "canEqual" => isFinal
     case "productElementName" | "productElementNames" => !owner.startsWith(specs)
     case _ => false
   }
 
   private def strip(bytes: Array[Byte]): Array[Byte] = {
-    val reader = new ClassReader(bytes)
-    val owner = reader.getClassName
-    val isFinal = (reader.getAccess & Opcodes.ACC_FINAL) != 0
+    val owner = new ClassReader(bytes).getClassName
     val isSent = !atHome.exists(owner.startsWith)
     val writer = new ClassWriter(0)
     val visitor = new ClassVisitor(Opcodes.ASM9, writer) {
@@ -127,7 +123,7 @@ object Shrink {
           descriptor: String,
           signature: String,
           exceptions: Array[String]): MethodVisitor =
-        if (isOfProduct(owner, isFinal, name) || !isSent && name == "$deserializeLambda$") null
+        if (isOfProduct(owner, name) || !isSent && name == "$deserializeLambda$") null
         else
           new LineNumbers.Without(
             access,
@@ -148,7 +144,7 @@ object Shrink {
       // ScalaSig and ScalaInlineInfo; the JVM's own attributes do not come this way.
       override def visitAttribute(attribute: Attribute): Unit = ()
     }
-    reader.accept(visitor, 0)
+    new ClassReader(bytes).accept(visitor, 0)
     writer.toByteArray
   }
 
