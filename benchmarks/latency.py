@@ -7,7 +7,8 @@ key in windows of a second, with no delay and the default trigger.
 A peer prints ``ready`` when it runs. For each window it then prints lines with the end of the
 window in microseconds and a number of counted rows. A result is complete with the last line of its
 window. This process reads the lines at once, so one clock measures all peers. A window with missing
-rows is an error and has no latency.
+rows is an error and has no latency. A peer on Spark also prints the phases of its batches, and this
+process prints the median of each.
 """
 
 import argparse
@@ -17,11 +18,13 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -29,6 +32,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.latency_once import SETTINGS
 from benchmarks.queries.data import SEED
 from benchmarks.record import Measurement, Record
 
@@ -44,18 +48,20 @@ PATIENCE = 60
 
 # A line of the peers on Spark, or of Flink's print sink.
 LINE = re.compile(r"(?:\d+> )?(?:\+I\[)?(\d+),? (\d+)\]?")
+# A phase of a batch, and its milliseconds.
+PHASE = re.compile(r"([a-zA-Z]+) (\d+)")
 
 # The command of each peer, without its last argument, the folder.
 SPARK = (sys.executable, "-m", "benchmarks.latency_once")
 FLINK = (".venv-flink/bin/python", "-m", "benchmarks.latency_flink")
 PEERS = {
-    "transom": (*SPARK, "transom"),
-    "transom-policy": (*SPARK, "transom-policy"),
-    "native": (*SPARK, "native"),
-    "native-configured": (*SPARK, "native-configured"),
+    **{peer: (*SPARK, peer) for peer in SETTINGS},
     "flink-heap": (*FLINK, "hashmap"),
     "flink-rocksdb": (*FLINK, "rocksdb"),
 }
+
+# The peers without settings of their own, which only show what a setting brings.
+COMPARED = [peer for peer in PEERS if not peer.startswith("transom-policy-")]
 
 # The end of a window, a number of its rows, and the time at which the line was read. Times are in
 # microseconds.
@@ -100,11 +106,18 @@ def latencies(arrivals: Iterable[Arrival], ends: Sequence[int], rows: int) -> li
     return [(last_arrival[end] - end) / 1_000 for end in ends]
 
 
-def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
-    """Run a peer under steady input, and return the first second of the input and all arrivals."""
+def arrivals(
+    command: Sequence[str], seconds: int
+) -> tuple[int, list[Arrival], dict[str, list[int]]]:
+    """Run a peer under steady input.
+
+    Returns the first second of the input, all arrivals, and the milliseconds of each phase in the
+    batches after the warm-up.
+    """
     work = Path(tempfile.mkdtemp(prefix="latency-"))
     (work / "input").mkdir()
     found: list[Arrival] = []
+    phases: defaultdict[str, list[int]] = defaultdict(list)
     with (work / "errors").open("w") as errors:
         process = subprocess.Popen(
             [*command, str(work / "input")],
@@ -120,13 +133,15 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
         for line in lines:
             if match := LINE.fullmatch(line.strip()):
                 found.append((int(match[1]), int(match[2]), time.time_ns() // 1_000))
+            elif (match := PHASE.fullmatch(line.strip())) and time.time() > first + WARM_UP:
+                phases[match[1]].append(int(match[2]))
 
     try:
         if lines.readline() != "ready\n":
             raise SystemExit(f"{(work / 'errors').read_text()}\nthe peer did not start, see above")
+        first = math.ceil(time.time())
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
-        first = math.ceil(time.time())
         feed(work / "input", first, seconds)
         # The windows of the last seconds are not counted, so their results need not arrive.
         awaited = (first + seconds - BEHIND + 1) * 1_000_000
@@ -140,17 +155,19 @@ def arrivals(command: Sequence[str], seconds: int) -> tuple[int, list[Arrival]]:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         shutil.rmtree(work)
-    return first, list(found)
+    return first, list(found), dict(phases)
 
 
 def measure(peer: str, seconds: int) -> Measurement:
     """Measure the latency of a peer over a number of windows of a second."""
-    first, found = arrivals(PEERS[peer], WARM_UP + seconds + BEHIND)
+    first, found, phases = arrivals(PEERS[peer], WARM_UP + seconds + BEHIND)
     ends = [(first + WARM_UP + 1 + number) * 1_000_000 for number in range(seconds)]
     figures, failed = {}, None
     try:
         taken = latencies(found, ends, RATE)
         figures = {f"p{of}_ms": float(np.percentile(taken, of)) for of in (50, 99)}
+        for phase, times in sorted(phases.items()):
+            print(f"  {phase} {statistics.median(times):,.0f} ms", flush=True)
     except ValueError as error:
         failed = str(error)
     return Measurement(
@@ -167,7 +184,7 @@ def main() -> None:
     """Measure each peer, and write a record."""
     parser = argparse.ArgumentParser(prog="benchmarks.latency", description=__doc__)
     parser.add_argument("--seconds", type=int, default=60, help="windows that are counted")
-    parser.add_argument("--peer", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--peer", nargs="+", choices=PEERS, default=COMPARED)
     arguments = parser.parse_args()
     record = Record.begin()
     for peer in arguments.peer:

@@ -1,8 +1,8 @@
 """The peers of ``benchmarks.latency`` on Spark: Spark's own windows, and transom with two clocks.
 
 ``python -m benchmarks.latency_once transom FOLDER``. Runs until it is killed. All peers have the
-state store that `transom.configure` sets. All but ``native`` also have its file system for
-checkpoints.
+settings of `transom.configure`, but for those that `SETTINGS` takes back. Each second, a peer also
+prints how many milliseconds each phase of its last batch with rows took.
 """
 
 import argparse
@@ -15,17 +15,26 @@ from pyspark.sql import functions as F
 import transom
 from benchmarks.peers.spark_once import session
 
-PEERS = ("transom", "transom-policy", "native", "native-configured")
-# The file system that checkpoints on a local disk have without `transom.configure`.
-DEFAULT_FILE_SYSTEM = {
+_DEFAULT_FILES = {
     "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.LocalFs"
+}
+_ROCKSDB = "spark.sql.streaming.stateStore.rocksdb"
+# The settings of each peer that differ from those of `transom.configure`.
+SETTINGS = {
+    "transom": {},
+    "transom-policy": {},
+    "transom-policy-default-files": _DEFAULT_FILES,
+    "transom-policy-snapshots": {f"{_ROCKSDB}.changelogCheckpointing.enabled": "false"},
+    "transom-policy-counted": {f"{_ROCKSDB}.trackTotalNumberOfRows": "true"},
+    "native": _DEFAULT_FILES,
+    "native-configured": {},
 }
 
 
 def windows(rows: DataFrame, peer: str) -> DataFrame:
     """Count by key in windows of a second."""
     count = F.count("*").alias("n")
-    if peer == "transom-policy":
+    if peer.startswith("transom-policy"):
         # Times rise, so they are the order of the rows, and the watermark needs no tolerance.
         stream = transom.stream(rows, time=transom.TimePolicy("ts"), order="ts")
     else:
@@ -49,17 +58,21 @@ def print_counts(results: DataFrame, _: int) -> None:
 def main() -> None:
     """Read the folder until this process is killed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("peer", choices=PEERS)
+    parser.add_argument("peer", choices=SETTINGS)
     parser.add_argument("folder", type=Path)
     arguments = parser.parse_args()
-    spark = session(settings=DEFAULT_FILE_SYSTEM if arguments.peer == "native" else {})
+    spark = session(settings=SETTINGS[arguments.peer])
     rows = spark.readStream.schema("k long, ts timestamp").parquet(str(arguments.folder))
     results = windows(rows, arguments.peer)
     with TemporaryDirectory(dir=arguments.folder.parent) as checkpoint:
         writer = results.writeStream.foreachBatch(print_counts)
         query = writer.option("checkpointLocation", checkpoint).start()
         print("ready", flush=True)
-        query.awaitTermination()
+        while not query.awaitTermination(1):
+            batch = query.lastProgress
+            if batch and batch.numInputRows:
+                for phase, taken in batch.durationMs.items():
+                    print(phase, taken, flush=True)
 
 
 if __name__ == "__main__":
