@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.task.KeyGroupOutput
+import org.apache.spark.sql.transom.task.{GaugeRow, KeyGroupOutput}
 import org.apache.spark.util.CollectionAccumulator
 
 import transom.engine.operator.RowCounts
@@ -32,9 +32,16 @@ case class KeyGroupOutputsExec(
     child: SparkPlan)
     extends UnaryExecNode {
 
+  // The sum of watermarks means nothing. Spark shows the smallest, median and largest average of
+  // the tasks.
   override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
     name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
-  }.toMap
+  }.toMap ++ Seq(
+    "watermark" -> average("transom watermark (ms since 1970)"),
+    "watermark_delay" -> average("transom watermark delay (ms)"))
+
+  private def average(name: String): SQLMetric =
+    SQLMetrics.createAverageMetric(sparkContext, name)
 
   // The driver reads task results with a class loader that does not see jars added to a session.
   // The accumulator and its elements must therefore be of classes of Spark.
@@ -61,16 +68,30 @@ case class KeyGroupOutputsExec(
     checkStateStore()
     val gauges = collected
     val counters = RowCounts.names.map(longMetric)
-    child
-      .execute()
-      .mapPartitionsInternal(_.map { wrapped =>
+    val (watermark, delay) = (longMetric("watermark"), longMetric("watermark_delay"))
+    val operator = OperatorMetrics.operatorOf(this)
+    val (common, clock) = (OperatorMetrics.sparkWatermark(operator), operator.batchTimestampMs)
+    child.execute().mapPartitionsWithIndexInternal { (partition, outputs) =>
+      var latest = Long.MinValue
+      def note(reached: Long): Unit = if (reached > latest) {
+        latest = reached
+        watermark.set(reached / 1000.0)
+        OperatorMetrics.delay(clock, reached).foreach(behind => delay.set(behind / 1000.0))
+      }
+      // One task is enough for a watermark that all tasks share.
+      if (partition == 0) common.foreach(note)
+      outputs.map { wrapped =>
         val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
         groupOutput.metrics.foreach { metrics =>
           counters.indices.foreach(i => counters(i) += metrics.counts(i))
-          metrics.gauges.foreach(gauges.add)
+          metrics.gauges.foreach { row =>
+            gauges.add(row)
+            GaugeRow.watermark(row).foreach(note)
+          }
         }
         groupOutput
-      })
+      }
+    }
   }
 
   /** Throws if the state store provider is not RocksDB.

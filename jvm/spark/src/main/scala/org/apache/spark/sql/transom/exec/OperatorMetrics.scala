@@ -5,7 +5,7 @@ import java.util.UUID
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
-import org.apache.spark.sql.transom.task.GaugeRow
+import org.apache.spark.sql.transom.task.{GaugeRow, KeyGroupProcessor}
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
@@ -47,16 +47,15 @@ object OperatorMetrics {
     val counts = RowCounts.names.indices.map(own.count).updated(RowCounts.IdleCloses, ofStage)
     val operator = operatorOf(own)
     val clocks = stage.getOrElse(own).gauges
-    val watermark = clocks.flatMap(GaugeRow.watermark).maxOption.orElse {
-      if (stage.isEmpty) sparkWatermark(operator) else None
-    }
+    val watermark =
+      clocks.flatMap(GaugeRow.watermark).maxOption.orElse(sparkWatermark(operator))
     val open = openIn(own, operator)(GaugeRow.open)(_.after(_, _)).flatten
     val rowsOpen = openIn(own, operator)(GaugeRow.rowsOpen)(_.rowsAfter(_, _))
     counts ++ Seq(
       DeadLetterReason.counts.map(own.count).sum,
       rowsOpen.getOrElse(0L),
       orNull(watermark),
-      orNull(delay(operator, watermark)),
+      orNull(watermark.flatMap(delay(operator.batchTimestampMs, _))),
       orNull(open.map(_._1)),
       orNull(open.map(_._2)),
       (Seq(operator) ++ stage.map(operatorOf)).map(_.longMetric("stateMemory").value).sum,
@@ -64,7 +63,7 @@ object OperatorMetrics {
   }
 
   /** The stateful operator whose outputs a node has unpacked. */
-  private def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
+  def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
     Nodes.in[TransformWithStateExec](outputs.child).head
 
   private def openIn[G, T](own: KeyGroupOutputsExec, operator: TransformWithStateExec)(
@@ -75,18 +74,16 @@ object OperatorMetrics {
       after(own.openWindows, state.queryRunId, touched)
     }
 
-  /** The watermark by which the windows of the batch have fired. */
-  private def sparkWatermark(operator: TransformWithStateExec): Option[Long] =
+  /** The watermark of Spark by which the windows of the batch fire, if they follow it. */
+  def sparkWatermark(operator: TransformWithStateExec): Option[Long] =
     operator.eventTimeWatermarkForEviction
       .map(SparkWatermark.toMicros)
-      .filter(_ != Watermark.NotYet)
+      .filter(
+        _ != Watermark.NotYet && KeyGroupProcessor.tasks(operator.statefulProcessor).followSpark)
 
   /** The wall clock of the batch minus the watermark; none once the input has ended. */
-  private def delay(operator: TransformWithStateExec, watermark: Option[Long]): Option[Long] =
-    for {
-      clock <- operator.batchTimestampMs
-      reached <- watermark if reached < GlobalGrid.EndOfTime
-    } yield clock * 1000L - reached
+  def delay(clockMs: Option[Long], watermark: Long): Option[Long] =
+    clockMs.filter(_ => watermark < GlobalGrid.EndOfTime).map(_ * 1000L - watermark)
 
   private def orNull(value: Option[Long]): Any = value.map(Long.box).orNull
 }

@@ -61,6 +61,8 @@ object KeyGroupProcessor {
   def of(tasks: KeyGroupTasks): Untyped = new KeyGroupProcessor(tasks).asInstanceOf[Untyped]
 
   /** A processor of transom in a streaming query, which has an id. */
-  def in(processor: Untyped, query: Option[String]): Untyped =
-    of(processor.asInstanceOf[KeyGroupProcessor].tasks.in(query))
+  def in(processor: Untyped, query: Option[String]): Untyped = of(tasks(processor).in(query))
+
+  /** The tasks of a processor of transom. */
+  def tasks(processor: Untyped): KeyGroupTasks = processor.asInstanceOf[KeyGroupProcessor].tasks
 }

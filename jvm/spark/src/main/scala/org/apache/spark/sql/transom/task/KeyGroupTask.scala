@@ -54,6 +54,9 @@ trait KeyGroupTask {
 trait KeyGroupTasks extends Serializable {
   def create(): KeyGroupTask
 
+  /** Whether the watermark of the operator is Spark's. */
+  def followSpark: Boolean
+
   /** These tasks in a streaming query, which has an id. */
   def in(query: Option[String]): KeyGroupTasks
 }

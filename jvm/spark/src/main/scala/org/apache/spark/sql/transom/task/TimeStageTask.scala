@@ -18,6 +18,8 @@ import transom.engine.window.Arrival
 final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
   override def create(): KeyGroupTask = new TimeStageTask(plan)
 
+  override def followSpark: Boolean = false
+
   override def in(query: Option[String]): KeyGroupTasks = this
 }
 

@@ -27,6 +27,8 @@ final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupT
     case KeyedLayout => new KeyedTask(operatorPlan)
   }
 
+  override def followSpark: Boolean = operatorPlan.settings.policy.isEmpty
+
   override def in(query: Option[String]): KeyGroupTasks =
     WindowTasks(operatorPlan.copy(query = query))
 }
