@@ -52,7 +52,12 @@ final class CheckedSessionOperator[R, A <: AnyRef](
 
   override def missedWindows: Seq[TimeWindow] = missed
 
-  override def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+  override def advance(
+      state: KeyState[A],
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long): Unit = {
+    firingContext.withoutIdle = withoutIdle
     val now = nowOf(watermark, clock)
     val hasMoved = now > nowOf(state.watermark, state.clock)
     state.watermark = math.max(state.watermark, watermark)

@@ -14,6 +14,9 @@ private[keyed] final class FiringContext {
   var timer: Long = FiringContext.NoTimer
   var timeline: Timeline = Timeline.Event
 
+  /** The watermark without the idle timeout. Only the idle timeout causes later timers. */
+  var withoutIdle: Long = Long.MaxValue
+
   /** Starts a firing that no timer causes. */
   def set(cause: Cause, watermark: Long, clock: Long): this.type = {
     this.cause = cause
@@ -30,6 +33,7 @@ private[keyed] final class FiringContext {
     cause =
       if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
       else if (timeline == Timeline.Clock) Cause.Clock
+      else if (timer > withoutIdle) Cause.Idle
       else Cause.Watermark
   }
 }

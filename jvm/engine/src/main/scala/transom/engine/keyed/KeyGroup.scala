@@ -90,12 +90,15 @@ final class KeyGroup[R, S <: PerKeyState](
     * @param hasTicked
     *   whether the due wall-clock timers of all keys run; if false, only the timers of keys that
     *   the batch reaches for another reason run
+    * @param withoutIdle
+    *   the event watermark that the idle timeout has not moved
     */
   def advance(
       lateWatermark: Long,
       watermark: Long,
       clock: Long,
-      hasTicked: Boolean): Iterator[Unit] = {
+      hasTicked: Boolean,
+      withoutIdle: Long = Long.MaxValue): Iterator[Unit] = {
     acceptsRows = false
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
     def expired = (watermarkTimers.take(watermark) ++ clocks.expired)
@@ -109,7 +112,10 @@ final class KeyGroup[R, S <: PerKeyState](
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
-      .map(key => advanceKey(key, lateWatermark, math.max(watermark, clocks.of(key)), clock))
+      .map { key =>
+        val reached = math.max(watermark, clocks.of(key))
+        advanceKey(key, lateWatermark, reached, clock, withoutIdle)
+      }
   }
 
   /** Writes the changed keys and the timer indexes to the store. */
@@ -127,7 +133,8 @@ final class KeyGroup[R, S <: PerKeyState](
       entry: HeldKey[S],
       lateWatermark: Long,
       watermark: Long,
-      clock: Long): Unit = {
+      clock: Long,
+      withoutIdle: Long): Unit = {
     latest = null
     listener.pointAt(entry.key)
     if (operator.seesBatches) {
@@ -137,7 +144,7 @@ final class KeyGroup[R, S <: PerKeyState](
     val hasExpired = entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
     if (hasExpired || isEnd(watermark)) {
       entry.isChanged = true
-      operator.advance(entry.state, watermark, clock)
+      operator.advance(entry.state, watermark, clock, withoutIdle)
     }
   }
 

@@ -66,7 +66,12 @@ final class KeyedOperator[R, A <: AnyRef](
   /** Runs the timers that are due, and removes windows that reach their cleanup time. Timers run
     * only on a timeline whose time moves forward.
     */
-  override def advance(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+  override def advance(
+      state: KeyState[A],
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long): Unit = {
+    firingContext.withoutIdle = withoutIdle
     if (watermark > state.watermark) {
       state.watermark = watermark
       if (watermark >= state.watermarkBound) {

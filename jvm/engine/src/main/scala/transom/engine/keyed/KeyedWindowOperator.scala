@@ -95,6 +95,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
+  private var withoutIdle = Watermark.NotYet
   private var hasTicked = false
   // All key groups of a task share the operator of a key.
   private val firedBefore = operator.fired
@@ -120,7 +121,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     case task: Event.Counts =>
       counts.add(task.bytes)
       side.isFirst = true
-    case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
+    case reached: Event.Watermark =>
+      watermark = math.max(watermark, reached.time)
+      withoutIdle = math.max(withoutIdle, reached.withoutIdle)
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
     case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
   }
@@ -222,7 +225,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     val until = if (isEnd) GlobalGrid.EndOfTime else now
     if (hasTicked) clocks.tick()
     val late = if (isJudged) Watermark.NotYet else lateWatermark
-    group.advance(late, math.max(watermark, clocks.common), until, hasTicked)
+    val common = clocks.common
+    val input = math.max(withoutIdle, common)
+    group.advance(late, math.max(watermark, common), until, hasTicked, input)
   }
 
   override protected def save(): Unit = {

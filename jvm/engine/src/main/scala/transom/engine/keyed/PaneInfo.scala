@@ -62,8 +62,11 @@ object Cause {
   /** A micro-batch ended. */
   val Batch: Cause = new Cause("batch")
 
+  /** The idle timeout has moved the watermark to a timer. */
+  val Idle: Cause = new Cause("idle")
+
   /** The input has ended. */
   val Drain: Cause = new Cause("drain")
 
-  val all: Seq[Cause] = Seq(Watermark, Clock, Rows, Batch, Drain)
+  val all: Seq[Cause] = Seq(Watermark, Clock, Rows, Batch, Idle, Drain)
 }

@@ -38,8 +38,11 @@ trait PerKeyOperator[R, S <: PerKeyState] {
 
   /** Advances the key to a watermark and a wall-clock time. Emits the results that are due, and
     * removes windows that are over.
+    *
+    * @param withoutIdle
+    *   the watermark that the idle timeout has not moved
     */
-  def advance(state: S, watermark: Long, clock: Long): Unit
+  def advance(state: S, watermark: Long, clock: Long, withoutIdle: Long = Long.MaxValue): Unit
 
   /** Number of results that the windows of all keys have emitted so far. */
   def fired: Long

@@ -97,6 +97,12 @@ object Event {
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 
-  /** A watermark by which windows fire. If a batch has several, the largest one counts. */
-  final class Watermark(val time: Long) extends Event
+  /** A watermark by which windows fire. If a batch has several, the largest one counts.
+    *
+    * @param withoutIdle
+    *   the watermark that the idle timeout has not moved; equals `time` in most batches
+    */
+  final class Watermark(val time: Long, val withoutIdle: Long) extends Event {
+    def this(time: Long) = this(time, time)
+  }
 }

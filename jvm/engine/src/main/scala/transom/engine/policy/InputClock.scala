@@ -50,6 +50,7 @@ final class InputClock(
   // idle.
   private var bound = Watermark.NotYet
   private var wasIdle = false
+  private var beforeIdle = Option.empty[Long]
 
   store.all.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
@@ -116,6 +117,7 @@ final class InputClock(
       change(p => if (now - p.seen >= silence) p.isIdle = true)
     }
     if (estimates) state.arrivals.estimate(now)
+    beforeIdle = Some(advanced)
     val closes = idle.exists(closeIdle)
     advance()
     closes
@@ -131,6 +133,8 @@ final class InputClock(
     }
     closes
   }
+
+  override def withoutIdle: Long = beforeIdle.getOrElse(watermark)
 
   override def reached: Option[Long] = Option.when(state.watermark > before)(state.watermark)
 
@@ -176,9 +180,12 @@ final class InputClock(
     partition
   }
 
-  private def advance(): Unit = {
+  private def advance(): Unit = state.watermark = advanced
+
+  /** The watermark of the windows by the clocks of the partitions. */
+  private def advanced: Long = {
     val floor = if (estimates) logic.floorOf(state.arrivals.latest) else Watermark.NotYet
-    state.watermark = math.max(state.watermark, math.max(least, floor))
+    math.max(state.watermark, math.max(least, floor))
   }
 
   private def watermarkOf(partition: PartitionClock): Long = logic.watermarkOf(partition.clock)

@@ -21,8 +21,10 @@ trait StampedRows[T] {
     *
     * @param watermark
     *   microseconds since 1970
+    * @param withoutIdle
+    *   the watermark that the idle timeout has not moved in this batch, or `Watermark.NotYet`
     */
-  def watermark(watermark: Long): T
+  def watermark(watermark: Long, withoutIdle: Long): T
 }
 
 /** The clocks of a time stage, for one key group in one batch. */
@@ -68,6 +70,9 @@ trait StageClock {
 
   /** The watermark for the operators below, if it has advanced in this batch. */
   def reached: Option[Long]
+
+  /** This watermark without the idle timeout of the batch. */
+  def withoutIdle: Long = watermark
 
   /** The largest watermark that the clocks have reached, or `Watermark.NotYet`. */
   def watermark: Long
@@ -138,7 +143,7 @@ private final class TimeStageOperator[T](
 
   override protected def advance(): Iterator[T] = {
     if (hasTicked && clocks.tick()) counts.add(RowCounts.IdleCloses)
-    clocks.reached.iterator.map(rows.watermark)
+    clocks.reached.iterator.map(rows.watermark(_, clocks.withoutIdle))
   }
 
   override protected def save(): Unit = clocks.save()

@@ -96,7 +96,12 @@ final class SweepOperator[R, A <: AnyRef](
   override def missedWindows: Seq[TimeWindow] =
     if (edges == null) missed() else edges.missedWindows
 
-  override def advance(state: SweepState, watermark: Long, clock: Long): Unit =
+  // The idle timeout cannot be used with lifetimes.
+  override def advance(
+      state: SweepState,
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long): Unit =
     if (watermark >= state.nextTimer) {
       this.watermark = watermark
       sweep.advance(state, watermark, this)

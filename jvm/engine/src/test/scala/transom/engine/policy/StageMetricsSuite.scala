@@ -98,6 +98,6 @@ private object StageMetricsSuite {
   object Nothing extends StampedRows[Unit] {
     override def stamped(row: ByteRange, stamp: Stamp): Unit = ()
     override def unusable(row: ByteRange, reason: DeadLetterReason): Unit = ()
-    override def watermark(watermark: Long): Unit = ()
+    override def watermark(watermark: Long, withoutIdle: Long): Unit = ()
   }
 }

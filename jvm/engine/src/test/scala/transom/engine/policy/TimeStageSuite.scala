@@ -266,7 +266,7 @@ private[engine] object TimeStageSuite {
           stamp.isPunctuation))
       override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
         throw new IllegalStateException(reason.name)
-      override def watermark(reached: Long): Option[Output] = {
+      override def watermark(reached: Long, withoutIdle: Long): Option[Output] = {
         Runner.this.watermark = reached
         None
       }

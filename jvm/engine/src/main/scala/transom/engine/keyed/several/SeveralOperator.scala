@@ -58,7 +58,12 @@ private[several] final class SeveralOperator[R](
 
   override def resume(retry: Retry): Unit = resumed = retry.asInstanceOf[SeveralRetry]
 
-  override def advance(states: SeveralStates, watermark: Long, clock: Long): Unit =
+  // The idle timeout cannot be used with several windows.
+  override def advance(
+      states: SeveralStates,
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long): Unit =
     each { (operator, i, times) =>
       operator.advance(states(i), times.watermarkIn(watermark), times.clockIn(clock))
     }

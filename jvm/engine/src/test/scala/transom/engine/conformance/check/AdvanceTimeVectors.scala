@@ -113,7 +113,7 @@ object AdvanceTimeVectors {
     override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
       throw new Malformed(s"an event is unusable: ${reason.name}")
 
-    override def watermark(watermark: Long): Map[String, Any] =
+    override def watermark(watermark: Long, withoutIdle: Long): Map[String, Any] =
       throw new IllegalStateException("the stage sends no watermarks")
   }
 }

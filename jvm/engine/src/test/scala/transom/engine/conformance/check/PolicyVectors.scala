@@ -135,7 +135,7 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
   override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
     throw new Malformed(s"a row is unusable: ${reason.name}")
 
-  override def watermark(watermark: Long): Map[String, Any] =
+  override def watermark(watermark: Long, withoutIdle: Long): Map[String, Any] =
     throw new IllegalStateException("the stage sends no watermarks")
 
   def shown(time: Long): Any =

@@ -95,13 +95,16 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
     *
     * @param watermark
     *   in the engine's convention
+    * @param withoutIdle
+    *   the watermark that the idle timeout has not moved, in the engine's convention
     */
-  def watermark(group: Int, watermark: Long): InternalRow =
+  def watermark(group: Int, watermark: Long, withoutIdle: Long): InternalRow =
     encode(
       group,
       ExchangeFormat.Watermark,
       Long.MaxValue,
-      ByteBuffer.allocate(8).putLong(watermark).array)
+      ByteBuffer.allocate(8).putLong(watermark).array,
+      withoutIdle)
 
   /** The latest arrival of the rows of a task.
     *

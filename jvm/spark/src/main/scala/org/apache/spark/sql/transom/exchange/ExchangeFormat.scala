@@ -10,7 +10,8 @@ import org.apache.spark.sql.types._
   * kind       kind of the payload
   * position   position in the order of arrival
   * watermark  the watermark by which the rows are late, in the engine's convention; windows that
-  *            end by it fire before waiting segments are added
+  *            end by it fire before waiting segments are added; with a watermark, the watermark
+  *            without the idle timeout
   * payload    a segment batch, a chunk of rows, a dead letter, counts, the watermark by which
   *            windows fire, the latest arrival of a task, or empty for a tick
   * }}}

@@ -35,6 +35,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private val watermarkAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.watermark))
   private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
   private var reached = Watermark.NotYet
+  private var withoutIdle = Watermark.NotYet
   private var isFirst = true
   protected val encoder = new ExchangeEncoder(operatorPlan.order)
 
@@ -123,8 +124,10 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def addStamped(row: InternalRow): Unit = {
     val verdict = row.getLong(verdictAt)
     val watermark = row.getLong(watermarkAt)
-    if (verdict == Verdict.Watermark) reached = math.max(reached, watermark)
-    else if (verdict == Verdict.FiredBefore) start(watermark)
+    if (verdict == Verdict.Watermark) {
+      reached = math.max(reached, watermark)
+      withoutIdle = math.max(withoutIdle, row.getLong(timeAt))
+    } else if (verdict == Verdict.FiredBefore) start(watermark)
     else {
       counts.add(RowCounts.In)
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
@@ -164,9 +167,11 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   private def watermarks: Iterator[InternalRow] =
     if (reached == Watermark.NotYet) Iterator.empty
-    else
+    else {
+      import operatorPlan.convention.watermarkIn
       (0 until operatorPlan.keyGroups).iterator
-        .map(encoder.watermark(_, operatorPlan.convention.watermarkIn(reached)))
+        .map(encoder.watermark(_, watermarkIn(reached), watermarkIn(withoutIdle)))
+    }
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 

@@ -8,7 +8,9 @@ import transom.engine.policy.{Stamp, TimeStage}
   */
 object Verdict {
 
-  /** Marks a row that carries a watermark instead of input. */
+  /** Marks a row that carries a watermark instead of input. Its time is the watermark without the
+    * idle timeout.
+    */
   final val Watermark = -1L
 
   /** Marks a row that carries the watermark by which windows had fired before the batch. */

@@ -99,7 +99,8 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
   override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
     write(RowTimes.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
 
-  override def watermark(watermark: Long): InternalRow =
+  // Panes need the keyed layout, in which rows do not stay with their tasks.
+  override def watermark(watermark: Long, withoutIdle: Long): InternalRow =
     write(0L, Arrival.NoTime, watermark, Verdict.Watermark)
 
   private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
@@ -137,8 +138,10 @@ private final class StampedUnsafeRows(plan: TimeStagePlan) extends StampedRows[I
     write(shared, Watermark.NotYet, Verdict.unusable(reason))
   }
 
-  override def watermark(watermark: Long): InternalRow =
+  override def watermark(watermark: Long, withoutIdle: Long): InternalRow = {
+    empty.setLong(timeAt, withoutIdle)
     write(empty, watermark, Verdict.Watermark)
+  }
 
   private def view(row: ByteRange): Unit =
     shared.pointTo(row.bytes, UnsafeRows.offset(row), row.length)

@@ -130,11 +130,12 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   }
 
   test("a watermark comes after all rows of its key group") {
-    val row = delivered(newEncoder().watermark(3, 77L))
+    val row = delivered(newEncoder().watermark(3, 77L, 75L))
     assertEquals(groupOf(row), KeyGroups.idOf(3))
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
     events(row).toList match {
-      case List(reached: Event.Watermark) => assertEquals(reached.time, 77L)
+      case List(reached: Event.Watermark) => 
+        assertEquals((reached.time, reached.withoutIdle), (77L, 75L))
       case other => fail(s"$other is not a single watermark")
     }
   }
