@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 
-from pyspark.errors import PySparkAttributeError, PySparkTypeError
+from pyspark.errors import PySparkAttributeError, PySparkTypeError, PySparkValueError
 from pyspark.sql import DataFrame
 
-from transom._base.errors import attribute_error, keyword_error, type_error
+from transom._base.errors import attribute_error, keyword_error, type_error, value_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,10 +58,25 @@ def misplaced_keyword(function: str, keyword: str, hint: Hint) -> PySparkTypeErr
     )
 
 
+def preset_limit(argument: str, value: object, system: str, hint: Hint) -> PySparkValueError:
+    """Return the error for an argument that a system of the presets does not have."""
+    why, instead = hint
+    return value_error(
+        "PRESET_LIMIT",
+        argument=argument,
+        value=repr(value),
+        system=system,
+        why=why,
+        fix=f"Write {instead}",
+    )
+
+
 def keyword_hints(
-    hints: Hints, *, first: int | None = None, example: str = ""
+    hints: Hints, *, first: int | None = None, example: str = "", system: str | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator that raises ``TRANSOM_MISPLACED`` for these keywords.
+
+    The keywords that another system does not have raise ``TRANSOM_PRESET_LIMIT``.
 
     Parameters
     ----------
@@ -71,6 +86,8 @@ def keyword_hints(
         The number of arguments by position. More of them raise ``TRANSOM_BAD_TYPE``.
     example : str
         A call with a keyword, for this error.
+    system : str, optional
+        The system that does not have the keywords.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -79,7 +96,9 @@ def keyword_hints(
             if first is not None and len(arguments) > first:
                 place = f"argument {first + 1} of {function.__name__}"
                 raise type_error(place, arguments[first], f"a keyword, as in {example}")
-            for name in keywords:
+            for name, value in keywords.items():
+                if name in hints and system is not None:
+                    raise preset_limit(name, value, system, hints[name])
                 if name in hints:
                     raise misplaced_keyword(function.__name__, name, hints[name])
             return function(*arguments, **keywords)

@@ -93,3 +93,7 @@ _SPARK_TRIGGER: Hint = (
 TRIGGER_KEYWORDS: Hints = dict.fromkeys(
     ("availableNow", "continuous", "once", "processingTime", "realTime"), _SPARK_TRIGGER
 )
+ATLAS_SESSION_KEYWORDS: Hints = {
+    "idleTimeout": ("a session has no idle timeout", "sessionWindow(...).idle_timeout('1 minute')"),
+    "offset": ("a session starts at its first row", "sessionWindow(...) without it"),
+}

@@ -8,7 +8,9 @@ from pyspark.sql.types import StructType
 from transom._base import checks
 from transom._base.columns import Col, check_column, fields_of, text_of
 from transom._base.errors import type_error, value_error
+from transom._base.misplaced import keyword_hints
 from transom._built_stream import Stream
+from transom._steps.hints import ATLAS_SESSION_KEYWORDS
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration
 from transom.spec.assigners import Window
@@ -176,6 +178,7 @@ def hoppingWindow(
     return _assign(stream, window, boundary, idleTimeout, allowedLateness)
 
 
+@keyword_hints(ATLAS_SESSION_KEYWORDS, system=_SYSTEM)
 def sessionWindow(
     stream: Stream,
     *,
@@ -211,9 +214,8 @@ def sessionWindow(
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_PRESET_LIMIT`` for a struct with several fields, and for ``allowedLateness`` in
-        processing time. ``TRANSOM_SET_TWICE`` for a stream with keys. The other conditions of
-        `tumblingWindow`.
+        ``TRANSOM_PRESET_LIMIT`` for ``idleTimeout``, ``offset`` and a struct with several fields.
+        ``TRANSOM_SET_TWICE`` for a stream with keys. The other conditions of `tumblingWindow`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 

@@ -159,10 +159,20 @@ def test_processing_time_excludes_idle_timeout_and_lateness(setting: str, length
     assert text.endswith(f"Remove {setting}, or use boundary='eventTime'.")
 
 
-@pytest.mark.parametrize("setting", ["idleTimeout", "offset"])
-def test_sessions_have_no_idle_timeout_and_no_offset(setting: str) -> None:
-    with pytest.raises(TypeError, match=setting):
-        atlas.sessionWindow(STREAM, partitionBy="sensor", gap=MINUTE, **{setting: 0})  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("setting", "instead"),
+    [
+        ("idleTimeout", "sessionWindow(...).idle_timeout('1 minute')"),
+        ("offset", "sessionWindow(...) without it"),
+    ],
+)
+def test_sessions_have_no_idle_timeout_and_no_offset(setting: str, instead: str) -> None:
+    sessions: Any = atlas.sessionWindow
+    with raises("PRESET_LIMIT", setting, PySparkValueError) as caught:
+        sessions(STREAM, partitionBy="sensor", gap=MINUTE, **{setting: MINUTE})
+    text = str(caught.value)
+    assert f"{setting} is {MINUTE}, which Atlas Stream Processing does not allow" in text
+    assert text.endswith(f"Write {instead}.")
 
 
 def test_a_session_is_partitioned_by_one_value() -> None:
