@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from inspect import Parameter, signature
+from types import FunctionType
 from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 
 from pyspark.errors import PySparkAttributeError, PySparkTypeError, PySparkValueError
 from pyspark.sql import DataFrame
 
+from transom._base.call_text import call_text
 from transom._base.errors import attribute_error, keyword_error, type_error, value_error
 
 P = ParamSpec("P")
@@ -18,12 +21,20 @@ Hints = Mapping[str, Hint]
 
 
 class Hinted:
-    """Base class of builders, with errors for the attributes that users look for first."""
+    """Base class of builders, with errors for the attributes that users look for first.
+
+    The public methods of its subclasses explain arguments that they do not have.
+    """
 
     __slots__ = ()
     _hints: ClassVar[Hints] = {}
     # For all other attributes of a DataFrame.
     _dataframe_hint: ClassVar[Hint]
+
+    def __init_subclass__(cls) -> None:
+        for name, method in vars(cls).items():
+            if isinstance(method, FunctionType) and not name.startswith("_"):
+                setattr(cls, name, _explained(method))
 
     # Type checkers do not see this method, so they report unknown attributes.
     if not TYPE_CHECKING:
@@ -36,6 +47,48 @@ class Hinted:
                 text = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(text, name=name, obj=self)
             raise misplaced_attribute(type(self).__name__, name, hint)
+
+
+def _explained(method: Callable[P, R]) -> Callable[P, R]:
+    """Return a method that explains a call with arguments that it does not have."""
+    if hasattr(method, "_is_explained"):
+        return method
+
+    @wraps(method)
+    def call(*arguments: P.args, **keywords: P.kwargs) -> R:
+        try:
+            return method(*arguments, **keywords)
+        except PySparkTypeError:
+            raise
+        except TypeError:
+            _check_call(method, arguments[1:], keywords)
+            raise
+
+    call._is_explained = True  # type: ignore[attr-defined]
+    return call
+
+
+def _check_call(
+    method: Callable[..., object], arguments: tuple[object, ...], keywords: Mapping[str, object]
+) -> None:
+    """Raise an error for the first argument that a method does not have."""
+    name = method.__name__
+    _, *parameters = signature(method).parameters.values()
+    kinds = [parameter.kind for parameter in parameters]
+    if Parameter.VAR_POSITIONAL not in kinds:
+        free = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
+        count = len(parameters) - len(free)
+        if len(arguments) > count:
+            extra = dict(zip(free, arguments[count:], strict=False))
+            call = call_text(name, *arguments[:count], **extra)
+            place = f"argument {count + 1} of {name}"
+            raise type_error(place, arguments[count], f"a keyword, as in {call}" if free else call)
+    known = [each.name for each in parameters if each.kind is not Parameter.VAR_POSITIONAL]
+    why = f"its arguments are {', '.join(known)}" if known else "it takes none by name"
+    shown = [f"{each}=..." for each in known] or ["..."] * len(parameters)
+    for keyword in keywords:
+        if keyword not in known and Parameter.VAR_KEYWORD not in kinds:
+            raise misplaced_keyword(name, keyword, (why, f"{name}({', '.join(shown)})"))
 
 
 def misplaced_attribute(owner: str, name: str, hint: Hint) -> PySparkAttributeError:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import Column
 
+from transom._base.call_text import call_text
 from transom._base.columns import text_of
 from transom._base.errors import type_error
 from transom._base.misplaced import Hint, Hints, misplaced_keyword
@@ -47,19 +48,6 @@ class Value:
                 if repr(value := getattr(self, name)) != repr(default)
             },
         )
-
-
-def call_text(name: str, *arguments: object, **keywords: object) -> str:
-    """Return the text of a call.
-
-    Examples
-    --------
-    >>> call_text("key_by", "origin", strict=True)
-    "key_by('origin', strict=True)"
-    """
-    shown = [repr(argument) for argument in arguments]
-    shown += [f"{keyword}={value!r}" for keyword, value in keywords.items()]
-    return f"{name}({', '.join(shown)})"
 
 
 def _field_values(value: Any) -> tuple[object, ...]:
