@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
 import transom
-from tests.end_to_end.restarts.crashes import functions, policies, queries
+from tests.end_to_end.restarts.crashes import (
+    functions,
+    policies,
+    policy_lifetimes,
+    queries,
+)
 from tests.end_to_end.restarts.crashes.comparisons import Comparison, exact, last, net, totals
 from tests.end_to_end.restarts.crashes.queries import HALF_HOUR, HOPPING, SESSION, by_key, counted
 from transom.spec import Layout
@@ -30,15 +35,16 @@ class Kind:
         The state layout, or "Spark" for Spark's own windows.
     drains : bool
         Whether the windows that are open at the end of the input fire.
-    is_tagged : bool
-        Whether the rows are tagged, so that only `transom.route` can write them.
+    side : mapping of str to sequence of str
+        The columns of each side output in which two runs must agree. With side outputs the rows are
+        tagged, so that only `transom.route` can write them.
     """
 
     query: Callable[[DataFrame], DataFrame]
     compared: Comparison = exact
     layout: str = "keyed"
     drains: bool = True
-    is_tagged: bool = False
+    side: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def _plain(window: transom.Window, layout: Layout, *, drain: bool = True) -> Kind:
@@ -70,7 +76,8 @@ KINDS: dict[str, Kind] = {
     "count": Kind(queries.count),
     "processing-time": Kind(queries.wall_clock, totals),
     "chain": Kind(queries.chain, layout="slices"),
-    "late-rows": Kind(queries.late_rows, layout="slices", is_tagged=True),
+    # The watermark that a late row met depends on batches.
+    "late-rows": Kind(queries.late_rows, layout="slices", side={"late": ["row", "missed_windows"]}),
     "functions": Kind(functions.called),
     "udaf": Kind(functions.udaf, layout="slices"),
     "scan": Kind(functions.scanned, drains=False),
@@ -82,6 +89,27 @@ KINDS: dict[str, Kind] = {
         drains=False,
     ),
     "policy-substreams": Kind(policies.policy(HOPPING, over=["key"]), drains=False),
+    "policy-dead-letters": Kind(
+        policies.dead_letters,
+        layout="slices",
+        drains=False,
+        side={
+            "late": ["row", "reason", "missed_windows", "watermark"],
+            "dead_letters": ["row", "reason", "watermark"],
+        },
+    ),
+    "policy-idle": Kind(policies.idle, layout="slices", drains=False),
+    "policy-lateness": Kind(policies.lateness, drains=False),
+    "policy-trigger": Kind(policies.trigger, drains=False),
+    "policy-evictor": Kind(policies.evictor, drains=False),
+    "policy-lifetimes": Kind(policy_lifetimes.over(transom.Snapshot()), drains=False),
+    "policy-rolling": Kind(policy_lifetimes.rolling, drains=False),
+    "policy-count-by-start": Kind(policy_lifetimes.over(transom.CountByStart(3)), drains=False),
+    "policy-top": Kind(policy_lifetimes.top, drains=False),
+    "policy-changes": Kind(policy_lifetimes.changes, drains=False),
+    "policy-output": Kind(policy_lifetimes.output_policy, drains=False),
+    "policy-udaf": Kind(policy_lifetimes.udaf, drains=False),
+    "policy-apply": Kind(policy_lifetimes.called, drains=False),
     "punctuated": Kind(policies.punctuated, layout="slices", drains=False),
     "stamped": Kind(policies.stamped, layout="time stage", drains=False),
     "native": Kind(queries.native, layout="Spark", drains=False),

@@ -54,13 +54,17 @@ def evictor(rows: DataFrame) -> DataFrame:
     return counted(by_key(rows, HALF_HOUR).evictor(transom.KeepLast(5)).drain())
 
 
+def lasting() -> Column:
+    """The ends of rows that last some minutes. Some rows have no end."""
+    return F.expr("IF(value % 23 = 0, null, time + make_dt_interval(0, 0, 1 + value % 50))")
+
+
 def lifetimes(window: transom.Window) -> Callable[[DataFrame], DataFrame]:
-    """Windows of rows that last some minutes. Some rows have no end."""
+    """Windows over lifetimes."""
 
     def query(rows: DataFrame) -> DataFrame:
         clock = transom.EventTime("time", delay="5 minutes")
-        until = F.expr("IF(value % 23 = 0, null, time + make_dt_interval(0, 0, 1 + value % 50))")
-        stream = transom.stream(rows, time=clock, order="number", lifetime=until)
+        stream = transom.stream(rows, time=clock, order="number", lifetime=lasting())
         return counted(stream.key_by("key").window(window))
 
     return query

@@ -162,10 +162,9 @@ def run(spark: SparkSession, kind: str, sink: str, folder: Path) -> None:
 
     if sink == "files":
         writer = writer.format("parquet").option("path", str(folder / "out"))
-    elif KINDS[kind].is_tagged:
-        writer = writer.foreachBatch(
-            transom.route(results=save_as("results"), late=save_as("late"))
-        )
+    elif KINDS[kind].side:
+        tags = ("results", *KINDS[kind].side)
+        writer = writer.foreachBatch(transom.route(**{tag: save_as(tag) for tag in tags}))
     else:
         writer = writer.foreachBatch(save_as("results"))
     query = (
@@ -188,13 +187,12 @@ def output(spark: SparkSession, kind: str, sink: str, folder: Path) -> Counter[s
             return []
         # The number of a batch is a column by the name of its folder.
         rows = spark.read.parquet(str(written)).drop("batch")
-        is_tagged = sink == "files" and KINDS[kind].is_tagged
+        is_tagged = sink == "files" and KINDS[kind].side
         return (transom.untag(rows, tag) if is_tagged else rows).collect()
 
     written = KINDS[kind].compared(rows_of("results"))
-    if KINDS[kind].is_tagged:
-        # The watermark that a late row met depends on batches.
-        written.update(f"late {row['row']} {row['missed_windows']}" for row in rows_of("late"))
+    for tag, columns in KINDS[kind].side.items():
+        written.update(f"{tag} {[row[column] for column in columns]}" for row in rows_of(tag))
     return written
 
 
