@@ -1,10 +1,12 @@
 import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.objectweb.asm._
 import org.objectweb.asm.commons.{ClassRemapper, Remapper}
+import org.objectweb.asm.tree.{ClassNode, MethodInsnNode}
 import sbt.io.IO
 
 import Reachable.Method
@@ -14,7 +16,9 @@ import Reachable.Method
   *   - Only compilers, debuggers and reflection read the signatures of Scala and of generics, the
   *     names of parameters and variables, and which class is inside which.
   *   - Case classes inherit the same `productIterator` from `Product`. Only `explain` reads the
-  *     names of fields, and only those of specs.
+  *     names of fields and of classes, and only those of specs. No other case class is shown, so
+  *     they do without the `toString` that the compiler generates.
+  *   - Companions of case classes are never sent, so they need no `writeReplace`.
   *   - Only serialization calls `$deserializeLambda$`. Functions of the nodes in `exec`, and few
   *     others, are sent to executors.
   *   - The file and the line in a stack trace say where a function is, so a number suffices as
@@ -50,6 +54,7 @@ object Shrink {
   private val specs = "transom/engine/spec/"
 
   private val suffix = ".class"
+  private val conditions = "error-conditions.json"
 
   /** The files of a jar, without classes that nothing names. All other classes are stripped and
     * written to `folder`. `libraries` are the jars and folders that the classes are compiled
@@ -64,7 +69,12 @@ object Shrink {
     val stripped = read.map { case (path, bytes) => path -> strip(bytes) }.toMap
     val reachable = new Reachable(stripped, libraries, entries).methods
     val kept = used(stripped.map { case (path, bytes) => path -> prune(bytes, reachable) })
-    others ++ classes.flatMap { case (_, path) =>
+    val strings = kept.valuesIterator.flatMap(texts).toSet
+    val resources = others.map { case (file, path) =>
+      if (path.endsWith(conditions)) Conditions.raised(file, strings, folder) -> path
+      else file -> path
+    }
+    resources ++ classes.flatMap { case (_, path) =>
       kept
         .get(path.stripSuffix(suffix))
         .map(bytes => write(new File(folder, path), ConstantPool.sort(bytes)) -> path)
@@ -77,16 +87,28 @@ object Shrink {
     file
   }
 
-  /** Whether a case class can inherit a method from `Product`. */
-  private def isOfProduct(owner: String, name: String): Boolean = name match {
-    case "productIterator" => true
-    case "productElementName" | "productElementNames" => !owner.startsWith(specs)
-    case _ => false
+  /** The methods of a case class or its companion that the jar does without. */
+  private def generated(bytes: Array[Byte]): Set[String] = {
+    val node = new ClassNode
+    new ClassReader(bytes).accept(node, ClassReader.SKIP_DEBUG)
+    val isProduct = node.interfaces.contains("scala/Product")
+    val isCompanion = node.name.endsWith("$") && !isProduct
+    val isSpec = node.name.startsWith(specs)
+    def showsItself = node.methods.asScala.exists(method =>
+      method.name == "toString" && method.instructions.toArray.exists {
+        case call: MethodInsnNode => call.name == "_toString"
+        case _ => false
+      })
+    Set("productIterator") ++
+      (if (isSpec) Nil else Seq("productElementName", "productElementNames", "productPrefix")) ++
+      (if (!isSpec && isProduct && showsItself) Seq("toString") else Nil) ++
+      (if (isCompanion) Seq("writeReplace") else Nil)
   }
 
   private def strip(bytes: Array[Byte]): Array[Byte] = {
     val owner = new ClassReader(bytes).getClassName
     val isSent = !atHome.exists(owner.startsWith)
+    val left = generated(bytes)
     val writer = new ClassWriter(0)
     val visitor = new ClassVisitor(Opcodes.ASM9, writer) {
       override def visit(
@@ -123,7 +145,7 @@ object Shrink {
           descriptor: String,
           signature: String,
           exceptions: Array[String]): MethodVisitor =
-        if (isOfProduct(owner, name) || !isSent && name == "$deserializeLambda$") null
+        if (left(name) || !isSent && name == "$deserializeLambda$") null
         else
           new LineNumbers.Without(
             access,
@@ -192,17 +214,17 @@ object Shrink {
   private val inDescriptor = "L([^;]+);".r
 
   /** All that a class may name: its strings, as such, as descriptors, and with dots. */
-  private def names(bytes: Array[Byte]): Set[String] = {
+  private def names(bytes: Array[Byte]): Set[String] = texts(bytes).flatMap(text =>
+    Iterator(text, text.replace('.', '/')) ++ inDescriptor.findAllMatchIn(text).map(_.group(1)))
+
+  /** The strings of a class. */
+  private def texts(bytes: Array[Byte]): Set[String] = {
     val reader = new ClassReader(bytes)
-    val texts = for {
+    val found = for {
       item <- 1 until reader.getItemCount
       at = reader.getItem(item)
       if at > 0 && bytes(at - 1) == 1
     } yield new String(bytes, at + 2, reader.readUnsignedShort(at), UTF_8)
-    texts.iterator
-      .flatMap(text =>
-        Iterator(text, text.replace('.', '/')) ++
-          inDescriptor.findAllMatchIn(text).map(_.group(1)))
-      .toSet
+    found.toSet
   }
 }
