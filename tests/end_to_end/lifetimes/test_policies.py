@@ -19,9 +19,8 @@ from tests.end_to_end.support.policy_rows import (
     SCHEMA,
     SOURCES,
     Input,
-    inputs,
+    judged,
     key_of,
-    policies,
     stamped,
     timed,
 )
@@ -130,16 +129,16 @@ def test_a_row_that_a_rule_moves_behind_its_end_is_dropped(
 
 @pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)
 @examples(2)
-@given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
+@given(drawn=judged(), seed=st.integers(0, 2**32))
 def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     spark: SparkSession,
     window: transom.Window,
     ends: str | None,
-    rows: list[Input],
-    policy: stamping.TimePolicy,
+    drawn: tuple[list[Input], stamping.TimePolicy],
     seed: int,
 ) -> None:
     chosen = random.Random(seed)
+    rows, policy = drawn
     sources = chosen.choice(SOURCES)
     lasts = [chosen.choice(LASTS) for _ in rows]
     batches = cut(with_ends(rows, lasts), chosen)

@@ -21,27 +21,35 @@ SCHEMA = "n int, key string, at timestamp, known timestamp, source string"
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> stamping.TimePolicy:
-    """Policies with any rules."""
+def judged(draw: st.DrawFn) -> tuple[list[Input], stamping.TimePolicy]:
+    """Rows of 1 to 4 partitions, and a policy that may know the partitions before their rows."""
+    # Hypothesis tries the first of several choices first.
+    partitions = draw(st.sampled_from([3, 1, 4, 2]))
+    return draw(inputs(partitions)), draw(policies(partitions))
+
+
+@st.composite
+def policies(draw: st.DrawFn, partitions: int = 3) -> stamping.TimePolicy:
+    """Policies with any rules, which may know a number of partitions."""
     bounds = st.integers(0, 12).map(lambda count: count * SECOND)
 
     def rule(*actions: Any) -> stamping.Bound:
         return stamping.Bound(draw(st.sampled_from(actions)), draw(bounds))
 
     late = draw(st.none() | st.just(rule("drop", "adjust")))
-    partitions = draw(st.sampled_from([(), ("0", "1", "2")]))
+    known = draw(st.sampled_from([(), names(partitions)]))
     return stamping.TimePolicy(
         out_of_order=rule("accept", "drop", "adjust"),
         early=draw(st.none() | st.just(rule("drop", "adjust"))),
         late=late,
         rows=draw(st.sampled_from([1, 1, 3])),
         floor="none" if late is None else "arrival",
-        partitions=partitions,
+        partitions=known,
     )
 
 
 @st.composite
-def inputs(draw: st.DrawFn) -> list[Input]:
+def inputs(draw: st.DrawFn, partitions: int) -> list[Input]:
     """Rows that come in order of arrival, then of their partition, with times around arrival."""
     rows = draw(
         st.lists(
@@ -49,7 +57,7 @@ def inputs(draw: st.DrawFn) -> list[Input]:
                 st.sampled_from("ab"),
                 st.integers(-15, 8),
                 st.integers(0, 4),
-                st.sampled_from("012"),
+                st.sampled_from(names(partitions)),
             ),
             min_size=2,
             max_size=40,
@@ -62,6 +70,11 @@ def inputs(draw: st.DrawFn) -> list[Input]:
     ]
     in_order = sorted(timed, key=lambda row: row[:2])
     return [(n, key, at, arrival, source) for n, (arrival, source, key, at) in enumerate(in_order)]
+
+
+def names(partitions: int) -> tuple[str, ...]:
+    """The names of a number of partitions or substreams."""
+    return tuple("0123"[:partitions])
 
 
 def timed(rows: Sequence[Input]) -> list[tuple[Any, ...]]:

@@ -151,6 +151,30 @@ def run_stream(
     return outcome_of(by_batch, progress)
 
 
+def run_restarted(
+    spark: SparkSession,
+    pipeline: Callable[[DataFrame], DataFrame],
+    schema: str | StructType,
+    batches: Sequence[Batch],
+    at: int,
+) -> Outcome:
+    """Run a query over all batches, and restart it before the batch with number ``at``.
+
+    Batches are numbered from 0. With 0 the query is not restarted.
+    """
+    folder = Path(tempfile.mkdtemp())
+    try:
+        runs = [
+            run_stream(spark, pipeline, schema, part, checkpoint=folder)
+            for part in (batches[:at], batches[at:])
+            if part
+        ]
+    finally:
+        shutil.rmtree(folder)
+    progress = [batch for run in runs for batch in run.progress]
+    return outcome_of({n: rows for run in runs for n, rows in run.by_batch.items()}, progress)
+
+
 def state_rows(
     spark: SparkSession, checkpoint: Path, variable: str = "segments", *, operator: int = 0
 ) -> list[Row]:

@@ -119,6 +119,11 @@ def cut(rows: Sequence[_T], chosen: random.Random) -> list[Sequence[_T]]:
     return [rows[start:end] for start, end in bounds]
 
 
+def restart(batches: Sequence[object], chosen: random.Random) -> int:
+    """Choose the batch before which a query restarts. Half of the queries do not restart: 0."""
+    return chosen.randrange(len(batches)) if chosen.random() < 0.5 else 0
+
+
 def instant(ms: int | None) -> datetime | None:
     return None if ms is None else EPOCH + timedelta(milliseconds=ms)
 

@@ -27,14 +27,13 @@ from tests.end_to_end.support.policy_rows import (
     SCHEMA,
     SOURCES,
     Input,
-    inputs,
+    judged,
     key_of,
-    policies,
     stamped,
     timed,
 )
-from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import EPOCH, examples
+from tests.end_to_end.support.queries import run_restarted, run_stream
+from tests.end_to_end.support.streams import EPOCH, examples, restart
 from tests.time_model import stamping, windows
 
 WITH_BITS = f"{SCHEMA}, bit long"
@@ -121,7 +120,7 @@ def check(
     lateness: int = 0,
     punctuation: Rows = frozenset(),
 ) -> None:
-    """Run a query over random batches, and compare it with the model.
+    """Run a query over random batches, perhaps with a restart, and compare it with the model.
 
     The rows with the numbers in ``punctuation`` are punctuation. Without any, rows set the
     watermark.
@@ -137,7 +136,7 @@ def check(
     # Several tasks have rows in no order. A partition of the policy needs all its rows in one task.
     tasks = chosen.choice([1, 3]) if sources == "all rows" else 1
     pipeline = windowed(time, case, chosen.choice(layouts), lateness, tasks)
-    outcome = run_stream(spark, pipeline, WITH_BITS, batches)
+    outcome = run_restarted(spark, pipeline, WITH_BITS, batches, restart(batches, chosen))
     got = {
         (
             key_of(row["key"], row["source"] if time.over else "", sources),
@@ -159,32 +158,28 @@ def check(
 
 
 @pytest.mark.parametrize("case", [*CASES, *LIMITED], ids=repr)
-@examples(3)
-@given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))
+@examples(2)
+@given(drawn=judged(), seed=st.integers(0, 2**32))
 def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     spark: SparkSession,
     case: Case,
-    rows: list[Input],
-    policy: stamping.TimePolicy,
+    drawn: tuple[list[Input], stamping.TimePolicy],
     seed: int,
 ) -> None:
-    check(spark, case, rows, policy, random.Random(seed))
+    check(spark, case, *drawn, random.Random(seed))
 
 
 @pytest.mark.parametrize("case", CASES, ids=repr)
 @examples(2)
-@given(
-    rows=inputs(), policy=policies(), lateness=st.sampled_from([3, 8]), seed=st.integers(0, 2**32)
-)
+@given(drawn=judged(), lateness=st.sampled_from([3, 8]), seed=st.integers(0, 2**32))
 def test_a_single_result_after_the_lateness_is_that_of_the_model_however_rows_are_cut(
     spark: SparkSession,
     case: Case,
-    rows: list[Input],
-    policy: stamping.TimePolicy,
+    drawn: tuple[list[Input], stamping.TimePolicy],
     lateness: int,
     seed: int,
 ) -> None:
-    check(spark, case, rows, policy, random.Random(seed), lateness)
+    check(spark, case, *drawn, random.Random(seed), lateness)
 
 
 def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkSession) -> None:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.policies import Case, Sources, grid, seconds, session
-from tests.end_to_end.support.policy_rows import Input, inputs, policies
+from tests.end_to_end.support.policy_rows import Input, judged
 from tests.end_to_end.support.queries import (
     add_batch,
     parse_schema,
@@ -39,17 +39,17 @@ SCHEMA = "n int, kind string, key string, at timestamp, until timestamp"
 
 
 @pytest.mark.parametrize("case", CASES, ids=repr)
-@examples(5)
-@given(rows=inputs(), policy=policies(), follows=st.booleans(), seed=st.integers(0, 2**32))
+@examples(4)
+@given(drawn=judged(), follows=st.booleans(), seed=st.integers(0, 2**32))
 def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     spark: SparkSession,
     case: Case,
-    rows: list[Input],
-    policy: stamping.TimePolicy,
+    drawn: tuple[list[Input], stamping.TimePolicy],
     follows: bool,  # noqa: FBT001
     seed: int,
 ) -> None:
     chosen = random.Random(seed)
+    rows, policy = drawn
     some = [n for n, *_ in rows if chosen.random() < 0.25] or [0]
     policy = replace(policy, follows_rows=follows)
     check(spark, case, rows, policy, chosen, punctuation=frozenset(some))
