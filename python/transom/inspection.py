@@ -81,10 +81,11 @@ class Metrics:
         watermarks of their own. None before the first watermark.
         ``datetime.max`` once the input has ended.
     earliest_open, latest_open : datetime or None
-        The earliest and the latest start of an open window. None if no window is open, and for
-        windows whose state does not show the starts: sessions, windows without a start, and all
-        windows in the keyed layout (see `explain`). After a restart, windows of a key group count
-        once a batch has had rows or firings for the key group.
+        The earliest and the latest start of an open window: one with rows that may fire again. None
+        if no window is open, and for windows whose state does not show the starts: windows that are
+        not on a grid, and in the keyed layout (see `explain`) also `Windows`, lifetimes and
+        substreams. After a restart, windows count once a batch has had rows or firings for their
+        key group. In the keyed layout, it must have had them for their key.
     watermark_delay : timedelta or None
         The wall clock of the batch minus the watermark. None without a watermark and once the input
         has ended.

@@ -57,7 +57,8 @@ class OutputSteps(Steps):
         - ``number``: the number of the window within its key, counted from 0. Only `Count` windows
           have one, and not those with ``partial=True`` and a ``slide`` other than ``size``. It is
           null otherwise.
-        - ``cause``: "watermark", "clock", "rows", "batch" or "drain".
+        - ``cause``: "watermark", "clock", "rows", "batch", "drain", or "idle" if `idle_timeout` has
+          moved the watermark to the window.
 
         Returns
         -------

@@ -90,6 +90,25 @@ def test_windows_of_each_kind_close(
     assert {clock: results for clock, results in found.items() if results} == closings
 
 
+@pytest.mark.parametrize(
+    "window",
+    [transom.Tumbling("10 seconds"), transom.Session("5 seconds", max_duration="1 minute")],
+    ids=["grid", "session with a maximum duration"],
+)
+def test_a_pane_names_the_idle_timeout_only_where_it_has_closed_the_window(
+    spark: SparkSession, tmp_path: Path, window: transom.Window
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=transom.TimePolicy("at"))
+        return stream.window(window).with_pane().idle_timeout("5 seconds").agg(n=F.count("*"))
+
+    # The second row moves the watermark past the window of the first row.
+    steps: list[Step] = [(3, [(0, 3)]), (4, [(1, 15)]), (30, [])]
+    emitted = run(spark, tmp_path, pipeline, steps)
+    causes = [[row["pane"]["cause"] for row in rows] for rows in emitted]
+    assert causes == [[], ["watermark"], ["idle"]]
+
+
 def test_with_last_row_a_window_closes_before_its_end(spark: SparkSession, tmp_path: Path) -> None:
     steps: list[Step] = [(3, [(0, 3)]), (7, []), (8, []), (9, [(1, 4)]), (14, [])]
     emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds", rule="last_row"), steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -117,6 +118,26 @@ def test_windows_of_the_event_time(spark: SparkSession, tmp_path: Path) -> None:
     assert gauges(last) == (utc(37), utc(20), utc(40))
 
 
+def test_open_windows_in_the_keyed_layout(spark: SparkSession, tmp_path: Path) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        hops = by_event_time(rows, transom.Hopping(size="20 seconds", slide="10 seconds"))
+        once = hops.allowed_lateness("5 seconds").trigger(transom.AfterLateness())
+        return once.agg(F.count("*").alias("n"))
+
+    steps = [[row("a", 3), row("b", 25)], [row("a", 47), row("b", -8)]]
+    (first, second) = run(spark, tmp_path, pipeline, steps)
+    assert [gauges(metrics) for _, metrics in first] == [
+        (None, utc(-10), utc(20)),
+        # [-10, 10) is over at 15. This batch reaches only one of the keys.
+        (utc(15), utc(0), utc(20)),
+    ]
+    assert [gauges(metrics) for _, metrics in second] == [
+        (utc(15), utc(0), utc(40)),
+        # [0, 20) is over at 25, and [10, 30) at 35.
+        (utc(37), utc(20), utc(40)),
+    ]
+
+
 def test_after_a_restart_windows_count_once_a_batch_reaches_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -166,7 +187,8 @@ def test_early_and_late_firings_count_and_a_retraction_does_not(
     # The result at the end of [0, 10) equals the one before, so it is not emitted.
     assert counts(on_time) == {}
     assert counts(late) == {"rows_in": 1, "windows_fired": 1}
-    assert gauges(late) == (utc(10), None, None)
+    # Both windows may fire for late rows.
+    assert gauges(late) == (utc(10), utc(0), utc(20))
 
 
 def test_a_time_policy_with_a_silent_partition_and_an_idle_timeout(
@@ -238,6 +260,70 @@ def test_a_time_policy_with_a_silent_partition_and_an_idle_timeout(
     # The time stage has a state of its own.
     assert len(progress.stateOperators) == 2
     assert closed.state_bytes == memory(progress)
+
+
+def test_spark_shows_the_watermark_and_its_delay(spark: SparkSession, tmp_path: Path) -> None:
+    def by_spark(rows: DataFrame) -> DataFrame:
+        return counted(rows, transom.Tumbling(size="10 seconds"))
+
+    def by_policy(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=transom.TimePolicy("at", out_of_order="10 seconds"))
+        return stream.window(transom.Tumbling(size="10 seconds")).agg(F.count("*").alias("n"))
+
+    def by_substream(rows: DataFrame) -> DataFrame:
+        policy = transom.TimePolicy("at", over=["key"], out_of_order="10 seconds")
+        return (
+            transom.stream(rows, time=policy)
+            .key_by("key")
+            .window(transom.Tumbling(size="10 seconds"))
+            .agg(F.count("*").alias("n"))
+        )
+
+    rows = [row("a", 25), row("b", 47)]
+    for name, pipeline, reached in [
+        ("spark", by_spark, {37}),
+        ("policy", by_policy, {37}),
+        # The tasks may share the substreams in any way.
+        ("substream", by_substream, {15, 37}),
+    ]:
+        folder = tmp_path / name
+        folder.mkdir()
+        run(spark, folder, pipeline, [rows], start=60)
+        watermarks, delays = in_the_ui(spark)
+        since_1970 = {(utc(time).timestamp()) * 1000 for time in reached}
+        assert max(watermarks) == max(since_1970)
+        assert watermarks <= since_1970
+        assert delays <= {(60 - time) * 1000 for time in reached}
+        assert min(delays) == 23_000
+
+
+def in_the_ui(spark: SparkSession) -> tuple[set[float], set[float]]:
+    """The watermarks and delays in Spark's UI, of the last batch with a watermark, in ms."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    store = spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    for i in reversed(range(executions.size())):
+        execution = executions.apply(i)
+        values = store.executionMetrics(execution.executionId())
+        shown: dict[str, set[float]] = {}
+        for j in range(execution.metrics().size()):
+            metric = execution.metrics().apply(j)
+            value = values.get(metric.accumulatorId())
+            if value.isDefined():
+                shown.setdefault(metric.name(), set()).update(numbers(value.get()))
+        if shown.get("transom watermark (ms since 1970)"):
+            return (
+                shown["transom watermark (ms since 1970)"],
+                shown["transom watermark delay (ms)"],
+            )
+    raise AssertionError("Spark's UI shows no watermark")
+
+
+def numbers(text: str) -> set[float]:
+    """The numbers other than 0 of a metric: one, or the smallest, the median and the largest."""
+    values = re.findall(r"\d[\d,.]*", text.partition("(stage ")[0])
+    found = {float(value.strip(",").replace(",", "")) for value in values}
+    return found - {0}
 
 
 def test_stamped_rows(spark: SparkSession, tmp_path: Path) -> None:

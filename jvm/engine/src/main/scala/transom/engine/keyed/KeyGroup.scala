@@ -2,6 +2,8 @@ package transom.engine.keyed
 
 import java.util.LinkedHashMap
 
+import scala.collection.mutable
+
 import transom.engine.keyed.state.{KeyStore, PerKeyCodec, PerKeyState, TimerIndex}
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.window.{Arrival, Disposition, GlobalGrid}
@@ -57,6 +59,11 @@ final class KeyGroup[R, S <: PerKeyState](
     * none.
     */
   def nextTimer: Long = watermarkTimers.first
+
+  /** When the first and the last window of each touched key close, by their start. Complete after
+    * `save`.
+    */
+  val closings: mutable.Map[Long, Long] = mutable.HashMap.empty
 
   /** Number of rows of all keys that wait for the row with their end. Complete after `save`. */
   def openRows: Long = store.openRows
@@ -195,6 +202,7 @@ final class KeyGroup[R, S <: PerKeyState](
     opened += entry.state.openRows - entry.openBefore
     if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
     else {
+      operator.noteOpen(entry.state, closings)
       if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
       // A key that is written early must be loaded again when the batch ends, if the batch or the
       // key's own watermark matters. Its timer is therefore due at any watermark.

@@ -2,6 +2,7 @@ package transom.engine.keyed
 
 import java.util.PriorityQueue
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state.{Contents, KeyState, WindowState}
@@ -88,6 +89,15 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   override def fired: Long = firing.count
+
+  override def noteOpen(state: KeyState[A], closings: mutable.Map[Long, Long]): Unit =
+    if (assigner.isInstanceOf[GridAssigner] && !state.windows.isEmpty)
+      Seq(state.windows.firstKey, state.windows.lastKey).foreach { window =>
+        val start = assigner.startOf(window)
+        // Windows of a cycle have the same start.
+        val closing = math.max(plan.cleanupOf(window), closings.getOrElse(start, Long.MinValue))
+        closings.update(start, closing)
+      }
 
   override def seesBatches: Boolean = trigger.seesBatches
 

@@ -103,11 +103,17 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   override def nextTimer: Long = convention.watermarkOut(group.nextTimer)
 
   private var rowsOpen: Option[Long] = None
+  // The watermark or the wall-clock time by which windows have closed.
+  private var closedBy = Watermark.NotYet
 
   override def gauges: Option[Gauges] = {
     val reached = clocks.reached
-    Option.when(reached.isDefined || rowsOpen.isDefined)(
-      Gauges(watermark = reached, rowsOpen = rowsOpen))
+    // The windows of different substreams close at different times.
+    val knowsStarts =
+      spec.window.isInstanceOf[GridWindow] && !spec.hasSubstreams && !spec.isSwept
+    val touched = Option.when(knowsStarts)(TouchedWindows(closedBy, group.closings))
+    Option.when(reached.isDefined || rowsOpen.isDefined || touched.isDefined)(
+      Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }
 
   override protected def handle(event: Event): Unit = event match {
@@ -226,6 +232,10 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     if (hasTicked) clocks.tick()
     val late = if (isJudged) Watermark.NotYet else lateWatermark
     val common = clocks.common
+    closedBy =
+      if (operators.timeline == Timeline.Event) watermark
+      else if (hasTicked || isEnd) until
+      else Watermark.NotYet
     val input = math.max(withoutIdle, common)
     group.advance(late, math.max(watermark, common), until, hasTicked, input)
   }

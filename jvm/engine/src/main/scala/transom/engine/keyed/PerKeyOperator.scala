@@ -1,5 +1,7 @@
 package transom.engine.keyed
 
+import scala.collection.mutable
+
 import transom.engine.keyed.state.{PerKeyCodec, PerKeyState}
 import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
 
@@ -46,6 +48,11 @@ trait PerKeyOperator[R, S <: PerKeyState] {
 
   /** Number of results that the windows of all keys have emitted so far. */
   def fired: Long
+
+  /** Notes when the first and the last open window of a key close, by their start. Does nothing
+    * if the starts depend on the rows.
+    */
+  def noteOpen(state: S, closings: mutable.Map[Long, Long]): Unit = ()
 
   /** Whether `endBatch` can emit results. */
   def seesBatches: Boolean = false

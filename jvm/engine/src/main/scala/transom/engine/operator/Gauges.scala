@@ -1,5 +1,7 @@
 package transom.engine.operator
 
+import scala.collection.mutable
+
 /** The metrics of a key group that are not sums, as they are after a batch.
   *
   * Times are microseconds since 1970.
@@ -13,17 +15,57 @@ package transom.engine.operator
   *   the partitions of the input, if the operator has a clock for each
   * @param rowsOpen
   *   the number of rows that wait for the row with their end; none if rows do not wait
+  * @param touched
+  *   the open windows of the keys that the batch has touched; none if they are not known
   */
 final case class Gauges(
     watermark: Option[Long] = None,
     open: Option[OpenStarts] = None,
     partitions: Seq[PartitionGauge] = Nil,
-    rowsOpen: Option[Long] = None)
+    rowsOpen: Option[Long] = None,
+    touched: Option[TouchedWindows] = None)
 
 /** The earliest and the latest start of the windows that have rows and have not fired for the
   * last time.
   */
 final case class OpenStarts(earliest: Long, latest: Long)
+
+/** The open windows of the keys that a batch has touched: of each key, at least the first and the
+  * last window.
+  *
+  * @param reached
+  *   the watermark or the wall-clock time to which the batch has advanced the windows
+  * @param closings
+  *   when a window closes, by its start; on the timeline of `reached`
+  */
+final case class TouchedWindows(reached: Long, closings: collection.Map[Long, Long])
+
+/** Finds the first and the last open window of all keys from the windows of the keys that batches
+  * touch.
+  *
+  * A window closes at the same time for all keys, and this touches its keys. So the first open
+  * window has been the first one of a key since a batch last touched this key. Not thread-safe.
+  */
+final class OpenByKeys {
+  private val closings = mutable.TreeMap.empty[Long, Long]
+
+  /** The starts of the open windows after a batch, if a window is open.
+    *
+    * @param batch
+    *   of each key group that the batch has touched
+    */
+  def after(batch: Seq[TouchedWindows]): Option[OpenStarts] = {
+    batch.foreach(_.closings.foreach { case (start, closing) => add(start, closing) })
+    batch.map(_.reached).maxOption.foreach { reached =>
+      closings.filterInPlace((_, closing) => closing > reached)
+    }
+    Option.when(closings.nonEmpty)(OpenStarts(closings.firstKey, closings.lastKey))
+  }
+
+  // Windows of a cycle have the same start.
+  private def add(start: Long, closing: Long): Unit =
+    closings.update(start, math.max(closing, closings.getOrElse(start, closing)))
+}
 
 /** A partition of the input.
   *

@@ -97,11 +97,7 @@ final class SweepOperator[R, A <: AnyRef](
     if (edges == null) missed() else edges.missedWindows
 
   // The idle timeout cannot be used with lifetimes.
-  override def advance(
-      state: SweepState,
-      watermark: Long,
-      clock: Long,
-      withoutIdle: Long): Unit =
+  override def advance(state: SweepState, watermark: Long, clock: Long, withoutIdle: Long): Unit =
     if (watermark >= state.nextTimer) {
       this.watermark = watermark
       sweep.advance(state, watermark, this)

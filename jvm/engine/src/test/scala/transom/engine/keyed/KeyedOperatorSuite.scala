@@ -116,6 +116,19 @@ class KeyedOperatorSuite extends FunSuite {
       Seq(PaneInfo(0, Timing.OnTime, isLast = true, None, Cause.Watermark)))
   }
 
+  test("the idle timeout is the cause only of firings that the watermark alone does not cause") {
+    val operator = runner(Tumbling(10))()
+    operator.process(Seq(row(0, 1), row(12, 1)), Long.MinValue)
+    operator.advanceIdle(20, 19)
+    assertEquals(operator.takeFired().map(_.pane.get.cause), Seq(Cause.Watermark, Cause.Idle))
+    val session = new KeyedRunner(Specs.of(Session(5, maxDurationUs = Some(10))))
+    session.process(Seq(row(3, 1), row(12, 1)), Long.MinValue)
+    session.advanceIdle(17, 8)
+    assertEquals(session.takeFired().map(_.pane.get.cause), Seq(Cause.Watermark, Cause.Idle))
+    session.process(Seq(row(18, 1)), 17)
+    assertEquals(session.fire(23).map(_.pane.get.cause), Seq(Cause.Watermark))
+  }
+
   test(
     "an event-time window with AfterClock ends without a result, unless the input ends first") {
     def waiting() = {

@@ -39,6 +39,23 @@ class GaugesSuite extends ScalaCheckSuite {
     }
   }
 
+  property("the windows of touched keys show the first and the last open window of all keys") {
+    forAllNoShrink(gridSpecs, streams, Gen.choose(0L, 30L)) { (spec, stream, lateness) =>
+      val late = spec.copy(allowedLatenessUs = lateness)
+      val operator = new KeyedRunner(late)
+      val windows = new OpenByKeys
+      var met = Long.MinValue
+      stream.zipWithIndex.foreach { case (batch, i) =>
+        operator.batch(rowsOf(batch), met, batch.watermark): Unit
+        met = batch.watermark
+        val open = openWindows(late, stream.take(i + 1), met)
+        val expected = Option.when(open.nonEmpty)(OpenStarts(open.min, open.max))
+        val shown = windows.after(operator.gauges.flatMap(_.touched).toSeq)
+        assertEquals(shown, expected, s"$late, $stream")
+      }
+    }
+  }
+
   test("layouts that must read state to find open windows say nothing about them") {
     val spec = Specs.of(Session(10))
     Seq(new SessionOperator(spec, GridOperator.SmallBundles), new KeyedRunner(spec)).foreach {
@@ -54,7 +71,7 @@ class GaugesSuite extends ScalaCheckSuite {
     Row(Json.parse(ujson.write(key)), Json.parse("0"), Some(time), 0L)
   }
 
-  /** The starts of the windows of all rows that end after the watermark. */
+  /** The starts of the windows of all rows whose end and lateness are after the watermark. */
   private def openWindows(spec: WindowSpec, batches: Seq[Batch], watermark: Long): Seq[Long] = {
     val grids = spec.window.grids.map(Grid.of)
     val convention = TimeConvention.of(spec.window)
@@ -63,7 +80,7 @@ class GaugesSuite extends ScalaCheckSuite {
       (_, time) <- batch.rows
       grid <- grids
       window: TimeWindow <- grid.windowsOf(convention.timeIn(time))
-      if grid.endOf(window) > convention.watermarkIn(watermark)
+      if grid.endOf(window) + spec.allowedLatenessUs > convention.watermarkIn(watermark)
     } yield window.start
   }
 }

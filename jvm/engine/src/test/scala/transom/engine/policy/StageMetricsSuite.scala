@@ -34,6 +34,22 @@ class StageMetricsSuite extends FunSuite {
     assertEquals(stage.batch(15, Event.Tick), (1L, Some(Gauges(Some(10L)))))
     // The estimated arrival moves the watermark, and no window is open any more.
     assertEquals(stage.batch(40, Event.Tick), (0L, Some(Gauges(Some(20L)))))
+    assertEquals(stage.sent, Seq((3L, 3L), (10L, 3L), (20L, 20L)))
+  }
+
+  test("a tick tells the watermark of the idle timeout from that of the estimated arrival") {
+    val policy = TimeStageSuite
+      .policy(None, Nil)
+      .copy(late = Some(Adjust(20)), outOfOrder = Accept(0), estimateArrival = true)
+    val windows = Specs
+      .of(Tumbling(10), policy)
+      .copy(idleTimeout = Some(IdleTimeout(5, IdleRule.AfterWindowEnd)))
+    val stage = new Stage(policy, windows)
+    stage.batch(3, row("", 3, 3)): Unit
+    stage.batch(3, row("", 13, 3)): Unit
+    stage.batch(33, Event.Tick): Unit
+    // The arrival of a next row is estimated at 33, and the idle timeout closes [10, 20).
+    assertEquals(stage.sent.last, (20L, 13L))
   }
 
   test("each partition has a watermark of its own, and may be idle") {
@@ -51,7 +67,7 @@ class StageMetricsSuite extends FunSuite {
       estimateArrival = false)
     val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
     def gauges(clock: Long, event: Event) = {
-      val Gauges(watermark, open, partitions, _) = stage.batch(clock, event)._2.get
+      val Gauges(watermark, open, partitions, _, _) = stage.batch(clock, event)._2.get
       assertEquals(open, None)
       (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
     }
@@ -85,19 +101,24 @@ private object StageMetricsSuite {
     private val stage =
       new TimeStage(
         (store, now) => new InputClock(policy, logic, declared, windows, store, now),
-        Nothing)
+        Watermarks)
+
+    /** The watermarks that the stage has sent, each with the watermark without the idle timeout.
+      */
+    var sent = Seq.empty[(Long, Long)]
 
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
     def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {
       val operator = stage.open(0, store, clock)
-      operator.process(Iterator.single(event)).foreach(identity)
+      sent ++= operator.process(Iterator.single(event)).flatten
       (operator.counts(RowCounts.IdleCloses), operator.gauges)
     }
   }
 
-  object Nothing extends StampedRows[Unit] {
-    override def stamped(row: ByteRange, stamp: Stamp): Unit = ()
-    override def unusable(row: ByteRange, reason: DeadLetterReason): Unit = ()
-    override def watermark(watermark: Long, withoutIdle: Long): Unit = ()
+  private object Watermarks extends StampedRows[Option[(Long, Long)]] {
+    override def stamped(row: ByteRange, stamp: Stamp): Option[(Long, Long)] = None
+    override def unusable(row: ByteRange, reason: DeadLetterReason): Option[(Long, Long)] = None
+    override def watermark(watermark: Long, withoutIdle: Long): Option[(Long, Long)] =
+      Some((watermark, withoutIdle))
   }
 }

@@ -97,6 +97,14 @@ abstract class Operator(spec: WindowSpec) {
     keep(run(Iterator.empty)): Unit
   }
 
+  /** Advances to a watermark that the idle timeout has moved from `withoutIdle`. */
+  def advanceIdle(watermark: Long, withoutIdle: Long): Unit = {
+    import convention.watermarkIn
+    this.watermark = watermark
+    val moved = new Event.Watermark(watermarkIn(watermark), watermarkIn(withoutIdle))
+    keep(open(clock).process(Iterator.single(moved)).toVector): Unit
+  }
+
   /** Moves the wall clock. */
   def tick(clock: Long): Unit = {
     this.clock = clock

@@ -4,6 +4,8 @@ import java.util.UUID
 
 import scala.collection.mutable
 
+import transom.engine.operator.{OpenByKeys, TouchedWindows}
+
 /** Remembers the open windows and the open rows of the key groups of an operator, on the driver.
   *
   * A batch reports only the key groups that it has touched. All other key groups are as they
@@ -12,6 +14,8 @@ import scala.collection.mutable
 final class OpenWindows {
   private val starts = new LatestGauges[(Long, Long)]
   private val rows = new LatestGauges[Long]
+  private var run: UUID = _
+  private var byKeys = new OpenByKeys
 
   /** Notes the key groups of a batch, and returns the earliest and the latest start of all open
     * windows. Times are microseconds since 1970.
@@ -26,6 +30,16 @@ final class OpenWindows {
     val all = starts.after(run, touched)
     Option.when(all.nonEmpty)((all.map(_._1).min, all.map(_._2).max))
   }
+
+  /** Notes the windows of the keys that a batch has touched, and returns the earliest and the
+    * latest start of all open windows. After a restart a key counts once a batch has touched it.
+    */
+  def afterTouching(run: UUID, touched: Seq[TouchedWindows]): Option[(Long, Long)] =
+    synchronized {
+      if (run != this.run) byKeys = new OpenByKeys
+      this.run = run
+      byKeys.after(touched).map(open => (open.earliest, open.latest))
+    }
 
   /** Notes the key groups of a batch, and returns the number of all rows that wait for the row
     * with their end.

@@ -49,7 +49,11 @@ object OperatorMetrics {
     val clocks = stage.getOrElse(own).gauges
     val watermark =
       clocks.flatMap(GaugeRow.watermark).maxOption.orElse(sparkWatermark(operator))
-    val open = openIn(own, operator)(GaugeRow.open)(_.after(_, _)).flatten
+    val open = openIn(own, operator)(GaugeRow.open)(_.after(_, _)).flatten.orElse {
+      val touched = own.gauges.flatMap(GaugeRow.touched)
+      operator.stateInfo.flatMap(state =>
+        own.openWindows.afterTouching(state.queryRunId, touched))
+    }
     val rowsOpen = openIn(own, operator)(GaugeRow.rowsOpen)(_.rowsAfter(_, _))
     counts ++ Seq(
       DeadLetterReason.counts.map(own.count).sum,

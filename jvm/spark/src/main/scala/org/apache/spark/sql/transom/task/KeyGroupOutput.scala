@@ -4,7 +4,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
-import transom.engine.operator.{Gauges, KeyGroupOperator, RowCounts}
+import transom.engine.operator.{Gauges, KeyGroupOperator, RowCounts, TouchedWindows}
 import transom.engine.time.Watermark
 
 /** An output of a key group in a batch: its rows, or its metrics.
@@ -56,7 +56,12 @@ object GaugeRow {
       val watermark = Option(partition.watermark).filter(_ != Watermark.NotYet)
       Row(partitionId(partition.source), watermark.map(Long.box).orNull, partition.isIdle)
     },
-    gauges.rowsOpen.map(Long.box).orNull)
+    gauges.rowsOpen.map(Long.box).orNull,
+    gauges.touched.map { windows =>
+      Row(
+        windows.reached,
+        windows.closings.iterator.map { case (start, closing) => Row(start, closing) }.toSeq)
+    }.orNull)
 
   def group(gauges: Row): Int = gauges.getInt(0)
 
@@ -71,6 +76,13 @@ object GaugeRow {
 
   /** The number of rows that wait for the row with their end, if rows wait. */
   def rowsOpen(gauges: Row): Option[Long] = long(gauges, 5)
+
+  /** The open windows of the touched keys, if the operator knows them. */
+  def touched(gauges: Row): Option[TouchedWindows] = Option(gauges.getStruct(6)).map { windows =>
+    TouchedWindows(
+      windows.getLong(0),
+      windows.getSeq[Row](1).map(each => each.getLong(0) -> each.getLong(1)).toMap)
+  }
 
   private def long(gauges: Row, field: Int): Option[Long] =
     Option.unless(gauges.isNullAt(field))(gauges.getLong(field))

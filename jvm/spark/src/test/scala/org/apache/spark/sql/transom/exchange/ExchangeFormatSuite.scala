@@ -134,7 +134,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     assertEquals(groupOf(row), KeyGroups.idOf(3))
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
     events(row).toList match {
-      case List(reached: Event.Watermark) => 
+      case List(reached: Event.Watermark) =>
         assertEquals((reached.time, reached.withoutIdle), (77L, 75L))
       case other => fail(s"$other is not a single watermark")
     }
