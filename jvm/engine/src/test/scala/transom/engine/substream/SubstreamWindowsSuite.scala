@@ -107,6 +107,41 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     // The store has the timer of each of them, and the number of its timers.
     assertEquals(runner.timers, 40)
   }
+
+  test("100,000 substreams: the results are exact, and the state of silent substreams goes") {
+    val inBatch = 10000
+    val policy = TimeStageSuite.policy(Some(Adjust(100)), Seq(0))
+    val runner = new SubstreamRunner(specOf(Tumbling(10), policy), policy, substreamOf = None)
+    // Each substream has two rows, each alone in its window.
+    def windowOf(row: Long) = {
+      val start = 1000 * (row / 2 / inBatch) + 10 * (row % 2)
+      TimeWindow(start, start + 10)
+    }
+    val fired = mutable.BitSet.empty
+    def take(outputs: Seq[Output]): Unit = outputs.foreach {
+      case Fired(key, window, Seq(row), _, _, _, _) =>
+        assertEquals((key.elements.head.long, window), (row.long / 2, windowOf(row.long)))
+        assert(fired.add(row.long.toInt), s"$row has fired twice")
+      case _: ResultWatermark => ()
+      case other => fail(s"$other")
+    }
+
+    (0 until 10).foreach { batch =>
+      val from = 1000L * batch
+      val substreams = batch * inBatch until (batch + 1) * inBatch
+      val rows = Seq(0, 10).flatMap(at =>
+        substreams.map(n => Input(n, 0, from + at + n % 10, from + 20, 2L * n + at / 10).row))
+      take(runner.batch(rows, from + 20))
+      // The substream's own watermark closes its first window.
+      assert(substreams.forall(n => fired(2 * n)))
+      // The floor has closed all windows of the substreams before, and their state is gone.
+      assertEquals(fired.size, 2 * inBatch * batch + inBatch)
+      assertEquals((runner.substreams, runner.keys), (inBatch, inBatch))
+    }
+    take(runner.end())
+    assertEquals(fired.size, 20 * inBatch)
+    assert(runner.isEmpty)
+  }
 }
 
 private object SubstreamWindowsSuite {

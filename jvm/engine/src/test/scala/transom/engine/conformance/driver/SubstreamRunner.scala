@@ -71,6 +71,9 @@ final class SubstreamRunner(
   /** The number of substreams that have a clock. */
   def substreams: Int = store.clocks.size
 
+  /** The number of keys that have state. */
+  def keys: Int = store.keys.size
+
   /** The number of timers of substreams. */
   def timers: Int = store.timers.size
 
