@@ -7,6 +7,8 @@ import transom.engine.window.{Arrival, TimeWindow}
 
 /** A row that starts or ends a lifetime.
   *
+  * @param number
+  *   position in the stream, from 0
   * @param start
   *   start of the lifetime; with the key and the id, it tells which lifetime the row is about
   * @param end
@@ -55,7 +57,9 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
   private def start(edge: Edge): Unit = {
     val until = timeout.fold(Arrival.NoEnd)(edge.start + _)
     val own = window match {
-      case grid: GridWindow => windowsOf(grid, edge.start, until)
+      // The first windows of a row without end are enough.
+      case grid: GridWindow =>
+        windowsOf(grid, edge.start, math.min(until, edge.start + SweepModel.Longest))
       case _ => Seq(TimeWindow(edge.start, until))
     }
     val unfired = until == Arrival.NoEnd || own.exists(_.end > edge.met)
@@ -83,10 +87,9 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
   }
 
   /** The number of rows that wait for their end after the first `count` edges, at a watermark. */
-  def open(count: Int, watermark: Long): Int =
-    new EdgeModel(window, timeout, edges.take(count)).lives.count { life =>
-      life.end.isEmpty && life.until > watermark
-    }
+  def open(count: Int, watermark: Long): Int = lives.count { life =>
+    life.number < count && life.end.forall(_.number >= count) && life.until > watermark
+  }
 
   /** All results after the end of the input, in order of time for each key. */
   def results: Map[Int, Seq[Content]] = lives

@@ -18,7 +18,7 @@ class EdgeSuite extends ScalaCheckSuite {
   import EdgeSuite._
 
   override def scalaCheckTestParameters: Parameters =
-    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(200))
+    super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(500))
 
   property("results, dead letters and counts are those of the model, whatever the batches") {
     forAllNoShrink(streams(40), cuts(40)) { case (stream, cuts) => check(stream, cuts) }

@@ -113,8 +113,9 @@ private object SweepModel {
   /** The windows that overlap `[start, end)`, in the order of their ends. */
   def windowsOf(grid: GridWindow, start: Long, end: Long): Seq[TimeWindow] = {
     val until = math.min(end, start + Horizon)
+    val windows = Grid.of(grid)
     (start - Longest until until)
-      .flatMap(Grid.of(grid).windowsOf(_))
+      .flatMap(windows.windowsOf(_))
       .distinct
       .filter(window => window.end > start && window.start < end)
       .sortBy(window => (window.end, window.start))
