@@ -92,7 +92,11 @@ object Shrink {
     val node = new ClassNode
     new ClassReader(bytes).accept(node, ClassReader.SKIP_DEBUG)
     val isProduct = node.interfaces.contains("scala/Product")
-    val isCompanion = node.name.endsWith("$") && !isProduct
+    // Case objects need it, to stay the same objects.
+    val isAlone = node.superName == "java/lang/Object" ||
+      node.superName.startsWith("scala/runtime/AbstractFunction")
+    val isCompanion = node.name.endsWith("$") && isAlone &&
+      node.interfaces.asScala == Seq("java/io/Serializable")
     val isSpec = node.name.startsWith(specs)
     def showsItself = node.methods.asScala.exists(method =>
       method.name == "toString" && method.instructions.toArray.exists {
