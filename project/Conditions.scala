@@ -5,7 +5,8 @@ import sbt.io.IO
 import sjsonnew.shaded.scalajson.ast.unsafe.JObject
 import sjsonnew.support.scalajson.unsafe.{CompactPrinter, Parser}
 
-/** The texts of the error conditions that the JVM raises, without those that only Python raises. */
+/** The texts of the error conditions that the JVM raises, without those that only Python raises.
+  */
 object Conditions {
   private val prefix = "TRANSOM_"
 
