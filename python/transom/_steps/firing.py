@@ -70,8 +70,8 @@ class FiringSteps(Steps):
         if may_leave_rows(trigger, window, lambda: has_columns(df) and df.isStreaming):
             fix = with_end(trigger, window, self._spec.time)
             kind, name = type(trigger).__name__, type(window).__name__
-            # The decorator is between this frame and the user's.
-            warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=3)
+            # Two decorators are between this frame and the user's.
+            warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=4)
         return step
 
     def evictor(self, evictor: Evictor) -> Self:
