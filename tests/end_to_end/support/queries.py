@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.conversion import LocalDataToArrowConversion
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.types import StructType, _parse_datatype_string
 
@@ -132,12 +134,12 @@ def run_stream(
             .option("checkpointLocation", str(folder / "checkpoint"))
         )
         if available_now:
-            query = described.trigger(availableNow=True).start()
+            query = _start(described.trigger(availableNow=True))
             ended = query.awaitTermination(_LONGEST_RUN)
             query.stop()
             assert ended, f"the query did not end within {_LONGEST_RUN} seconds"
         else:
-            query = described.start()
+            query = _start(described)
             try:
                 query.processAllAvailable()
             finally:
@@ -149,6 +151,21 @@ def run_stream(
         if checkpoint is None:
             shutil.rmtree(folder)
     return outcome_of(by_batch, progress)
+
+
+def _start(writer: DataStreamWriter) -> StreamingQuery:
+    """Start a query, and try again when the process of its function was slow to start.
+
+    For ``foreachBatch``, a Connect server starts a Python process for each query and waits 10
+    seconds for it. A busy machine can need longer. Spark has no setting for it.
+    """
+    for _ in range(2):
+        try:
+            return writer.start()
+        except SparkConnectGrpcException as error:
+            if "failed to connect back" not in str(error):
+                raise
+    return writer.start()
 
 
 def run_restarted(
