@@ -75,7 +75,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
 
             For the event time of a streaming DataFrame: ``TRANSOM_NO_WATERMARK`` if it has no
             watermark, ``TRANSOM_OTHER_WATERMARK`` if another column has one,
-            ``TRANSOM_TWO_WATERMARKS`` if a ``delay`` would add a second one.
+            ``TRANSOM_TWO_WATERMARKS`` if a ``delay`` would add a second one,
+            ``TRANSOM_WATERMARK_LOST`` if a step holds back the watermark of an earlier operator.
 
             ``TRANSOM_LAYOUT_UNSUPPORTED`` if ``layout="slices"`` cannot run these windows.
             ``TRANSOM_NAME_TAKEN`` if an earlier window operator of the query has the same name.

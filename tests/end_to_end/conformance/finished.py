@@ -114,7 +114,9 @@ def time_of(vector: Json) -> str:
 def results_of(vector: Json, rows: DataFrame, disorder: timedelta) -> DataFrame:
     """The results of a vector's query. No row is late."""
     time = time_of(vector)
-    policy = transom.TimePolicy(time, out_of_order=transom.Accept(disorder))
+    policy: transom.TimePolicy | str = transom.TimePolicy(
+        time, out_of_order=transom.Accept(disorder)
+    )
     if "final_cti" in vector["policy"]:
         policy = transom.TimePolicy(time, advance=transom.Punctuated("cti", at=time))
     lifetime: Any = "end" if vector["system"] == "streaminsight" else None
@@ -124,7 +126,7 @@ def results_of(vector: Json, rows: DataFrame, disorder: timedelta) -> DataFrame:
     for stage in stages_of(vector):
         stream = transom.stream(results, time=policy, lifetime=lifetime, order=order)
         results = stage_of(vector, stage, stream.key_by(*stage.get("group_by", ())))
-        policy, lifetime = transom.TimePolicy("window.end"), None
+        policy, lifetime = "window", None
         order = ["window.end"]
     return results
 

@@ -107,7 +107,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private var closedBy = Watermark.NotYet
 
   override def gauges: Option[Gauges] = {
-    val reached = clocks.reached
+    val reached = clocks.reached.orElse(convention.reached(watermark))
     // The windows of different substreams close at different times.
     val knowsStarts =
       spec.window.isInstanceOf[GridWindow] && !spec.hasSubstreams && !spec.isSwept

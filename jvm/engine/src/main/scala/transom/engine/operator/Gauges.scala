@@ -7,8 +7,7 @@ import scala.collection.mutable
   * Times are microseconds since 1970.
   *
   * @param watermark
-  *   the watermark that the operator computes itself; none before the first one, and if the host
-  *   computes the watermark
+  *   the watermark that the batch has brought; none if it has brought none
   * @param open
   *   the starts of the open windows; none if no window is open
   * @param partitions

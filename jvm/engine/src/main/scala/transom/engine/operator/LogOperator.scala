@@ -33,9 +33,13 @@ final class LogOperator[T](
   private var lateWatermark = Watermark.NotYet
   private var watermark = Watermark.NotYet
 
-  // The only window of `Global` has no start.
-  override def gauges: Option[Gauges] =
-    if (spec.window == Global) None else log.openStarts.map(open => Gauges(open = open))
+  override def gauges: Option[Gauges] = {
+    // The only window of `Global` has no start.
+    val starts = if (spec.window == Global) None else log.openStarts
+    val reached = convention.reached(watermark)
+    Option.when(reached.isDefined || starts.isDefined)(
+      Gauges(watermark = reached, open = starts.flatten))
+  }
 
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
@@ -132,7 +136,7 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
       reason,
       missed,
       Some(convention.timeOut(time)),
-      hostWatermark(watermark),
+      convention.reached(watermark),
       clock)
 
   def deadLetter(letter: Event.DeadLetter): T =
@@ -142,7 +146,7 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
       letter.reason.name,
       Nil,
       letter.time,
-      hostWatermark(letter.lateWatermark),
+      convention.reached(letter.lateWatermark),
       clock)
 
   /** The watermark of the results, after all results of the batch. The first key group sends it.
@@ -153,7 +157,4 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
   def reached(watermark: Long): Iterator[T] =
     if (!spec.watermarks || !isFirst || watermark == Watermark.NotYet) Iterator.empty
     else Iterator.single(output.watermark(new OutputWatermark(spec).of(watermark), clock))
-
-  private def hostWatermark(watermark: Long): Option[Long] =
-    if (watermark == Watermark.NotYet) None else Some(convention.watermarkOut(watermark))
 }

@@ -29,6 +29,10 @@ final case class TimeConvention private (timeShift: Long, watermarkShift: Long) 
 
   /** The host's watermark. */
   def watermarkOut(watermark: Long): Long = Watermark.minus(watermark, -watermarkShift)
+
+  /** The host's watermark; none if there is no watermark yet. */
+  def reached(watermark: Long): Option[Long] =
+    Option.when(watermark != Watermark.NotYet)(watermarkOut(watermark))
 }
 
 /** Chooses conventions. */

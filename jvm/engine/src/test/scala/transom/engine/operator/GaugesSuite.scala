@@ -34,7 +34,8 @@ class GaugesSuite extends ScalaCheckSuite {
         met = batch.watermark
         val open = openWindows(spec, stream.take(i + 1), met)
         val expected = Option.when(open.nonEmpty)(OpenStarts(open.min, open.max))
-        assertEquals(operator.gauges, Some(Gauges(open = expected)), s"$spec, $stream")
+        val gauges = Gauges(watermark = Some(met), open = expected)
+        assertEquals(operator.gauges, Some(gauges), s"$spec, $stream")
       }
     }
   }
@@ -61,7 +62,7 @@ class GaugesSuite extends ScalaCheckSuite {
     Seq(new SessionOperator(spec, GridOperator.SmallBundles), new KeyedRunner(spec)).foreach {
       operator =>
         operator.batch(rowsOf(Batch(Seq("a" -> 1L), 2)), Long.MinValue, 2): Unit
-        assertEquals(operator.gauges, None)
+        assertEquals(operator.gauges, Some(Gauges(watermark = Some(2L))))
     }
   }
 

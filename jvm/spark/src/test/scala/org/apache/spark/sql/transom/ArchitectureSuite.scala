@@ -20,7 +20,7 @@ private object ArchitectureSuite {
     "function" -> Set("tree"),
     "operator" -> Set("error", "function", "tree"),
     "aggregate" -> Set("operator", "tree"),
-    "exchange" -> Set("operator", "aggregate"),
+    "exchange" -> Set("operator", "aggregate", "batch"),
     "state" -> Set(),
     "batch" -> Set("operator", "tree"),
     "checkpoint" -> Set("error", "message", "operator", "batch", "tree"),

@@ -31,6 +31,7 @@ object TestPlans {
       contents = Nil,
       windowColumn = None,
       stamp = None,
+      follows = None,
       substreams = None,
       order = Nil,
       aggregates = aggregates,

@@ -3,18 +3,17 @@ package org.apache.spark.sql.transom.clock
 import java.util.UUID
 
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
-import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
-import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.OperatorSpec
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.TimestampType
+import org.apache.spark.unsafe.types.CalendarInterval
 
 import transom.engine.spec.Durations
 import transom.engine.window.GlobalGrid
@@ -38,20 +37,16 @@ object Drain {
 
   private final val NoTime = "__transom_no_time"
 
-  /** Adds a control row below each watermark node of a DataFrame. */
-  def below(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] =
-    if (!hasWatermark(df)) withoutTime(df, operatorSpec)
-    else {
-      val clock = ClockSource.draining(df.sparkSession, operatorSpec)
-      val plan = df.queryExecution.analyzed
+  /** Adds a control row below each watermark node of a plan. */
+  def below(session: SparkSession, plan: LogicalPlan, operatorSpec: OperatorSpec): LogicalPlan =
+    if (plan.exists(_.isInstanceOf[EventTimeWatermark])) {
+      val clock = ClockSource.draining(session, operatorSpec)
       val withClock = watermarksWithClock(plan)
-      Dataset.ofRows(
-        df.sparkSession,
-        Nodes.up(plan) {
-          case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
-          case other => other
-        })
-    }
+      Nodes.up(plan) {
+        case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
+        case other => other
+      }
+    } else withoutTime(session, plan, operatorSpec)
 
   /** Ids of the watermark nodes that a clock moves. */
   def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
@@ -60,14 +55,19 @@ object Drain {
       case _ => None
     }.toSet
 
-  private def hasWatermark(df: Dataset[Row]): Boolean =
-    df.queryExecution.analyzed.exists(_.isInstanceOf[EventTimeWatermark])
-
   /** Gives rows without event time a watermark that only draining moves. */
-  private def withoutTime(df: Dataset[Row], operatorSpec: OperatorSpec): Dataset[Row] = {
-    val timed =
-      df.withColumn(NoTime, lit(0L).cast(TimestampType)).withWatermark(NoTime, "0 seconds")
-    below(timed.asInstanceOf[Dataset[Row]], operatorSpec).drop(NoTime).asInstanceOf[Dataset[Row]]
+  private def withoutTime(
+      session: SparkSession,
+      plan: LogicalPlan,
+      operatorSpec: OperatorSpec): LogicalPlan = {
+    val time = Alias(Literal(0L, TimestampType), NoTime)()
+    val timed = Project(plan.output :+ time, plan)
+    val marked = EventTimeWatermark(
+      UUID.randomUUID(),
+      time.toAttribute,
+      new CalendarInterval(0, 0, 0L),
+      timed)
+    Project(plan.output, below(session, marked, operatorSpec))
   }
 
   /** Returns the error for a query that cannot be drained.

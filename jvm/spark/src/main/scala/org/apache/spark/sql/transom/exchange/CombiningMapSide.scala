@@ -75,7 +75,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
     readKey(row)
     chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
-    encoder.rows(groupOfKey, chunk, lateWatermark)
+    encoder.rows(groupOfKey, chunk, firedBefore)
   }
 
   override protected def drain(): Iterator[InternalRow] =

@@ -28,7 +28,7 @@ final class ExchangeDecoder(operatorPlan: WindowOperatorPlan) {
       case ExchangeFormat.Counts => Iterator.single(new Event.Counts(payload))
       case ExchangeFormat.Tick => Iterator.single(Event.Tick)
       case ExchangeFormat.Watermark =>
-        Iterator.single(new Event.Watermark(ByteBuffer.wrap(payload).getLong(), lateWatermark))
+        Iterator.single(new Event.Watermark(ExchangeFormat.watermark(exchangeRow), lateWatermark))
     }
   }
 

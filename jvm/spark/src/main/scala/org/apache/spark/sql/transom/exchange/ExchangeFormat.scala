@@ -1,5 +1,8 @@
 package org.apache.spark.sql.transom.exchange
 
+import java.nio.ByteBuffer
+
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
@@ -40,6 +43,9 @@ object ExchangeFormat {
     "position" -> LongType,
     "watermark" -> LongType,
     "payload" -> BinaryType)
+
+  /** The watermark that a row of this kind brings, in the engine's convention. */
+  def watermark(row: InternalRow): Long = ByteBuffer.wrap(row.getBinary(Payload)).getLong()
 
   /** Attributes of the exchange format, including the user's order columns. */
   def attributes(order: Seq[Attribute]): Seq[Attribute] =

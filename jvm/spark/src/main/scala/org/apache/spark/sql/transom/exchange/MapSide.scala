@@ -5,6 +5,7 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.operator.{TaskLimits, Verdict}
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
@@ -19,7 +20,8 @@ import transom.engine.time.Watermark
   *
   * Behind a time stage, each row has a late watermark of its own, and the stage may have dropped
   * the row. Rows with watermarks come between the input rows. The last watermark goes to all key
-  * groups. Not thread-safe.
+  * groups. Over the results of an operator with a time policy, the watermark of that operator
+  * goes to all key groups. Not thread-safe.
   */
 abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
@@ -34,6 +36,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected val limits: Limits = TaskLimits.current
   private val watermarkAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.watermark))
   private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
+  // The watermark of the operator whose results are the rows, if it moves the windows; or null.
+  private val followed = operatorPlan.follows.map(TaskWatermark.of).orNull
   private var reached = Watermark.NotYet
   private var withoutIdle = Watermark.NotYet
   private var isFirst = true
@@ -43,7 +47,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected var lateWatermark: Long = plan.lateWatermark
 
   /** The watermark by which windows had fired before this batch, in the engine's convention.
-    * Behind a time stage it is known once `startBatch` is called.
+    * Behind a time stage or another operator it is known once `startBatch` is called.
     */
   protected var firedBefore: Long = plan.lateWatermark
 
@@ -76,7 +80,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Whether a row is punctuation, if the operator judges the rows itself. */
   protected def isPunctuation(row: InternalRow): Boolean = false
 
-  /** Called behind a time stage, before the first row of a batch is added. */
+  /** Called when `firedBefore` is known, behind a time stage or another operator. */
   protected def startBatch(): Unit = ()
 
   /** Emits all rows that the task holds. */
@@ -103,7 +107,18 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     out = Iterator.empty
     while ((out eq Iterator.empty) && rows.hasNext) {
       val row = rows.next()
+      if (followed != null) follow()
       if (verdictAt < 0) addPlain(row) else addStamped(row)
+    }
+  }
+
+  /** Follows the watermark of the operator that has just emitted a result. */
+  private def follow(): Unit = {
+    val before = operatorPlan.convention.watermarkIn(followed.before)
+    if (before > firedBefore) {
+      lateWatermark = before
+      firedBefore = before
+      startBatch()
     }
   }
 
@@ -165,13 +180,18 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** The time of a dead letter, in microseconds since 1970. */
   protected final def reported(time: Long): Option[Long] = Option.when(hasTime)(time)
 
-  private def watermarks: Iterator[InternalRow] =
+  private def watermarks: Iterator[InternalRow] = {
+    if (followed != null) {
+      reached = followed.reached
+      withoutIdle = followed.withoutIdle
+    }
     if (reached == Watermark.NotYet) Iterator.empty
     else {
       import operatorPlan.convention.watermarkIn
       (0 until operatorPlan.keyGroups).iterator
         .map(encoder.watermark(_, watermarkIn(reached), watermarkIn(withoutIdle)))
     }
+  }
 
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 

@@ -51,15 +51,15 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     toOrder match {
       // The exchange sorts these rows one by one, so each row needs its own exchange row.
       case Some(order) =>
-        out = Iterator.single(encoder.rows(group, chunks(group), lateWatermark, order(row)))
+        out = Iterator.single(encoder.rows(group, chunks(group), firedBefore, order(row)))
       case None =>
         if (chunks(group).isFull)
-          out = Iterator.single(encoder.rows(group, chunks(group), lateWatermark))
+          out = Iterator.single(encoder.rows(group, chunks(group), firedBefore))
     }
   }
 
   override protected def drain(): Iterator[InternalRow] =
     chunks.indices.iterator
       .filterNot(chunks(_).isEmpty)
-      .map(group => encoder.rows(group, chunks(group), lateWatermark))
+      .map(group => encoder.rows(group, chunks(group), firedBefore))
 }

@@ -37,10 +37,10 @@ case class WindowMapSideExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
-    // With a time policy each row has the watermark that it met.
+    // Behind a time policy, the watermark comes with the rows.
     val watermark =
-      if (operatorPlan.isJudged) Watermark.NotYet
-      else LateWatermark.of(session, operatorId)
+      if (operatorPlan.followsSpark) LateWatermark.of(session, operatorId)
+      else Watermark.NotYet
     val plan = MapSidePlan(operatorPlan, input, watermark)
     InputRows.of(child).mapPartitionsInternal(plan.encode)
   }

@@ -30,6 +30,8 @@ import transom.engine.window.TimeConvention
   *   the column that holds the gap, the windows or the lifetime of each row, if rows have them
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
+  * @param follows
+  *   the name of the operator whose results are the rows, if its watermark moves the windows
   * @param substreams
   *   the columns that identify and judge the rows of substreams, if the time policy has any
   * @param order
@@ -59,6 +61,7 @@ final case class WindowOperatorPlan(
     contents: Seq[Attribute],
     windowColumn: Option[Attribute],
     stamp: Option[StampColumns],
+    follows: Option[String],
     substreams: Option[SubstreamColumns],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
@@ -110,8 +113,15 @@ final case class WindowOperatorPlan(
     case _ => IndexedSeq.empty
   }
 
-  /** Whether a time policy judges the rows. */
-  def isJudged: Boolean = stamp.isDefined || substreams.isDefined
+  /** Whether the watermark of the windows is Spark's. */
+  def followsSpark: Boolean = settings.policy.isEmpty && follows.isEmpty
+
+  /** Whether an operator over the results can follow the watermark of this operator. A late
+    * result of the wall clock can come in a batch in which the watermark is not known.
+    */
+  def canBeFollowed: Boolean =
+    (stamp.isDefined || follows.isDefined) &&
+      !(settings.needsClock && settings.allowedLatenessUs > 0)
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"

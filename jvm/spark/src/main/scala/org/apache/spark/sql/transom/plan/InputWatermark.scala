@@ -4,10 +4,11 @@ import java.util.UUID
 
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, PreciseTimestampConversion}
-import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.exec.{OperatorNode, OutputRows}
 import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -15,6 +16,38 @@ import transom.engine.spec.{EventTime, Time}
 
 /** The watermark of a stream, which windows of event time need. */
 private object InputWatermark {
+
+  /** The key of the name of an operator, in the metadata of the window of its results. */
+  final val OperatorKey = "transom.operator"
+
+  /** The name of the operator whose results the rows are, if they have its watermark: the time is
+    * the window of results over a time policy. The operator must run in the same tasks.
+    */
+  def followed(df: Dataset[Row], time: Option[Time], columns: Seq[Column]): Option[String] =
+    time match {
+      case Some(EventTime(index, None)) if df.isStreaming =>
+        val (rows, instant, name) = timed(df, columns(index))
+        for {
+          operator <- Option.when(instant.metadata.contains(OperatorKey))(
+            instant.metadata.getString(OperatorKey))
+          // A table stores the mark, but not the watermark.
+          if OperatorNode.allIn(rows).exists(_.spec.name == operator)
+        } yield {
+          if (!isInTasksOf(operator, rows))
+            refuse("TRANSOM_WATERMARK_LOST", quoted(name), "operator" -> operator)
+          operator
+        }
+      case _ => None
+    }
+
+  /** Whether all rows of a plan come from an operator, without an exchange of Spark between. */
+  private def isInTasksOf(operator: String, plan: LogicalPlan): Boolean = plan match {
+    case results: OutputRows => OperatorNode.allIn(results).last.spec.name == operator
+    case _: Project | _: Filter | _: SubqueryAlias | _: Generate | _: MapInArrow |
+        _: MapInPandas | _: Union =>
+      plan.children.forall(isInTasksOf(operator, _))
+    case _ => false
+  }
 
   /** The input with the watermark that the message asks for, and the columns of the message.
     *

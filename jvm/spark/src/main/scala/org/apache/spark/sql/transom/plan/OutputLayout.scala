@@ -10,6 +10,7 @@ import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
+import transom.engine.window.TimeConvention
 import transom.engine.spec.{Constants, Count, CountByStart, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
@@ -19,7 +20,8 @@ final class OutputLayout(
     spec: Spec,
     choice: LayoutChoice,
     aggregation: Aggregation,
-    substreams: Option[Substreams] = None) {
+    substreams: Option[Substreams] = None,
+    follows: Option[String] = None) {
   private val timeType = aggregation.timeType
 
   /** The user's columns. */
@@ -233,6 +235,7 @@ final class OutputLayout(
     contents = contents,
     windowColumn = aggregation.windowColumn,
     stamp = stamp,
+    follows = follows,
     substreams = substreams.map(_.columns),
     order = substreams.fold(aggregation.order)(_.order),
     aggregates = aggregation.aggregates,
@@ -240,15 +243,20 @@ final class OutputLayout(
     userExpressions = aggregation.userExpressions,
     output = columns.schema)
 
-  /** Metadata that marks the window column for Spark's window functions and carries the watermark
-    * delay.
+  /** Metadata that marks the window column for Spark's window functions, and says whether the end
+    * belongs to the window, and which watermark the results have: that of Spark, with its delay,
+    * or that of this operator.
     */
   private def windowMetadata: Metadata = {
     val metadata = new MetadataBuilder().putBoolean(
       if (OutputLayout.isSession(spec.window)) SessionWindow.marker else TimeWindow.marker,
       true)
     val delay = EventTimeWatermark.delayKey
-    if (!spec.time.contains(ProcessingTime))
+    if (operatorPlan.convention != TimeConvention.Start)
+      metadata.putBoolean(RowColumns.IncludesEnd, true)
+    if (df.isStreaming && operatorPlan.canBeFollowed)
+      metadata.putString(InputWatermark.OperatorKey, operatorPlan.name)
+    else if (!spec.time.contains(ProcessingTime))
       df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
         metadata.putLong(delay, column.metadata.getLong(delay))
       }

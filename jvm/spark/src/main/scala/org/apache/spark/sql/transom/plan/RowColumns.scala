@@ -80,12 +80,17 @@ object RowColumns {
   def ids(lifetime: Lifetime, columns: Int => Column): Seq[Indexed] =
     numbered(lifetime.idColumns, IdPrefix, columns)
 
-  /** The time in microseconds. A window counts as its last instant, like Spark's `window_time`.
-    */
+  /** The key in the metadata of a window that says that the end belongs to the window. */
+  final val IncludesEnd = "transom.includesEnd"
+
+  /** The time in microseconds. A window counts as its last instant. */
   def lastInstant(time: Expression): Expression = time.dataType match {
     case window: StructType =>
-      val end = GetStructField(time, 1)
-      Subtract(PreciseTimestampConversion(end, window(1).dataType, LongType), Literal(1L))
+      val end = PreciseTimestampConversion(GetStructField(time, 1), window(1).dataType, LongType)
+      time match {
+        case result: Attribute if result.metadata.contains(IncludesEnd) => end
+        case _ => Subtract(end, Literal(1L))
+      }
     case instant => PreciseTimestampConversion(time, instant, LongType)
   }
 
@@ -147,7 +152,9 @@ object RowColumns {
           case alias: Alias if edges.isDefined && alias.name == Time =>
             Alias(time, Time)(alias.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
-            Alias(NullOnError.of(alias.child), alias.name)(alias.exprId)
+            Alias(NullOnError.of(alias.child), alias.name)(
+              alias.exprId,
+              explicitMetadata = Some(alias.metadata))
           case other => other
         },
         child)

@@ -16,6 +16,7 @@ import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
+import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{SessionSlices, SliceAssigner}
@@ -36,22 +37,31 @@ object WindowPlanner {
   def plan(df: Dataset[Row], spec: WindowSpec, ofMessage: Seq[Column]): Dataset[Row] = {
     val session = df.sparkSession
     prepare(session)
-    val (input, columns) = InputWatermark.of(df, spec.time, ofMessage)
+    val follows = InputWatermark.followed(df, spec.time, ofMessage)
+    val (input, columns) =
+      if (follows.isDefined) (df, ofMessage) else InputWatermark.of(df, spec.time, ofMessage)
     val analyzed = AnalyzedColumns.of(input, spec, columns)
     val choice = Layouts.choose(spec, analyzed.functions)
     val operatorSpec =
       OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, choice.layout, analyzed)
     def drained(rows: LogicalPlan): LogicalPlan =
-      if (spec.drain && input.isStreaming)
-        Drain.below(Dataset.ofRows(session, rows), operatorSpec).queryExecution.analyzed
-      else rows
+      if (!spec.drain || !input.isStreaming) rows
+      else if (follows.isEmpty) Drain.below(session, rows, operatorSpec)
+      else
+        // The end of the input must reach the first operator too.
+        Nodes.up(rows) {
+          case stage: TimeStageMapSide if OperatorNode.allIn(stage.child).isEmpty =>
+            stage.copy(child = Drain.below(session, stage.child, operatorSpec))
+          case other => other
+        }
     val aggregation = Aggregation.of(
       analyzed,
       analyzed.aggregate(drained),
       orderOf(spec, choice.layout, analyzed),
       if (analyzed.policy.isDefined) None else sliceOf(spec, choice.layout, input.isStreaming))
     val substreams = SubstreamPlanner.of(spec, analyzed)
-    val layout = new OutputLayout(input, operatorSpec, spec, choice, aggregation, substreams)
+    val layout =
+      new OutputLayout(input, operatorSpec, spec, choice, aggregation, substreams, follows)
     val operatorId = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++

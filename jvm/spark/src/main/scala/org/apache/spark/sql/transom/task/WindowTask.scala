@@ -4,7 +4,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
-import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowWindowReader}
+import org.apache.spark.sql.transom.batch.TaskWatermark
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
@@ -27,7 +28,7 @@ final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupT
     case KeyedLayout => new KeyedTask(operatorPlan)
   }
 
-  override def followSpark: Boolean = operatorPlan.settings.policy.isEmpty
+  override def followSpark: Boolean = operatorPlan.followsSpark
 
   override def in(query: Option[String]): KeyGroupTasks =
     WindowTasks(operatorPlan.copy(query = query))
@@ -35,14 +36,35 @@ final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupT
 
 /** A task of a window operator. */
 private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extends KeyGroupTask {
+  import operatorPlan.convention
+
   protected lazy val limits: Limits = TaskLimits.current
 
   /** Reads events from exchange rows. */
   protected def decoded(rows: Iterator[InternalRow]): Iterator[Event]
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    decoded(rows) ++
-      Iterator.single(new Event.Watermark(operatorPlan.convention.watermarkIn(watermark)))
+    decoded(if (isFollowed) rows.tapEach(note) else rows) ++
+      Iterator.single(new Event.Watermark(convention.watermarkIn(watermark)))
+
+  // In a stream an operator over the results may follow this operator.
+  private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined
+
+  private lazy val own = TaskWatermark.of(operatorPlan.name)
+
+  /** Notes the watermark of an exchange row, for the operator over the results. */
+  private def note(row: InternalRow): Unit = {
+    def inRow = convention.watermarkOut(row.getLong(ExchangeFormat.LateWatermark))
+    row.getInt(ExchangeFormat.Kind) match {
+      case ExchangeFormat.Rows | ExchangeFormat.Segments =>
+        own.before = math.max(own.before, inRow)
+      case ExchangeFormat.Watermark =>
+        own.reached =
+          math.max(own.reached, convention.watermarkOut(ExchangeFormat.watermark(row)))
+        own.withoutIdle = math.max(own.withoutIdle, inRow)
+      case _ =>
+    }
+  }
 }
 
 /** A task over slice logs or session logs. */
