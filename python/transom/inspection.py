@@ -66,6 +66,9 @@ class Metrics:
         Rows that are punctuation and no data, see `Punctuated`.
     rows_end_edges : int
         Rows that have ended an earlier row, see ``Lifetime.id``.
+    rows_overtaken : int
+        Rows of a partition of a `TimePolicy` that come in a later batch than a row of another
+        partition that arrived after them. Their watermark depends on how rows are cut into batches.
     rows_open : int
         Rows in the state that wait for the row with their end, see ``Lifetime.id``. After a
         restart, the rows of a key group count once a batch has had rows or firings for the key
@@ -106,6 +109,7 @@ class Metrics:
     rows_in_gaps: int = 0
     rows_punctuation: int = 0
     rows_end_edges: int = 0
+    rows_overtaken: int = 0
     rows_open: int = 0
     windows_fired: int = 0
     idle_closes: int = 0

@@ -28,6 +28,7 @@ COUNTS = [
     "rows_in_gaps",
     "rows_punctuation",
     "rows_end_edges",
+    "rows_overtaken",
     "rows_open",
     "windows_fired",
     "idle_closes",

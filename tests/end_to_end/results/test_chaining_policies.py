@@ -29,6 +29,7 @@ from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import run_restarted, run_stream
 from tests.end_to_end.support.streams import cut, instant, millis
 from tests.python.conditions import raises
+from transom.inspection import named
 
 MINUTE = transom.Tumbling(size="1 minute")
 POLICY = transom.TimePolicy("time", out_of_order="5 seconds")
@@ -211,7 +212,7 @@ def test_windows_that_include_their_end(spark: SparkSession) -> None:
 def test_the_metrics_of_the_second_operator_show_the_watermark(spark: SparkSession) -> None:
     outcome = run_stream(spark, lambda rows: minutes(counts(rows)), SCHEMA, [at(1, 25), at(66)])
     reached = [
-        progress.observedMetrics["second"]["transom_watermark_us"]
+        named(progress.observedMetrics["second"].asDict())["transom_watermark_us"]
         for progress in outcome.progress
         if "second" in progress.observedMetrics
     ]

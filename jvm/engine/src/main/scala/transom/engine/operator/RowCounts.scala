@@ -66,6 +66,9 @@ object RowCounts {
   /** The rows that are the end of an earlier row. */
   final val EndEdges = 18
 
+  /** The rows that come in a later batch than a row that arrived after them. */
+  final val Overtaken = 19
+
   /** The name of each count, as metrics show it. */
   val names: IndexedSeq[String] =
     IndexedSeq(
@@ -87,5 +90,6 @@ object RowCounts {
       "windows_fired",
       "idle_closes",
       "rows_punctuation",
-      "rows_end_edges")
+      "rows_end_edges",
+      "rows_overtaken")
 }

@@ -14,7 +14,7 @@ private[engine] final class ArrivalClock {
   var latest: Long = Watermark.NotYet
 
   /** The latest arrival when the last row came. */
-  private var ofRows = Watermark.NotYet
+  var ofRows: Long = Watermark.NotYet
 
   /** Wall-clock time of the last batch with rows. */
   var seen: Long = Watermark.NotYet

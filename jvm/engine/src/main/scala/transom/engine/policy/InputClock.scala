@@ -38,6 +38,8 @@ final class InputClock(
   private val idle = windows.idleTimeout.map(IdleClosing.of(_, windows))
   private val state = InputState.read(store.header)
   private val before = state.watermark
+  private val arrivedBefore = state.arrivals.ofRows
+  private var overtakenRows = 0L
   private val estimates = policy.estimateArrival
   private val lookup = new KeyBytes
   // The partition of the row before.
@@ -105,10 +107,13 @@ final class InputClock(
   /** Advances the watermark of the windows after the clock of a partition. */
   private def follow(partition: PartitionClock, stamp: Stamp): Unit = {
     stamp.watermark = state.watermark
+    if (partition.clock.arrival < arrivedBefore) overtakenRows += 1L
     state.arrivals.note(partition.clock.arrival)
     if (wasIdle || bound <= least && watermarkOf(partition) != bound) least = minimum
     advance()
   }
+
+  override def overtaken: Long = overtakenRows
 
   override def noteRow(): Unit = state.arrivals.seen = now
 

@@ -71,6 +71,11 @@ trait StageClock {
   /** The watermark for the operators below, if it has advanced in this batch. */
   def reached: Option[Long]
 
+  /** How many rows of the batch arrived before a row of an earlier batch, so that the order of
+    * the partitions' rows depends on the batches.
+    */
+  def overtaken: Long = 0L
+
   /** This watermark without the idle timeout of the batch. */
   def withoutIdle: Long = watermark
 
@@ -146,7 +151,10 @@ private final class TimeStageOperator[T](
     clocks.reached.iterator.map(rows.watermark(_, clocks.withoutIdle))
   }
 
-  override protected def save(): Unit = clocks.save()
+  override protected def save(): Unit = {
+    counts.add(RowCounts.Overtaken, clocks.overtaken)
+    clocks.save()
+  }
 }
 
 /** Counts what a time policy does. */

@@ -80,6 +80,15 @@ class StageMetricsSuite extends FunSuite {
       gauges(18, row("a", 9, 9)),
       (Some(7L), Map("a" -> ((7L, false)), "b" -> ((Watermark.NotYet, true)))))
   }
+
+  test("a row is overtaken by rows of other partitions in earlier batches") {
+    val policy = TimeStageSuite.policy(None, Nil).copy(partitionColumn = Some(2))
+    val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
+    val rows = Seq(row("a", 1, 9), row("b", 1, 8), row("b", 1, 9), row("a", 1, 7))
+    rows.foreach(row => stage.batch(10, row): Unit)
+    // The last row counts as arriving with the row before it in its partition.
+    assertEquals(stage.overtaken, Seq(0L, 1L, 0L, 0L))
+  }
 }
 
 private object StageMetricsSuite {
@@ -107,10 +116,14 @@ private object StageMetricsSuite {
       */
     var sent = Seq.empty[(Long, Long)]
 
+    /** The rows of each batch that a row of an earlier batch has overtaken. */
+    var overtaken = Seq.empty[Long]
+
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
     def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {
       val operator = stage.open(0, store, clock)
       sent ++= operator.process(Iterator.single(event)).flatten
+      overtaken :+= operator.counts(RowCounts.Overtaken)
       (operator.counts(RowCounts.IdleCloses), operator.gauges)
     }
   }

@@ -42,9 +42,11 @@ object OperatorMetrics {
     *   the same node of the time stage in front of the operator, if there is one
     */
   def of(own: KeyGroupOutputsExec, stage: Option[KeyGroupOutputsExec]): Seq[Any] = {
-    // The window operator counts the rows again that the stage has counted.
-    val ofStage = stage.fold(0L)(_.count(RowCounts.IdleCloses))
-    val counts = RowCounts.names.indices.map(own.count).updated(RowCounts.IdleCloses, ofStage)
+    // The window operator counts the rows again that the stage has counted, but for these counts.
+    val ofStage = Set(RowCounts.IdleCloses, RowCounts.Overtaken)
+    val counts = RowCounts.names.indices.map { count =>
+      if (ofStage(count)) stage.fold(0L)(_.count(count)) else own.count(count)
+    }
     val operator = operatorOf(own)
     val clocks = stage.getOrElse(own).gauges
     val watermark =
