@@ -173,14 +173,25 @@ def test_what_stops_the_watermark_is_refused(
         minutes(LOST[step](counts(rows)))
 
 
-def test_results_of_substreams_have_no_common_watermark(
-    spark: SparkSession, tmp_path: Path
+def by_substream(rows: DataFrame) -> transom.Windowed:
+    """Windows without a common watermark."""
+    policy = transom.TimePolicy("time", over=["key"])
+    return transom.stream(rows, time=policy).key_by("key").window(TEN)
+
+
+def late_by_the_wall_clock(rows: DataFrame) -> transom.Windowed:
+    """Windows that give late results in batches that may not know the watermark."""
+    trigger = transom.Every("1 minute", clock="processing")
+    return windowed(rows).trigger(trigger).allowed_lateness("1 minute")
+
+
+@pytest.mark.parametrize("first", [by_substream, late_by_the_wall_clock])
+def test_some_results_have_no_watermark(
+    spark: SparkSession, tmp_path: Path, first: Callable[[DataFrame], transom.Windowed]
 ) -> None:
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
-    policy = transom.TimePolicy("time", over=["key"])
-    first = transom.stream(rows, time=policy).key_by("key").window(TEN)
     with raises("NO_WATERMARK", "time"):
-        minutes(first.agg(F.count("*").alias("rows")))
+        minutes(first(rows).agg(F.count("*").alias("rows")))
 
 
 @pytest.mark.parametrize("which", ["the first", "the second"])
