@@ -4,7 +4,8 @@ import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.transom.function.{DistinctAggregate, Top}
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
 import transom.engine.keyed.state.WindowAggregation
@@ -20,6 +21,12 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   private val partialAggregation = new PartialAggregation(operatorPlan, operatorPlan.record)
   private val finalAggregation = new FinalAggregation(operatorPlan)
   private val range = new ByteRange
+  // Spark adds no row to an accumulator that it has read or merged, and some sketches fail then.
+  private val addsRows = operatorPlan.accumulated.map(_.aggregateFunction).forall {
+    case _: Collect[_] | _: DistinctAggregate | _: Top => true
+    case _: TypedImperativeAggregate[_] => false
+    case _ => true
+  }
   private val toResult =
     UnsafeProjection.create(operatorPlan.aggregates.map(_.resultAttribute.dataType).toArray)
 
@@ -31,7 +38,8 @@ final class KeyedAggregation(operatorPlan: WindowOperatorPlan)
   override def add(accumulator: InternalRow, row: UnsafeRow): InternalRow = {
     if (operatorPlan.hasMapSideCombine)
       finalAggregation.merge(accumulator, UnsafeRows.bytesOf(row, range))
-    else partialAggregation.update(accumulator, row)
+    else if (addsRows) partialAggregation.update(accumulator, row)
+    else finalAggregation.merge(accumulator, partialAggregation.accumulatorOf(row))
     accumulator
   }
 
