@@ -44,7 +44,7 @@ private object InputWatermark {
   private def isInTasksOf(operator: String, plan: LogicalPlan): Boolean = plan match {
     case results: OutputRows => OperatorNode.allIn(results).last.spec.name == operator
     case _: Project | _: Filter | _: SubqueryAlias | _: Generate | _: MapInArrow |
-        _: MapInPandas | _: Union =>
+        _: MapInPandas =>
       plan.children.forall(isInTasksOf(operator, _))
     case _ => false
   }
