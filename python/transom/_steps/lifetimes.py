@@ -17,7 +17,8 @@ class LifetimeSteps(Steps):
         """Add a ``lifetime`` column: how long a result lasts.
 
         The column is a struct of ``start`` and ``end``. A further operator can read it, with
-        ``time="lifetime.start", lifetime="lifetime.end"``. The policies are those of StreamInsight.
+        ``time="lifetime.start", lifetime="lifetime.end"``. In a stream, this needs a `TimePolicy`,
+        and windows on a grid with the second policy. The policies are those of StreamInsight.
 
         Parameters
         ----------

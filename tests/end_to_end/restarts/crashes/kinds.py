@@ -102,6 +102,7 @@ KINDS: dict[str, Kind] = {
     "policy-lateness": Kind(policies.lateness, drains=False),
     "policy-trigger": Kind(policies.trigger, drains=False),
     "policy-evictor": Kind(policies.evictor, drains=False),
+    "policy-chain": Kind(policies.chain, layout="slices", drains=False),
     "policy-lifetimes": Kind(policy_lifetimes.over(transom.Snapshot()), drains=False),
     "policy-rolling": Kind(policy_lifetimes.rolling, drains=False),
     "policy-count-by-start": Kind(policy_lifetimes.over(transom.CountByStart(3)), drains=False),

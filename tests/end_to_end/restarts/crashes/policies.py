@@ -9,7 +9,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.restarts.crashes.queries import HALF_HOUR, HOPPING, counted, sums
+from tests.end_to_end.restarts.crashes.queries import (
+    HALF_HOUR,
+    HOPPING,
+    counted,
+    half_hours,
+    summed,
+    sums,
+)
 
 
 def in_order(**settings: Any) -> transom.TimePolicy:
@@ -85,6 +92,11 @@ def trigger(rows: DataFrame) -> DataFrame:
 def evictor(rows: DataFrame) -> DataFrame:
     """Windows of which the last rows count."""
     return counted(by_key(rows, HALF_HOUR).evictor(transom.KeepLast(5)))
+
+
+def chain(rows: DataFrame) -> DataFrame:
+    """Windows over the results of windows, which follow the watermark of the policy."""
+    return summed(half_hours(by_key(rows, transom.Tumbling("10 minutes"))))
 
 
 def punctuated(rows: DataFrame) -> DataFrame:

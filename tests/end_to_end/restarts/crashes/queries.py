@@ -112,12 +112,20 @@ def wall_clock(rows: DataFrame) -> DataFrame:
     return counted(keyed.window(transom.Tumbling(size="1 day")).drain())
 
 
+def half_hours(windowed: transom.Windowed) -> transom.Windowed:
+    """Windows over the results of windows."""
+    return transom.stream(windowed.agg(*sums()), time="window").key_by("key").window(HALF_HOUR)
+
+
+def summed(windowed: transom.Windowed) -> DataFrame:
+    """The results of windows over results in the columns of all queries."""
+    results = windowed.agg(F.sum("rows").alias("rows"), F.sum("total").alias("total"))
+    return results.select("key", F.col("window.start").alias("at"), "rows", "total")
+
+
 def chain(rows: DataFrame) -> DataFrame:
     """Windows over the results of windows."""
-    first = by_key(rows, transom.Tumbling(size="10 minutes")).agg(*sums())
-    second = transom.stream(first, time="window").key_by("key").window(HALF_HOUR).drain()
-    summed = second.agg(F.sum("rows").alias("rows"), F.sum("total").alias("total"))
-    return summed.select("key", F.col("window.start").alias("at"), "rows", "total")
+    return summed(half_hours(by_key(rows, transom.Tumbling(size="10 minutes"))).drain())
 
 
 def late_rows(rows: DataFrame) -> DataFrame:

@@ -19,8 +19,7 @@ private[spec] object LifetimeChecks {
     Check.that("watermarks", !watermarks || !hasSubstreams, "cannot be used with substreams")
     Check.that(
       "watermarks",
-      !watermarks || !outputPolicy.contains(OutputPolicy.ClipToWindowEnd) ||
-        window.members.forall(_.isInstanceOf[GridWindow]),
+      !watermarks || hasWatermarkOfStarts,
       "need windows on a grid if results last as long as their windows")
   }
 

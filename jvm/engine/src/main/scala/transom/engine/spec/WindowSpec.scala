@@ -118,6 +118,10 @@ final case class WindowSpec(
     */
   def rulesSeeEnds: Boolean = lifetime.exists(!_.hasEdges)
 
+  /** Whether a watermark says from when on the lifetimes of results start. */
+  def hasWatermarkOfStarts: Boolean = !outputPolicy.contains(OutputPolicy.ClipToWindowEnd) ||
+    window.members.forall(_.isInstanceOf[GridWindow])
+
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policy.exists(_.overColumns.nonEmpty)
 

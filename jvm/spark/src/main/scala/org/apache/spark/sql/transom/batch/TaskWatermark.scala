@@ -31,14 +31,17 @@ final class TaskWatermark {
 object TaskWatermark {
   private val byTask = new ConcurrentHashMap[(Long, String), TaskWatermark]
 
-  /** The watermark of an operator in the running task.
+  /** The name of the watermark that the lifetimes of an operator's results have. */
+  def lifetimesOf(operator: String): String = s"$operator/lifetime"
+
+  /** A watermark of an operator in the running task.
     *
-    * @param operator
-    *   name of the operator
+    * @param name
+    *   the name of the operator, for the windows of its results, or `lifetimesOf`
     */
-  def of(operator: String): TaskWatermark = {
+  def of(name: String): TaskWatermark = {
     val task = TaskContext.get()
-    val key = (task.taskAttemptId(), operator)
+    val key = (task.taskAttemptId(), name)
     val created = new TaskWatermark
     val found = byTask.putIfAbsent(key, created)
     if (found != null) found

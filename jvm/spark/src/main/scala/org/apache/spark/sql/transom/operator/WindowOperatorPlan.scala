@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom.operator
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.function.RowOrder
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -31,7 +32,8 @@ import transom.engine.window.TimeConvention
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param follows
-  *   the name of the operator whose results are the rows, if its watermark moves the windows
+  *   the name of the watermark of the operator whose results are the rows, if this watermark moves
+  *   the windows
   * @param substreams
   *   the columns that identify and judge the rows of substreams, if the time policy has any
   * @param order
@@ -122,6 +124,13 @@ final case class WindowOperatorPlan(
   def canBeFollowed: Boolean =
     (stamp.isDefined || follows.isDefined) &&
       !(settings.needsClock && settings.allowedLatenessUs > 0)
+
+  /** The name of the watermark that the lifetimes of results have, if an operator can follow it.
+    */
+  def lifetimes: Option[String] =
+    Option.when(
+      canBeFollowed && settings.outputPolicy.isDefined && settings.hasWatermarkOfStarts)(
+      TaskWatermark.lifetimesOf(name))
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, PreciseTimes
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, OutputRows}
 import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
@@ -17,25 +18,30 @@ import transom.engine.spec.{EventTime, Time}
 /** The watermark of a stream, which windows of event time need. */
 private object InputWatermark {
 
-  /** The key of the name of an operator, in the metadata of the window of its results. */
-  final val OperatorKey = "transom.operator"
+  /** The key of the name of a watermark that an operator over results can follow, in the metadata
+    * of their windows and of the starts of their lifetimes.
+    */
+  final val FollowedKey = "transom.watermark"
 
-  /** The name of the operator whose results the rows are, if they have its watermark: the time is
-    * the window of results over a time policy. The operator must run in the same tasks.
+  /** The name of the watermark of the operator whose results the rows are, if their time has one:
+    * it is the window of results over a time policy, or the start of their lifetime. The operator
+    * must run in the same tasks.
     */
   def followed(df: Dataset[Row], time: Option[Time], columns: Seq[Column]): Option[String] =
     time match {
       case Some(EventTime(index, None)) if df.isStreaming =>
         val (rows, instant, name) = timed(df, columns(index))
         for {
-          operator <- Option.when(instant.metadata.contains(OperatorKey))(
-            instant.metadata.getString(OperatorKey))
+          watermark <- Option.when(instant.metadata.contains(FollowedKey))(
+            instant.metadata.getString(FollowedKey))
           // A table stores the mark, but not the watermark.
-          if OperatorNode.allIn(rows).exists(_.spec.name == operator)
+          operator <- OperatorNode.allIn(rows).map(_.spec.name).find { operator =>
+            watermark == operator || watermark == TaskWatermark.lifetimesOf(operator)
+          }
         } yield {
           if (!isInTasksOf(operator, rows))
             refuse("TRANSOM_WATERMARK_LOST", quoted(name), "operator" -> operator)
-          operator
+          watermark
         }
       case _ => None
     }

@@ -153,7 +153,9 @@ final class OutputLayout(
         if (spec.window.isInstanceOf[CountByStart]) (moved(-1L), end) else (end, moved(1L))
     }
     val bounds = CreateNamedStruct(Seq(Literal("start"), from, Literal("end"), until))
-    Alias(computed(bounds), "lifetime")()
+    val ofStart = operatorPlan.lifetimes.filter(_ => df.isStreaming).fold(Metadata.empty)(
+      new MetadataBuilder().putString(InputWatermark.FollowedKey, _).build())
+    Alias(WithMetadata(computed(bounds), Seq(ofStart, Metadata.empty)), "lifetime")()
   }
 
   private def window: NamedExpression = spec.window match {
@@ -255,7 +257,7 @@ final class OutputLayout(
     if (operatorPlan.convention != TimeConvention.Start)
       metadata.putBoolean(RowColumns.IncludesEnd, true)
     if (df.isStreaming && operatorPlan.canBeFollowed)
-      metadata.putString(InputWatermark.OperatorKey, operatorPlan.name)
+      metadata.putString(InputWatermark.FollowedKey, operatorPlan.name)
     else if (!spec.time.contains(ProcessingTime))
       df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
         metadata.putLong(delay, column.metadata.getLong(delay))

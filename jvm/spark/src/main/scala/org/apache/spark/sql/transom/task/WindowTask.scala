@@ -50,17 +50,21 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
   // In a stream an operator over the results may follow this operator.
   private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined
 
-  private lazy val own = TaskWatermark.of(operatorPlan.name)
+  /** The watermarks that such an operator can follow, and their values for an own watermark. */
+  private lazy val followed: Seq[(TaskWatermark, Long => Long)] = {
+    val ofResults = new OutputWatermark(operatorPlan.settings)
+    val ofLifetimes = operatorPlan.lifetimes.map(TaskWatermark.of(_) -> ofResults.of _)
+    (TaskWatermark.of(operatorPlan.name) -> convention.watermarkOut _) +: ofLifetimes.toSeq
+  }
 
   /** Notes the watermark of an exchange row, for the operator over the results. */
-  private def note(row: InternalRow): Unit = {
-    def inRow = convention.watermarkOut(row.getLong(ExchangeFormat.LateWatermark))
+  private def note(row: InternalRow): Unit = followed.foreach { case (own, out) =>
+    def inRow = out(row.getLong(ExchangeFormat.LateWatermark))
     row.getInt(ExchangeFormat.Kind) match {
       case ExchangeFormat.Rows | ExchangeFormat.Segments =>
         own.before = math.max(own.before, inRow)
       case ExchangeFormat.Watermark =>
-        own.reached =
-          math.max(own.reached, convention.watermarkOut(ExchangeFormat.watermark(row)))
+        own.reached = math.max(own.reached, out(ExchangeFormat.watermark(row)))
         own.withoutIdle = math.max(own.withoutIdle, inRow)
       case _ =>
     }
