@@ -206,16 +206,19 @@ class Stream(Hinted, Scanning):
     def stamped(self) -> DataFrame:
         """Return all rows, each with the time and the watermark that its `TimePolicy` gives it.
 
-        Each input row is in the result, with its columns unchanged. Keys and lifetimes have no
-        effect.
+        Each input row is in the result, with its columns unchanged. Keys have no effect.
 
         Returns
         -------
         DataFrame
-            The columns of the input, and the struct column ``stamp`` with four fields.
+            The columns of the input, and the struct column ``stamp`` with these fields.
 
             ``time``, a timestamp: the time in force. It differs from the time of the row if a rule
             has adjusted it, and is null if the row is dropped.
+
+            ``lifetime``, only if the stream has lifetimes: a struct of the timestamps ``start``,
+            the time in force, and ``end``. The end is null if the row has none. A row is dropped if
+            its lifetime is over at the time in force.
 
             ``watermark``, a timestamp: the watermark that the row met, before it moved the
             watermark itself. It belongs to the partition or substream of the row, and is null if
@@ -224,9 +227,9 @@ class Stream(Hinted, Scanning):
             ``rules``, an array of strings: the rules that the row broke, in order: ``early``,
             ``late_arrival``, ``out_of_order``. For a row that no rule can judge, the only element
             is the reason: ``no_time`` (the time or the arrival time is null),
-            ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null) or
-            ``unknown_partition`` (null, or not among ``partitions``). An expression that fails
-            counts as null.
+            ``time_out_of_range``, ``no_substream`` (a column of ``over`` is null),
+            ``unknown_partition`` (null, or not among ``partitions``) or ``bad_lifetime`` (the
+            lifetime is empty, or ends before its start). An expression that fails counts as null.
 
             ``disposition``, a string: ``accepted``, ``adjusted``, ``dropped`` or ``punctuation``.
             A punctuation of `Punctuated` breaks no rule. Its ``time`` is the watermark that it
@@ -236,6 +239,7 @@ class Stream(Hinted, Scanning):
         ------
         PySparkValueError
             ``TRANSOM_NEEDS_TIME_POLICY`` if the time of the stream is no `TimePolicy`.
+            ``TRANSOM_CONFLICT`` with ``Lifetime(id=)``, whose ends are rows of their own.
             ``TRANSOM_RESERVED_NAME`` if the input has a column with the name "stamp".
         PySparkRuntimeError
             ``TRANSOM_CONNECT_SERVER``, ``TRANSOM_SPARK_VERSION``, ``TRANSOM_JAR_MISSING``,
@@ -261,11 +265,20 @@ class Stream(Hinted, Scanning):
         """
         if not isinstance(self._time, TimePolicy):
             raise value_error("NEEDS_TIME_POLICY", argument="stamped", value=self._time)
+        if self._lifetime is not None and self._lifetime.id:
+            raise value_error(
+                "CONFLICT",
+                argument="stamped",
+                step="stamped()",
+                other="Lifetime(id=)",
+                why="the end of a lifetime is a row of its own, which only windows bring together",
+            )
         for name in self._df.columns if has_columns(self._df) else ():
             # Spark ignores the case of column names.
             if name.lower() == _STAMP:
                 raise value_error("RESERVED_NAME", argument="df", column=repr(name))
-        return _bridge.stamp(self._df, StampSpec(time=self._time, order=self._order))
+        spec = StampSpec(time=self._time, lifetime=self._lifetime, order=self._order)
+        return _bridge.stamp(self._df, spec)
 
 
 def _window_for(value: object) -> str:

@@ -155,10 +155,11 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
 
 def encode_stamped(spec: StampSpec) -> tuple[Message, list[MessageColumn]]:
     """Return the message of stamped rows, and the columns in the order of their indexes."""
-    columns = Columns()
+    columns, life = Columns(), spec.lifetime
     message = {
         "version": MESSAGE_VERSION,
         "time": _write(spec.time, TIMES, columns),
+        "lifetime": None if life is None else _write(life, LIFETIMES, columns),
         "order_columns": columns.indexes(spec.order),
         "key_groups": DEFAULT_KEY_GROUPS,
         "function": {"kind": "stamped"},

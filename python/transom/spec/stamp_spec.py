@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from transom._base.columns import Col
+from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import TimePolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StampSpec:
-    """Everything that `Stream.stamped` needs to know: the time policy and the order of rows."""
+    """What `Stream.stamped` needs to know: the time policy, lifetimes and the order of rows."""
 
     time: TimePolicy
+    lifetime: Lifetime | None = None
     order: tuple[Col, ...] = ()

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import run_stream
+from tests.python.conditions import raises
 
 NOON = datetime(2024, 1, 1, 12)
 SCHEMA = "n int, at timestamp, known timestamp, part string"
@@ -205,3 +206,71 @@ def test_keys_change_no_stamp(spark: SparkSession) -> None:
         (10, None, [], "accepted"),
         (10, 10, ["out_of_order"], "adjusted"),
     ]
+
+
+# Row 2 moves to 10, and row 3 is over by then. Row 4 lasts no time, and row 5 has no end.
+LIVES: list[Input] = [
+    (10, 12, None),
+    (12, 13, None),
+    (4, 14, None),
+    (5, 8, None),
+    (13, 13, None),
+    (14, None, None),
+    (None, 20, None),
+]
+
+
+@pytest.mark.parametrize("is_end", [True, False], ids=["an end", "a duration"])
+def test_a_stamp_has_the_lifetime_from_the_time_in_force_on(
+    spark: SparkSession, is_end: bool
+) -> None:
+    policy = transom.TimePolicy("at", out_of_order=transom.Adjust("2 minutes"))
+    # A row without an end has no duration.
+    rows = rows_of(spark, LIVES).where(F.lit(is_end) | (F.col("n") != 5))
+    lifetime = "known" if is_end else transom.Lifetime(duration=F.col("known") - F.col("at"))
+    stamped = transom.stream(rows, time=policy, order="n", lifetime=lifetime).stamped()
+    assert stamped.schema["stamp"].dataType.names == [
+        "time",
+        "lifetime",
+        "watermark",
+        "rules",
+        "disposition",
+    ]
+    found = {}
+    for row in stamped.collect():
+        lived, (time, _, rules, disposition) = row["stamp"]["lifetime"], stamp_of(row)
+        assert (lived is None) == (time is None)
+        if lived is not None:
+            assert minute(lived["start"]) == time
+        end = None if lived is None else minute(lived["end"])
+        found[row["n"]] = (time, end, rules, disposition)
+    expected = {
+        0: (10, 12, [], "accepted"),
+        1: (12, 13, [], "accepted"),
+        2: (10, 14, ["out_of_order"], "adjusted"),
+        3: (None, None, ["out_of_order"], "dropped"),
+        4: (None, None, ["bad_lifetime"], "dropped"),
+        5: (14, None, [], "accepted"),
+        6: (None, None, ["no_time"], "dropped"),
+    }
+    assert found == {n: stamp for n, stamp in expected.items() if n in found}
+    assert len(found) == rows.count()
+
+
+def test_a_punctuation_has_no_lifetime(spark: SparkSession) -> None:
+    policy = transom.TimePolicy(
+        "at", advance=transom.Punctuated(F.col("known").isNull(), at=F.col("at"))
+    )
+    rows = rows_of(spark, [(10, 12, None), (11, None, None)])
+    stream = transom.stream(rows, time=policy, order="n", lifetime="known")
+    _, punctuation = stream.stamped().orderBy("n").collect()
+    assert punctuation["stamp"]["lifetime"] is None
+    assert stamp_of(punctuation)[0] == 11
+    assert stamp_of(punctuation)[2:] == ([], "punctuation")
+
+
+def test_lifetimes_that_other_rows_end_have_no_stamp(spark: SparkSession) -> None:
+    lifetime = transom.Lifetime("known", id=["n"])
+    stream = transom.stream(rows_of(spark, at(1)), time=transom.TimePolicy("at"), lifetime=lifetime)
+    with raises("CONFLICT", "stamped"):
+        stream.stamped()

@@ -92,7 +92,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
         results.emitChange(retracted, Change.UpdateBefore, before.result)
       }
       results.emitChange(firingOf(pane, watermark, bounds), change, result)
-      window.lastEmitted = List(EmittedResult(bounds, result))
+      window.lastEmitted = List(new EmittedResult(bounds, result))
     }
   }
 

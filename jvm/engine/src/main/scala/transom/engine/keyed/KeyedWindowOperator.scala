@@ -111,7 +111,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     // The windows of different substreams close at different times.
     val knowsStarts =
       spec.window.isInstanceOf[GridWindow] && !spec.hasSubstreams && !spec.isSwept
-    val touched = Option.when(knowsStarts)(TouchedWindows(closedBy, group.closings))
+    val touched = Option.when(knowsStarts)(new TouchedWindows(closedBy, group.closings))
     Option.when(reached.isDefined || rowsOpen.isDefined || touched.isDefined)(
       Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }

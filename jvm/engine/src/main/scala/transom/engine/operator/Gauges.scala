@@ -37,7 +37,7 @@ final case class OpenStarts(earliest: Long, latest: Long)
   * @param closings
   *   when a window closes, by its start; on the timeline of `reached`
   */
-final case class TouchedWindows(reached: Long, closings: collection.Map[Long, Long])
+final class TouchedWindows(val reached: Long, val closings: collection.Map[Long, Long])
 
 /** Finds the first and the last open window of all keys from the windows of the keys that batches
   * touch.
@@ -75,4 +75,4 @@ final class OpenByKeys {
   * @param isIdle
   *   whether the watermark of the windows does not wait for the partition
   */
-final case class PartitionGauge(source: Array[Byte], watermark: Long, isIdle: Boolean)
+final class PartitionGauge(val source: Array[Byte], val watermark: Long, val isIdle: Boolean)

@@ -27,7 +27,7 @@ sealed trait SliceAssigner extends Serializable {
   * @param grids
   *   grids that share a time zone
   */
-final case class GridSlices(grids: Vector[Grid]) extends SliceAssigner {
+final class GridSlices(val grids: Vector[Grid]) extends SliceAssigner {
   private val first = grids.head
   private val isSingle = grids.length == 1
   private val hasGaps = grids.forall(_.hasGaps)
@@ -80,7 +80,7 @@ final case class GridSlices(grids: Vector[Grid]) extends SliceAssigner {
 }
 
 /** Assigns rows of sessions to slices that are as wide as the gap, in microseconds. */
-final case class SessionSlices(gap: Long, inclusive: Boolean) extends SliceAssigner {
+final class SessionSlices(val gap: Long, val inclusive: Boolean) extends SliceAssigner {
   override def sliceOf(time: Long): Long = Sessions.sliceOf(time, gap)
   override def lateness(): Lateness = new SessionLateness(gap)
   override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
@@ -94,10 +94,10 @@ object SliceAssigner {
     * only the keyed layout supports.
     */
   def of(window: spec.Window): SliceAssigner = window match {
-    case grid: spec.GridWindow => GridSlices(Vector(Grid.of(grid)))
-    case spec.Windows(windows) => GridSlices(windows.map(gridOf).toVector)
-    case spec.Global => GridSlices(Vector(GlobalGrid))
-    case session: spec.Session => SessionSlices(session.gapUs, session.inclusive)
+    case grid: spec.GridWindow => new GridSlices(Vector(Grid.of(grid)))
+    case spec.Windows(windows) => new GridSlices(windows.map(gridOf).toVector)
+    case spec.Global => new GridSlices(Vector(GlobalGrid))
+    case session: spec.Session => new SessionSlices(session.gapUs, session.inclusive)
     case other => unsupported(other)
   }
 

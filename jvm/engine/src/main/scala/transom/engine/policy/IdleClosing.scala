@@ -89,7 +89,7 @@ private[policy] sealed abstract class OpenWindows {
 /** Windows on a grid: remembers the slices that have rows. */
 private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends OpenWindows {
   private val slices = mutable.TreeSet.empty[Long]
-  private val lateness = GridSlices(Vector(grid)).lateness()
+  private val lateness = new GridSlices(Vector(grid)).lateness()
   private var last = Grid.NoSlice
 
   override def add(time: Long): Unit = {

@@ -68,7 +68,7 @@ final class InputClock(
     if (policy.partitionColumn.isEmpty) Nil
     else
       bySource.asScala.iterator.map { case (source, partition) =>
-        PartitionGauge(source.bytes, watermarkOf(partition), partition.isIdle)
+        new PartitionGauge(source.bytes, watermarkOf(partition), partition.isIdle)
       }.toSeq
 
   override def judge(

@@ -180,12 +180,22 @@ object IdleRule {
 
 /** The spec of an operator that stamps rows by a time policy, without windows.
   *
+  * @param lifetime
+  *   how long a row lasts, if the stamp shows it
   * @param orderColumns
   *   columns that define the order in which rows arrived
   * @param keyGroups
   *   number of key groups, by the hash of the source
   */
-final case class StampSpec(policy: TimePolicy, orderColumns: Seq[Int], keyGroups: Int) {
+final case class StampSpec(
+    policy: TimePolicy,
+    lifetime: Option[Lifetime],
+    orderColumns: Seq[Int],
+    keyGroups: Int) {
 
   Check.positive("key_groups", keyGroups.toLong)
+  Check.that(
+    "lifetime.id_columns",
+    !lifetime.exists(_.hasEdges),
+    "cannot be used without windows")
 }

@@ -25,7 +25,7 @@ class SliceAssignerSuite extends ScalaCheckSuite {
   property("the windows of a row alone decide whether it is late, not earlier rows") {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
       val grid = Grid.of(window)
-      val lateness = GridSlices(Vector(grid)).lateness()
+      val lateness = new GridSlices(Vector(grid)).lateness()
       rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
         val ends = grid.windowsOf(time).map(grid.endOf)
         assertEquals(
@@ -40,7 +40,7 @@ class SliceAssignerSuite extends ScalaCheckSuite {
 
   property("a session row is late if a session of this row alone has closed") {
     forAll(times, Gen.nonEmptyListOf(times)) { (watermark, rows) =>
-      val sessions = SessionSlices(600 * Second, inclusive = false)
+      val sessions = new SessionSlices(600 * Second, inclusive = false)
       val lateness = sessions.lateness()
       rows.foreach { time =>
         val isClosed = time + 600 * Second <= watermark

@@ -101,10 +101,10 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
     if (window.firings > 0) out.unsigned(window.firings)
     if (window.lastEmitted.nonEmpty) {
       out.unsigned(window.lastEmitted.length)
-      window.lastEmitted.foreach { case EmittedResult(bounds, result) =>
-        out.signed(bounds.start - end)
-        out.signed(bounds.end - end)
-        out.array(result)
+      window.lastEmitted.foreach { emitted =>
+        out.signed(emitted.bounds.start - end)
+        out.signed(emitted.bounds.end - end)
+        out.array(emitted.result)
       }
     }
     if (window.firstTime != Arrival.NoTime) {
@@ -135,7 +135,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
     if ((parts & LastEmitted) != 0) {
       window.lastEmitted = List.fill(in.unsigned().toInt) {
         val bounds = TimeWindow(end + in.signed(), end + in.signed())
-        EmittedResult(bounds, in.array())
+        new EmittedResult(bounds, in.array())
       }
     }
     if ((parts & RowTimes) != 0) {

@@ -94,7 +94,7 @@ object WindowState {
 }
 
 /** An emitted result and the bounds of its window at that time. */
-private[keyed] final case class EmittedResult(bounds: TimeWindow, result: Array[Byte])
+private[keyed] final class EmittedResult(val bounds: TimeWindow, val result: Array[Byte])
 
 /** The raw rows of a window in order of arrival, as ranges of row lists in `Contents`.
   *

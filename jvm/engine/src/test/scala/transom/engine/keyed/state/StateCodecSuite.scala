@@ -44,7 +44,7 @@ class StateCodecSuite extends ScalaCheckSuite {
         window.watermarkTimers.add(timer)
         window.clockTimers.add(end)
         window.endsSilently = timer % 2 == 0
-        window.lastEmitted = List(EmittedResult(TimeWindow(timer, start), Array(3)))
+        window.lastEmitted = List(new EmittedResult(TimeWindow(timer, start), Array(3)))
         window.memory = Array(WindowState.Unset, timer & Long.MaxValue)
         state.add(window)
       }

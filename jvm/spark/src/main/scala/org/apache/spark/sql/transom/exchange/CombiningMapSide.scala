@@ -68,8 +68,8 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   private def newTables(): AccumulatorTables = operatorPlan.slices match {
     case _: GridSlices => new SliceTables(aggregation.initial, usage)
-    case SessionSlices(gap, inclusive) =>
-      new SessionTables(gap, inclusive, aggregation.initial, usage)
+    case sessions: SessionSlices =>
+      new SessionTables(sessions.gap, sessions.inclusive, aggregation.initial, usage)
   }
 
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {

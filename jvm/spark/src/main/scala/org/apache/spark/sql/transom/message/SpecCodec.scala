@@ -59,6 +59,7 @@ object SpecCodec {
       .readAll(function => if (function.kind != "stamped") throw function.unknownKind)
     StampSpec(
       policy = m.obj("time").readAll(TimeCodec.readPolicy),
+      lifetime = m.optional("lifetime")(m.obj(_).readAll(TimeCodec.readLifetime)),
       orderColumns = m.columns("order_columns"),
       keyGroups = m.int("key_groups"))
   }
@@ -141,6 +142,7 @@ object SpecCodec {
       obj(
         "version" -> Constants.MessageVersion,
         "time" -> TimeCodec.write(spec.policy),
+        "lifetime" -> spec.lifetime.map(TimeCodec.write),
         "order_columns" -> spec.orderColumns,
         "key_groups" -> spec.keyGroups,
         "function" -> obj("kind" -> "stamped")))

@@ -92,7 +92,7 @@ final case class WindowOperatorPlan(
   /** Assigns rows to slices. Throws `IllegalArgumentException` for windows that only the keyed
     * layout supports.
     */
-  lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
+  @transient lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
 
   /** Whether the map side combines on-time rows by key and slice before the exchange.
     *

@@ -23,12 +23,12 @@ import transom.engine.spec._
   *   the columns that define the order of arrival; empty if rows keep the order in which they are
   *   read
   */
-final case class PolicyColumns(
-    arrival: Attribute,
-    punctuation: Option[Attribute],
-    partition: Option[Attribute],
-    over: Seq[Attribute],
-    order: Seq[Attribute]) {
+final class PolicyColumns(
+    val arrival: Attribute,
+    val punctuation: Option[Attribute],
+    val partition: Option[Attribute],
+    val over: Seq[Attribute],
+    val order: Seq[Attribute]) {
 
   /** The columns besides the order. */
   def sources: Seq[Attribute] = Seq(arrival) ++ punctuation ++ partition ++ over
@@ -188,7 +188,7 @@ object RowColumns {
   def orderIn(added: Seq[Attribute]): Seq[Attribute] =
     added.filter(_.name.startsWith(OrderPrefix))
 
-  def policyIn(added: Seq[Attribute]): PolicyColumns = PolicyColumns(
+  def policyIn(added: Seq[Attribute]): PolicyColumns = new PolicyColumns(
     added.find(_.name == Arrival).get,
     added.find(_.name == When),
     added.find(_.name == Partition),

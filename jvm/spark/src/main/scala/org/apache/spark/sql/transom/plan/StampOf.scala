@@ -8,59 +8,70 @@ import org.apache.spark.sql.transom.operator.Verdict
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import transom.engine.operator.{DeadLetterReason, RowRules}
 import transom.engine.policy.Stamp
 import transom.engine.time.Watermark
+import transom.engine.window.Arrival
 
 /** Builds the `stamp` of a row from the columns of a time stage.
   *
-  * @param time
-  *   the time in force, in microseconds; of a punctuation, the watermark that it sets
+  * @param children
+  *   the time in force, in microseconds, or the watermark that a punctuation sets; the watermark;
+  *   the verdict; and the end of the row's lifetime, if rows have lifetimes
   * @param timeType
   *   type of the user's time column
   */
-final case class StampOf(
-    time: Expression,
-    watermark: Expression,
-    verdict: Expression,
-    timeType: DataType)
-    extends TernaryExpression
+final case class StampOf(children: Seq[Expression], timeType: DataType)
+    extends Expression
     with CodegenFallback {
   import StampOf._
 
-  override def first: Expression = time
-  override def second: Expression = watermark
-  override def third: Expression = verdict
+  private def hasLifetime: Boolean = children.length > 3
+
   override def nullable: Boolean = false
 
-  override def dataType: DataType = StructType(
-    Seq(
-      StructField("time", timeType),
-      StructField("watermark", timeType),
-      StructField("rules", ArrayType(StringType, containsNull = false), nullable = false),
-      StructField("disposition", StringType, nullable = false)))
-
-  override def eval(row: InternalRow): Any = {
-    val code = verdict.eval(row).asInstanceOf[Long]
-    val dropped = Verdict.dropped(code)
-    val met = watermark.eval(row).asInstanceOf[Long]
-    val broken = Verdict.rules(code).map(rules)
-    // A row that no rule can judge has a reason without a rule.
-    val names =
-      if (broken.isEmpty) dropped.map(r => UTF8String.fromString(r.name)).toSeq else broken
-    InternalRow(
-      if (dropped.isDefined) null else time.eval(row),
-      if (met == Watermark.NotYet) null else met,
-      ArrayData.toArrayData(names.toArray[Any]),
-      if (dropped.isDefined) Dropped
-      else if (Verdict.isPunctuation(code)) Punctuation
-      else if (Verdict.isAdjusted(code)) Adjusted
-      else Accepted)
+  override def dataType: DataType = {
+    val bounds = StructType(Seq("start", "end").map(StructField(_, timeType)))
+    StructType(
+      Seq(StructField("time", timeType)) ++
+        Option.when(hasLifetime)(StructField("lifetime", bounds)) ++
+        Seq(
+          StructField("watermark", timeType),
+          StructField("rules", ArrayType(StringType, containsNull = false), nullable = false),
+          StructField("disposition", StringType, nullable = false)))
   }
 
-  override protected def withNewChildrenInternal(
-      time: Expression,
-      watermark: Expression,
-      verdict: Expression): StampOf = copy(time, watermark, verdict)
+  override def eval(row: InternalRow): Any = {
+    val values = children.map(_.eval(row))
+    val code = values(2).asInstanceOf[Long]
+    val isPunctuation = Verdict.isPunctuation(code)
+    val reason = Verdict.dropped(code)
+    val broken = Verdict.rules(code).map(rules)
+    val lifetime =
+      if (!hasLifetime || reason.isDefined || isPunctuation) null
+      else lifetimeOf(values.head, values.last)
+    val isOver = hasLifetime && lifetime == null && !isPunctuation
+    val isDropped = reason.isDefined || isOver
+    // A row that no rule can judge has a reason without a rule.
+    val names =
+      if (broken.nonEmpty) broken
+      else reason.orElse(Option.when(isOver)(DeadLetterReason.BadLifetime)).map(nameOf).toSeq
+    val met = values(1).asInstanceOf[Long]
+    val disposition =
+      if (isDropped) Dropped
+      else if (isPunctuation) Punctuation
+      else if (Verdict.isAdjusted(code)) Adjusted
+      else Accepted
+    InternalRow.fromSeq(
+      Seq(if (isDropped) null else values.head) ++ Option.when(hasLifetime)(lifetime) ++
+        Seq(
+          if (met == Watermark.NotYet) null else met,
+          ArrayData.toArrayData(names.toArray[Any]),
+          disposition))
+  }
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): StampOf =
+    copy(children = newChildren)
 }
 
 private object StampOf {
@@ -69,4 +80,13 @@ private object StampOf {
   val Adjusted: UTF8String = UTF8String.fromString("adjusted")
   val Dropped: UTF8String = UTF8String.fromString("dropped")
   val Punctuation: UTF8String = UTF8String.fromString("punctuation")
+
+  def nameOf(reason: DeadLetterReason): UTF8String = UTF8String.fromString(reason.name)
+
+  /** The lifetime of a row from its time in force on; null if it is over by then, or bad. */
+  def lifetimeOf(time: Any, end: Any): InternalRow = (time, end) match {
+    case (start: Long, end: Long) if RowRules.isLifetime(start, end) =>
+      InternalRow(start, if (end == Arrival.NoEnd) null else end)
+    case _ => null
+  }
 }

@@ -18,9 +18,10 @@ object StampedPlanner {
     WindowPlanner.prepare(session)
     val policy = spec.policy
     val added = RowColumns.time(Some(policy), columns) +:
-      (RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
+      (spec.lifetime.map(RowColumns.end(_, columns)).toSeq ++
+        RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
     val selected = input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed
-    val rows = RowColumns.guarded(selected)
+    val rows = RowColumns.guarded(selected, spec.lifetime)
     val (visible, ofRows) = rows.output.splitAt(input.columns.length)
     val byIndex =
       RowColumns.byIndex(added, new OverInput(input).outputOf(selected).drop(visible.length))
@@ -28,6 +29,7 @@ object StampedPlanner {
       OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, byIndex)
     val micros =
       Alias(PreciseTimestampConversion(ofRows.head, ofRows.head.dataType, LongType), "time")()
+    val end = RowColumns.windowIn(ofRows)
     val stage = TimeStagePlanner.plan(
       policy,
       spec.keyGroups,
@@ -36,15 +38,14 @@ object StampedPlanner {
       Project(rows.output :+ micros, rows),
       micros.toAttribute,
       RowColumns.policyIn(ofRows),
-      carried = visible,
+      carried = visible ++ end,
       mayHoldRows = false,
       keyFailed = None,
       end = None,
       windows = None)
+    val time = stage.byColumn(micros.toAttribute)
     val stamp = StampOf(
-      stage.byColumn(micros.toAttribute),
-      stage.stamp.watermark,
-      stage.stamp.verdict,
+      Seq(time, stage.stamp.watermark, stage.stamp.verdict) ++ end.map(stage.byColumn),
       ofRows.head.dataType)
     val kept = visible.map { column =>
       // An id of its own lets Spark join the result with itself.

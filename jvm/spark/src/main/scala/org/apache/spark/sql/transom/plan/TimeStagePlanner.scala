@@ -29,14 +29,14 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   * @param stampsAlone
   *   the columns that the tasks emit instead, if the rows stay with their map-side tasks
   */
-final case class TimeStageNodes(
-    mapSide: TimeStageMapSide,
-    tasks: TimeStageTasks,
-    order: Seq[SortOrder],
-    output: Seq[Attribute],
-    stamp: StampColumns,
-    byColumn: AttributeMap[Attribute],
-    stampsAlone: Seq[Attribute]) {
+final class TimeStageNodes(
+    val mapSide: TimeStageMapSide,
+    val tasks: TimeStageTasks,
+    val order: Seq[SortOrder],
+    val output: Seq[Attribute],
+    val stamp: StampColumns,
+    val byColumn: AttributeMap[Attribute],
+    val stampsAlone: Seq[Attribute]) {
 
   /** The stamped rows.
     *
@@ -136,7 +136,7 @@ object TimeStagePlanner {
     val rowColumns = if (holdsRows) plan.columns else plan.row
     val output = rowColumns.map(_.newInstance())
     val stamp = StampColumns.create()
-    TimeStageNodes(
+    new TimeStageNodes(
       mapSide,
       TimeStageTasks(plan),
       ExchangeFormat.inOrder(mapSide.output),

@@ -21,7 +21,7 @@ final class KeyGroupOutput(val metrics: Option[KeyGroupMetrics], val rows: Itera
   * @param gauges
   *   the metrics that are not sums, see [[GaugeRow]]; none if the operator does not know them
   */
-final case class KeyGroupMetrics(counts: RowCounts, gauges: Option[Row])
+final class KeyGroupMetrics(val counts: RowCounts, val gauges: Option[Row])
 
 /** Reads the metrics of key groups. */
 object KeyGroupMetrics {
@@ -33,7 +33,7 @@ object KeyGroupMetrics {
       partitionId: Array[Byte] => String): Option[KeyGroupMetrics] = {
     val gauges = operator.gauges.map(GaugeRow.of(group, _, partitionId))
     Option.unless(operator.counts.isEmpty && gauges.isEmpty)(
-      KeyGroupMetrics(operator.counts, gauges))
+      new KeyGroupMetrics(operator.counts, gauges))
   }
 }
 
@@ -79,7 +79,7 @@ object GaugeRow {
 
   /** The open windows of the touched keys, if the operator knows them. */
   def touched(gauges: Row): Option[TouchedWindows] = Option(gauges.getStruct(6)).map { windows =>
-    TouchedWindows(
+    new TouchedWindows(
       windows.getLong(0),
       windows.getSeq[Row](1).map(each => each.getLong(0) -> each.getLong(1)).toMap)
   }

@@ -32,7 +32,7 @@ class OpenWindowsSuite extends FunSuite {
     val windows = new OpenWindows
     windows.after(run, Seq(1 -> Some((5L, 9L)))): Unit
     assertEquals(windows.after(UUID.randomUUID(), Seq(2 -> Some((7L, 7L)))), Some((7L, 7L)))
-    val touched = Seq(TouchedWindows(reached = 0L, closings = Map(5L -> 9L)))
+    val touched = Seq(new TouchedWindows(reached = 0L, closings = Map(5L -> 9L)))
     assertEquals(windows.afterTouching(run, touched), Some((5L, 5L)))
     assertEquals(windows.afterTouching(run, Nil), Some((5L, 5L)))
     assertEquals(windows.afterTouching(UUID.randomUUID(), Nil), None)
