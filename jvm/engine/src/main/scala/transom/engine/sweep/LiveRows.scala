@@ -1,17 +1,13 @@
 package transom.engine.sweep
 
-import java.util.{Arrays, Comparator}
-
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.WindowAggregation
-import transom.engine.state.{ByteRange, StateReader, StateWriter}
+import transom.engine.state.{StateReader, StateWriter}
 import transom.engine.window.Arrival
 
 /** The live rows of a key: those whose lifetime contains the position of the sweep.
   *
-  * New rows go to the back, which has one accumulator. When the first row of the back ends, the
+  * New rows go to the back, which has an accumulator of its first rows. When the first row of the back ends, the
   * rest of the back becomes a run, see [[LiveRun]]. Runs of similar size are merged, so there are
   * O(log n) runs, and a row is moved O(log n) times. Rows that end in the order of their starts
   * are moved once. No aggregate needs an inverse.
@@ -26,8 +22,10 @@ private[sweep] final class LiveRows(val open: OpenRows) {
   private[sweep] val runs = ArrayBuffer.empty[LiveRun]
   private[sweep] val back = ArrayBuffer.empty[LifetimeRow]
 
-  /** The accumulator of the back; null if the back is empty. */
-  private[sweep] var backAccumulator: Array[Byte] = _
+  /** The accumulator of the first rows of the back, their number, and the size of the others. */
+  private[sweep] var backAccumulator: Array[Byte] = Array.emptyByteArray
+  private[sweep] var accumulated = 0
+  private[sweep] var addedSize = 0
   private[sweep] var backEnd = Arrival.NoEnd
 
   def isEmpty: Boolean = runs.isEmpty && back.isEmpty && (open == null || open.isEmpty)
@@ -74,7 +72,9 @@ private[sweep] final class LiveRows(val open: OpenRows) {
 
   private[sweep] def clearBack(): Unit = {
     back.clear()
-    backAccumulator = null
+    backAccumulator = Array.emptyByteArray
+    accumulated = 0
+    addedSize = 0
     backEnd = Arrival.NoEnd
   }
 
@@ -82,7 +82,8 @@ private[sweep] final class LiveRows(val open: OpenRows) {
     out.unsigned(runs.length)
     runs.foreach(_.write(out))
     LiveRows.writeRows(back.iterator, back.length, out)
-    if (back.nonEmpty) out.array(backAccumulator)
+    out.unsigned(accumulated)
+    if (accumulated > 0) out.array(backAccumulator)
     if (open != null) open.write(out)
   }
 }
@@ -93,13 +94,14 @@ private[sweep] object LiveRows {
     val runs = Array.fill(in.unsigned().toInt)(LiveRun.read(in))
     val back = ArrayBuffer.empty[LifetimeRow]
     readRows(in)(back += _)
-    val backAccumulator = if (back.nonEmpty) in.array() else null
     val rows = new LiveRows(if (hasEdges) new OpenRows else null)
+    rows.accumulated = in.unsigned().toInt
+    if (rows.accumulated > 0) rows.backAccumulator = in.array()
     if (hasEdges) rows.open.read(in)
     rows.runs ++= runs
     rows.back ++= back
     back.foreach(row => rows.backEnd = math.min(rows.backEnd, row.end))
-    rows.backAccumulator = backAccumulator
+    rows.addedSize = back.iterator.drop(rows.accumulated).map(_.length).sum
     rows
   }
 
@@ -135,101 +137,6 @@ private[sweep] object LiveRows {
       start = row.start
       use(row)
       left -= 1
-    }
-  }
-}
-
-/** Changes and reads the live rows of any key. Holds buffers: not thread-safe.
-  *
-  * @param keepsAccumulators
-  *   whether rows are aggregated; if not, only the rows themselves are read
-  */
-private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
-    aggregation: WindowAggregation[R, A],
-    codec: RowCodec[R],
-    keepsAccumulators: Boolean) {
-  private val out = new StateWriter
-  private val range = new ByteRange
-  private val merged = ArrayBuffer.empty[LifetimeRow]
-  private val byEnd: Ordering[LifetimeRow] =
-    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.end))
-  private val byStart: Ordering[LifetimeRow] =
-    Ordering.comparatorToOrdering(Comparator.comparingLong[LifetimeRow](_.start))
-  private val noAccumulator = Array.emptyByteArray
-  private val openRows = new OpenRowAggregation(aggregation, codec)
-
-  def add(live: LiveRows, row: LifetimeRow): Unit = {
-    live.back += row
-    live.backEnd = math.min(live.backEnd, row.end)
-    live.backAccumulator = plus(live.backAccumulator, row)
-  }
-
-  /** Removes the rows whose lifetimes have ended at `position`. */
-  def removeEnded(live: LiveRows, position: Long): Unit = {
-    var i = 0
-    while (i < live.runs.length) {
-      val run = live.runs(i)
-      while (run.first != null && run.first.end <= position) run.removeFirst()
-      if (run.first == null) live.runs.remove(i): Unit else i += 1
-    }
-    if (live.backEnd <= position) flip(live, position)
-    if (live.open != null) live.open.removeEnded(position)
-  }
-
-  /** Makes the rest of the back a run, together with the runs that are not much larger. */
-  private def flip(live: LiveRows, position: Long): Unit = {
-    merged.clear()
-    live.back.foreach(row => if (row.end > position) merged += row)
-    live.clearBack()
-    if (merged.nonEmpty) {
-      while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length)
-        live.runs.remove(live.runs.length - 1).copyTo(merged)
-      merged.sortInPlace()(byEnd): Unit
-      live.runs += LiveRun.of(merged, accumulators(merged), out)
-    }
-  }
-
-  private def accumulators(rows: collection.IndexedSeq[LifetimeRow]): Array[Array[Byte]] = {
-    val all = new Array[Array[Byte]](rows.length)
-    var later: Array[Byte] = null
-    var i = rows.length - 1
-    while (i >= 0) {
-      later = plus(later, rows(i))
-      all(i) = later
-      i -= 1
-    }
-    all
-  }
-
-  private def plus(accumulator: Array[Byte], row: LifetimeRow): Array[Byte] =
-    if (!keepsAccumulators) noAccumulator
-    else {
-      val start =
-        if (accumulator == null) aggregation.create()
-        else aggregation.decode(accumulator, 0, accumulator.length)
-      range.set(row.bytes, row.offset, row.length)
-      val encoded = aggregation.encode(aggregation.add(start, codec.view(range)))
-      Arrays.copyOfRange(encoded.bytes, encoded.offset, encoded.offset + encoded.length)
-    }
-
-  /** The accumulator of all live rows. Requires that there is a row. */
-  def accumulatorOf(live: LiveRows): A = {
-    var all: A = null.asInstanceOf[A]
-    def include(part: A): Unit = all = if (all == null) part else aggregation.merge(all, part)
-    live.runs.foreach(_.accumulated { (bytes, from, length) =>
-      include(aggregation.decode(bytes, from, length))
-    })
-    if (live.back.nonEmpty)
-      include(aggregation.decode(live.backAccumulator, 0, live.backAccumulator.length))
-    if (live.open != null && !live.open.isEmpty) include(openRows.accumulatorOf(live.open))
-    all
-  }
-
-  /** The live rows in order of their starts. */
-  def rowsOf(live: LiveRows): Iterator[R] = {
-    val rows = live.iterator.toArray.sorted(byStart)
-    rows.iterator.map { row =>
-      codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
     }
   }
 }

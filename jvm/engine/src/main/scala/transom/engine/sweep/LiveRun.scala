@@ -6,13 +6,13 @@ import transom.engine.state.{StateReader, StateWriter}
 
 /** Live rows of a key, sorted by the ends of their lifetimes, as bytes.
   *
-  * Each entry also has the accumulator of its own row and all rows that end later. So the
-  * accumulator of the first entry covers the whole run, and removing the first entry needs no
-  * other work.
+  * An entry may also have the accumulator of its own row and all rows that end later. So removing
+  * the first entry needs no other work. The last entry has one, and each entry if accumulators
+  * are small. See [[LiveRowAggregation]].
   *
   * {{{
   * entry   difference of the end to the end of the previous entry, length of the lifetime, row,
-  *         accumulator of the rows from this one on
+  *         accumulator of the rows from this one on, empty if there is none
   * }}}
   *
   * Not thread-safe.
@@ -41,7 +41,10 @@ private[sweep] final class LiveRun(
   /** The row that ends first. Null if the run is empty. */
   def first: LifetimeRow = head
 
-  /** Calls `use` with the range of the accumulator of all rows. Requires that there is a row. */
+  /** Whether the first row has an accumulator. */
+  def isAccumulated: Boolean = accumulatorLength > 0
+
+  /** Calls `use` with the range of the accumulator of all rows. Requires `isAccumulated`. */
   def accumulated[T](use: (Array[Byte], Int, Int) => T): T =
     use(bytes, accumulatorFrom, accumulatorLength)
 
@@ -53,12 +56,15 @@ private[sweep] final class LiveRun(
     read()
   }
 
+  /** A run of the same rows, which changes on its own. */
+  def copy: LiveRun = new LiveRun(bytes, count, previousEnd, from, until)
+
   /** Appends the rows in order of their ends. */
   def copyTo(rows: ArrayBuffer[LifetimeRow]): Unit = {
-    val copy = new LiveRun(bytes, count, previousEnd, from, until)
-    while (copy.first != null) {
-      rows += copy.first
-      copy.removeFirst()
+    val rest = copy
+    while (rest.first != null) {
+      rows += rest.first
+      rest.removeFirst()
     }
   }
 
@@ -88,7 +94,7 @@ private[sweep] object LiveRun {
     * @param rows
     *   the rows, sorted by end; at least one
     * @param accumulators
-    *   for each row, the accumulator of the row and all rows behind it
+    *   for each row, the accumulator of the row and all rows behind it, or an empty array
     */
   def of(
       rows: collection.IndexedSeq[LifetimeRow],

@@ -135,6 +135,6 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
 
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
-  final val Version = 66
-  final val EdgeVersion = 67
+  final val Version = 68
+  final val EdgeVersion = 69
 }
