@@ -15,7 +15,12 @@ class Accumulator(ABC, Generic[A]):
 
     Rows arrive as Arrow tables of many rows, never one by one. An accumulator ``A`` is a tuple of
     the values that `state` names. Spark builds several accumulators for a window, each from some of
-    its rows, and merges them. Neither the order of merges nor the split of the rows is fixed.
+    rows, and merges them. Neither the order of merges nor the split of the rows is fixed.
+
+    A subclass may also have the method ``remove(self, acc, rows)``. It returns the accumulator with
+    some of the added rows removed. Windows over lifetimes, `Rolling` and `CountByStart` windows
+    call it for the rows that have left since the last result of a key, instead of adding all rows
+    of the window again. Other windows never remove rows.
 
     The methods must depend on their arguments only. They run in several processes, and run again
     when Spark repeats a task.
@@ -48,6 +53,29 @@ class Accumulator(ABC, Generic[A]):
     +------+------+----+---+
     |   JFK|  NULL|26.0|  2|
     +------+------+----+---+
+
+    The window that ends at 06:00 no longer holds the first row, so `MeanOfRecent` removes it:
+
+    >>> class MeanOfRecent(Mean):
+    ...     def remove(self, acc, rows):
+    ...         column = rows["delay"]
+    ...         return acc[0] - (pc.sum(column).as_py() or 0.0), acc[1] - pc.count(column).as_py()
+    >>> times = [("05:40", 12), ("05:50", 40), ("06:05", 20)]
+    >>> rows = [("2013-01-01 " + at, delay) for at, delay in times]
+    >>> delays = spark.createDataFrame(rows, "at string, delay int")
+    >>> by_time = transom.stream(delays, time=F.to_timestamp("at"))
+    >>> recent = by_time.window_all(transom.Rolling("20 minutes"))
+    >>> mean = transom.udaf(MeanOfRecent(), "delay", returns="double").alias("mean")
+    >>> recent.agg(mean).select("window.end", "mean").orderBy("end").show()
+    +-------------------+----+
+    |                end|mean|
+    +-------------------+----+
+    |2013-01-01 05:40:00|12.0|
+    |2013-01-01 05:50:00|26.0|
+    |2013-01-01 06:00:00|40.0|
+    |2013-01-01 06:05:00|30.0|
+    |2013-01-01 06:10:00|20.0|
+    +-------------------+----+
     """
 
     state: ClassVar[Schema]
@@ -63,6 +91,10 @@ class Accumulator(ABC, Generic[A]):
     @abstractmethod
     def merge(self, left: A, right: A) -> A:
         """Return the accumulator of the rows of both arguments."""
+
+    def remove(self, acc: A, rows: pa.Table) -> A:
+        """Return the accumulator with one or more of the added rows removed. Optional."""
+        raise NotImplementedError
 
     @abstractmethod
     def result(self, acc: A) -> Any:

@@ -28,6 +28,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "init": (),
     "add": ("acc", "rows"),
     "merge": ("left", "right"),
+    "remove": ("acc", "rows"),
     "result": ("acc",),
 }
 
@@ -92,7 +93,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
 
     In the slice log, rows become accumulators before the exchange: one for each key and slice of an
     Arrow batch. In the keyed layout, and for sessions over streams, the rows themselves cross the
-    exchange, and the state stores them.
+    exchange, and the state stores them. Each result then adds the rows of its window again, unless
+    the accumulator can remove rows (`Accumulator`).
 
     Parameters
     ----------
@@ -162,6 +164,7 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         accumulator=accumulator,
         state=to_arrow_schema(state, timezone="UTC"),
         result_type=to_arrow_type(result, timezone="UTC"),
+        removes=type(accumulator).remove is not Accumulator.remove,
     )
 
     def parts(place: pa.Array, rows: pa.Array) -> pa.Array:
@@ -171,11 +174,15 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
         return accumulation.results(collected)
 
     rows = F.struct(*(column(col) for col in cols))
+    removes = accumulation.removes
     partials = _over_arrays(parts, state)(internal(PLACE_FUNCTION), rows)
-    result_column = _over_arrays(results, result)(internal(PARTS_FUNCTION, partials, rows))
-    return result_column.alias(f"{name}({', '.join(text_of(col) for col in cols)})")
+    collected = internal(PARTS_FUNCTION, partials, rows, F.lit(removes))
+    result_function = _over_arrays(results, result)
+    if removes:
+        # A result depends on the one before, so Spark must call the function for all of them.
+        result_function = result_function.asNondeterministic()
+    return result_function(collected).alias(f"{name}({', '.join(text_of(col) for col in cols)})")
 
 
-def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Callable[..., Column]:
-    udf: Callable[..., Column] = arrow_udf(function, kind)  # type: ignore[call-overload]
-    return udf
+def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Any:
+    return arrow_udf(function, kind)  # type: ignore[call-overload]

@@ -36,8 +36,14 @@ class Total(Accumulator[tuple[int, int]]):
         return list(acc)
 
 
+class Remaining(Total):
+    def remove(self, acc: tuple[int, int], rows: pa.Table) -> tuple[int, int]:
+        return acc[0] - (pc.sum(rows["v"]).as_py() or 0), acc[1] + 1
+
+
 def accumulation(accumulator: Accumulator[Any]) -> Accumulation:
-    return Accumulation("Total", accumulator, STATE, pa.list_(pa.int64()))
+    removes = isinstance(accumulator, Remaining)
+    return Accumulation("Total", accumulator, STATE, pa.list_(pa.int64()), removes)
 
 
 def parts(rows: list[tuple[str, int]], total: Accumulator[Any] | None = None) -> pa.Array:
@@ -136,3 +142,38 @@ def test_an_error_names_the_method(method: str) -> None:
         results([window], failing)
     assert isinstance(caught.value.__cause__, LookupError)
     assert "in fail" in caught.value.__notes__[0]
+
+
+def of_row(value: int | None) -> Any:
+    """The part of a row, or the part that separates new rows from rows that have left."""
+    return {"state": None, "row": None if value is None else {"v": value}}
+
+
+def test_rows_that_have_left_are_removed_from_the_accumulator_of_the_window_before() -> None:
+    windows = [
+        [1, 2, 3],
+        [4, None, 1],
+        [None, 2, 3],
+        [5, 6, None],
+        # Neither has a row entered, nor left.
+        [None],
+        # The first window of another key.
+        [7],
+        [None],
+    ]
+    remaining = accumulation(Remaining())
+
+    def of(some: list[Any]) -> list[Any]:
+        collected = [None if rows is None else list(map(of_row, rows)) for rows in some]
+        return list(remaining.results(pa.array(collected, PART)).to_pylist())
+
+    # The second number counts the calls of add and remove.
+    expected = [[6, 1], [9, 3], [4, 4], [15, 5], [15, 5], [7, 1], [7, 1]]
+    assert of([windows[0], None, *windows[1:4]]) == [expected[0], None, *expected[1:4]]
+    # The next Arrow batch of the task goes on.
+    assert of(windows[4:]) == expected[4:]
+
+
+def test_one_that_removes_also_merges() -> None:
+    merged = [{"state": {"total": 2, "adds": 1}, "row": None} for _ in range(3)]
+    assert results([merged], Remaining()) == [[6, 3]]

@@ -1,7 +1,7 @@
 """User accumulators in Spark's Python workers, before the exchange and behind a window operator."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -30,12 +30,18 @@ class Accumulation:
         Schema of its state.
     result_type : pa.DataType
         Type of its results.
+    removes : bool
+        Whether rows can be removed from an accumulator.
+    last : list
+        The accumulator of the last window of the task, if any.
     """
 
     name: str
     accumulator: Accumulator[Any]
     state: pa.Schema
     result_type: pa.DataType
+    removes: bool
+    last: list[Any] = field(default_factory=list)
 
     def parts(self, place: pa.Array, rows: pa.Array) -> pa.Array:
         """Return one accumulator for each place, in the position of its first row.
@@ -71,9 +77,12 @@ class Accumulation:
         ----------
         collected : pa.Array
             For each window, a list of structs with the fields ``state`` and ``row``. Either all
-            structs have an accumulator in ``state``, or all have a row in ``row``.
+            structs have an accumulator in ``state``, or all have a row in ``row``. If rows can be
+            removed, a struct may have neither. Then the structs before it have the rows that the
+            window has more than the window before, and those behind it the rows that it has less.
         """
-        accumulators = [self._merged(parts) for parts in _lists(collected.drop_null())]
+        content = self._changed if self.removes else self._merged
+        accumulators = [content(parts) for parts in _lists(collected.drop_null())]
         # Casting to the state schema gives result() the same types as values from the state.
         states = _tuples(self._states(accumulators, "merge"))
         values = [self._call("result", state) for state in states]
@@ -84,6 +93,19 @@ class Accumulation:
         numbers = iter(range(len(results)))
         indexes = [next(numbers) if valid else None for valid in collected.is_valid().to_pylist()]
         return results.take(pa.array(indexes, pa.int64()))
+
+    def _changed(self, parts: pa.Array) -> Any:
+        rows = parts.field("row")
+        between = pc.index(rows.is_null(), True).as_py()
+        if between < 0 or parts.field("state").null_count < len(parts):
+            changed = self._merged(parts)
+        else:
+            changed = self.last[0]
+            for method, some in (("add", rows[:between]), ("remove", rows[between + 1 :])):
+                if len(some):
+                    changed = self._call(method, changed, _table(some))
+        self.last[:] = [changed]
+        return changed
 
     def _merged(self, parts: pa.Array) -> Any:
         rows = parts.field("row")

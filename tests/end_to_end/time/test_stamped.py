@@ -222,7 +222,7 @@ LIVES: list[Input] = [
 
 @pytest.mark.parametrize("is_end", [True, False], ids=["an end", "a duration"])
 def test_a_stamp_has_the_lifetime_from_the_time_in_force_on(
-    spark: SparkSession, is_end: bool
+    spark: SparkSession, *, is_end: bool
 ) -> None:
     policy = transom.TimePolicy("at", out_of_order=transom.Adjust("2 minutes"))
     # A row without an end has no duration.

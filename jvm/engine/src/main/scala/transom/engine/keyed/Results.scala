@@ -14,6 +14,22 @@ trait Results[R, A] extends KeyListener {
   /** Emits a result as the accumulator of the window. */
   def emit(window: FiredWindow, accumulator: A): Unit
 
+  /** Whether results of a sweep also need the rows that have entered and left. */
+  def takesChanges: Boolean = false
+
+  /** Emits a result as the accumulator of the window, with the rows that its windows have gained
+    * and lost since the previous result. Called only if `takesChanges`.
+    *
+    * @param left
+    *   none if the previous result was one of another key, or of another batch; then `entered`
+    *   has all rows of the window
+    */
+  def emitChanged(
+      window: FiredWindow,
+      accumulator: A,
+      entered: Iterator[R],
+      left: Option[Iterator[R]]): Unit = throw new UnsupportedOperationException
+
   /** Emits a result as the rows of the window, in order of arrival. */
   def emitRows(window: FiredWindow, rows: Iterator[R]): Unit
 

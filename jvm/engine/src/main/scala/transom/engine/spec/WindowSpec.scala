@@ -122,6 +122,9 @@ final case class WindowSpec(
   def hasWatermarkOfStarts: Boolean = !outputPolicy.contains(OutputPolicy.ClipToWindowEnd) ||
     window.members.forall(_.isInstanceOf[GridWindow])
 
+  /** Whether the operator can tell the rows that have entered and left since the last result. */
+  def takesChanges: Boolean = isSwept && !window.isInstanceOf[Windows]
+
   /** Whether windows follow the watermark of their substream. */
   def hasSubstreams: Boolean = policy.exists(_.overColumns.nonEmpty)
 

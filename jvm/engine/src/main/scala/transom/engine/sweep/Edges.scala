@@ -95,7 +95,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
       if (isEmpty) state.pending.remove(row) else state.pending.replace(row, row.ended(end))
     } else {
       state.live.open.remove(row)
-      if (isEmpty) state.isChanged = true else live.add(state.live, row.ended(end))
+      if (isEmpty) {
+        state.isChanged = true
+        live.noteLeft(state.live, row)
+      } else live.add(state.live, row.ended(end))
     }
     state.timer = math.min(state.timer, sweep.timerOfEnd(end))
     if (isLate) Disposition.EndedLate else Disposition.Ended

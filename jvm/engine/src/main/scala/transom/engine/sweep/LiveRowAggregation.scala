@@ -4,7 +4,7 @@ import java.util.{Arrays, Comparator}
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.RowCodec
+import transom.engine.keyed.{FiredWindow, Results, RowCodec}
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.state.{ByteRange, StateWriter}
 
@@ -49,17 +49,20 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
     var i = 0
     while (i < live.runs.length) {
       val run = live.runs(i)
-      while (run.first != null && run.first.end <= position) run.removeFirst()
+      while (run.first != null && run.first.end <= position) {
+        noteLeft(live, run.first)
+        run.removeFirst()
+      }
       if (run.first == null) live.runs.remove(i): Unit else i += 1
     }
     if (live.backEnd <= position) flip(live, position)
-    if (live.open != null) live.open.removeEnded(position)
+    if (live.open != null) live.open.removeEnded(position)(noteLeft(live, _))
   }
 
   /** Makes the rest of the back a run, together with the runs that are not much larger. */
   private def flip(live: LiveRows, position: Long): Unit = {
     merged.clear()
-    live.back.foreach(row => if (row.end > position) merged += row)
+    live.back.foreach(row => if (row.end > position) merged += row else noteLeft(live, row))
     live.clearBack()
     if (merged.nonEmpty) {
       while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length)
@@ -146,12 +149,36 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   }
 
   /** The live rows in order of their starts. */
-  def rowsOf(live: LiveRows): Iterator[R] = {
-    val rows = live.iterator.toArray.sorted(byStart)
-    rows.iterator.map { row =>
-      codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
-    }
+  def rowsOf(live: LiveRows): Iterator[R] = decoded(live.iterator.toArray.sorted(byStart))
+
+  private def decoded(rows: Iterable[LifetimeRow]): Iterator[R] = rows.iterator.map { row =>
+    codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
   }
+
+  // The rows that the key of the last result has gained and lost since then.
+  private var changing: LiveRows = _
+  private val entered = ArrayBuffer.empty[LifetimeRow]
+  private val left = ArrayBuffer.empty[LifetimeRow]
+
+  /** Notes that a row has become live. */
+  def noteEntered(live: LiveRows, row: LifetimeRow): Unit =
+    if (live eq changing) entered += row: Unit
+
+  /** Notes that a row is live no more. */
+  def noteLeft(live: LiveRows, row: LifetimeRow): Unit =
+    if (live eq changing) left += row: Unit
+
+  /** Emits the result of the live rows. Requires that there is a row. */
+  def emit(live: LiveRows, window: FiredWindow, results: Results[R, A]): Unit =
+    if (!results.takesChanges) results.emit(window, accumulatorOf(live))
+    else {
+      if (live eq changing)
+        results.emitChanged(window, accumulatorOf(live), decoded(entered), Some(decoded(left)))
+      else results.emitChanged(window, accumulatorOf(live), rowsOf(live), None)
+      changing = live
+      entered.clear()
+      left.clear()
+    }
 }
 
 private[sweep] object LiveRowAggregation {

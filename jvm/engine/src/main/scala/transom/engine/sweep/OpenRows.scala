@@ -72,9 +72,13 @@ private[sweep] final class OpenRows {
   }
 
   /** Removes the rows that have stopped waiting at `position`. */
-  def removeEnded(position: Long): Unit = if (firstEnd <= position) {
+  def removeEnded(position: Long)(noteLeft: OpenRow => Unit): Unit = if (firstEnd <= position) {
     // The heap has no order among equal ends, so the slots must not depend on this order.
-    while (firstEnd <= position && !byEnd.isEmpty) free(byEnd.poll())
+    while (firstEnd <= position && !byEnd.isEmpty) {
+      val row = byEnd.poll()
+      noteLeft(row)
+      free(row)
+    }
     compact()
   }
 

@@ -110,12 +110,14 @@ final class SweepOperator[R, A <: AnyRef](
     while (state.pending.firstStart < position) {
       state.isChanged = true
       val row = state.pending.take()
+      live.noteEntered(state.live, row)
       if (edges == null) live.add(state.live, row) else edges.enter(state, row)
     }
 
   override def enter(state: SweepState, end: Long): Unit = {
     state.isChanged = true
     val row = state.pending.take()
+    live.noteEntered(state.live, row)
     live.add(state.live, new LifetimeRow(row.start, end, row.bytes, row.offset, row.length))
   }
 
@@ -137,6 +139,6 @@ final class SweepOperator[R, A <: AnyRef](
     val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)
     val window = new FiredWindow(start, end, pane, watermark)
     if (spec.function.takesRows) results.emitRows(window, live.rowsOf(state.live))
-    else results.emit(window, live.accumulatorOf(state.live))
+    else live.emit(state.live, window, results)
   }
 }

@@ -60,7 +60,7 @@ trait TimerStore {
 }
 
 /** An entry of a timer index: keys whose timers are due at `timer`, in the index's encoding. */
-final case class TimerEntry(timer: Long, number: Long, keys: Array[Byte])
+final class TimerEntry(val timer: Long, val number: Long, val keys: Array[Byte])
 
 /** A key store in memory, for a query over a static DataFrame or a test. */
 class MemoryKeyStore extends KeyStore {
@@ -114,7 +114,7 @@ final class MemoryTimerStore extends TimerStore {
     entriesByTime.remove((timer, number)): Unit
   override def entries: Iterator[TimerEntry] = {
     val now = new TreeMap(entriesByTime)
-    now.asScala.iterator.map { case ((timer, number), keys) => TimerEntry(timer, number, keys) }
+    now.asScala.iterator.map { case ((timer, number), keys) => new TimerEntry(timer, number, keys) }
   }
 
   def size: Int = entriesByTime.size + (if (savedHeader == null) 0 else 1)

@@ -11,10 +11,11 @@ import org.apache.spark.sql.transom.operator.WindowOperatorPlan
   * @param watermark
   *   the late watermark in microseconds since 1970; `Watermark.NotYet` if there is none
   */
-final case class MapSidePlan(
-    operatorPlan: WindowOperatorPlan,
-    input: Seq[Attribute],
-    watermark: Long) {
+final class MapSidePlan(
+    val operatorPlan: WindowOperatorPlan,
+    val input: Seq[Attribute],
+    val watermark: Long)
+    extends Serializable {
 
   /** The late watermark in the engine's convention. */
   val lateWatermark: Long = operatorPlan.convention.watermarkIn(watermark)

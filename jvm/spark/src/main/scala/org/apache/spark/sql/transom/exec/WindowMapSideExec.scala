@@ -41,7 +41,7 @@ case class WindowMapSideExec(
     val watermark =
       if (operatorPlan.followsSpark) LateWatermark.of(session, operatorId)
       else Watermark.NotYet
-    val plan = MapSidePlan(operatorPlan, input, watermark)
+    val plan = new MapSidePlan(operatorPlan, input, watermark)
     InputRows.of(child).mapPartitionsInternal(plan.encode)
   }
 

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
@@ -19,18 +20,21 @@ import transom.engine.spec.Constants
   * @param state
   *   calls Python on the rows of an Arrow batch. The first row of each [[Place]] gets the
   *   accumulator of all rows of this place. The other rows get null.
+  * @param removes
+  *   whether Python can remove rows from an accumulator, see `Parts.inChanges`
   */
-final case class Parts(state: Expression, row: Expression)
+final case class Parts(state: Expression, row: Expression, removes: Boolean)
     extends AggregateFunction
     with RuntimeReplaceableAggregate
     with BinaryLike[Expression] {
 
   override def left: Expression = state
   override def right: Expression = row
-  override def prettyName: String = "parts"
+  // The checkpoint has this name. The state of parts in changes holds no rows.
+  override def prettyName: String = if (removes) "removing_parts" else "parts"
 
   override lazy val replacement: Expression =
-    CollectList(Parts.part(Literal(null, state.dataType), row))
+    CollectList(Parts.part(Literal(null, state.dataType), KnownNullable(row)))
 
   /** Returns a function that collects accumulators instead of rows. Valid only if all rows of a
     * place share their windows and are late together.
@@ -49,7 +53,7 @@ final case class Parts(state: Expression, row: Expression)
 
   override protected def withNewChildrenInternal(
       newLeft: Expression,
-      newRight: Expression): Parts = copy(state = newLeft, row = newRight)
+      newRight: Expression): Parts = Parts(newLeft, newRight, removes)
 }
 
 /** Builds [[Parts]] from the arguments of a call by name. */
@@ -62,8 +66,25 @@ object Parts {
     CreateNamedStruct(Seq(Literal("state"), state, Literal("row"), row))
 
   def of(arguments: Seq[Expression]): Expression = {
-    val Seq(state, row) = arguments: @unchecked
-    Parts(state, row)
+    val Seq(state, row, Literal(removes: Boolean, _)) = arguments: @unchecked
+    Parts(state, row, removes)
+  }
+
+  /** Lets an operator that takes changes fill the lists of the parts from which Python can remove
+    * rows. Their accumulators hold no rows.
+    */
+  def inChanges(plan: Aggregate): Aggregate = plan.mapExpressions(Nodes.down(_) {
+    case f @ AggregateExpression(parts: Parts, _, false, None, _) if parts.removes =>
+      f.copy(aggregateFunction = parts.replacement.asInstanceOf[AggregateFunction], filter = Never)
+    case other => other
+  })
+
+  private val Never = Some(Literal.FalseLiteral)
+
+  /** The column with the part of a row, if the operator fills the list of the function. */
+  def changed(function: AggregateExpression): Option[Attribute] = function match {
+    case AggregateExpression(CollectList(part: Attribute, _, _, _), _, _, Never, _) => Some(part)
+    case _ => None
   }
 }
 

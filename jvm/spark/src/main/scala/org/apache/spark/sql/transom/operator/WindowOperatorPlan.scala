@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.operator
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.function.RowOrder
+import org.apache.spark.sql.transom.function.{Parts, RowOrder}
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{LayoutRules, SliceAssigner}
@@ -106,6 +106,14 @@ final case class WindowOperatorPlan(
       LayoutRules.canCombineSlices(settings) &&
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
+
+  /** The lists that the operator fills with changes: for each the position among the aggregates,
+    * and the position of the part of a row in the record.
+    */
+  @transient lazy val changes: Seq[(Int, Int)] = for {
+    (function, i) <- aggregates.zipWithIndex
+    part <- Parts.changed(function)
+  } yield i -> record.indexWhere(_.exprId == part.exprId)
 
   /** The ids of several windows in one pass, by the number of the member. Null if they have none.
     */

@@ -44,21 +44,21 @@ import org.apache.spark.sql.types._
   * @param results
   *   aggregate columns of the result, computed from `keyResults` and `functionResults`
   */
-final case class Aggregation(
-    plan: LogicalPlan,
-    time: Attribute,
-    timeType: DataType,
-    windowColumn: Option[Attribute],
-    order: Seq[Attribute],
-    groups: Seq[Attribute],
-    keyFailed: Option[Attribute],
-    inputs: Seq[Attribute],
-    aggregates: Seq[AggregateExpression],
-    hidden: Seq[AggregateExpression],
-    userExpressions: UserExpressions,
-    keyResults: Seq[NamedExpression],
-    functionResults: Seq[Attribute],
-    results: Seq[NamedExpression])
+final class Aggregation(
+    val plan: LogicalPlan,
+    val time: Attribute,
+    val timeType: DataType,
+    val windowColumn: Option[Attribute],
+    val order: Seq[Attribute],
+    val groups: Seq[Attribute],
+    val keyFailed: Option[Attribute],
+    val inputs: Seq[Attribute],
+    val aggregates: Seq[AggregateExpression],
+    val hidden: Seq[AggregateExpression],
+    val userExpressions: UserExpressions,
+    val keyResults: Seq[NamedExpression],
+    val functionResults: Seq[Attribute],
+    val results: Seq[NamedExpression])
 
 /** Splits a windowed aggregation into the parts of an operator. */
 object Aggregation {
@@ -148,7 +148,7 @@ object Aggregation {
     }
     val byKey = AttributeMap(keys.zip(keyResults.map(_.toAttribute)))
     val micros = Alias(RowColumns.lastInstant(time), time.name)()
-    Aggregation(
+    new Aggregation(
       plan = Project(keyed.plan.output ++ computed.result() :+ micros, keyed.plan),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),

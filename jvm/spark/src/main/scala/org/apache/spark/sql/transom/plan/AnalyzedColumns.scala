@@ -33,16 +33,16 @@ import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
   * @param hiding
   *   keys and aggregates, over rows that hide `time`, `windowColumn` and `order`
   */
-final case class AnalyzedColumns(
-    time: Attribute,
-    windowColumn: Option[Attribute],
-    policy: Option[PolicyColumns],
-    order: Seq[Attribute],
-    keyNames: Seq[String],
-    aggregates: Int,
-    userExpressions: UserExpressions,
-    byIndex: Map[Int, Expression],
-    hiding: Aggregate) {
+final class AnalyzedColumns(
+    val time: Attribute,
+    val windowColumn: Option[Attribute],
+    val policy: Option[PolicyColumns],
+    val order: Seq[Attribute],
+    val keyNames: Seq[String],
+    val aggregates: Int,
+    val userExpressions: UserExpressions,
+    val byIndex: Map[Int, Expression],
+    val hiding: Aggregate) {
 
   /** The functions of the user's aggregates, before any function is replaced. */
   def functions: Seq[AggregateFunction] =
@@ -104,7 +104,7 @@ object AnalyzedColumns {
 
     val overInput = new OverInput(input)
     val ofRowsOverInput = overInput.outputOf(selected).takeRight(ofRows.length)
-    AnalyzedColumns(
+    new AnalyzedColumns(
       time = ofRows.head,
       windowColumn = RowColumns.windowIn(ofRows),
       policy = policy.map(_ => RowColumns.policyIn(ofRows)),

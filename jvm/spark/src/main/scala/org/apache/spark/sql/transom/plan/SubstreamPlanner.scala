@@ -15,10 +15,10 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   * @param order
   *   the columns that define the order of arrival
   */
-final case class Substreams(
-    columns: SubstreamColumns,
-    arrival: NamedExpression,
-    order: Seq[Attribute])
+final class Substreams(
+    val columns: SubstreamColumns,
+    val arrival: NamedExpression,
+    val order: Seq[Attribute])
 
 /** Plans windows over substreams. */
 object SubstreamPlanner {
@@ -31,7 +31,7 @@ object SubstreamPlanner {
       case (Some(policy: TimePolicy), Some(sources)) if policy.overColumns.nonEmpty =>
         val arrival = TimeStagePlanner.arrivalOf(sources)
         Some(
-          Substreams(
+          new Substreams(
             SubstreamColumns(
               policy,
               arrival.toAttribute,

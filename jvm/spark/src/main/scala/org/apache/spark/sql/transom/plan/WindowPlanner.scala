@@ -54,9 +54,10 @@ object WindowPlanner {
             stage.copy(child = Drain.below(session, stage.child, operatorSpec))
           case other => other
         }
+    val aggregate = analyzed.aggregate(drained)
     val aggregation = Aggregation.of(
       analyzed,
-      analyzed.aggregate(drained),
+      if (spec.takesChanges) Parts.inChanges(aggregate) else aggregate,
       orderOf(spec, choice.layout, analyzed),
       if (analyzed.policy.isDefined) None else sliceOf(spec, choice.layout, input.isStreaming))
     val substreams = SubstreamPlanner.of(spec, analyzed)

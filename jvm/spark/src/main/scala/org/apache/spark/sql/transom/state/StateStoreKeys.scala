@@ -76,7 +76,7 @@ final class StateStoreTimers(handle: StatefulProcessorHandle, headerName: String
   override def remove(timer: Long, number: Long): Unit = entryState.removeKey(key(timer, number))
   override def entries: Iterator[TimerEntry] = entryState.iterator().map { case (key, keys) =>
     val in = ByteBuffer.wrap(key)
-    TimerEntry(in.getLong() ^ Long.MinValue, in.getLong(), keys)
+    new TimerEntry(in.getLong() ^ Long.MinValue, in.getLong(), keys)
   }
 
   private def key(timer: Long, number: Long): Array[Byte] =

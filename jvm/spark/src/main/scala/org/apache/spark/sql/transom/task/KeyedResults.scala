@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.transom.aggregate.KeyedAggregation
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 import org.apache.spark.sql.types._
@@ -42,6 +43,26 @@ final class KeyedResults(
 
   override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
     add(window, aggregation.evaluated(accumulator))
+
+  override def takesChanges: Boolean = operatorPlan.changes.nonEmpty
+
+  /** Fills the lists of changes: with the parts of the rows that have entered, and behind a part
+    * without a row with those of the rows that have left.
+    */
+  override def emitChanged(
+      window: FiredWindow,
+      accumulator: InternalRow,
+      entered: Iterator[UnsafeRow],
+      left: Option[Iterator[UnsafeRow]]): Unit = {
+    val values = aggregation.evaluated(accumulator)
+    val rows = entered.map(Some(_)) ++ left.iterator.flatMap(Iterator.single(None) ++ _.map(Some(_)))
+    val changed = rows.toArray
+    operatorPlan.changes.foreach { case (list, part) =>
+      val parts = changed.map(_.fold[Any](KeyedResults.noRow)(_.getStruct(part, 2)))
+      values.update(list, new GenericArrayData(parts))
+    }
+    add(window, values)
+  }
 
   override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
@@ -109,6 +130,9 @@ object KeyedResults {
     .add("is_last", BooleanType, nullable = false)
     .add("number", LongType)
     .add("cause", StringType, nullable = false)
+
+  // A part has a state and a row.
+  private val noRow = InternalRow(null, null)
 
   private val changes = texts(Change.all)(_.name)
   private val timings = texts(Timing.all)(_.name)

@@ -47,7 +47,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
     val decoder = new ExchangeDecoder(plan)
     val groupOf = (0 until plan.keyGroups).map(group => KeyGroups.idOf(group) -> group).toMap
     SQLConf.withExistingConf(conf) {
-      MapSidePlan(plan, columns, watermark)
+      new MapSidePlan(plan, columns, watermark)
         .encode(rows.iterator)
         .map(_.copy())
         .flatMap { row =>

@@ -80,7 +80,7 @@ class RowMapSideSuite extends MapSideTest {
   property("with order columns each row crosses alone, with its own order values") {
     val ordered = plan.copy(order = Seq(value))
     forAll(rows) { rows =>
-      val sent = MapSidePlan(ordered, input, 0L)
+      val sent = new MapSidePlan(ordered, input, 0L)
         .encode(rows.map(_.internal).iterator)
         .filter(_.getInt(ExchangeFormat.Kind) == ExchangeFormat.Rows)
         .map { row =>

@@ -138,7 +138,7 @@ private object SubstreamMapSideSuite {
     limit.foreach(bytes => conf.setConfString("spark.transom.limits.payload", bytes.toString))
     val exchanged = SQLConf.withExistingConf(conf) {
       tasks.flatMap { rows =>
-        MapSidePlan(plan, input, Watermark.NotYet)
+        new MapSidePlan(plan, input, Watermark.NotYet)
           .encode(rows.iterator.map(_.internal))
           .map(_.copy())
           .toVector

@@ -38,19 +38,19 @@ class PartsSuite extends FunSuite {
 
   test("without accumulators all rows are collected") {
     assertEquals(
-      collected(Parts(state, row).replacement),
+      collected(Parts(state, row, removes = false).replacement),
       Seq((None, Some(1L)), (None, Some(2L)), (None, Some(3L))))
   }
 
   test("accumulators are collected once each, without rows") {
     assertEquals(
-      collected(Parts(state, row).accumulated(Place(Nil))),
+      collected(Parts(state, row, removes = false).accumulated(Place(Nil))),
       Seq((Some("of 1 and 2"), None), (Some("of 3"), None)))
   }
 
   test("the place of a row replaces the placeholder inside the call of Python") {
     val place = Place(Seq(row))
-    val parts = Parts(Concat(Seq(state, Place(Nil))), row)
+    val parts = Parts(Concat(Seq(state, Place(Nil))), row, removes = false)
     val places = parts.accumulated(place).collect { case found: Place => found }
     assertEquals(places.distinct, Seq(place))
   }

@@ -148,7 +148,7 @@ class AggregationSuite extends PlanTest {
 
   test("Python computes accumulators per key and slice if the slice of a time is known") {
     val state = Concat(Seq(Place(Nil), Cast(Literal("state"), BinaryType)))
-    val parts = Parts(state, Literal(1)).toAggregateExpression()
+    val parts = Parts(state, Literal(1), removes = false).toAggregateExpression()
     val columns = AnalyzedColumns.of(
       static,
       TestSpecs.hours,

@@ -17,7 +17,7 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
     super.scalaCheckTestParameters.withMinSuccessfulTests(10).withMaxSize(30)
 
   private def entries(timers: TimerStore): Seq[(Long, Long, Seq[Byte])] =
-    timers.entries.map { case TimerEntry(time, number, keys) => (time, number, keys.toSeq) }.toSeq
+    timers.entries.map(entry => (entry.timer, entry.number, entry.keys.toSeq)).toSeq
 
   property("the entries of a timer index come in order of time, then of number") {
     val times = Gen.oneOf(Gen.choose(-3L, 3L), Gen.oneOf(Long.MinValue, Long.MaxValue), Gen.long)
