@@ -181,7 +181,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
     if removes:
         # A result depends on the one before, so Spark must call the function for all of them.
         result_function = result_function.asNondeterministic()
-    return result_function(collected).alias(f"{name}({', '.join(text_of(col) for col in cols)})")
+    result_column: Column = result_function(collected)
+    return result_column.alias(f"{name}({', '.join(text_of(col) for col in cols)})")
 
 
 def _over_arrays(function: Callable[..., pa.Array], kind: DataType) -> Any:

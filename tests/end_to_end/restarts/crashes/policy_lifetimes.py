@@ -50,9 +50,16 @@ def output_policy(rows: DataFrame) -> DataFrame:
     return counted(lived(rows, HOPPING).output_policy("clip_to_window_end"), "lifetime")
 
 
+class Remaining(Total):
+    """A sum, in Python, of the rows that have not left."""
+
+    def remove(self, acc: tuple[int], rows: pa.Table) -> tuple[int]:
+        return (acc[0] - (pc.sum(rows.column(0)).as_py() or 0),)
+
+
 def udaf(rows: DataFrame) -> DataFrame:
-    """An aggregate in Python."""
-    total = transom.udaf(Total(), "value", returns="long").alias("total")
+    """An aggregate in Python that removes rows."""
+    total = transom.udaf(Remaining(), "value", returns="long").alias("total")
     results = lived(rows, SNAPSHOT).agg(F.count("*").alias("rows"), total)
     return results.select("key", F.col("window.start").alias("at"), "rows", "total")
 
