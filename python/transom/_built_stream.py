@@ -18,7 +18,7 @@ from transom._base.columns import (
 )
 from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
-from transom._base.misplaced import Hint, Hinted, Hints
+from transom._base.misplaced import Hint, Hints
 from transom._scanning import Scanning
 from transom._steps.base import stream_text
 from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
@@ -39,7 +39,7 @@ _KEYS = "an argument for each key, as in key_by('origin', 'tail')"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Stream(Hinted, Scanning):
+class Stream(Scanning):
     """Rows with a time and keys, as `stream` returns them.
 
     The builder is immutable, so several windowed queries can start from the same `Stream`.

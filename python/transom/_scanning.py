@@ -5,11 +5,12 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame
 
 from transom._base.columns import Schema, all_but
+from transom._base.misplaced import Hinted
 from transom.spec.window_spec import RowsForm
 from transom.windowed import Rows, Windowed
 
 
-class Scanning:
+class Scanning(Hinted):
     """The method `scan` of a stream."""
 
     __slots__ = ()

@@ -11,8 +11,8 @@ import transom.engine.state.{ByteRange, StateWriter}
 /** Changes and reads the live rows of any key. Holds buffers: not thread-safe.
   *
   * An accumulator may be as large as all of its rows: a list, or a set. To store one for each row
-  * would then take space and time that grow with the square of the rows. So a large accumulator is
-  * stored only after rows of a quarter of its size. A result adds the rows between again.
+  * would then take space and time that grow with the square of the rows. So a large accumulator
+  * is stored only after rows of a quarter of its size. A result adds the rows between again.
   *
   * @param keepsAccumulators
   *   whether rows are aggregated; if not, only the rows themselves are read

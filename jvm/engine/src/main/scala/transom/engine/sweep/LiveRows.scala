@@ -7,10 +7,10 @@ import transom.engine.window.Arrival
 
 /** The live rows of a key: those whose lifetime contains the position of the sweep.
   *
-  * New rows go to the back, which has an accumulator of its first rows. When the first row of the back ends, the
-  * rest of the back becomes a run, see [[LiveRun]]. Runs of similar size are merged, so there are
-  * O(log n) runs, and a row is moved O(log n) times. Rows that end in the order of their starts
-  * are moved once. No aggregate needs an inverse.
+  * New rows go to the back, which has an accumulator of its first rows. When the first row of the
+  * back ends, the rest of the back becomes a run, see [[LiveRun]]. Runs of similar size are
+  * merged, so there are O(log n) runs, and a row is moved O(log n) times. Rows that end in the
+  * order of their starts are moved once. No aggregate needs an inverse.
   *
   * What the rows are merged into depends only on the order of the calls. So sums of
   * floating-point numbers do not depend on batches. Not thread-safe.

@@ -114,7 +114,9 @@ final class MemoryTimerStore extends TimerStore {
     entriesByTime.remove((timer, number)): Unit
   override def entries: Iterator[TimerEntry] = {
     val now = new TreeMap(entriesByTime)
-    now.asScala.iterator.map { case ((timer, number), keys) => new TimerEntry(timer, number, keys) }
+    now.asScala.iterator.map { case ((timer, number), keys) =>
+      new TimerEntry(timer, number, keys)
+    }
   }
 
   def size: Int = entriesByTime.size + (if (savedHeader == null) 0 else 1)

@@ -75,7 +75,9 @@ object Parts {
     */
   def inChanges(plan: Aggregate): Aggregate = plan.mapExpressions(Nodes.down(_) {
     case f @ AggregateExpression(parts: Parts, _, false, None, _) if parts.removes =>
-      f.copy(aggregateFunction = parts.replacement.asInstanceOf[AggregateFunction], filter = Never)
+      f.copy(
+        aggregateFunction = parts.replacement.asInstanceOf[AggregateFunction],
+        filter = Never)
     case other => other
   })
 

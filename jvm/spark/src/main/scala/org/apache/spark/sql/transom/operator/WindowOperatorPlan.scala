@@ -32,8 +32,8 @@ import transom.engine.window.TimeConvention
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param follows
-  *   the name of the watermark of the operator whose results are the rows, if this watermark moves
-  *   the windows
+  *   the name of the watermark of the operator whose results are the rows, if this watermark
+  *   moves the windows
   * @param substreams
   *   the columns that identify and judge the rows of substreams, if the time policy has any
   * @param order

@@ -153,8 +153,10 @@ final class OutputLayout(
         if (spec.window.isInstanceOf[CountByStart]) (moved(-1L), end) else (end, moved(1L))
     }
     val bounds = CreateNamedStruct(Seq(Literal("start"), from, Literal("end"), until))
-    val ofStart = operatorPlan.lifetimes.filter(_ => df.isStreaming).fold(Metadata.empty)(
-      new MetadataBuilder().putString(InputWatermark.FollowedKey, _).build())
+    val ofStart = operatorPlan.lifetimes
+      .filter(_ => df.isStreaming)
+      .fold(Metadata.empty)(
+        new MetadataBuilder().putString(InputWatermark.FollowedKey, _).build())
     Alias(WithMetadata(computed(bounds), Seq(ofStart, Metadata.empty)), "lifetime")()
   }
 

@@ -55,7 +55,8 @@ final class KeyedResults(
       entered: Iterator[UnsafeRow],
       left: Option[Iterator[UnsafeRow]]): Unit = {
     val values = aggregation.evaluated(accumulator)
-    val rows = entered.map(Some(_)) ++ left.iterator.flatMap(Iterator.single(None) ++ _.map(Some(_)))
+    val rows =
+      entered.map(Some(_)) ++ left.iterator.flatMap(Iterator.single(None) ++ _.map(Some(_)))
     val changed = rows.toArray
     operatorPlan.changes.foreach { case (list, part) =>
       val parts = changed.map(_.fold[Any](KeyedResults.noRow)(_.getStruct(part, 2)))

@@ -5,7 +5,7 @@ import org.apache.spark.sql.transom.TestSpecs
 import org.scalacheck.{Gen, Test}
 import org.scalacheck.Prop.forAll
 
-import transom.engine.keyed.state.{MemoryTimerStore, TimerEntry, TimerStore}
+import transom.engine.keyed.state.{MemoryTimerStore, TimerStore}
 import transom.engine.spec._
 
 /** Compares the key store in Spark's state store with the store in memory. */
