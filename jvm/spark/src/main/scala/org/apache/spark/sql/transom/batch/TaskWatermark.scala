@@ -31,13 +31,10 @@ final class TaskWatermark {
 object TaskWatermark {
   private val byTask = new ConcurrentHashMap[(Long, String), TaskWatermark]
 
-  /** The name of the watermark that the lifetimes of an operator's results have. */
-  def lifetimesOf(operator: String): String = s"$operator/lifetime"
-
   /** A watermark of an operator in the running task.
     *
     * @param name
-    *   the name of the operator, for the windows of its results, or `lifetimesOf`
+    *   the name of the operator, for the windows of its results, or `OperatorSpec.lifetimes`
     */
   def of(name: String): TaskWatermark = {
     val task = TaskContext.get()

@@ -19,6 +19,10 @@ import transom.engine.spec.Constants
 final case class OperatorSpec(name: String, record: String, columns: Seq[String]) {
   def json: ObjectNode = OperatorSpec.read(record)
 
+  /** The name of the watermark that the lifetimes of results have. No operator has such a name.
+    */
+  def lifetimes: String = s"$name/lifetime"
+
   // Spark prints this text with each node of a plan.
   override def toString: String = name
 }

@@ -2,7 +2,6 @@ package org.apache.spark.sql.transom.operator
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.function.{Parts, RowOrder}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -138,7 +137,7 @@ final case class WindowOperatorPlan(
   def lifetimes: Option[String] =
     Option.when(
       canBeFollowed && settings.outputPolicy.isDefined && settings.hasWatermarkOfStarts)(
-      TaskWatermark.lifetimesOf(name))
+      spec.lifetimes)
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, PreciseTimes
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, OutputRows}
 import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
@@ -35,12 +34,13 @@ private object InputWatermark {
           watermark <- Option.when(instant.metadata.contains(FollowedKey))(
             instant.metadata.getString(FollowedKey))
           // A table stores the mark, but not the watermark.
-          operator <- OperatorNode.allIn(rows).map(_.spec.name).find { operator =>
-            watermark == operator || watermark == TaskWatermark.lifetimesOf(operator)
-          }
+          spec <- OperatorNode
+            .allIn(rows)
+            .map(_.spec)
+            .find(spec => watermark == spec.name || watermark == spec.lifetimes)
         } yield {
-          if (!isInTasksOf(operator, rows))
-            refuse("TRANSOM_WATERMARK_LOST", quoted(name), "operator" -> operator)
+          if (!isInTasksOf(spec.name, rows))
+            refuse("TRANSOM_WATERMARK_LOST", quoted(name), "operator" -> spec.name)
           watermark
         }
       case _ => None

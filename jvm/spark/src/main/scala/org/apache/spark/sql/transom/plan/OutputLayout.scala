@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.transom.function.WithMetadata
 import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.transom.tree.Nodes
@@ -279,25 +280,6 @@ private final class ResultColumns(
     val firing: Seq[NamedExpression],
     val aggregates: Seq[NamedExpression]) {
   def all: Seq[NamedExpression] = (keys :+ window) ++ firing ++ aggregates
-}
-
-/** A struct whose fields have metadata. Spark drops the metadata of columns that become fields of
-  * a struct. Without the metadata the window column would no longer carry the watermark.
-  *
-  * @param metadata
-  *   the metadata of each field of `child`, in order
-  */
-final case class WithMetadata(child: Expression, metadata: Seq[Metadata])
-    extends UnaryExpression
-    with TaggingExpression {
-
-  override def dataType: StructType = {
-    val fields = child.dataType.asInstanceOf[StructType]
-    StructType(fields.zip(metadata).map { case (field, added) => field.copy(metadata = added) })
-  }
-
-  override protected def withNewChildInternal(newChild: Expression): WithMetadata =
-    copy(child = newChild)
 }
 
 /** Names and types that output columns share. */
