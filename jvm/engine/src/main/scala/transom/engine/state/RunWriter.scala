@@ -31,7 +31,7 @@ final class RunWriter(store: Store, slice: Slice, first: Int) {
   /** Adds the run to the slice, unless the run is empty. */
   def close(): Unit = {
     if (!writer.isEmpty) flush()
-    if (segments > 0) slice.runs += Run(first, segments, bytes, parts.result())
+    if (segments > 0) slice.runs += new Run(first, segments, bytes, parts.result())
   }
 
   private def flush(): Unit = {

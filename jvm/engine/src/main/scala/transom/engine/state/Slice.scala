@@ -15,7 +15,11 @@ import scala.collection.mutable.ArrayBuffer
   * @param parts
   *   one part per segment if the run holds sessions, else empty
   */
-final case class Run(first: Int, segments: Int, bytes: Long, parts: Vector[Part] = Vector.empty)
+final class Run(
+    val first: Int,
+    val segments: Int,
+    val bytes: Long,
+    val parts: Vector[Part] = Vector.empty)
 
 /** The directory's entry for a segment of sessions. It shows whether the segment must be read.
   *

@@ -99,7 +99,7 @@ final class SliceDirectory(store: Store) {
   def append(slice: Slice, segment: Array[Byte]): Unit = {
     val sequence = slice.nextSequence
     store.put(slice.start, sequence, segment)
-    slice.runs += Run(sequence, 1, segment.length.toLong)
+    slice.runs += new Run(sequence, 1, segment.length.toLong)
   }
 
   /** Returns a writer for a new run of a slice or block. Close the writer before opening another
@@ -218,6 +218,6 @@ object SliceDirectory {
   private def readRun(in: ByteBuffer): Run = {
     val (first, segments, bytes) = (in.getInt(), in.getInt(), in.getLong())
     val parts = Vector.fill(in.getInt())(new Part(in.getLong(), in.getLong(), in.getLong()))
-    Run(first, segments, bytes, parts)
+    new Run(first, segments, bytes, parts)
   }
 }

@@ -61,7 +61,7 @@ final class Zone private (val id: ZoneId) extends Serializable {
     val instant = Zone.toInstant(micros)
     val before = rules.previousTransition(instant.plusNanos(1))
     val after = rules.nextTransition(instant)
-    Zone.Span(
+    new Zone.Span(
       if (before == null) Long.MinValue else Zone.toMicros(before.toEpochSecond),
       if (after == null) Long.MaxValue else Zone.toMicros(after.toEpochSecond),
       rules.getOffset(instant).getTotalSeconds * Ticks.PerSecond)
@@ -104,7 +104,7 @@ object Zone {
   def of(name: String): Zone = new Zone(ZoneId.of(name, ZoneId.SHORT_IDS))
 
   /** A span of instants with one offset from UTC, in microseconds. `end` is exclusive. */
-  private final case class Span(start: Long, end: Long, offset: Long)
+  private final class Span(val start: Long, val end: Long, val offset: Long)
 
   private def toInstant(micros: Long): Instant =
     Instant.ofEpochSecond(
