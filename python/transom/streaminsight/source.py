@@ -43,23 +43,27 @@ class AdvanceTimeSettings(Value):
 
     Examples
     --------
-    The third event starts before the punctuation, which is 2 minutes behind 05:45.
+    The third event starts before the punctuation, which is 2 minutes behind 05:45. So its lifetime
+    starts at the punctuation.
 
-    >>> from datetime import datetime
-    >>> rows = [(n, datetime(2013, 1, 1, 5, minute)) for n, minute in enumerate([40, 45, 41])]
-    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp").coalesce(1)
+    >>> from datetime import datetime, timedelta
+    >>> times = [datetime(2013, 1, 1, 5, minute) for minute in (40, 45, 41)]
+    >>> rows = [(n, at, at + timedelta(minutes=30)) for n, at in enumerate(times)]
+    >>> flights = spark.createDataFrame(rows, "n int, departed timestamp, landed timestamp")
     >>> adjusting = transom.streaminsight.AdvanceTimeSettings(
     ...     1, delay="2 minutes", policy="Adjust"
     ... )
-    >>> events = transom.streaminsight.stream(flights, start="departed", advanceTime=adjusting)
-    >>> events.stamped().select("n", "stamp.time", "stamp.disposition").orderBy("n").show()
-    +---+-------------------+-----------+
-    |  n|               time|disposition|
-    +---+-------------------+-----------+
-    |  0|2013-01-01 05:40:00|   accepted|
-    |  1|2013-01-01 05:45:00|   accepted|
-    |  2|2013-01-01 05:43:00|   adjusted|
-    +---+-------------------+-----------+
+    >>> events = transom.streaminsight.stream(
+    ...     flights.coalesce(1), start="departed", end="landed", advanceTime=adjusting
+    ... )
+    >>> events.stamped().select("n", "stamp.lifetime.*", "stamp.disposition").orderBy("n").show()
+    +---+-------------------+-------------------+-----------+
+    |  n|              start|                end|disposition|
+    +---+-------------------+-------------------+-----------+
+    |  0|2013-01-01 05:40:00|2013-01-01 06:10:00|   accepted|
+    |  1|2013-01-01 05:45:00|2013-01-01 06:15:00|   accepted|
+    |  2|2013-01-01 05:43:00|2013-01-01 06:11:00|   adjusted|
+    +---+-------------------+-------------------+-----------+
     """
 
     every: int | Duration

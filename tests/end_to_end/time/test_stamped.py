@@ -107,6 +107,23 @@ def test_the_watermark_moves_each_period(spark: SparkSession) -> None:
     assert met == [None, 0, 10, 10, 20, 20]
 
 
+def test_a_period_and_a_delay_add_up(spark: SparkSession) -> None:
+    policy = transom.TimePolicy(
+        "at", out_of_order="4 minutes", advance=transom.Periodic(every="10 minutes")
+    )
+    met = [stamp[1] for stamp in stamps(spark, policy, at(3, 12, 13, 22, 23, 24))]
+    assert met == [None, -4, 6, 6, 16, 16]
+
+    def windows(rows: DataFrame) -> DataFrame:
+        tens = transom.stream(rows, time=policy, order="n").window(transom.Tumbling("10 minutes"))
+        return tens.agg(F.count("*").alias("rows"))
+
+    # At 24 the watermark is at 16, so the window from 10 on is open.
+    rows = [(n, instant(n), None, None) for n in (3, 12, 13, 22, 24)]
+    outcome = run_stream(spark, windows, SCHEMA, [rows[:4], rows[4:]])
+    assert [(minute(row["window"]["start"]), row["rows"]) for row in outcome.results] == [(0, 1)]
+
+
 def test_rows_or_a_period_move_the_watermark_whichever_comes_first(spark: SparkSession) -> None:
     policy = transom.TimePolicy("at", advance=transom.Periodic(3, every="10 minutes"))
     met = [stamp[1] for stamp in stamps(spark, policy, at(0, 1, 2, 11, 12, 13, 14))]
