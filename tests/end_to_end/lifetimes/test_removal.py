@@ -124,6 +124,15 @@ def test_several_windows_in_one_pass_add_the_rows_again(spark: SparkSession) -> 
     assert all(held == changed for held, changed in counts)
 
 
+def test_a_list_of_no_rows_is_not_taken_for_changes(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(generated(3), SCHEMA)
+    snapshots = transom.stream(rows, time="start", lifetime="until").window(transom.Snapshot())
+    empty = F.expr("collect_list(n) FILTER (WHERE false)").alias("empty")
+    found = snapshots.agg(empty, F.count("*").alias("rows")).collect()
+    assert len(found) > 40
+    assert all(result["empty"] == [] and result["rows"] > 0 for result in found)
+
+
 def test_a_filter_on_results_keeps_the_chain_of_windows(spark: SparkSession) -> None:
     rows = spark.createDataFrame(generated(5), SCHEMA)
     results = pipeline(transom.Snapshot(), "until")(rows)

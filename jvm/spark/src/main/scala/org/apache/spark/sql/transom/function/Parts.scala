@@ -83,9 +83,17 @@ object Parts {
 
   private val Never = Some(Literal.FalseLiteral)
 
+  private def isPart(kind: DataType): Boolean = kind match {
+    case struct: StructType => struct.names.sameElements(Seq("state", "row"))
+    case _ => false
+  }
+
   /** The column with the part of a row, if the operator fills the list of the function. */
   def changed(function: AggregateExpression): Option[Attribute] = function match {
-    case AggregateExpression(CollectList(part: Attribute, _, _, _), _, _, Never, _) => Some(part)
+    // A user's own list may have this filter, but not such rows.
+    case AggregateExpression(CollectList(part: Attribute, _, _, _), _, _, Never, _)
+        if isPart(part.dataType) =>
+      Some(part)
     case _ => None
   }
 }
