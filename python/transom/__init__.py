@@ -15,7 +15,8 @@ from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf
 from transom.config import configure, jar_path
 from transom.functions import Context
-from transom.inspection import Metrics, PartitionMetrics, explain, metrics
+from transom.inspection.explanation import explain
+from transom.inspection.metrics import Metrics, PartitionMetrics, metrics
 from transom.spec.assigners import Count, Custom, Global, Sliding, Window
 from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream

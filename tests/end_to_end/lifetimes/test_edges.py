@@ -14,7 +14,7 @@ import transom
 from tests.end_to_end.lifetimes.test_by_hand import at, fired
 from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.end_to_end.support.sessions import is_connect
-from transom.inspection import named
+from transom.inspection.metrics import named
 
 SCHEMA = "n int, key string, id string, start timestamp, until timestamp"
 

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import cut, instant, millis
 from tests.end_to_end.results.test_chaining import (
     FIRST,
     ON_TIME,
@@ -27,9 +28,8 @@ from tests.end_to_end.results.test_chaining import (
 )
 from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import run_restarted, run_stream
-from tests.end_to_end.support.streams import cut, instant, millis
 from tests.python.conditions import raises
-from transom.inspection import named
+from transom.inspection.metrics import named
 
 MINUTE = transom.Tumbling(size="1 minute")
 POLICY = transom.TimePolicy("time", out_of_order="5 seconds")

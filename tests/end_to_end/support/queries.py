@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType, _parse_datatype_string
 
-from transom.inspection import named
+from transom.inspection.metrics import named
 
 Batch = Sequence[tuple[Any, ...]] | DataFrame
 Sink = Callable[[list[Row], int], None]

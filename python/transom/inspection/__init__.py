@@ -1,0 +1,1 @@
+"""Inspection of a query: its description and its metrics."""
