@@ -60,7 +60,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         ------
         PySparkValueError
             ``TRANSOM_NO_AGGREGATE``, ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_RESERVED_NAME``,
-            ``TRANSOM_UNKNOWN_COLUMN``.
+            ``TRANSOM_UNKNOWN_COLUMN``. ``TRANSOM_DUPLICATE_NAME`` if two columns of the result
+            would have the same name. Upper and lower case do not differ here.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError

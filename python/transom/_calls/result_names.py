@@ -22,7 +22,7 @@ def named_aggregate(name: str, aggregate: Column) -> Column:
 
 
 def check_names(result: DataFrame, spec: WindowSpec) -> None:
-    """Raise an error if a key or an aggregate has the name of a column of ours."""
+    """Raise an error if a key or an aggregate has the name of another column of the result."""
     if not has_columns(result):
         return
     schema = result.schema["results"].dataType if spec.side_output_tags else result.schema
@@ -32,6 +32,11 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
     for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
+    found: set[str] = set()
+    for name in schema.names:
+        if name.lower() in found:
+            raise value_error("DUPLICATE_NAME", column=repr(name))
+        found.add(name.lower())
 
 
 def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:

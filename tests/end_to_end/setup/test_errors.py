@@ -59,6 +59,18 @@ def test_a_key_may_not_be_called_window(rows: DataFrame) -> None:
         by_window.window(HOUR).agg(F.sum("v"))
 
 
+def test_two_columns_of_a_result_may_not_have_the_same_name(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").key_by("k").window(HOUR)
+    with raises("DUPLICATE_NAME"):
+        windowed.agg(F.sum("v").alias("K"))
+    with raises("DUPLICATE_NAME"):
+        windowed.agg(F.sum("v").alias("total"), total=F.max("v"))
+    with raises("DUPLICATE_NAME"):
+        windowed.with_late_rows().agg(F.sum("v").alias("k"))
+    with raises("DUPLICATE_NAME"):
+        transom.stream(rows, time="t").key_by("k", "k").window(HOUR).agg(F.sum("v"))
+
+
 def test_columns_must_be_there(rows: DataFrame) -> None:
     with raises("UNKNOWN_COLUMN", "time"):
         transom.stream(rows, time="departed")
