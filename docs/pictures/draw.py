@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 import transom
 from docs.pictures.policies import partitions, rules
 from docs.pictures.shapes import BLUE, GREY, RED, SAND, STYLE, bar, bare
-from tests.end_to_end.support import lifetimes as lifetime_model
-from tests.end_to_end.support import model
+from tests.end_to_end.models import lifetimes as lifetime_model
+from tests.end_to_end.models import model
 
 HERE = Path(__file__).parent
 

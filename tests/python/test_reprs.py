@@ -7,8 +7,8 @@ import pytest
 from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
 import transom
-from tests.python import test_lifetimes, test_time_policies, test_triggers, test_windows
 from tests.python.unbound import Rows
+from tests.python.values import test_lifetimes, test_time_policies, test_triggers, test_windows
 
 DF = Rows(StructType([StructField("at", TimestampType()), StructField("k", StringType())]))
 VALUES: list[Any] = [

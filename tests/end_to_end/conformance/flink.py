@@ -33,8 +33,8 @@ from tests.end_to_end.conformance.flink_steps import (
     runs_of,
 )
 from tests.end_to_end.conformance.flink_vectors import FAR_MS, Vector
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
-from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.wall_clock import run_on_clock
 from transom.spec import Layout
 from transom.spec.time_policies import Time

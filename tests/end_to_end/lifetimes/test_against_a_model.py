@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support import model
-from tests.end_to_end.support.lifetimes import EVER, NEVER, SECOND, Content, Lived, Windows
+from tests.end_to_end.models import model
+from tests.end_to_end.models.lifetimes import EVER, NEVER, SECOND, Content, Lived, Windows
+from tests.end_to_end.models.streams import BASE as BASE_MS
+from tests.end_to_end.models.streams import EPOCH, cut
 from tests.end_to_end.support.queries import Outcome, run_stream
-from tests.end_to_end.support.streams import BASE as BASE_MS
-from tests.end_to_end.support.streams import EPOCH, cut
 
 BASE = BASE_MS * 1_000
 SCHEMA = "n int, key string, start timestamp, until timestamp, value int"

@@ -17,14 +17,14 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.lifetimes.test_edges import SCHEMA, open_rows, sides, tagged
-from tests.end_to_end.support import model
-from tests.end_to_end.support.edges import Edge, Edges
-from tests.end_to_end.support.lifetimes import NEVER, SECOND, Content
-from tests.end_to_end.support.policies import Sources, policy_of
-from tests.end_to_end.support.policy_rows import policies
+from tests.end_to_end.models import model
+from tests.end_to_end.models.edges import Edge, Edges
+from tests.end_to_end.models.lifetimes import NEVER, SECOND, Content
+from tests.end_to_end.models.policies import Sources, policy_of
+from tests.end_to_end.models.policy_rows import policies
+from tests.end_to_end.models.streams import BASE as BASE_MS
+from tests.end_to_end.models.streams import EPOCH, cut, examples
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import BASE as BASE_MS
-from tests.end_to_end.support.streams import EPOCH, cut, examples
 from tests.time_model import stamping
 
 BASE = BASE_MS * 1_000

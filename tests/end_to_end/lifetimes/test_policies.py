@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.lifetimes import EVER, NEVER, Content, Lived, Windows
-from tests.end_to_end.support.policies import SECOND, Sources, policy_of, seconds
-from tests.end_to_end.support.policy_rows import (
+from tests.end_to_end.models.lifetimes import EVER, NEVER, Content, Lived, Windows
+from tests.end_to_end.models.policies import SECOND, Sources, policy_of, seconds
+from tests.end_to_end.models.policy_rows import (
     SCHEMA,
     SOURCES,
     Input,
@@ -24,8 +24,8 @@ from tests.end_to_end.support.policy_rows import (
     stamped,
     timed,
 )
+from tests.end_to_end.models.streams import EPOCH, cut, examples
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import EPOCH, cut, examples
 from tests.time_model import stamping
 
 WITH_ENDS = f"{SCHEMA}, until timestamp"

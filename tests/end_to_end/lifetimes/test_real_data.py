@@ -23,10 +23,10 @@ from tests.end_to_end.lifetimes.test_against_a_model import (
     modelled,
     summed,
 )
-from tests.end_to_end.support.lifetimes import SECOND, Lived, Windows
+from tests.end_to_end.models.lifetimes import SECOND, Lived, Windows
+from tests.end_to_end.models.streams import EPOCH
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.real_data import earthquakes, flights, machine_temperature
-from tests.end_to_end.support.streams import EPOCH
 
 HOURS = transom.Hopping(size="1 hour", slide="30 minutes")
 MINUTE = timedelta(minutes=1)

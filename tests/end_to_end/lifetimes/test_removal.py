@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.lifetimes.test_by_hand import SCHEMA, row
+from tests.end_to_end.models.streams import cut
 from tests.end_to_end.support.queries import run_restarted
-from tests.end_to_end.support.streams import cut
 
 RETURNS = "held array<int>, changes int"
 

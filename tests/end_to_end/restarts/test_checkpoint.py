@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.queries import Writer, run_stream
-from tests.end_to_end.support.streams import LONG
 from transom._built_stream import Stream
 from transom.windowed import Windowed
 

@@ -8,7 +8,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import transom
-from tests.end_to_end.support.draining import (
+from tests.end_to_end.models.draining import (
     SCHEMA,
     WINDOWS,
     at,
@@ -19,13 +19,13 @@ from tests.end_to_end.support.draining import (
     some_rows,
     static,
 )
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.queries import (
     add_batch,
     parse_schema,
     run_stream,
 )
-from tests.end_to_end.support.streams import LONG
 
 
 def run_into_files(spark: SparkSession, window: transom.Window, folder: Path) -> list[Row]:

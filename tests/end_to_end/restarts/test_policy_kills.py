@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.end_to_end.support.programs.run import run
-from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
-from tests.end_to_end.support.streams import LONG
-from tests.end_to_end.time.test_accounting import (
+from tests.end_to_end.models.streams import LONG
+from tests.end_to_end.policies.test_accounting import (
     ACCEPTING,
     SCHEMA,
     in_batches,
@@ -21,6 +19,8 @@ from tests.end_to_end.time.test_accounting import (
     placed,
     windowed,
 )
+from tests.end_to_end.support.programs.run import run
+from tests.end_to_end.support.queries import add_batch, parse_schema, run_stream
 
 PLACES = [
     (place, batch)

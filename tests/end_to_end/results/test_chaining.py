@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support import model
+from tests.end_to_end.models import model
+from tests.end_to_end.models.streams import BASE, instant, millis
 from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import Outcome, run_stream
-from tests.end_to_end.support.streams import BASE, instant, millis
 
 SCHEMA = "key string, time timestamp, value int"
 DELAY = 5_000

@@ -14,10 +14,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import LONG, cut
 from tests.end_to_end.results.test_chaining import FIRST, SCHEMA, native_counts
 from tests.end_to_end.results.test_chaining_policies import ORDERED, POLICY, at
 from tests.end_to_end.support.queries import Outcome, run_restarted, run_stream
-from tests.end_to_end.support.streams import LONG, cut
 from tests.python.conditions import raises
 
 POINT = "point_align_to_window_end"

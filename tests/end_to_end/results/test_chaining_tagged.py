@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models import model
 from tests.end_to_end.results.test_chaining import DELAY, SCHEMA, TEN, as_input, generated, windowed
-from tests.end_to_end.support import model
 from tests.end_to_end.support.queries import Outcome, run_stream
 
 MINUTE = transom.Tumbling(size="1 minute")

@@ -13,10 +13,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.shapes import SHAPES, Shape, text
+from tests.end_to_end.models.streams import DAY, MINUTE, Stream, examples, streams
 from tests.end_to_end.support.clocked import kept
 from tests.end_to_end.support.queries import Outcome, run_stream
-from tests.end_to_end.support.shapes import SHAPES, Shape, text
-from tests.end_to_end.support.streams import DAY, MINUTE, Stream, examples, streams
 from transom.spec import Layout
 
 

@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import Stream
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import Stream
 from transom.spec import Layout
 
 PREFIX = "spark.transom.limits."

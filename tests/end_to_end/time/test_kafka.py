@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 import transom
 from benchmarks.kafka.broker import broker
 from benchmarks.kafka.jars import connector_jars
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.clocked import START, instant, seconds
 from tests.end_to_end.support.kafka import (
     IDLE,
@@ -34,7 +35,6 @@ from tests.end_to_end.support.kafka import (
     rows_of_steps,
 )
 from tests.end_to_end.support.sessions import Reason, skip_in_connect
-from tests.end_to_end.support.streams import LONG
 from tests.end_to_end.support.wall_clock import Step, run_steps
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.draining import (
+from tests.end_to_end.models.draining import (
     SCHEMA,
     WINDOWS,
     Input,

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.clocked import Step, bounds, instant, kept, run_clocked, seconds
-from tests.end_to_end.support.streams import LONG
 
 TEN = transom.Tumbling(size="10 seconds")
 SESSION = transom.Session(gap="3 seconds")

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support import model
+from tests.end_to_end.models import model
 from tests.end_to_end.support.queries import Outcome, run_stream, state_rows
 from transom.spec import Layout
 

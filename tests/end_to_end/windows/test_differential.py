@@ -17,11 +17,11 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support import model
+from tests.end_to_end.models import model
+from tests.end_to_end.models.shapes import SHAPES, Shape, hopping, text
+from tests.end_to_end.models.streams import DAY, MINUTE, Stream, examples, millis, streams
 from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import Outcome, run_stream
-from tests.end_to_end.support.shapes import SHAPES, Shape, hopping, text
-from tests.end_to_end.support.streams import DAY, MINUTE, Stream, examples, millis, streams
 
 # Calendar windows need streams of days. All others use streams of minutes.
 ANY = st.one_of([shape for name, shape in SHAPES.items() if name != "calendar"])

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import cut
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.seeds import instant, vector
-from tests.end_to_end.support.streams import cut
 
 VECTORS = [
     "asa-33-session-max-duration-ge",

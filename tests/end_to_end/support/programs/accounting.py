@@ -12,9 +12,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
+from tests.end_to_end.policies.test_accounting import ACCEPTING, SCHEMA, windowed
 from tests.end_to_end.support.programs.crashing import kill_if_due, passing, session, source
 from tests.end_to_end.support.queries import Outcome
-from tests.end_to_end.time.test_accounting import ACCEPTING, SCHEMA, windowed
 
 
 def save_counts(folder: Path, progress: list[StreamingQueryProgress]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import transom
-from tests.end_to_end.support.lifetimes import EVER, NEVER, Content, Windows
+from tests.end_to_end.models.lifetimes import EVER, NEVER, Content, Windows
 
 
 @dataclass(frozen=True)

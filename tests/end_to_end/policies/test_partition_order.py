@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import run_stream
-from transom.inspection import named
+from transom.inspection.metrics import named
 
 
 def test_rows_that_rows_of_other_partitions_have_overtaken_are_counted(

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import SECOND, policy_of, punctuated
+from tests.end_to_end.models.policies import SECOND, policy_of, punctuated
 from tests.end_to_end.support.queries import Outcome, run_stream
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound

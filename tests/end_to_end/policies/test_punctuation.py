@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import SECOND, Sources, policy_of, punctuated, seconds
+from tests.end_to_end.models.policies import SECOND, Sources, policy_of, punctuated, seconds
+from tests.end_to_end.models.streams import EPOCH, cut, examples, restart
 from tests.end_to_end.support.queries import run_restarted, run_stream
-from tests.end_to_end.support.streams import EPOCH, cut, examples, restart
 from tests.time_model import stamping
 from tests.time_model.stamping import Bound
 

@@ -11,8 +11,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support import model
-from tests.end_to_end.support.streams import Stream
+from tests.end_to_end.models import model
+from tests.end_to_end.models.streams import Stream
 
 Unit = Literal["day", "week", "month", "year"]
 UNITS: tuple[Unit, ...] = ("day", "week", "month", "year")

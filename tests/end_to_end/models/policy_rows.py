@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.end_to_end.support.policies import SECOND, Sources, seconds
-from tests.end_to_end.support.streams import EPOCH
+from tests.end_to_end.models.policies import SECOND, Sources, seconds
+from tests.end_to_end.models.streams import EPOCH
 from tests.time_model import stamping
 
 SOURCES: list[Sources] = ["all rows", "partitions", "substreams"]

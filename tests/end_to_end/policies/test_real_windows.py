@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import (
+from tests.end_to_end.models.policies import (
     SECOND,
     Case,
     grid,

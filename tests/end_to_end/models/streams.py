@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from pyspark.sql import Row
 
-from tests.end_to_end.support import model
+from tests.end_to_end.models import model
 
 LONG = bool(os.environ.get("TRANSOM_LONG"))
 

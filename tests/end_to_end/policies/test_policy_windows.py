@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import (
+from tests.end_to_end.models.policies import (
     SECOND,
     Case,
     Sources,
@@ -23,7 +23,7 @@ from tests.end_to_end.support.policies import (
     seconds,
     session,
 )
-from tests.end_to_end.support.policy_rows import (
+from tests.end_to_end.models.policy_rows import (
     SCHEMA,
     SOURCES,
     Input,
@@ -32,8 +32,8 @@ from tests.end_to_end.support.policy_rows import (
     stamped,
     timed,
 )
+from tests.end_to_end.models.streams import EPOCH, examples, restart
 from tests.end_to_end.support.queries import run_restarted, run_stream
-from tests.end_to_end.support.streams import EPOCH, examples, restart
 from tests.time_model import stamping, windows
 
 WITH_BITS = f"{SCHEMA}, bit long"

@@ -16,16 +16,16 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.policies import Case, Sources, grid, seconds, session
+from tests.end_to_end.models.policy_rows import Input, judged
+from tests.end_to_end.models.streams import EPOCH, examples
+from tests.end_to_end.policies.test_policy_windows import check
 from tests.end_to_end.support.kept import Kept
-from tests.end_to_end.support.policies import Case, Sources, grid, seconds, session
-from tests.end_to_end.support.policy_rows import Input, judged
 from tests.end_to_end.support.queries import (
     add_batch,
     parse_schema,
     run_stream,
 )
-from tests.end_to_end.support.streams import EPOCH, examples
-from tests.end_to_end.time.test_policy_windows import check
 from tests.time_model import stamping
 
 CASES = [grid(10, 10), grid(10, 15, "right"), session(4, inclusive=True)]

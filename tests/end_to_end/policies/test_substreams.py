@@ -12,8 +12,8 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.models.streams import EPOCH
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.streams import EPOCH
 from tests.end_to_end.time.test_idle import fired, run
 
 SCHEMA = "n int, device string, sensor string, at timestamp, known timestamp"

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.policies import policy_of
+from tests.end_to_end.models.policies import policy_of
 from tests.end_to_end.support.queries import run_stream
 from tests.end_to_end.support.real_data import (
     EVENTS,

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkTypeError
 
 import transom
 from tests.python.conditions import raises
-from tests.python.test_misplaced import BY_TIME, WINDOWED
+from tests.python.steps.test_misplaced import BY_TIME, WINDOWED
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Models of windows, independent of the implementation, and generated streams for them."""

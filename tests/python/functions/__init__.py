@@ -1,0 +1,1 @@
+"""Functions in Python over rows and Arrow batches."""

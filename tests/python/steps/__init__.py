@@ -1,0 +1,1 @@
+"""The steps of a query before it has a session."""

@@ -1,0 +1,1 @@
+"""Values of windows, triggers and time policies."""
