@@ -36,8 +36,14 @@ time for a row divided by transom's, both medians of whole runs. Above 1 transom
 below 1 the peer is faster. The two times come from the same record. The next column shows transom's
 time in this record. A peer's time counts only if the peer returned the same rows as transom, and at
 least one. `pass-through` (read, exchange, discard) and `batch` (a Spark batch query over the same
-files) are points of reference, not alternatives. `native` is Spark's own windows. `python` is the
-same logic by hand in Python.
+files) are points of reference, not alternatives.
+
+A *peer* is another way to compute the same query. `native` is Spark's own windows, and `python` is
+the same logic by hand in Python. `applyInPandas` passes Spark's sessions to a function in Python.
+`transom-keyed` is transom with the keyed layout forced. `flink-heap` and `flink-rocksdb` are Flink
+with its state on the heap and in RocksDB. `q5` to `q12` are queries of the benchmark Nexmark. A
+cell of *Targets* has the bound that we set, the measured ratio, and whether the ratio is within the
+bound.
 
 The time of a run goes from the start of the query to its end. For Flink this time contains the
 start of its cluster. For the peers on Spark it does not contain the start of the session. So the

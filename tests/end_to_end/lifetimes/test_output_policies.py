@@ -49,6 +49,17 @@ def test_results_are_points_at_the_end_of_their_window(
         assert bounds(row) == (row["window"]["end"], row["window"]["end"] + TICK)
 
 
+def test_the_points_of_several_windows_are_at_the_ends_of_their_windows(
+    spark: SparkSession,
+) -> None:
+    several = transom.Windows({"half": HALVES, "two": transom.CountByStart(2)})
+    windowed = transom.stream(rows(spark), time="at").window(several)
+    found = windowed.output_policy("point_align_to_window_end").agg(F.count("*")).collect()
+    assert {row["window_id"] for row in found} == {"half", "two"}
+    for row in found:
+        assert bounds(row) == (row["window"]["end"], row["window"]["end"] + TICK)
+
+
 @pytest.mark.parametrize("window", [HALVES, transom.Snapshot()], ids=repr)
 def test_results_last_as_long_as_their_window(spark: SparkSession, window: Any) -> None:
     windowed = transom.stream(rows(spark), time="at", lifetime="until").window(window)
