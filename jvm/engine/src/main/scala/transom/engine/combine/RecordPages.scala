@@ -34,10 +34,15 @@ abstract class RecordPages(usage: MemoryUsage) {
 
   /** Makes room for a record of `size` bytes in the last page. May replace the last page. */
   protected final def reserve(size: Int): Unit =
-    if (size > last.capacity - used) {
+    if (size > room) {
       last = addPage(math.max(size, math.min(last.capacity * 2, LargestPage)))
       used = 0
     }
+
+  // A page above the largest size holds one record. It is left empty if its record has not been
+  // appended, and then takes small records as far as an offset can point.
+  private def room: Int =
+    if (used == 0) last.capacity else math.min(last.capacity, LargestPage) - used
 
   /** Completes the record whose key has been written at the end of the last page.
     *

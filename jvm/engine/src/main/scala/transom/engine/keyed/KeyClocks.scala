@@ -47,6 +47,9 @@ trait KeyClocks {
   /** Lets the wall clock act. Called after all rows of a batch with a tick. */
   def tick(): Unit
 
+  /** Whether a watermark of all keys can advance before the end of the input. */
+  def hasCommon: Boolean
+
   /** A watermark that all keys have reached. */
   def common: Long
 
@@ -89,6 +92,7 @@ object CommonClock extends KeyClocks {
   override def noteArrival(arrival: Long): Unit =
     throw new IllegalArgumentException("only windows over substreams take arrivals")
   override def tick(): Unit = ()
+  override def hasCommon: Boolean = true
   override def common: Long = Watermark.NotYet
   override def of(key: KeyInMemory): Long = Watermark.NotYet
   override def expired: Iterator[Array[Byte]] = Iterator.empty

@@ -120,8 +120,9 @@ final class KeyGroup[R, S <: PerKeyState](
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
       .map { key =>
-        val reached = math.max(watermark, clocks.of(key))
-        advanceKey(key, lateWatermark, reached, clock, withoutIdle)
+        val own = clocks.of(key)
+        val (reached, byRows) = (math.max(watermark, own), math.max(withoutIdle, own))
+        advanceKey(key, lateWatermark, reached, clock, byRows)
       }
   }
 
@@ -133,8 +134,11 @@ final class KeyGroup[R, S <: PerKeyState](
     if (opened != 0L) store.saveOpenRows(store.openRows + opened)
   }
 
+  // Without a common watermark the timer index lists no keys.
+  private val reachesAllAtEnd = forgetsAtEnd || !clocks.hasCommon
+
   private def isEnd(watermark: Long): Boolean =
-    forgetsAtEnd && watermark >= GlobalGrid.EndOfTime
+    reachesAllAtEnd && watermark >= GlobalGrid.EndOfTime
 
   private def advanceKey(
       entry: HeldKey[S],
@@ -209,12 +213,13 @@ final class KeyGroup[R, S <: PerKeyState](
       val awaitsEnd = acceptsRows && (operator.seesBatches || (clocks ne CommonClock))
       val timer = if (awaitsEnd) Long.MinValue else entry.state.nextTimer
       if (timer < entry.watermarkListed) {
-        watermarkTimers.add(timer, entry.key)
+        // A timer that the common watermark never reaches would stay in the index for ever.
+        if (awaitsEnd || clocks.hasCommon) watermarkTimers.add(timer, entry.key)
         clocks.noteTimer(timer, entry.key)
       }
       if (entry.state.nextClockTimer < entry.clockListed)
         clockTimers.add(entry.state.nextClockTimer, entry.key)
-      if (forgetsAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
+      if (reachesAllAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
     }
   }
 }

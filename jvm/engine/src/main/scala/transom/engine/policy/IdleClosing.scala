@@ -102,8 +102,9 @@ private final class OpenGridWindows(grid: Grid, convention: TimeConvention) exte
   override def lastEnd(bound: Long): Long =
     slices.iterator.map(lateness.lastFired(_, bound)).foldLeft(Watermark.NotYet)(math.max)
 
+  // Later slices are in windows that end later, or at the same time.
   override def forget(watermark: Long): Unit =
-    slices.filterInPlace(grid.lastEndOf(_) > watermark): Unit
+    while (slices.nonEmpty && grid.lastEndOf(slices.head) <= watermark) slices -= slices.head
 
   override def saved: Array[Long] = slices.toArray
   override def restore(saved: Array[Long]): Unit = slices ++= saved

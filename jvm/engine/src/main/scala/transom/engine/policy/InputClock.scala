@@ -119,7 +119,11 @@ final class InputClock(
 
   override def tick(): Boolean = {
     policy.idlePartitionUs.foreach { silence =>
-      change(p => if (now - p.seen >= silence) p.isIdle = true)
+      change { p =>
+        val becomesIdle = !p.isIdle && now - p.seen >= silence
+        if (becomesIdle) p.isIdle = true
+        becomesIdle
+      }
     }
     if (estimates) state.arrivals.estimate(now)
     beforeIdle = Some(advanced)
@@ -133,7 +137,12 @@ final class InputClock(
     val closed = closing.lastClosed(state, now)
     val closes = closed != Watermark.NotYet
     if (closes) {
-      change(p => p.clock.watermark = math.max(p.clock.watermark, closing.endOut(closed)))
+      val end = closing.endOut(closed)
+      change { p =>
+        val advances = end > p.clock.watermark
+        if (advances) p.clock.watermark = end
+        advances
+      }
       state.watermark = math.max(state.watermark, closing.watermarkOut(closed))
     }
     closes
@@ -153,10 +162,12 @@ final class InputClock(
     store.saveHeader(state.bytes)
   }
 
-  private def change(of: PartitionClock => Unit): Unit = {
+  /** @param of
+    *   changes a partition, and returns whether it has changed
+    */
+  private def change(of: PartitionClock => Boolean): Unit = {
     clocks.foreach { partition =>
-      of(partition)
-      partition.isChanged = true
+      if (of(partition)) partition.isChanged = true
     }
     least = minimum
   }

@@ -2,6 +2,7 @@ package transom.engine.policy
 
 import java.nio.ByteBuffer
 
+import transom.engine.state.UnknownStateVersion
 import transom.engine.time.Watermark
 
 /** What a time stage keeps about the whole input besides its partitions. Times are microseconds
@@ -39,7 +40,7 @@ private[policy] object InputState {
     if (bytes != null) {
       val in = ByteBuffer.wrap(bytes)
       val version = in.get()
-      if (version != Version) throw new IllegalStateException(s"unknown state version $version")
+      if (version != Version) throw new UnknownStateVersion("the input", version, Version)
       state.watermark = in.getLong()
       state.arrivals.read(in)
       state.windows = Array.fill(in.remaining / 8)(in.getLong())

@@ -2,6 +2,7 @@ package transom.engine.policy
 
 import java.nio.ByteBuffer
 
+import transom.engine.state.UnknownStateVersion
 import transom.engine.time.Watermark
 
 /** The time of one source: of an input partition, of a substream, or of the whole input.
@@ -42,7 +43,8 @@ object SourceClock {
   def of(bytes: Array[Byte]): SourceClock = {
     val in = ByteBuffer.wrap(bytes)
     val version = in.get()
-    if (version != Version) throw new IllegalStateException(s"unknown state version $version")
+    if (version != Version)
+      throw new UnknownStateVersion("a partition or substream", version, Version)
     val clock = new SourceClock
     clock.latest = in.getLong()
     clock.watermark = in.getLong()

@@ -5,7 +5,7 @@ import java.util.{Arrays, LinkedHashMap}
 
 import scala.jdk.CollectionConverters._
 
-import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.state.{ByteRange, KeyBytes, UnknownStateVersion}
 import transom.engine.time.Watermark
 
 /** The clocks of the sources of one key group, in one batch.
@@ -146,7 +146,8 @@ private object Header {
     if (bytes != null) {
       val in = ByteBuffer.wrap(bytes)
       val version = in.get()
-      if (version != Version) throw new IllegalStateException(s"unknown state version $version")
+      if (version != Version)
+        throw new UnknownStateVersion("the partitions or substreams", version, Version)
       header.sources = in.getInt()
       header.limit = in.getInt()
       header.arrivals.read(in)

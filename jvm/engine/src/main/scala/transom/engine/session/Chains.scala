@@ -1,6 +1,6 @@
 package transom.engine.session
 
-import java.util.Arrays
+import java.util.{Arrays, Comparator}
 
 import transom.engine.state._
 import transom.engine.window.Sessions
@@ -130,28 +130,27 @@ private[session] final class Chains[T](
     if (isThere) {
       hash = head.hash
       key.set(head.key)
+      var isSorted = true
       while (head != null && head.hash == hash && head.key.contentEquals(key)) {
-        if (SessionBounds.last(head) + gap > firedUpTo) insert(head)
+        if (SessionBounds.last(head) + gap > firedUpTo) isSorted &= append(head)
         merge.advance()
         head = merge.head
       }
+      // Records with equal starts keep their order.
+      if (!isSorted) Arrays.sort(records, 0, count, Chains.ByFirst)
     }
     isThere
   }
 
-  private def insert(record: Cursor): Unit = {
+  /** Appends a record. Returns whether it starts after the records before it. */
+  private def append(record: Cursor): Boolean = {
     if (count == records.length) {
       records = Arrays.copyOf(records, 2 * count)
       (count until records.length).foreach(records(_) = new Record)
     }
     val added = records(count).read(record)
-    var i = count
-    while (i > 0 && records(i - 1).first > added.first) {
-      records(i) = records(i - 1)
-      i -= 1
-    }
-    records(i) = added
     count += 1
+    count == 1 || records(count - 2).first <= added.first
   }
 
   private def skipOthers(): Unit = {
@@ -170,6 +169,8 @@ private[session] final class Chains[T](
 
 /** Helpers of [[Chains]]. */
 private object Chains {
+
+  private val ByFirst: Comparator[Record] = Comparator.comparingLong[Record](_.first)
 
   /** A record of the current key. Instances are reused. */
   private final class Record {

@@ -26,6 +26,12 @@ private object Check {
       -period < offset && offset < period,
       s"must be smaller than $period either way, but is $offset")
 
+  def windowsPerRow(field: String, size: Long, step: Long): Unit =
+    that(
+      field,
+      (size - 1) / step < Constants.MostWindowsPerRow,
+      s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
+
   def zone(name: String): Unit =
     try Zone.of(name)
     catch {

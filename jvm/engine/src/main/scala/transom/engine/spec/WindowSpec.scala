@@ -100,6 +100,14 @@ final case class WindowSpec(
   def stageNeedsClock: Boolean = policy.exists(policy =>
     idleTimeout.isDefined || policy.idlePartitionUs.isDefined || policy.estimateArrival)
 
+  /** Whether the operator of the windows needs ticks. With substreams it applies the policy too.
+    */
+  def takesTicks: Boolean = needsClock || hasSubstreams && stageNeedsClock
+
+  /** Number of clock sources that the query needs: for the drain, the windows and the stage. */
+  def clocks: Int =
+    Seq(drain, takesTicks, stageNeedsClock && !hasSubstreams).count(identity)
+
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
     lifetime.isDefined || changesOnly || window.members.exists(_.isInstanceOf[SweptWindow])

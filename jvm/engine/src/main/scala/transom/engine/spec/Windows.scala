@@ -82,10 +82,7 @@ final case class Hopping(
   Check.positive("slide_us", slideUs)
   Check.offset(offsetUs, slideUs)
   Check.zone(timeZone)
-  Check.that(
-    "slide_us",
-    sizeUs / slideUs <= Constants.MostWindowsPerRow,
-    s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
+  Check.windowsPerRow("slide_us", sizeUs, slideUs)
 }
 
 /** Windows that share a start and grow by `stepUs` up to `sizeUs`. Then a new cycle starts.
@@ -106,6 +103,7 @@ final case class Cumulate(
   Check.positive("size_us", sizeUs)
   Check.positive("step_us", stepUs)
   Check.that("size_us", sizeUs % stepUs == 0, s"is not a multiple of step_us, $stepUs")
+  Check.windowsPerRow("step_us", sizeUs, stepUs)
   Check.offset(offsetUs, sizeUs)
   Check.zone(timeZone)
 }
@@ -215,10 +213,7 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 
   Check.positive("size", size)
   slide.foreach(Check.positive("slide", _))
-  Check.that(
-    "slide",
-    partial || size / step <= Constants.MostWindowsPerRow,
-    s"puts each row into more than ${Constants.MostWindowsPerRow} windows")
+  if (!partial) Check.windowsPerRow("slide", size, step)
 
   /** Number of rows between window starts. */
   def step: Int = slide.getOrElse(size)

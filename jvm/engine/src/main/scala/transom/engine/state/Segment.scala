@@ -35,9 +35,6 @@ object Segment {
   /** The earliest last row time of the sessions in a segment; `Long.MaxValue` if it has none. */
   def earliestLast(segment: Array[Byte]): Long = view(segment).getLong(8)
 
-  /** The number of records in a segment. */
-  def count(segment: Array[Byte]): Int = view(segment).getInt(4)
-
   /** The first and the last hash of a segment, which bound all others. The segment must not be
     * empty.
     */
@@ -67,8 +64,6 @@ final class SegmentWriter {
       if (earliestLast == Long.MaxValue) Segment.TargetSize else Segment.SessionTargetSize
     position >= target
   }
-
-  def size: Int = position
 
   /** Appends the record of a grid window. The bytes are copied. */
   def append(hash: Long, key: ByteRange, accumulator: ByteRange): Unit = {

@@ -12,7 +12,7 @@ import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, TimeConvention}
 
-/** Tells the engine about the keys and rows of a host whose time policy has substreams. */
+/** The keys and rows of a host whose time policy has substreams. */
 trait SubstreamRows {
 
   /** Whether each substream has one key. The bytes of the substream are then those of the key. */
@@ -40,7 +40,7 @@ trait SubstreamRows {
   *
   * All rows of a substream are in one key group. So the time policy judges rows here, right
   * before their windows receive them. The late rule holds the watermarks of all substreams at
-  * least at the floor. The latest arrival of any row moves the floor, so the map side tells it to
+  * least at the floor. The latest arrival of any row moves the floor, so the map side sends it to
   * all key groups.
   *
   * Arrivals may go back from batch to batch, but the floor never does: a row meets at least the
@@ -68,7 +68,7 @@ final class SubstreamClocks(
   private val clocks =
     new SourceClocks(logic, store.clocks, timers.isWaiting(_, common))
   private val floorBefore = common
-  // What the rows of this batch are compared with: messages of its own rows may come first.
+  // What the rows of this batch are compared with: latest arrivals of its own rows may come first.
   private val estimated =
     if (policy.estimateArrival) clocks.arrivals.latest else Watermark.NotYet
   private val substream = new ByteRange
@@ -115,6 +115,8 @@ final class SubstreamClocks(
   }
 
   override def tick(): Unit = if (policy.estimateArrival) clocks.arrivals.estimate(now)
+
+  override def hasCommon: Boolean = policy.late.isDefined
 
   override def common: Long = convention.watermarkIn(logic.floorOf(clocks.arrivals.latest))
 

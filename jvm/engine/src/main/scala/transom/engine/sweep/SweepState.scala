@@ -3,7 +3,7 @@ package transom.engine.sweep
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state._
-import transom.engine.state.{StateReader, StateWriter}
+import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.{Arrival, GlobalGrid}
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.
@@ -100,7 +100,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
   override def decode(bytes: Array[Byte]): SweepState = {
     val in = new StateReader(bytes)
     val version = in.byte()
-    if (version != currentVersion) throw new UnknownStateVersion(version)
+    if (version != currentVersion) throw new UnknownStateVersion("a key", version, currentVersion)
     val position = in.signed()
     val starts = in.unsigned()
     val timer = in.signed()

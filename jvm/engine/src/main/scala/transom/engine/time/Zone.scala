@@ -35,7 +35,8 @@ final class Zone private (val id: ZoneId) extends Serializable {
     * no more rows.
     */
   def reached(instant: Long): Long =
-    if (isUtc || instant == Long.MaxValue) instant
+    // The ends of time need no lookup, which would replace the cached span.
+    if (isUtc || instant == Long.MaxValue || instant == Long.MinValue) instant
     else {
       var span = spanOf(instant)
       var earliest = Ticks.add(instant, span.offset)

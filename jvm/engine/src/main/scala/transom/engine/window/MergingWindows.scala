@@ -16,10 +16,10 @@ object MergingWindows {
     * @param isMerge
     *   whether there are `sources` and none of them has these `bounds`, so that a merge is needed
     */
-  final case class MergeTarget[T](
-      bounds: TimeWindow,
-      sources: collection.Seq[T],
-      isMerge: Boolean)
+  final class MergeTarget[T](
+      val bounds: TimeWindow,
+      val sources: collection.Seq[T],
+      val isMerge: Boolean)
 
   /** Finds the merge target of the new window `own`. Does not change `windows`. No two of
     * `windows` may meet.
@@ -35,7 +35,7 @@ object MergingWindows {
     var bounds = own
     met.foreach(window => bounds = bounds.cover(window.getKey))
     val isKnown = met.length == 1 && met.head.getKey == bounds
-    MergeTarget(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
+    new MergeTarget(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
   }
 
   /** The entries of `windows` that `own` meets. No two of `windows` meet. */

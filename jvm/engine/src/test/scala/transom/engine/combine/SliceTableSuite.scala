@@ -72,6 +72,21 @@ class SliceTableSuite extends ScalaCheckSuite {
     }
   }
 
+  test("a large key that comes again leaves its page to small keys") {
+    val large = Seq.fill(40000)(7L)
+    val table = new SliceTable(new MemoryUsage)
+    add(table, keyBytes(large), 1L)
+    add(table, keyBytes(large), 2L)
+    (0L until 20000L).foreach(i => add(table, keyBytes(Seq(i)), i))
+    val got = table.segments(1)(identity).toVector.flatMap { case (_, segment) =>
+      records(segment)
+    }
+    val sums = got.map { case (_, words, sum) => words -> sum }.toMap
+    assertEquals(sums.size, 20001)
+    assertEquals(sums(large.toVector), 3L)
+    assert((0L until 20000L).forall(i => sums(Vector(i)) == i))
+  }
+
   test("a large table grows its slots and pages, and limits the size of its segments") {
     val keys = 200000L
     val table = new SliceTable(new MemoryUsage)

@@ -108,6 +108,22 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     assertEquals(runner.timers, 40)
   }
 
+  Seq(false, true).foreach { isKey =>
+    test(s"without a late rule, windows that have fired leave no timer, isKey = $isKey") {
+      val policy = TimeStageSuite.policy(None, Seq(0))
+      val substreamOf = Option.unless[Json => Json](isKey)(_.elements.head)
+      val runner = new SubstreamRunner(specOf(Tumbling(10), policy), policy, substreamOf)
+      val fired = (0 until 50).flatMap { n =>
+        runner.batch(Seq(Input(1, 0, 20L * n, 20L * n, n.toLong).row), 20L * n)
+      }
+      assertEquals(fired.collect { case f: Fired => f.window.start }, (0 until 49).map(20L * _))
+      // The index has its header alone.
+      assertEquals((runner.keys, runner.commonTimers), (1, 1))
+      assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(980, 990)))
+      assert(runner.isEmpty)
+    }
+  }
+
   test("100,000 substreams: the results are exact, and the state of silent substreams goes") {
     val inBatch = 10000
     val policy = TimeStageSuite.policy(Some(Adjust(100)), Seq(0))

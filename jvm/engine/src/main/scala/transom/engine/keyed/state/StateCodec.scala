@@ -1,6 +1,6 @@
 package transom.engine.keyed.state
 
-import transom.engine.state.{StateReader, StateWriter}
+import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.{Arrival, TimeWindow, Timeline}
 
 /** Encodes and decodes the state of a key.
@@ -44,7 +44,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
   override def decode(bytes: Array[Byte]): KeyState[A] = {
     val in = new StateReader(bytes)
     val version = in.byte()
-    if (version != Version) throw new UnknownStateVersion(version)
+    if (version != Version) throw new UnknownStateVersion("a key", version, Version)
     val state = new KeyState[A]
     state.nextList = in.unsigned()
     state.rowCount = in.unsigned()
@@ -65,9 +65,10 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
     state
   }
 
-  // The times matter only for timers in the past. Without such timers they are omitted.
+  // The times matter for timers in the past, and for the watermark at which a timer by the wall
+  // clock fires. Without such timers they are omitted.
   private def writeTimes(state: KeyState[A]): Unit = {
-    val isNeeded = state.watermarkBound <= state.watermark || state.clockBound <= state.clock
+    val isNeeded = state.watermarkBound <= state.watermark || state.clockBound != Long.MaxValue
     out.byte(if (isNeeded) 1 else 0)
     if (isNeeded) {
       out.signed(state.watermark)
@@ -212,9 +213,3 @@ object StateCodec {
 
   private def flag(isThere: Boolean, part: Int): Int = if (isThere) part else 0
 }
-
-/** Thrown when the state was written in a format that this version of the library cannot read. */
-final class UnknownStateVersion(val version: Int)
-    extends IllegalStateException(
-      s"the state of a key has format $version, this version reads ${StateCodec.Version}: " +
-        "continue with the version that wrote the checkpoint, or start with a new checkpoint")

@@ -6,6 +6,8 @@ import java.util.{Arrays, TreeMap}
 
 import scala.collection.AbstractIterator
 
+import transom.engine.state.UnknownStateVersion
+
 /** Finds the keys of a key group whose timers are due, without reading the other keys.
   *
   * Keys that are added together with the same time share an entry.
@@ -89,7 +91,8 @@ private[keyed] final class TimerIndex(store: TimerStore) {
   private def read(header: Array[Byte]): Unit = {
     val in = ByteBuffer.wrap(header)
     val version = in.get()
-    if (version != TimerIndex.Version) throw new UnknownStateVersion(version)
+    if (version != TimerIndex.Version)
+      throw new UnknownStateVersion("the timers of a key group", version, TimerIndex.Version)
     number = in.getLong()
     earliest = in.getLong()
   }

@@ -21,11 +21,6 @@ final class PurgingLogic[R, A](nested: TriggerLogic[R, A]) extends TriggerLogic[
       window: TriggerContext[R, A]): TriggerResult =
     PurgingLogic.purging(nested.onTimer(timeline, timer, window))
 
-  override def seesBatches: Boolean = nested.seesBatches
-
-  override def onBatchEnd(window: TriggerContext[R, A]): TriggerResult =
-    PurgingLogic.purging(nested.onBatchEnd(window))
-
   override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
     nested.onMerge(sources, window)
 

@@ -74,6 +74,9 @@ final class SubstreamRunner(
   /** The number of keys that have state. */
   def keys: Int = store.keys.size
 
+  /** The number of entries in the index of timers that wait for the common watermark. */
+  def commonTimers: Int = store.watermarkTimers.size
+
   /** The number of timers of substreams. */
   def timers: Int = store.timers.size
 

@@ -6,7 +6,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.conformance.driver.JsonAggregation
 import transom.engine.conformance.vector.Json
-import transom.engine.state.{StateReader, StateWriter}
+import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.TimeWindow
 
 /** Tests what restarts do not cover. KeyedOperatorPropertiesSuite restarts the operator at each
@@ -82,6 +82,8 @@ class StateCodecSuite extends ScalaCheckSuite {
   test("state of another format version is rejected") {
     val bytes = codec.encode(new KeyState[Vector[Json]])
     bytes(0) = 9
-    assertEquals(intercept[UnknownStateVersion](codec.decode(bytes)).version, 9)
+    val error = intercept[UnknownStateVersion](codec.decode(bytes))
+    assertEquals(error.version, 9)
+    assert(error.getMessage.contains("has format 9, this version reads 4:"), error.getMessage)
   }
 }

@@ -108,7 +108,7 @@ object CheckpointedSpec {
 
   private def clocksOf(record: ObjectNode): Int = {
     val spec = SpecCodec.decode(record.get("spec").toString)
-    Seq(spec.drain, spec.needsClock).count(identity)
+    spec.clocks
   }
 
   private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit = {

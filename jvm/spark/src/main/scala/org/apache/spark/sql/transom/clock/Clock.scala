@@ -150,12 +150,12 @@ object ClockOffset {
 }
 
 /** The input partition that holds the single row of a clock in a batch. */
-private final case class ClockRow(tick: Long) extends InputPartition
+private final class ClockRow(val tick: Long) extends InputPartition
 
 /** Creates readers that return the row of a clock once. */
 private object ClockReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val ClockRow(tick) = partition: @unchecked
+    val tick = partition.asInstanceOf[ClockRow].tick
     new PartitionReader[InternalRow] {
       private var isBefore = true
       override def next(): Boolean = {

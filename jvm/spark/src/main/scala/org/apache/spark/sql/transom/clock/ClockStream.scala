@@ -62,7 +62,7 @@ sealed abstract class ClockStream(session: SparkSession)
 
   override def planInputPartitions(from: Offset, to: Offset): Array[InputPartition] =
     to.asInstanceOf[ClockOffset] match {
-      case ClockOffset(tick, ClockPhase.Ended | ClockPhase.Ticked) => Array(ClockRow(tick))
+      case ClockOffset(tick, ClockPhase.Ended | ClockPhase.Ticked) => Array(new ClockRow(tick))
       case _ => Array.empty
     }
 

@@ -115,7 +115,7 @@ final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iter
     if (!isOver) {
       isOver = true
       if (stamps.reached != Watermark.NotYet)
-        marker = markerOf(stamps.reached, Verdict.Watermark)
+        marker = markerOf(stamps.reached, Verdict.Watermark, stamps.withoutIdle)
     }
     marker != null
   }
@@ -140,9 +140,13 @@ final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iter
     row.setLong(verdictAt, stamps.verdict)
   }
 
-  private def markerOf(watermark: Long, verdict: Long): UnsafeRow = {
+  private def markerOf(
+      watermark: Long,
+      verdict: Long,
+      time: Long = Watermark.NotYet): UnsafeRow = {
     val types = plan.columns.map(_.dataType) ++ Seq.fill(StampColumns.count)(LongType)
     val empty = UnsafeProjection.create(types.map(Literal(null, _))).apply(InternalRow.empty)
+    empty.setLong(0, time)
     empty.setLong(watermarkAt, watermark)
     empty.setLong(verdictAt, verdict)
     empty

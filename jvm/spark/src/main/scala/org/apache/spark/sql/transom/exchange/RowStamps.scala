@@ -43,7 +43,7 @@ object RowStamp {
 /** Sends the stamps of a batch back to the map-side tasks that hold the rows.
   *
   * Each record is the number of a task, the watermark of the batch before, the watermark after
-  * this batch or `NotYet`, and stamps.
+  * this batch or `NotYet`, the same without the idle timeout, and stamps.
   *
   * @param stamps
   *   the rows of the time stage, as [[RowStamp]] describes them
@@ -55,6 +55,7 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
   private val bySplit = Array.fill(splits)(new StampBuffer)
   private var firedBefore = Watermark.NotYet
   private var reached = Watermark.NotYet
+  private var withoutIdle = Watermark.NotYet
   private var isFirst = true
   private var ready: (Int, Array[Long]) = _
   private var last: Iterator[(Int, Array[Long])] = Iterator.empty
@@ -80,8 +81,10 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
   private def add(stamp: InternalRow): Unit = {
     val verdict = stamp.getLong(RowStamp.Verdict)
     val watermark = stamp.getLong(RowStamp.Watermark)
-    if (verdict == Verdict.Watermark) reached = math.max(reached, watermark)
-    else {
+    if (verdict == Verdict.Watermark) {
+      reached = math.max(reached, watermark)
+      withoutIdle = math.max(withoutIdle, stamp.getLong(RowStamp.Time))
+    } else {
       if (isFirst && Verdict.isJudged(verdict)) {
         firedBefore = watermark
         isFirst = false
@@ -93,7 +96,9 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
   }
 
   private def recordOf(split: Int): (Int, Array[Long]) =
-    (split, bySplit(split).take(firedBefore, if (split == 0) reached else Watermark.NotYet))
+    // One task forwards the watermark.
+    if (split == 0) (split, bySplit(split).take(firedBefore, reached, withoutIdle))
+    else (split, bySplit(split).take(firedBefore, Watermark.NotYet, Watermark.NotYet))
 }
 
 /** The stamps that wait to be sent to a task. */
@@ -112,10 +117,11 @@ private final class StampBuffer {
   }
 
   /** Returns a record, and empties the buffer. */
-  def take(firedBefore: Long, reached: Long): Array[Long] = {
+  def take(firedBefore: Long, reached: Long, withoutIdle: Long): Array[Long] = {
     val record = Arrays.copyOf(numbers, length)
     record(FiredBefore) = firedBefore
     record(Reached) = reached
+    record(WithoutIdle) = withoutIdle
     length = Header
     record
   }
@@ -136,8 +142,11 @@ final class RowStamps(records: Seq[Array[Long]]) {
     */
   val reached: Long = latest(Reached)
 
-  // Places of the stamps in a record: the record in the upper half, the position in the lower.
-  private val places: Array[Long] = {
+  /** The watermark after this batch that the idle timeout has not moved, or `NotYet`. */
+  val withoutIdle: Long = latest(WithoutIdle)
+
+  // Addresses of the stamps: the record in the upper half, the position in it in the lower.
+  private val addresses: Array[Long] = {
     val all = new Array[Long](records.map(record => (record.length - Header) / RowStamp.Size).sum)
     var filled = 0
     var isSorted = true
@@ -155,11 +164,11 @@ final class RowStamps(records: Seq[Array[Long]]) {
   }
   private var at = -1
 
-  def time: Long = read(places(at), RowStamp.Time)
+  def time: Long = read(addresses(at), RowStamp.Time)
 
-  def watermark: Long = read(places(at), RowStamp.Watermark)
+  def watermark: Long = read(addresses(at), RowStamp.Watermark)
 
-  def verdict: Long = read(places(at), RowStamp.Verdict)
+  def verdict: Long = read(addresses(at), RowStamp.Verdict)
 
   /** Moves to the stamp of a row. Call with rising places.
     *
@@ -167,15 +176,15 @@ final class RowStamps(records: Seq[Array[Long]]) {
     *   whether the row has a stamp
     */
   def moveTo(place: Long): Boolean =
-    at + 1 < places.length && row(places(at + 1)) == place && {
+    at + 1 < addresses.length && row(addresses(at + 1)) == place && {
       at += 1
       true
     }
 
-  private def row(place: Long): Long = RowNumbers.placeOf(read(place, RowStamp.Number))
+  private def row(address: Long): Long = RowNumbers.placeOf(read(address, RowStamp.Number))
 
-  private def read(place: Long, column: Int): Long =
-    records((place >>> 32).toInt)(place.toInt + column)
+  private def read(address: Long, column: Int): Long =
+    records((address >>> 32).toInt)(address.toInt + column)
 
   private def latest(column: Int): Long =
     records.iterator.map(_(column)).maxOption.getOrElse(Watermark.NotYet)
@@ -184,7 +193,8 @@ final class RowStamps(records: Seq[Array[Long]]) {
 private object RowStamps {
   final val FiredBefore = 0
   final val Reached = 1
-  final val Header = 2
+  final val WithoutIdle = 2
+  final val Header = 3
 
   /** The length at which a buffer is sent. */
   final val FullLength = 1 << 12

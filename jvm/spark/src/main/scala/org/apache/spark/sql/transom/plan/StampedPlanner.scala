@@ -41,7 +41,7 @@ object StampedPlanner {
       carried = visible ++ end,
       mayHoldRows = false,
       keyFailed = None,
-      end = None,
+      end = end,
       windows = None)
     val time = stage.byColumn(micros.toAttribute)
     val stamp = StampOf(

@@ -164,9 +164,7 @@ object WindowPlanner {
       layout: OutputLayout,
       mapSide: WindowMapSide): LogicalPlan = {
     import layout.operatorPlan
-    val settings = operatorPlan.settings
-    val ofSubstreams = operatorPlan.substreams.isDefined && settings.stageNeedsClock
-    if (!settings.needsClock && !ofSubstreams) mapSide
+    if (!operatorPlan.settings.takesTicks) mapSide
     else {
       val clock = ClockSource.ticking(session, operatorPlan.spec, operatorPlan.settings.tickUs)
       val columns = mapSide.output.map(_.newInstance())

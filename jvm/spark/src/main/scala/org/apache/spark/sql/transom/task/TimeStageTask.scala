@@ -99,9 +99,8 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
   override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
     write(RowTimes.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
 
-  // Panes need the keyed layout, in which rows do not stay with their tasks.
   override def watermark(watermark: Long, withoutIdle: Long): InternalRow =
-    write(0L, Arrival.NoTime, watermark, Verdict.Watermark)
+    write(0L, withoutIdle, watermark, Verdict.Watermark)
 
   private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
     numbers.setLong(RowStamp.Number, number)
