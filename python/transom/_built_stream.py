@@ -19,6 +19,7 @@ from transom._base.columns import (
 from transom._base.durations import duration
 from transom._base.errors import type_error, value_error
 from transom._base.misplaced import Hint, Hints
+from transom._base.values import is_kind_of
 from transom._scanning import Scanning
 from transom._steps.base import stream_text
 from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
@@ -29,7 +30,7 @@ from transom._stream_columns import (
 from transom.spec.assigners import Count, Global, Window
 from transom.spec.lifetimes import CountByStart, Lifetime
 from transom.spec.stamp_spec import StampSpec
-from transom.spec.time_policies import Clock, TimePolicy
+from transom.spec.time_policies import Clock, TimePolicy, needs_policy
 from transom.spec.window_spec import WindowSpec
 from transom.windowed import Windowed
 
@@ -113,7 +114,8 @@ class Stream(Scanning):
         ----------
         window : Window
             The rule that assigns rows to windows: `Tumbling`, `Hopping`, `Cumulate`, `Calendar`,
-            `Session`, `Count`, `Custom`, `Global`, `Snapshot`, `Rolling` or `CountByStart`.
+            `Session`, `Count`, `Custom`, `Global`, `Snapshot`, `Rolling`, `CountByStart` or
+            `Windows`.
 
         Returns
         -------
@@ -145,10 +147,11 @@ class Stream(Scanning):
         |2013-01-01 06:00:00|  1|
         +-------------------+---+
         """
-        if not isinstance(window, Window):
+        if not is_kind_of(Window, window):
             raise type_error("window", window, _window_for(window))
         if self._time is None and not isinstance(window, Count | Global):
-            raise value_error("NO_CLOCK", argument="window", value=type(window).__name__)
+            fix = "Set the column that holds the time, as in stream(df, time='departed')"
+            raise value_error("NO_CLOCK", argument="window", value=type(window).__name__, fix=fix)
         if isinstance(self._time, TimePolicy):
             check_substreams(self._time)
         check_window_columns(self._df, window)
@@ -264,7 +267,7 @@ class Stream(Scanning):
         +---+-------------------+-------------------+--------------+
         """
         if not isinstance(self._time, TimePolicy):
-            raise value_error("NEEDS_TIME_POLICY", argument="stamped", value=self._time)
+            raise needs_policy("stamped", self._time)
         if self._lifetime is not None and self._lifetime.id:
             raise value_error(
                 "CONFLICT",
@@ -282,8 +285,10 @@ class Stream(Scanning):
 
 
 def _window_for(value: object) -> str:
-    """Return the window that a value other than a window may stand for."""
+    """Return the window that a value other than a window of transom may stand for."""
     if isinstance(value, str):
         with suppress(PySparkValueError):
             return f"a window such as transom.Tumbling({duration('window', value)!r})"
+    if isinstance(value, Window):
+        return "a window of transom, such as transom.Custom('shifts') for windows of your own"
     return "a window such as transom.Tumbling('1 hour')"

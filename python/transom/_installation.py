@@ -118,8 +118,12 @@ def find_pandas() -> Finding:
             require_minimum_pandas_version()
     except PySparkException as error:
         who = "only form='pandas' and state over a static DataFrame, in apply() and scan(), need it"
-        problem = f"{first_line(error)}; {who}"
-        return Finding.todo(f"{problem}: pip install --upgrade 'pandas<3'", optional=True)
+        try:
+            version("pandas")
+            problem = first_line(error)
+        except PackageNotFoundError:
+            problem = "pandas is not installed"
+        return Finding.todo(f"{problem}; {who}: pip install --upgrade 'pandas<3'", optional=True)
     return Finding.fine(version("pandas"))
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
 from transom._base.columns import (
     Col,
     column,
+    field_of,
     fields_of,
     has_columns,
     is_time,
@@ -32,6 +33,10 @@ def checked_time(df: DataFrame, time: Time) -> Clock:
 
     Raises the conditions that `stream` describes.
     """
+    given: object = time
+    if not isinstance(given, str | Column | Clock):
+        expected = "a column name, a Column, EventTime(...), TimePolicy(...) or ProcessingTime()"
+        raise type_error("time", given, expected)
     clock = time if isinstance(time, Clock) else EventTime(time)
     if not has_columns(df):
         return clock
@@ -42,7 +47,7 @@ def checked_time(df: DataFrame, time: Time) -> Clock:
     if isinstance(clock, TimePolicy):
         _check_policy(df, clock)
         return clock
-    (field,) = fields_of(df, "time", [clock.time])
+    field = field_of(df, "time", clock.time)
     if not is_time(field.dataType) or _lacks_zone(df, field):
         raise _not_a_timestamp("time", clock.time, field)
     return clock
@@ -76,7 +81,7 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
 
 def _check_lifetime(df: DataFrame, life: Lifetime) -> None:
     if life.end is not None:
-        (end,) = fields_of(df, "lifetime", [life.end])
+        end = field_of(df, "lifetime", life.end)
         if not is_timestamp(end.dataType):
             raise _not_a_timestamp("lifetime", life.end, end)
     if isinstance(life.duration, Column):
@@ -85,7 +90,7 @@ def _check_lifetime(df: DataFrame, life: Lifetime) -> None:
 
 
 def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
-    (field,) = fields_of(df, argument, [length])
+    field = field_of(df, argument, length)
     if not isinstance(field.dataType, DayTimeIntervalType):
         expected = "a Column of type INTERVAL DAY TO SECOND, as F.make_dt_interval returns it"
         raise column_type_error(argument, length, field.dataType, expected)
@@ -96,7 +101,7 @@ def check_window_columns(df: DataFrame, window: Window) -> None:
     if isinstance(window, Session) and isinstance(window.gap, Column) and has_columns(df):
         _check_interval(df, "gap", window.gap)
     if isinstance(window, Custom) and has_columns(df):
-        (windows,) = fields_of(df, "windows", [window.windows])
+        windows = field_of(df, "windows", window.windows)
         kind = windows.dataType
         # is_time() also accepts a timestamp, so the element must be checked to be a struct.
         if not (
@@ -111,7 +116,7 @@ def check_window_columns(df: DataFrame, window: Window) -> None:
 def _check_policy(df: DataFrame, policy: TimePolicy) -> None:
     for argument, name in (("time", policy.time), ("arrival", policy.arrival)):
         if name is not None:
-            (field,) = fields_of(df, argument, [name])
+            field = field_of(df, argument, name)
             if not is_timestamp(field.dataType) or _lacks_zone(df, field):
                 raise _not_a_timestamp(argument, name, field)
     if policy.partition is not None:
@@ -122,7 +127,7 @@ def _check_policy(df: DataFrame, policy: TimePolicy) -> None:
 
 
 def _check_punctuation(df: DataFrame, advance: Punctuated) -> None:
-    (when,) = fields_of(df, "when", [column(advance.when)])
+    when = field_of(df, "when", column(advance.when))
     if when.dataType != BooleanType():
         raise value_error(
             "NOT_A_CONDITION",
@@ -130,7 +135,7 @@ def _check_punctuation(df: DataFrame, advance: Punctuated) -> None:
             expression=repr(text_of(advance.when)),
             type=when.dataType.simpleString(),
         )
-    (at,) = fields_of(df, "at", [advance.at])
+    at = field_of(df, "at", advance.at)
     if not is_timestamp(at.dataType) or _lacks_zone(df, at):
         raise _not_a_timestamp("at", advance.at, at)
 

@@ -15,12 +15,12 @@ class Accumulator(ABC, Generic[A]):
 
     Rows arrive as Arrow tables of many rows, never one by one. An accumulator ``A`` is a tuple of
     the values that `state` names. Spark builds several accumulators for a window, each from some of
-    rows, and merges them. Neither the order of merges nor the split of the rows is fixed.
+    the rows, and merges them. Neither the order of merges nor the split of the rows is fixed.
 
     A subclass may also have the method ``remove(self, acc, rows)``. It returns the accumulator with
     some of the added rows removed. Windows over lifetimes, `Rolling` and `CountByStart` windows
     call it for the rows that have left since the last result of a key, instead of adding all rows
-    of the window again. Other windows never remove rows.
+    of the window again. Other windows never remove rows, and `Windows` never do.
 
     The methods must depend on their arguments only. They run in several processes, and run again
     when Spark repeats a task.

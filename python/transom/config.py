@@ -1,6 +1,7 @@
 """Setup: the path of the jar, and the settings of a Spark session."""
 
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from itertools import pairwise
@@ -23,6 +24,8 @@ _ROCKSDB_SETTINGS = {
 }
 # Checkpoints on a local disk start no processes.
 _LOCAL_FS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "transom.spark.LocalFs"}
+# A line of spark-defaults.conf, as Java reads properties.
+_SETTING = re.compile(r"([^\s=:]+)(?:\s*[=:]\s*|\s+)(.+)")
 # What a Spark Connect server needs besides the jar.
 _SERVER_SETTINGS = {
     "spark.sql.extensions": "transom.spark.Extensions",
@@ -150,8 +153,8 @@ def _from_file(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
-    pairs = (line.replace("=", " ", 1).split(None, 1) for line in lines if line[:1] not in "#!")
-    return {pair[0]: pair[-1].strip() for pair in pairs if len(pair) > 1}
+    pairs = (_SETTING.fullmatch(line) for line in lines if line[:1] not in "#!")
+    return {pair[1]: pair[2] for pair in pairs if pair}
 
 
 def _from_submit_args() -> dict[str, str]:

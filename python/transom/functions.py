@@ -31,8 +31,8 @@ class Context:
         The wall clock: the start of the micro-batch, or of the query over a static DataFrame.
     window_state : dict
         State of this key and window, by name, for functions with ``window_state``. Values that a
-        function sets are there in its next call. They are None in the first call, and are dropped
-        with the window.
+        function sets are there in its next call: a struct as a Row, a map as a dict. They are None
+        in the first call, and are dropped with the window.
     key_state : dict
         State of this key, by name, for functions with ``key_state``. It is never dropped.
 

@@ -1,8 +1,11 @@
 """Where a new query must begin to read, so that its first result is complete."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import cast
 
-from transom._base.durations import duration
+from pyspark.sql import Column
+
+from transom._base.durations import Duration, duration
 from transom._base.errors import type_error, value_error
 from transom.spec.assigners import Window
 from transom.spec.calendar import Calendar
@@ -26,14 +29,15 @@ def earliest_input(
     A source that starts at this time, together with the step `Windowed.first_output`, gives
     complete results only. The time lies before ``first_output`` by the length of the largest
     window, and by the tolerance of ``TimePolicy.early``. It may be a little too early, for example
-    for windows of a time zone.
+    for windows of a time zone. Rows with lifetimes count in windows that start after them: subtract
+    the longest lifetime from the result.
 
     Parameters
     ----------
     first_output : datetime
         The end of the first window whose result is emitted.
     *windows : Tumbling, Hopping, Cumulate, Calendar, Rolling, Session or Windows
-        The windows of the query, at least one. A session needs a ``max_duration``.
+        The windows of the query, at least one. A session needs a ``max_duration`` and a fixed gap.
     time : TimePolicy, optional
         The time of the query. Without a rule for early rows, a row may arrive any time before its
         own time. The result then holds for rows that do not arrive before their time.
@@ -41,12 +45,14 @@ def earliest_input(
     Returns
     -------
     datetime
-        In the time zone of ``first_output``.
+        In the time zone of ``first_output``. Without a time zone, both are in the local time of
+        this machine.
 
     Raises
     ------
     PySparkValueError
-        ``TRANSOM_UNBOUNDED_WINDOW`` for windows without a largest length.
+        ``TRANSOM_UNBOUNDED_WINDOW`` for windows without a largest length, and for a session with
+        ``max_check=">"``, whose bounds may depend on any earlier row.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -68,7 +74,7 @@ def earliest_input(
     >>> reader = spark.readStream.format("kafka").option("startingTimestamp", milliseconds)
     >>> reader = reader.option("startingOffsetsByTimestampStrategy", "latest")
     """
-    if not isinstance(first_output, datetime):
+    if not isinstance(first_output, datetime) or first_output != first_output:
         raise type_error("first_output", first_output, "a datetime, such as datetime(2013, 1, 1)")
     if time is not None and not isinstance(time, TimePolicy):
         raise type_error("time", time, "a transom.TimePolicy(...) or None")
@@ -78,7 +84,15 @@ def earliest_input(
     if time is not None and time.early is not None:
         early = duration("early", time.early.beyond)
     members = (member for window in windows for member in members_of(window))
-    return first_output - max(map(_longest, members)) - early
+    longest = max(map(_longest, members))
+    try:
+        # Days of a time zone differ in length, so the difference is taken between instants.
+        start = first_output.astimezone(UTC) - longest - early
+        if first_output.tzinfo is None:
+            return start.astimezone().replace(tzinfo=None)
+        return start.astimezone(first_output.tzinfo)
+    except (OverflowError, ValueError):
+        return datetime.min.replace(tzinfo=first_output.tzinfo)
 
 
 def _longest(window: Window) -> timedelta:
@@ -89,8 +103,26 @@ def _longest(window: Window) -> timedelta:
         return size if window.time_zone == "UTC" else size + _CLOCK_CHANGES
     if isinstance(window, Rolling):
         return duration("size", window.size)
-    if isinstance(window, Session) and window.max_duration is not None:
-        return 2 * duration("max_duration", window.max_duration)
+    if isinstance(window, Session):
+        longest = _longest_session(window)
+        if longest is not None:
+            return longest
     if isinstance(window, Window):
         raise value_error("UNBOUNDED_WINDOW", argument="earliest_input", window=window)
     raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")
+
+
+def _longest_session(window: Session) -> timedelta | None:
+    """Return how much input decides the bounds of a session, or None if there is no limit.
+
+    The first row that is read may lie in the middle of a session, at most a gap after the start of
+    the input. A check closes this session within twice its maximum duration. From then on, a
+    session starts at each check, as it would without the cut. With ``max_check=">"``, the bounds
+    depend on which check came first.
+    """
+    gap: object = window.gap
+    if window.max_duration is None or window.max_check != ">=" or isinstance(gap, Column):
+        return None
+    return 2 * duration("max_duration", window.max_duration) + duration(
+        "gap", cast("Duration", gap)
+    )

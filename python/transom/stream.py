@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from transom._base.columns import Col, check_column, check_exist, has_columns
 from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import type_error, value_error
-from transom._base.misplaced import keyword_hints
+from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
 from transom._stream_columns import checked_lifetime, checked_time
@@ -15,6 +15,7 @@ from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import Time
 
 
+@explained
 @keyword_hints(STREAM_KEYWORDS, first=1, example="stream(df, time='departed')")
 def stream(
     df: DataFrame,

@@ -12,6 +12,7 @@ from pyspark.sql.types import StringType, StructType
 from transom import _bridge
 from transom._base.columns import quoted_list
 from transom._base.errors import type_error, value_error
+from transom._base.misplaced import explained
 
 Writer = Callable[[DataFrame, int], None]
 
@@ -19,6 +20,7 @@ Writer = Callable[[DataFrame, int], None]
 TAGS = ("tag", "results", "late", "dead_letters", "watermarks")
 
 
+@explained
 def untag(tagged: DataFrame, tag: str) -> DataFrame:
     """Return the rows of one tag, with plain columns.
 
@@ -65,11 +67,13 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
     return tagged.where(F.col("tag") == tag).select(f"`{tag}`.*")
 
 
+@explained
 def route(
     *,
     results: Writer | None = None,
     late: Writer | None = None,
     dead_letters: Writer | None = None,
+    watermarks: Writer | None = None,
     **outputs: Writer,
 ) -> Writer:
     """Make a function for ``foreachBatch`` that passes the rows of each tag to a writer.
@@ -93,6 +97,8 @@ def route(
     dead_letters : callable, optional
         ``dead_letters(rows, batch_id)`` writes rows that cannot be assigned to a window, see
         `Windowed.with_dead_letters`.
+    watermarks : callable, optional
+        ``watermarks(rows, batch_id)`` writes watermarks, see `Windowed.with_watermarks`.
     **outputs : callable
         Writers of named outputs, see `Windowed.apply`. The keyword is the name of the output.
 
@@ -100,7 +106,9 @@ def route(
     -------
     callable
         A function for ``writeStream.foreachBatch``. Its first call raises ``TRANSOM_NOT_TAGGED``
-        for rows without tags, and ``TRANSOM_ROUTE_MISSING`` for a tag without a writer.
+        for rows without tags, ``TRANSOM_ROUTE_MISSING`` for a tag without a writer, and
+        ``TRANSOM_UNKNOWN_TAG`` for a writer without a tag, such as ``late`` without the step
+        `Windowed.with_late_rows`.
 
     Raises
     ------
@@ -127,7 +135,13 @@ def route(
     |  NULL|  1.0|    0|
     +------+-----+-----+
     """
-    writers = {"results": results, "late": late, "dead_letters": dead_letters, **outputs}
+    writers = {
+        "results": results,
+        "late": late,
+        "dead_letters": dead_letters,
+        "watermarks": watermarks,
+        **outputs,
+    }
     for tag, writer in writers.items():
         if writer is not None and not callable(writer):
             raise type_error(tag, writer, "a function of a DataFrame and a batch id")
@@ -138,13 +152,17 @@ class _Route:
     def __init__(self, writers: dict[str, Writer]) -> None:
         self._writers = writers
         # Id of the last batch that a writer has finished, by query and tag.
-        self._finished_batches: dict[tuple[str | None, str], int] = {}
+        self._finished_batches: dict[tuple[str, str], int] = {}
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         tags = _tags_of(rows, "rows")
         for tag in tags:
             if tag not in self._writers:
                 raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
+        for tag in self._writers:
+            if tag not in tags:
+                shown = quoted_list(tags)
+                raise value_error("UNKNOWN_TAG", argument="route", value=repr(tag), tags=shown)
         query = _bridge.query_of(rows)
         cached = rows.persist()
         try:
@@ -152,12 +170,17 @@ class _Route:
             # reads them all.
             (found,) = cached.agg(F.collect_set("tag")).collect()[0]
             for tag in tags:
-                is_finished = self._finished_batches.get((query, tag), -1) >= batch_id
-                if tag in found and not is_finished:
-                    self._writers[tag](untag(cached, tag), batch_id)
+                if tag not in found or self._has_finished(query, tag, batch_id):
+                    continue
+                self._writers[tag](untag(cached, tag), batch_id)
+                # Without a query, the next call may have other rows and the same id.
+                if query is not None:
                     self._finished_batches[query, tag] = batch_id
         finally:
             cached.unpersist()
+
+    def _has_finished(self, query: str | None, tag: str, batch_id: int) -> bool:
+        return query is not None and self._finished_batches.get((query, tag), -1) >= batch_id
 
 
 def _tags_of(rows: DataFrame, argument: str) -> list[str]:

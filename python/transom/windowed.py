@@ -50,8 +50,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         -------
         DataFrame
             One row for each firing of a window. The columns are the keys, ``window`` as
-            ``struct<start, end>``, ``pane`` after `with_pane`, ``change`` after `retract`, and the
-            aggregates. After `with_late_rows` or `with_dead_letters` the rows are tagged.
+            ``struct<start, end>``, ``window_id`` of `Windows`, ``pane`` after `with_pane`,
+            ``lifetime`` after `output_policy`, ``change`` after `retract`, and the aggregates.
+            After `with_late_rows`, `with_dead_letters` or `with_watermarks` the rows are tagged.
 
             A streaming result can be written in append or update mode. Both modes write the same
             rows. Another window operator can read the result.
@@ -128,10 +129,10 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         fn : callable
             ``fn(rows)`` or ``fn(rows, context)``. ``rows`` are in the order of arrival. Rows of
             ``stream(lifetime=)`` have a column ``lifetime`` with the ``start`` and the ``end`` of
-            their lifetime, clipped to the window; they are in no fixed order. ``context``
-            is a `Context`, which a function with two required arguments receives. The function
-            returns any number of rows. Timestamps that it returns need a time zone where the schema
-            has one.
+            their lifetime, clipped to the window. These rows are in the order of their starts.
+            ``context`` is a `Context`, which a function with two required arguments receives. The
+            function returns any number of rows. Timestamps that it returns need a time zone where
+            the schema has one.
         schema : str or StructType
             The columns that ``fn`` returns, in any order. A column ``lifetime``, a struct of
             ``start`` and ``end``, sets how long each result lasts, and `output_policy` follows it.
@@ -172,6 +173,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         PySparkRuntimeError
             The conditions of `agg`.
 
+            ``TRANSOM_NEEDS_PANDAS`` for ``form="pandas"`` without pandas.
+
             In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, and
             ``TRANSOM_FUNCTION_SCHEMA`` if ``fn`` returns other columns or types than ``schema``.
             Spark's exception on the driver contains their text and the traceback of ``fn``.
@@ -196,6 +199,7 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         +------+------+------+
         """
         applying.check_function("fn", fn)
+        applying.check_form(form)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
         output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, RESERVED)

@@ -1,7 +1,7 @@
 """The text of a call, for errors and for the `repr` of values and builders."""
 
 
-def call_text(name: str, *arguments: object, **keywords: object) -> str:
+def call_text(name: str, /, *arguments: object, **keywords: object) -> str:
     """Return the text of a call.
 
     Examples

@@ -4,12 +4,17 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from functools import cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import available_timezones
 
 from transom._base.errors import type_error, value_error
 
 # Time zones that the JVM accepts besides names of regions: offsets, and old short names.
-_OFFSET = re.compile(r"Z|(UTC|GMT|UT)?([+-](\d{1,2}|\d\d:\d\d(:\d\d)?|\d{4}|\d{6}))?", re.ASCII)
+_MINUTES = r"(:[0-5]\d(:[0-5]\d)?|[0-5]\d([0-5]\d)?)"
+_OFFSET = re.compile(
+    rf"Z|(UTC|GMT|UT)?([+-](0?\d|1[0-8]|(0\d|1[0-7]){_MINUTES}|18(:00(:00)?|00(00)?)))?", re.ASCII
+)
+# Names of Python's database that the JVM's database does not have.
+_NOT_IN_JVM = ("localtime", "Factory")
 _SHORT_NAMES = re.compile(
     "A(CT|ET|GT|RT|ST)|B[ES]T|C(AT|NT|ST|TT)|E(AT|CT|ST)|HST|I[ES]T|JST|M[IS]T|N[ES]T|P(LT|NT|RT|ST)"
     "|SST|VST"
@@ -60,7 +65,9 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
         `most`.
     """
     if not isinstance(value, int) or isinstance(value, bool):
-        raise type_error(argument, value, "a whole number")
+        is_of_a_library = hasattr(value, "__index__") and not isinstance(value, bool)
+        expected = f"an int, such as int({argument})" if is_of_a_library else "a whole number"
+        raise type_error(argument, value, expected)
     if value < least:
         condition = "NOT_POSITIVE" if least else "NEGATIVE"
         raise value_error(condition, argument=argument, value=value, instead=f"{least} or more")
@@ -72,8 +79,14 @@ def whole_number(argument: str, value: object, *, least: int, most: int = _LARGE
 def number(argument: str, value: object) -> float:
     """Check that the value is a finite number, and return it as a float."""
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise type_error(argument, value, "a number")
-    if not math.isfinite(value):
+        is_of_a_library = hasattr(value, "__float__") and not isinstance(value, bool)
+        expected = f"a float, such as float({argument})" if is_of_a_library else "a number"
+        raise type_error(argument, value, expected)
+    try:
+        is_finite = math.isfinite(value)
+    except OverflowError:
+        is_finite = False
+    if not is_finite:
         choices = "a finite number"
         raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
     return float(value)
@@ -90,9 +103,6 @@ def time_zone(argument: str, value: object) -> None:
 def _is_zone(name: str) -> bool:
     if name and (_SHORT_NAMES.fullmatch(name) or _OFFSET.fullmatch(name)):
         return True
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        # Without a time zone database Python cannot check the name. The JVM has its own database.
-        return not available_timezones()
-    return True
+    known = available_timezones()
+    # Without a time zone database Python cannot check the name. The JVM has its own database.
+    return not known or (name in known and name not in _NOT_IN_JVM)

@@ -179,6 +179,23 @@ def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[Stru
         return list(df.select(*columns).schema)
 
 
+def field_of(df: DataFrame, argument: str, named: Col) -> StructField:
+    """Return the name, type and metadata of a single column.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` for a star, which stands for several columns.
+    PySparkValueError
+        ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks the column.
+    """
+    found = fields_of(df, argument, [named])
+    if len(found) != 1:
+        expected = f"a single column, not {len(found)} of them"
+        raise type_error(argument, text_of(named), expected)
+    return found[0]
+
+
 @contextmanager
 def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
     """Convert Spark's error for an unknown column to ``TRANSOM_UNKNOWN_COLUMN``."""

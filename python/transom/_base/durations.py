@@ -23,6 +23,9 @@ _MICROSECOND = timedelta(microseconds=1)
 # fires all windows.
 _LONGEST = timedelta(days=LONGEST_DURATION_DAYS)
 
+# Python does not convert a text of thousands of digits to a number.
+_MOST_DIGITS = 100
+
 # Space is optional after the sign, and required between the number and the unit.
 _PART = re.compile(
     r"(?P<sign>[+-]?)\s*(?P<whole>\d*)(?P<point>\.?)(?P<part>\d*)\s+(?P<unit>[a-z]+)", re.ASCII
@@ -171,14 +174,17 @@ def _length(argument: str, text: str, part: re.Match[str]) -> timedelta:
         raise _bad(argument, text, "only seconds can have a fraction")
     if part["part"][6:].strip("0"):
         raise _bad(argument, text, "the shortest unit is a microsecond")
+    if len(part["whole"]) > _MOST_DIGITS:
+        raise OverflowError
     length = int(part["whole"] or 0) * _UNITS[unit]
     length += int(part["part"][:6].ljust(6, "0")) * _MICROSECOND
     return -length if part["sign"] == "-" else length
 
 
 def _no_duration(argument: str, value: object) -> Exception:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    number = value if is_number else 60
+    number: float = 60
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9:
+        number = value
     return type_error(argument, value, f"a string such as '{number} seconds', or a timedelta")
 
 

@@ -34,7 +34,7 @@ class Hinted:
     def __init_subclass__(cls) -> None:
         for name, method in vars(cls).items():
             if isinstance(method, FunctionType) and not name.startswith("_"):
-                setattr(cls, name, _explained(method))
+                setattr(cls, name, explained(method, own=1))
 
     # Type checkers do not see this method, so they report unknown attributes.
     if not TYPE_CHECKING:
@@ -49,19 +49,27 @@ class Hinted:
             raise misplaced_attribute(type(self).__name__, name, hint)
 
 
-def _explained(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method that explains a call with arguments that it does not have."""
-    if hasattr(method, "_is_explained"):
-        return method
+def explained(function: Callable[P, R], *, own: int = 0) -> Callable[P, R]:
+    """Return a function that explains a call with arguments that it does not have.
 
-    @wraps(method)
+    Parameters
+    ----------
+    function : callable
+        The function or method.
+    own : int
+        The number of arguments that the caller does not write: 1 for a method.
+    """
+    if hasattr(function, "_is_explained"):
+        return function
+
+    @wraps(function)
     def call(*arguments: P.args, **keywords: P.kwargs) -> R:
         try:
-            return method(*arguments, **keywords)
+            return function(*arguments, **keywords)
         except PySparkTypeError:
             raise
         except TypeError:
-            _check_call(method, arguments[1:], keywords)
+            _check_call(function, own, arguments[own:], keywords)
             raise
 
     call._is_explained = True  # type: ignore[attr-defined]
@@ -69,20 +77,25 @@ def _explained(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def _check_call(
-    method: Callable[..., object], arguments: tuple[object, ...], keywords: Mapping[str, object]
+    function: Callable[..., object],
+    own: int,
+    arguments: tuple[object, ...],
+    keywords: Mapping[str, object],
 ) -> None:
-    """Raise an error for the first argument that a method does not have."""
-    name = method.__name__
-    _, *parameters = signature(method).parameters.values()
+    """Raise an error for the first argument that a function does not have."""
+    name = function.__name__
+    parameters = list(signature(function).parameters.values())[own:]
     kinds = [parameter.kind for parameter in parameters]
     if Parameter.VAR_POSITIONAL not in kinds:
         free = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
-        count = len(parameters) - len(free)
+        count = kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
         if len(arguments) > count:
             extra = dict(zip(free, arguments[count:], strict=False))
             call = call_text(name, *arguments[:count], **extra)
             place = f"argument {count + 1} of {name}"
-            raise type_error(place, arguments[count], f"a keyword, as in {call}" if free else call)
+            all_named = f"{name}({', '.join(f'{each.name}=...' for each in parameters)})"
+            expected = f"a keyword, as in {call}" if free else all_named
+            raise type_error(place, arguments[count], expected)
     known = [each.name for each in parameters if each.kind is not Parameter.VAR_POSITIONAL]
     why = f"its arguments are {', '.join(known)}" if known else "it takes none by name"
     shown = [f"{each}=..." for each in known] or ["..."] * len(parameters)

@@ -1,7 +1,7 @@
 """The base class of windows, triggers, evictors and time policies."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import Field, fields, is_dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -39,7 +39,9 @@ class Value:
         return hash(_field_values(self))
 
     def __repr__(self) -> str:
-        defaults = {field.name: field.default for field in fields(self)}  # type: ignore[arg-type]
+        # A class of a user need not be a dataclass. It is shown in the error that refuses it.
+        known: tuple[Field[Any], ...] = fields(self) if is_dataclass(self) else ()
+        defaults = {field.name: field.default for field in known}
         return call_text(
             type(self).__name__,
             **{
@@ -48,6 +50,19 @@ class Value:
                 if repr(value := getattr(self, name)) != repr(default)
             },
         )
+
+
+def is_kind_of(base: type[Value], value: object) -> bool:
+    """Return whether a value is of a class of transom that has this base class.
+
+    The message has no form for the base class itself, or for a subclass of a user.
+    """
+    kind = type(value)
+    return (
+        isinstance(value, base)
+        and kind is not base
+        and kind.__module__.startswith(f"{__package__.partition('.')[0]}.")
+    )
 
 
 def _field_values(value: Any) -> tuple[object, ...]:
@@ -75,7 +90,7 @@ def keywords_after(
     count : int
         The number of fields that may be given by position.
     example : str
-        A call with a keyword, for the error.
+        A call, with a keyword if there is one, for the error.
     hints : mapping, optional
         Keywords of other libraries, see `keyword_hints`.
     """
@@ -89,7 +104,9 @@ def keywords_after(
         def init(self: T, *arguments: object, **keywords: object) -> None:
             if len(arguments) > count:
                 place = f"argument {count + 1} of {kind.__name__}"
-                raise type_error(place, arguments[count], f"a keyword, as in {example}")
+                has_more = len(known) > count
+                expected = f"a keyword, as in {example}" if has_more else example
+                raise type_error(place, arguments[count], expected)
             for name in keywords:
                 if name not in known:
                     raise misplaced_keyword(kind.__name__, name, (hints or {}).get(name, unknown))

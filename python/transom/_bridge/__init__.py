@@ -1,7 +1,6 @@
 """Access to Spark's side of the package. No other module touches it.
 
-A call crosses at once. Its arguments are a message as JSON, and the columns whose indexes the
-message has.
+One call passes a message as JSON, and the columns that the message refers to by index.
 """
 
 import json

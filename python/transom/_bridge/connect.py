@@ -44,7 +44,7 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
 
 
 def query_of(df: DataFrame) -> None:
-    """Return None: each query has a process for its functions, so they need not tell it."""
+    """Return None. Each run of a query has its own process, so `route` needs no id."""
 
 
 def explain(df: DataFrame, mode: str) -> str:

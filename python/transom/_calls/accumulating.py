@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transom._calls.failing import function_failed, schema_mismatch
-from transom._calls.returned import one_array, table_of
+from transom._calls.returned import column_of
 from transom.accumulators import Accumulator
 
 _WHERE = "a window's rows"
@@ -78,8 +78,8 @@ class Accumulation:
         collected : pa.Array
             For each window, a list of structs with the fields ``state`` and ``row``. Either all
             structs have an accumulator in ``state``, or all have a row in ``row``. If rows can be
-            removed, a struct may have neither. Then the structs before it have the rows that the
-            window has more than the window before, and those behind it the rows that it has less.
+            removed, a struct may have neither. Then the structs before it hold the rows that
+            entered since the previous window. The structs after it hold the rows that left.
         """
         content = self._changed if self.removes else self._merged
         accumulators = [content(parts) for parts in _lists(collected.drop_null())]
@@ -136,11 +136,9 @@ class Accumulation:
 
     def _column(self, values: Sequence[Any], name: str, schema: pa.Schema, method: str) -> pa.Array:
         try:
-            table = pa.table({name: pa.array(values)})
-            column = table_of(table, pa.schema([schema.field(name)]), in_pandas=False)[name]
+            return column_of(values, schema.field(name))
         except (pa.ArrowException, OverflowError, ValueError) as error:
             raise schema_mismatch(f"{self.name}.{method}", _WHERE, error) from error
-        return one_array(column)
 
 
 def _lists(lists: pa.Array) -> list[pa.Array]:

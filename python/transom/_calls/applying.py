@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, IntegerType, StringType, StructField, St
 from transom import _bridge
 from transom._base.columns import Schema, column_of, is_in_flow, may_be_streaming
 from transom._base.constants import CALL_KEY_PREFIX
-from transom._base.errors import type_error, value_error
+from transom._base.errors import runtime_error, type_error, value_error
 from transom._calls.calls import Calls
 from transom._calls.stateful import (
     PACKED,
@@ -23,6 +23,7 @@ from transom._calls.stateful import (
     group_column,
     unpack,
 )
+from transom._installation import find_pandas
 from transom.spec.assigners import Count, Global
 from transom.spec.window_spec import Apply, WindowSpec
 
@@ -65,6 +66,12 @@ def _bad_function(argument: str, function: object) -> Exception:
     )
 
 
+def check_form(form: str) -> None:
+    """Raise ``TRANSOM_NEEDS_PANDAS`` for functions over pandas in a Python without it."""
+    if form == "pandas" and not find_pandas().ok:
+        raise runtime_error("NEEDS_PANDAS", argument="form")
+
+
 def name_of(function: object) -> str:
     """Return the name of a function, or of the class of a callable object."""
     return getattr(function, "__qualname__", type(function).__qualname__)
@@ -74,7 +81,7 @@ def check_arguments(argument: str, function: Callable[..., Any], names: Sequence
     """Raise ``TRANSOM_BAD_FUNCTION`` if a function does not accept exactly these arguments."""
     try:
         inspect.signature(function).bind(*names)
-    except TypeError:
+    except (TypeError, ValueError):
         raise value_error(
             "BAD_FUNCTION",
             argument=argument,
@@ -100,7 +107,8 @@ def schema_of(argument: str, schema: Schema, reserved: Sequence[str]) -> StructT
     parsed = type_of(argument, schema)
     if not isinstance(parsed, StructType) or not parsed.fields:
         raise _bad_schema(argument, schema, "it has no columns")
-    twice = [name for name in parsed.names if parsed.names.count(name) > 1]
+    lower = [name.lower() for name in parsed.names]
+    twice = [name for name in parsed.names if lower.count(name.lower()) > 1]
     if twice:
         raise _bad_schema(argument, schema, f"it has two columns with the name {twice[0]!r}")
     for name in parsed.names:

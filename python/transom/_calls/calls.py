@@ -138,11 +138,11 @@ class Calls:
 
     def _context(self, calls: pa.RecordBatch, last: int) -> Context:
         keys = key_columns(calls.schema.names)
-        values = [python_value(calls.column(i)[last].as_py()) for i in keys.values()]
+        values = [python_value(calls.column(i)[last]) for i in keys.values()]
         key = Row(*keys)(*values) if values else Row()
 
         def value_of(name: str) -> Any:
-            return python_value(calls.column(name)[last].as_py())
+            return python_value(calls.column(name)[last])
 
         return Context(
             key,
@@ -270,22 +270,33 @@ def check_whole(open_rows: list[pa.RecordBatch]) -> None:
 
 def key_columns(columns: Sequence[str]) -> dict[str, int]:
     """Return the names of the keys among the columns of calls, with the indexes of the columns."""
-    return {
-        name.removeprefix(CALL_KEY_PREFIX): i
-        for i, name in enumerate(columns)
-        if name.startswith(CALL_KEY_PREFIX)
-    }
+    return {name: columns.index(CALL_KEY_PREFIX + name) for name in key_names(columns)}
 
 
-def python_value(value: Any) -> Any:
-    """Convert a value from Arrow to the Python value that Spark collects.
+def key_names(columns: Sequence[str]) -> list[str]:
+    """Return the names of the keys among the columns of calls."""
+    return [
+        name.removeprefix(CALL_KEY_PREFIX) for name in columns if name.startswith(CALL_KEY_PREFIX)
+    ]
+
+
+def python_value(scalar: pa.Scalar) -> Any:
+    """Convert a value of Arrow to the Python value that Spark collects.
 
     Timestamps with a time zone are an exception: they are in UTC.
     """
+    if not scalar.is_valid:
+        return None
+    kind = scalar.type
+    if pa.types.is_struct(kind):
+        names = [field.name for field in kind]
+        return Row(*names)(*(python_value(scalar[name]) for name in names))
+    if pa.types.is_map(kind):
+        keys, items = scalar.values.flatten()
+        return {python_value(k): python_value(v) for k, v in zip(keys, items, strict=True)}
+    if pa.types.is_list(kind):
+        return [python_value(item) for item in scalar.values]
+    value = scalar.as_py()
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC)
-    if isinstance(value, dict):
-        return Row(*value)(*(python_value(inner) for inner in value.values()))
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | tuple):
-        return [python_value(inner) for inner in value]
     return value

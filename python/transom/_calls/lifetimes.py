@@ -102,8 +102,6 @@ def _clipped(returned: Column, window: Column, function: str) -> Column:
         window="%3$s to %4$s",
     )
     times = [returned["start"], returned["end"], window["start"], window["end"]]
-    shown = F.format_string(
-        f"[{text.getCondition()}] {text.getMessage()}", *(time.cast("string") for time in times)
-    )
+    shown = F.format_string(text.getMessage(), *(time.cast("string") for time in times))
     refused = F.raise_error(shown).cast("struct<start:timestamp,end:timestamp>")
     return F.when(returned.isNull(), None).when(start < end, bounds).otherwise(refused)

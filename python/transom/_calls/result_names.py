@@ -7,10 +7,10 @@ from pyspark.sql.types import StructType
 
 from transom._base.columns import has_columns
 from transom._base.errors import type_error, value_error
-from transom._calls.calls import key_columns
+from transom._calls.calls import key_names
 from transom.spec.window_spec import WindowSpec
 
-# Names of result columns other than keys and values, some of them for later versions.
+# Names of result columns other than keys and values.
 RESERVED = ("window", "window_id", "pane", "lifetime", "change")
 
 
@@ -32,18 +32,16 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
     for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in RESERVED:
             raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
-    found: set[str] = set()
-    for name in schema.names:
-        if name.lower() in found:
-            raise value_error("DUPLICATE_NAME", column=repr(name))
-        found.add(name.lower())
+    _check_distinct("keys", schema.names[:keys])
+    _check_distinct("aggregates", schema.names)
 
 
 def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
     """Raise an error if a key has the name of a column of ours or of the function."""
     if not has_columns(calls):
         return
-    keys = key_columns(calls.columns)
+    keys = key_names(calls.columns)
+    _check_distinct("keys", keys)
     _check_keys(keys, spec)
     assert spec.function is not None
     taken = {key.lower() for key in keys}
@@ -55,6 +53,17 @@ def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
                 raise value_error(
                     "BAD_SCHEMA", argument=argument, value=repr(schema.simpleString()), why=why
                 )
+
+
+def _check_distinct(argument: str, names: Iterable[str]) -> None:
+    found: set[str] = set()
+    for name in names:
+        if name.lower() in found:
+            fix = "Give one of the columns another name, as in agg(other=F.max('delay'))"
+            if argument == "keys":
+                fix = "Remove one of the keys, or give it another name with alias()"
+            raise value_error("DUPLICATE_NAME", argument=argument, column=repr(name), fix=fix)
+        found.add(name.lower())
 
 
 def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:

@@ -1,6 +1,6 @@
 """Conversion of the rows that a user function returns to the schema of the function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +38,41 @@ def table_of(result: Any, target: pa.Schema, *, in_pandas: bool) -> pa.Table:
             f"{quoted_list(target.names)}"
         )
     return pa.Table.from_arrays([_cast(table, field) for field in target], schema=target)
+
+
+def column_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    """Convert Python values to a column of a field. A struct is a Row or a dict, a map is a dict.
+
+    Raises
+    ------
+    ValueError, OverflowError, pa.ArrowException
+        A value does not match the type.
+    """
+    if not kinds.is_nested(field.type):
+        # Arrow would change some values to fit the type. Their own type is compared instead.
+        values_alone = pa.table({field.name: pa.array(values)})
+        return one_array(table_of(values_alone, pa.schema([field]), in_pandas=False)[field.name])
+    for value in values:
+        _check_names(value, field.type)
+    return pa.array(values, field.type)
+
+
+def _check_names(value: Any, kind: pa.DataType) -> None:
+    """Raise a ValueError for a name in a dict that the struct does not have. Arrow drops it."""
+    if kinds.is_struct(kind) and isinstance(value, Mapping):
+        names = [field.name for field in kind]
+        if unknown := [name for name in value if name not in names]:
+            raise ValueError(
+                f"a struct has {quoted_list(unknown)}, but its type has {quoted_list(names)}"
+            )
+        for field in kind:
+            _check_names(value.get(field.name), field.type)
+    elif _is_list(kind) and isinstance(value, Sequence):
+        for item in value:
+            _check_names(item, kind.value_type)
+    elif kinds.is_map(kind) and isinstance(value, Mapping):
+        for item in value.values():
+            _check_names(item, kind.item_type)
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

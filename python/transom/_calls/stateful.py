@@ -23,7 +23,7 @@ from transom._calls.calls import (
     split_calls,
 )
 from transom._calls.failing import schema_mismatch
-from transom._calls.returned import table_of
+from transom._calls.returned import column_of
 
 # Columns of a packed call, after its group columns. `at` orders the calls of a key. `front` has the
 # last row of the call without the row of the window. `rows` has the rows of the window; it is null
@@ -175,15 +175,13 @@ class StatefulCalls:
                 )
             if schema is None:
                 return None
-            values = pa.table({key: pa.array([state.get(key)]) for key in names})
-            table = table_of(values, schema, in_pandas=False)
+            columns = [column_of([state.get(field.name)], field) for field in schema]
         except (pa.ArrowException, OverflowError, ValueError) as error:
             what = f"{self.calls.name}, for its {name},"
             raise schema_mismatch(what, self.calls.where(front, 0), error) from error
-        if all(column.null_count for column in table.columns):
+        if all(column.null_count for column in columns):
             return None
-        (batch,) = table.to_batches()
-        return bytes(batch.serialize())
+        return bytes(pa.RecordBatch.from_arrays(columns, schema=schema).serialize())
 
 
 class Processor(StatefulProcessor):
@@ -284,5 +282,5 @@ def _state_values(value: bytes | None, schema: pa.Schema | None) -> dict[str, An
         return {}
     if value is None:
         return dict.fromkeys(schema.names)
-    (row,) = pa.ipc.read_record_batch(pa.py_buffer(value), schema).to_pylist()
-    return {name: python_value(item) for name, item in row.items()}
+    batch = pa.ipc.read_record_batch(pa.py_buffer(value), schema)
+    return {field.name: python_value(batch.column(field.name)[0]) for field in schema}

@@ -44,7 +44,7 @@ def top_rows(
         check_column("order_by", item)
     if spec.retract:
         why = "a later result has other rows, so it replaces no single row"
-        raise value_error("CONFLICT", step="top()", other="retract()", why=why)
+        raise value_error("CONFLICT", argument="top", step="top()", other="retract()", why=why)
     row = _row(df, spec, reserved) if has_columns(df) else _row_of_flow(spec)
     ordered = (column(item) for item in order)
     return internal(TOP_FUNCTION, F.lit(rows), row, *ordered).alias(_ROWS)

@@ -88,9 +88,9 @@ class ExecutionSteps(Steps):
             ticks: `ProcessingTime`, triggers by the wall clock, `idle_timeout`, and
             `TimePolicy(idle_partition=)` and `TimePolicy(estimate_arrival=)`.
         row_log : int
-            How many rows each executor logs per minute, of those that a rule of the `TimePolicy`
-            drops or moves, or that are dead letters. A record has the reason, the time and the
-            watermark, but not the row. The logger is
+            Maximum number of rows that each executor logs per minute. It logs dead letters, and
+            rows that a rule of the `TimePolicy` drops or moves. A record has the reason, the time
+            and the watermark, but not the row. The logger is
             ``org.apache.spark.sql.transom.exchange.RowLog``, at level WARN. With 0, no row is
             logged.
 

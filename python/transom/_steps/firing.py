@@ -7,6 +7,7 @@ from transom._base.columns import has_columns
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error, value_error, warning
 from transom._base.misplaced import keyword_hints
+from transom._base.values import is_kind_of
 from transom._steps.base import Steps
 from transom._steps.hints import TRIGGER_KEYWORDS
 from transom.spec.evictors import Evictor
@@ -112,8 +113,9 @@ class FiringSteps(Steps):
         |  NULL|   60|
         +------+-----+
         """
-        if not isinstance(evictor, Evictor):
-            raise type_error("evictor", evictor, "an evictor such as transom.KeepLast(100)")
+        if not is_kind_of(Evictor, evictor):
+            expected = "an evictor of transom, such as transom.KeepLast(100)"
+            raise type_error("evictor", evictor, expected)
         return self._with("evictor", repr(evictor), evictor=evictor)
 
     def allowed_lateness(self, lateness: Duration) -> Self:

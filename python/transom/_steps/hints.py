@@ -20,7 +20,8 @@ _STEPS = (
     "with_watermarks",
 )
 _AGGREGATES = ("avg", "count", "max", "mean", "min", "sum")
-_GROUPING = ("groupBy", "group_by", "groupby", "keyBy", "partitionBy")
+_GROUPING = ("groupBy", "group_by", "groupby", "keyBy", "partitionBy", "partition_by")
+_WATERMARKS = ("withWatermark", "with_watermark", "watermark")
 
 
 def _aggregate(name: str) -> str:
@@ -44,7 +45,7 @@ STREAM_HINTS: Hints = {
     "top": ("only windows have first rows", f"{_WINDOW}.top(...)"),
     "session_window": ("a session is a window", "window(transom.Session('5 minutes'))"),
     "windowAll": ("Flink's windowAll is window_all", "window_all(transom.Tumbling('1 hour'))"),
-    "withWatermark": _WATERMARK,
+    **dict.fromkeys(_WATERMARKS, _WATERMARK),
 }
 # For all other attributes of a DataFrame.
 STREAM_IS_NO_DATAFRAME: Hint = (
@@ -68,11 +69,17 @@ WINDOWED_HINTS: Hints = {
     "aggregate": ("Flink's aggregate is agg", "agg(n=F.count('*'))"),
     "process": ("Flink's process is apply", "apply(function, 'spread double')"),
     "reduce": ("reduce makes an aggregate", "agg(transom.reduce('delay', lambda a, b: a + b))"),
-    "allowedLateness": ("the name here is allowed_lateness", "allowed_lateness('15 minutes')"),
-    "sideOutputLateData": ("late rows are tagged rows", "with_late_rows()"),
+    **dict.fromkeys(
+        ("allowedLateness", "lateness"),
+        ("the name here is allowed_lateness", "allowed_lateness('15 minutes')"),
+    ),
+    **dict.fromkeys(
+        ("sideOutputLateData", "side_output_late_data", "late_rows"),
+        ("late rows are tagged rows", "with_late_rows()"),
+    ),
     "scan": ("scan() has no windows", "stream(...).key_by('origin').scan(...)"),
     "stamped": ("stamped() has no windows", "stream(...).stamped()"),
-    "withWatermark": _WATERMARK,
+    **dict.fromkeys(_WATERMARKS, _WATERMARK),
 }
 WINDOWED_IS_NO_DATAFRAME: Hint = (
     "windows are a DataFrame only after agg(), apply() or top()",

@@ -1,10 +1,11 @@
 """The steps for the lifetimes and the watermarks of results."""
 
-from typing import Self
+from typing import Self, get_args
 
+from transom._base import checks
 from transom._base.errors import value_error
 from transom._steps.base import Steps
-from transom.spec.time_policies import TimePolicy
+from transom.spec.time_policies import TimePolicy, needs_policy
 from transom.spec.window_spec import OutputPolicy
 
 
@@ -25,8 +26,9 @@ class LifetimeSteps(Steps):
         policy : {"point_align_to_window_end", "clip_to_window_end"}
             With the first, a result is a point: it starts at the end of its window and lasts one
             microsecond. No two results of a key then last at the same time. The point of a
-            `CountByStart` window is on its last row. With the second policy, a result lasts as long
-            as its window. Results of overlapping windows overlap too.
+            `CountByStart` window is on its last row, but within `Windows` it is at the end of its
+            window. With the second policy, a result lasts as long as its window. Results of
+            overlapping windows overlap too.
 
         Returns
         -------
@@ -55,6 +57,7 @@ class LifetimeSteps(Steps):
         |2013-01-01 06:00:00|2013-01-01 06:00:00.000001|1  |
         +-------------------+--------------------------+---+
         """
+        checks.choice("policy", policy, get_args(OutputPolicy))
         return self._with("output_policy", repr(policy), output_policy=policy)
 
     def changes_only(self) -> Self:
@@ -104,10 +107,10 @@ class LifetimeSteps(Steps):
         A watermark promises that no later result starts before it. The result becomes tagged rows,
         as after `with_late_rows`. The tag ``watermarks`` has these columns:
 
-        - ``watermark``: the watermark after a micro-batch. It is that of the `TimePolicy`, unless
-          results last as long as their windows (`output_policy`). Then it is the start of the
-          earliest window that is still open. At the end of the input it is the last instant of the
-          year 9999.
+        - ``watermark``: the watermark after a micro-batch. This is the watermark of the
+          `TimePolicy`, unless results last as long as their windows (`output_policy`). Then it is
+          the start of the earliest window that is still open. At the end of the input it is the
+          last instant of the year 9999.
         - ``at``: the wall clock of the micro-batch.
 
         Another query can import these rows as punctuation.
@@ -145,7 +148,7 @@ class LifetimeSteps(Steps):
         """
         time = self._spec.time
         if not isinstance(time, TimePolicy):
-            raise value_error("NEEDS_TIME_POLICY", argument="with_watermarks", value=time)
+            raise needs_policy("with_watermarks", time)
         if time.over:
             raise value_error(
                 "CONFLICT",

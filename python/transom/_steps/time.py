@@ -12,7 +12,7 @@ from transom.spec.assigners import Count, Custom, Global
 from transom.spec.idle_timeout import IdleRule, IdleTimeout
 from transom.spec.sessions import Session
 from transom.spec.several import Windows
-from transom.spec.time_policies import ProcessingTime, TimePolicy
+from transom.spec.time_policies import ProcessingTime, TimePolicy, needs_policy
 
 
 class TimeSteps(Steps):
@@ -28,9 +28,9 @@ class TimeSteps(Steps):
         window that closes, so that later rows of this window are late. An allowed lateness does not
         delay this.
 
-        The clock of a row is that of its micro-batch, and rows that a rule drops count too. A batch
-        with rows never closes a window in this way. The clock does not run while the source has a
-        backlog.
+        The wall clock time of a row is the timestamp of its micro-batch. Rows that a rule drops
+        count too. A batch with rows never closes a window in this way. The timeout does not advance
+        while the source has a backlog.
 
         Session windows close in the same way. For them, the watermark follows the wall clock as
         ``rule`` says, up to the end of the last session.
@@ -91,7 +91,7 @@ class TimeSteps(Steps):
         if isinstance(spec.time, ProcessingTime):
             raise value_error("NOT_EVENT_TIME", argument="idle_timeout")
         if not isinstance(spec.time, TimePolicy):
-            raise value_error("NEEDS_TIME_POLICY", argument="idle_timeout", value=spec.time)
+            raise needs_policy("idle_timeout", spec.time)
         if spec.time.over:
             raise value_error(
                 "TIME_POLICY_UNSUPPORTED", argument="idle_timeout", setting="idle_timeout"
@@ -153,10 +153,10 @@ class TimeSteps(Steps):
         |2013-01-01 06:00:00|  1|
         +-------------------+---+
         """
-        if not isinstance(at, datetime):
+        if not isinstance(at, datetime) or at != at:
             raise type_error("at", at, "a datetime, such as datetime(2013, 1, 1)")
         if not isinstance(self._spec.time, TimePolicy):
-            raise value_error("NEEDS_TIME_POLICY", argument="first_output", value=self._spec.time)
+            raise needs_policy("first_output", self._spec.time)
         if isinstance(self._spec.window, Global | Count):
             raise value_error("UNBOUNDED_WINDOW", argument="first_output", window=self._spec.window)
         return self._with("first_output", repr(at), first_output=at)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from transom._base import checks
-from transom._base.errors import type_error
+from transom._base.errors import type_error, value_error
 
 # {"size": 3, "unit": "minute"}, or 0 where Atlas allows it.
 JsonDuration = Mapping[str, object] | int
@@ -57,4 +57,9 @@ def _length(argument: str, value: JsonDuration, size: str, *, least: int) -> tim
     checks.whole_number(f"{argument}.{size}", count, least=least)
     checks.choice(f"{argument}.unit", unit, _UNITS)
     assert isinstance(count, int)
-    return count * _UNITS[str(unit)]
+    try:
+        return count * _UNITS[str(unit)]
+    except OverflowError:
+        raise value_error(
+            "BAD_DURATION", argument=argument, value=value, why="it is too long"
+        ) from None

@@ -4,12 +4,14 @@ from pyspark.sql import DataFrame
 
 from transom._base.columns import Col
 from transom._base.errors import value_error
+from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.atlas.durations import JsonDuration, positive
 from transom.spec.time_policies import TimePolicy
 from transom.stream import stream as transom_stream
 
 
+@explained
 def stream(
     df: DataFrame,
     *,

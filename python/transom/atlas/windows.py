@@ -6,7 +6,7 @@ from typing import Literal
 from pyspark.sql.types import StructType
 
 from transom._base import checks
-from transom._base.columns import Col, check_column, fields_of, text_of
+from transom._base.columns import Col, check_column, field_of, text_of
 from transom._base.errors import type_error, value_error
 from transom._base.misplaced import keyword_hints
 from transom._built_stream import Stream
@@ -245,7 +245,7 @@ def sessionWindow(
     """
     _check_stream(stream)
     check_column("partitionBy", partitionBy)
-    (key,) = fields_of(stream._df, "partitionBy", [partitionBy])
+    key = field_of(stream._df, "partitionBy", partitionBy)
     if isinstance(key.dataType, StructType) and len(key.dataType.fields) > 1:
         raise value_error(
             "PRESET_LIMIT",

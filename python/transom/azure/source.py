@@ -6,7 +6,8 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import Col, text_of
+from transom._base.columns import Col, check_column, text_of
+from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.azure.limits import limit_error
 from transom.spec.time_policies import TimePolicy
@@ -22,6 +23,7 @@ _MOST_LATE_SECONDS = 1_814_399
 _NO_LIMIT = -1
 
 
+@explained
 def stream(
     df: DataFrame,
     *,
@@ -108,6 +110,7 @@ def stream(
     |2024-01-01 00:00:20|  1|
     +-------------------+---+
     """
+    check_column("arrival", arrival)
     checks.choice("eventsOutOfOrderPolicy", eventsOutOfOrderPolicy, ("Adjust", "Drop"))
     action = Adjust if eventsOutOfOrderPolicy == "Adjust" else Drop
     out_of_order = eventsOutOfOrderMaxDelayInSeconds
@@ -124,12 +127,12 @@ def stream(
             )
         policy = TimePolicy(None, arrival=arrival, partition=partition, partitions=partitions)
         return transom_stream(df, time=policy)
-    by_substream = bool(over) and not partitions
     policy = TimePolicy(
         timestampBy,
         arrival=arrival,
-        partition=None if by_substream else partition,
-        partitions=partitions,
+        # A substream lies in one partition, and has a watermark of its own.
+        partition=None if over else partition,
+        partitions=() if over else partitions,
         over=over,
         early=_EARLY,
         late=late,

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from transom._base import checks
-from transom._base.durations import duration_text, positive
+from transom._base.durations import duration, duration_text, positive
 from transom._base.errors import value_error
 from transom.azure.limits import limit_error
 from transom.spec.grids import Hopping, Tumbling
@@ -288,4 +288,4 @@ def _start(
         moved = offset
     else:
         moved = _times("offset", unit, offset)
-    return (moved - size) % slide
+    return (duration("offset", moved) - size) % slide

@@ -7,8 +7,10 @@ from pyspark.sql import DataFrame
 from transom import _bridge
 from transom._base import checks
 from transom._base.errors import type_error
+from transom._base.misplaced import explained
 
 
+@explained
 def explain(df: DataFrame, *, mode: Literal["text", "json"] = "text") -> str:
     """Describe the window operators of a DataFrame and how they run.
 

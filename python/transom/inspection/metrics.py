@@ -11,6 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from transom import _bridge
 from transom._base import checks
 from transom._base.errors import type_error, value_error
+from transom._base.misplaced import explained
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PREFIX = "transom_"
@@ -120,12 +121,13 @@ class Metrics:
     partitions: Mapping[str | None, PartitionMetrics] = field(default_factory=dict, hash=False)
 
 
+@explained
 def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
     """Return the metrics of an operator in the last batch of a query.
 
     Before the first batch has ended, the counts are 0 and the other metrics are empty. The same
-    holds once Spark has forgotten the last batch. Of a query without new rows, Spark keeps 100
-    updates, one every 10 seconds (``spark.sql.streaming.numRecentProgressUpdates``).
+    holds once Spark has forgotten the last batch. Spark keeps 100 updates of a query without new
+    rows, one every 10 seconds (``spark.sql.streaming.numRecentProgressUpdates``).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Windows: frozen values that assign rows to counts of rows, or to windows of their own.
+"""The base class of windows, and the windows `Global`, `Count` and `Custom`.
 
 A window value needs no Spark session. Two values are equal if they mean the same: 60 seconds equal
 1 minute. `transom.spec.grids` has the windows on a fixed grid, `transom.spec.calendar` those of a
@@ -24,6 +24,7 @@ class Window(Value):
     __slots__ = ()
 
 
+@keywords_after(0, example="Global()")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Global(Window):
     """One window for all rows of a key.
@@ -107,7 +108,7 @@ class Count(Window):
             checks.whole_number("slide", self.slide, least=1)
         checks.flag("partial", self.partial)
         if not self.partial:
-            check_windows_per_row(self.size // self.step, "slide", self.slide)
+            check_windows_per_row(-(-self.size // self.step), "slide", self.slide)
 
     @property
     def step(self) -> int:
@@ -207,8 +208,17 @@ def check_ends(closed: object, time_zone: object) -> None:
     checks.time_zone("time_zone", time_zone)
 
 
-def keep_offset(value: Value, period: Length) -> None:
+def keep_offset(value: Value, period: Length, *, repeats: bool = True) -> None:
     """Replace the offset of a frozen value by a duration that is shorter than a period.
+
+    Parameters
+    ----------
+    value : Value
+        The frozen value.
+    period : Length
+        The bound.
+    repeats : bool
+        Whether the windows are the same after each period. If not, it is their shortest length.
 
     Raises
     ------
@@ -218,7 +228,18 @@ def keep_offset(value: Value, period: Length) -> None:
     offset = duration("offset", value.offset)  # type: ignore[attr-defined]
     object.__setattr__(value, "offset", offset)
     if abs(offset) >= period:
-        raise value_error("OFFSET_TOO_LARGE", argument="offset", value=offset, period=period)
+        why, instead = "the shortest of these windows", "a shorter offset"
+        if repeats:
+            why = "after which the windows repeat"
+            instead = f"the remainder after division by {period}"
+        raise value_error(
+            "OFFSET_TOO_LARGE",
+            argument="offset",
+            value=offset,
+            period=period,
+            why=why,
+            instead=instead,
+        )
 
 
 def check_windows_per_row(windows: int, argument: str, value: object) -> None:

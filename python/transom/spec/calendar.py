@@ -75,5 +75,6 @@ class Calendar(Window):
         checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
         checks.choice("first_day", self.first_day, _WEEKDAYS)
         days = self.every * _SHORTEST_DAYS[self.unit]
-        keep_offset(self, Length(timedelta(days=days), f"{days} days"))
+        text = "1 day" if days == 1 else f"{days} days"
+        keep_offset(self, Length(timedelta(days=days), text), repeats=False)
         check_ends(self.closed, self.time_zone)

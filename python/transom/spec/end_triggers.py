@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from transom._base.values import keywords_after
 from transom.spec.triggers import Trigger
 
 
+@keywords_after(0, example="AfterClock()")
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterClock(Trigger):
     """Fires when the wall clock passes the end of the window. The default with `ProcessingTime`.
@@ -32,6 +34,7 @@ class AfterClock(Trigger):
     """
 
 
+@keywords_after(0, example="AfterLateness()")
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterLateness(Trigger):
     """Fires once, when the watermark reaches the end of the window plus the allowed lateness.
@@ -76,6 +79,7 @@ class AfterLateness(Trigger):
     """
 
 
+@keywords_after(0, example="EndOfStream()")
 @dataclass(frozen=True, slots=True, repr=False)
 class EndOfStream(Trigger):
     """Fires when the input ends: after a static DataFrame, or when a stream is drained.

@@ -159,7 +159,7 @@ class Hopping(Window):
     def __post_init__(self) -> None:
         size = keep_positive(self, "size")
         slide = keep_positive(self, "slide")
-        check_windows_per_row(size // slide, "slide", slide)
+        check_windows_per_row(-(-size // slide), "slide", slide)
         keep_offset(self, slide)
         check_ends(self.closed, self.time_zone)
 
@@ -185,7 +185,8 @@ class Cumulate(Window):
     Raises
     ------
     PySparkValueError
-        The conditions of `Tumbling`, and ``TRANSOM_NOT_A_MULTIPLE``.
+        The conditions of `Tumbling`, and ``TRANSOM_NOT_A_MULTIPLE``. ``TRANSOM_TOO_MANY_WINDOWS``
+        if a row would be in more than 10,000,000 windows.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -219,5 +220,6 @@ class Cumulate(Window):
         step = keep_positive(self, "step")
         if size % step:
             raise value_error("NOT_A_MULTIPLE", argument="size", value=size, step=step)
+        check_windows_per_row(size // step, "step", step)
         keep_offset(self, size)
         check_ends(self.closed, self.time_zone)

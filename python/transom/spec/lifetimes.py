@@ -130,6 +130,7 @@ class Lifetime(Value):
                 raise value_error("NEEDS_ID", argument="timeout")
 
 
+@keywords_after(0, example="Snapshot(closed='right')")
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Snapshot(Window):
     """The windows between neighbouring starts and ends of lifetimes.
@@ -177,6 +178,7 @@ class Snapshot(Window):
         check_closed(self.closed)
 
 
+@keywords_after(1, example="Rolling('1 minute')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Rolling(Window):
     """The last rows of a key, whenever they change.
@@ -221,6 +223,7 @@ class Rolling(Window):
         keep_positive(self, "size")
 
 
+@keywords_after(1, example="CountByStart(3)")
 @dataclass(frozen=True, slots=True, repr=False)
 class CountByStart(Window):
     """Windows over a number of distinct times of rows.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 
 from transom._base.errors import type_error, value_error
+from transom._base.values import is_kind_of, keywords_after
 from transom.spec.assigners import Custom, Window
 from transom.spec.calendar import Calendar
 from transom.spec.grids import Cumulate, Hopping, Tumbling
@@ -15,6 +16,7 @@ from transom.spec.sessions import Session
 _KINDS = (Tumbling, Hopping, Cumulate, Calendar, Session, *SWEPT)
 
 
+@keywords_after(1, example="Windows({'hour': Tumbling('1 hour')})")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Windows(Window):
     """Several windows over the same rows, in one pass.
@@ -27,9 +29,9 @@ class Windows(Window):
     Parameters
     ----------
     windows : mapping of str to Window, or sequence of Window
-        The windows by their ids, or windows without ids. Each is a window on a grid, a `Session`
-        with a fixed gap, a `Snapshot`, a `Rolling` or a `CountByStart`. The ids of windows without
-        ids are null.
+        The windows by their ids, or windows without ids. Each is a window on a grid without
+        ``stagger``, a `Session` with a fixed gap and ``late_start="open"``, a `Snapshot`, a
+        `Rolling` or a `CountByStart`. The ids of windows without ids are null.
 
     Raises
     ------
@@ -71,7 +73,7 @@ class Windows(Window):
             raise type_error("windows", given, expected)
         kept = dict(given) if isinstance(given, Mapping) else tuple(given)
         object.__setattr__(self, "windows", kept)
-        ids = [name for name, _ in self.named if name is not None]
+        ids = list(kept) if isinstance(kept, dict) else []
         for name in ids:
             if not isinstance(name, str):
                 raise type_error("windows", given, expected)
@@ -122,8 +124,9 @@ def _check_ids(ids: Sequence[str], *, any_window: bool) -> None:
 
 
 def _check_member(window: object) -> None:
-    if not isinstance(window, Window):
+    if not is_kind_of(Window, window):
         raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")
+    assert isinstance(window, Window)
     why = None
     if not isinstance(window, _KINDS):
         why = "a window on a grid, a Session, a Snapshot, a Rolling or a CountByStart"

@@ -75,6 +75,7 @@ class EventTime(Value):
             object.__setattr__(self, "delay", not_negative("delay", self.delay))
 
 
+@keywords_after(0, example="ProcessingTime()")
 @dataclass(frozen=True, slots=True, repr=False)
 class ProcessingTime(Value):
     """Processing time: the time of a row is the wall clock of its micro-batch, and no row is late.
@@ -104,6 +105,10 @@ class ProcessingTime(Value):
     |  2|
     +---+
     """
+
+
+# Each row that is before the watermark keeps its time.
+_IN_ORDER = Accept("0 seconds")
 
 
 @keywords_after(1, example="TimePolicy('departed', out_of_order='10 minutes')", hints=_NO_DELAYS)
@@ -196,7 +201,7 @@ class TimePolicy(Value):
     over: Sequence[Col] = field(default=(), kw_only=True)
     early: Drop | Adjust | None = field(default=None, kw_only=True)
     late: Drop | Adjust | None = field(default=None, kw_only=True)
-    out_of_order: Duration | Accept | Drop | Adjust = field(default="0 seconds", kw_only=True)
+    out_of_order: Duration | Accept | Drop | Adjust = field(default=_IN_ORDER, kw_only=True)
     advance: Periodic | Punctuated = field(default=Periodic(), kw_only=True)
     idle_partition: Duration | None = field(default=None, kw_only=True)
     estimate_arrival: bool = field(default=False, kw_only=True)
@@ -248,3 +253,12 @@ class TimePolicy(Value):
 EventClock = EventTime | TimePolicy
 Clock = EventClock | ProcessingTime
 Time = Col | Clock
+
+
+def needs_policy(argument: str, time: Clock | None) -> Exception:
+    """Return the error ``TRANSOM_NEEDS_TIME_POLICY``, with the policy to write instead."""
+    instead = "transom.TimePolicy('departed')"
+    if isinstance(time, EventTime):
+        delay = "" if time.delay is None else f", out_of_order={time.delay!r}"
+        instead = f"transom.TimePolicy({time.time!r}{delay})"
+    return value_error("NEEDS_TIME_POLICY", argument=argument, value=time, instead=instead)

@@ -19,6 +19,7 @@ class TimeRule(Value):
         object.__setattr__(self, "beyond", not_negative("beyond", self.beyond))
 
 
+@keywords_after(1, example="Accept('5 minutes')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Accept(TimeRule):
     """Leaves rows that are out of order as they are. The windows decide whether they are late.
@@ -62,6 +63,7 @@ class Accept(TimeRule):
     """
 
 
+@keywords_after(1, example="Drop('5 minutes')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Drop(TimeRule):
     """Drops rows that are beyond a bound. A dropped row has no time and moves no watermark.
@@ -104,6 +106,7 @@ class Drop(TimeRule):
     """
 
 
+@keywords_after(1, example="Adjust('5 minutes')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Adjust(TimeRule):
     """Moves the time of rows that are beyond a bound to this bound.

@@ -11,7 +11,7 @@ from transom._base import checks
 from transom._base.columns import Condition, Delta, check_delta, condition_of
 from transom._base.durations import Duration, positive
 from transom._base.errors import type_error
-from transom._base.values import Value, keywords_after
+from transom._base.values import Value, is_kind_of, keywords_after
 
 IntervalClock = Literal["event", "processing"]
 
@@ -22,6 +22,7 @@ class Trigger(Value):
     __slots__ = ()
 
 
+@keywords_after(1, example="AfterCount(10)")
 @dataclass(frozen=True, slots=True, repr=False)
 class AfterCount(Trigger):
     """Fires each time a number of rows has arrived in the window.
@@ -172,6 +173,7 @@ class Every(Trigger):
         checks.flag("aligned", self.aligned)
 
 
+@keywords_after(1, example="When('delay > 60')")
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class When(Trigger):
     """Fires when a boolean expression is true for a new row and its window.
@@ -212,6 +214,7 @@ class When(Trigger):
         object.__setattr__(self, "condition", condition_of("condition", self.condition))
 
 
+@keywords_after(0, example="EveryBatch()")
 @dataclass(frozen=True, slots=True, repr=False)
 class EveryBatch(Trigger):
     """Fires at the end of each micro-batch that brought the window rows, like Spark's update mode.
@@ -237,6 +240,7 @@ class EveryBatch(Trigger):
     """
 
 
+@keywords_after(0, example="Never()")
 @dataclass(frozen=True, slots=True, repr=False)
 class Never(Trigger):
     """Never fires: windows collect rows and emit no result.
@@ -259,5 +263,6 @@ class Never(Trigger):
 
 def check_trigger(argument: str, value: object) -> None:
     """Raise ``TRANSOM_BAD_TYPE`` if the value is no trigger."""
-    if not isinstance(value, Trigger):
-        raise type_error(argument, value, "a trigger such as transom.AfterCount(100)")
+    if not is_kind_of(Trigger, value):
+        expected = "a trigger of transom, such as transom.AfterCount(100) or transom.When('v > 5')"
+        raise type_error(argument, value, expected)

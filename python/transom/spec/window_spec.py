@@ -135,11 +135,6 @@ class WindowSpec:
         }
         return tuple(tag for tag, is_there in tags.items() if is_there)
 
-    @property
-    def row_tags(self) -> tuple[str, ...]:
-        """The tags of side outputs that hold input rows."""
-        return tuple(tag for tag in self.side_output_tags if tag != "watermarks")
-
 
 def _default_trigger(window: Window, time: Clock | None) -> Trigger | None:
     if isinstance(window, Global):
@@ -164,7 +159,11 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
             isinstance(part, Every) and part.clock == "event"
         )
         if by_watermark and not isinstance(time, EventClock):
-            raise value_error("NO_CLOCK", argument="trigger", value=type(part).__name__)
+            instead = (
+                "Every(..., clock='processing')" if isinstance(part, Every) else "AfterClock()"
+            )
+            fix = f"Use {instead}, or set the column that holds the time"
+            raise value_error("NO_CLOCK", argument="trigger", value=type(part).__name__, fix=fix)
 
 
 def _check_together(spec: WindowSpec) -> None:
@@ -249,18 +248,19 @@ def _check_swept(spec: WindowSpec, window: Window) -> None:
         raise value_error("NOT_EVENT_TIME", argument=other)
     is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"
     has_window_state = spec.function is not None and spec.function.window_state is not None
+    once = "each of these windows fires once, at its end"
     steps = {
-        "trigger()": spec.trigger != AfterWatermark(),
-        "evictor()": spec.evictor is not None,
-        "retract()": spec.retract,
-        "allowed_lateness()": spec.allowed_lateness != timedelta(),
-        "idle_timeout()": spec.idle_timeout is not None,
-        "stagger": is_staggered,
-        "window_state": has_window_state,
+        "trigger()": (spec.trigger != AfterWatermark(), once),
+        "evictor()": (spec.evictor is not None, once),
+        "retract()": (spec.retract, once),
+        "allowed_lateness()": (spec.allowed_lateness != timedelta(), once),
+        "idle_timeout()": (spec.idle_timeout is not None, once),
+        "stagger": (is_staggered, "these windows are the same for all keys"),
+        "window_state": (has_window_state, "no later call could read the state of a window"),
     }
-    for step, is_set in steps.items():
+    for step, (is_set, why) in steps.items():
         if is_set:
-            raise _conflict(step, other, "each of these windows fires once, at its end")
+            raise _conflict(step, other, why)
     if spec.layout == "slices":
         raise _conflict("layout='slices'", other, "only the keyed layout stores lifetimes")
 

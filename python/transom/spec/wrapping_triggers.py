@@ -85,6 +85,7 @@ class AfterWatermark(Trigger):
                 )
 
 
+@keywords_after(1, example="Purging(AfterCount(10))")
 @dataclass(frozen=True, slots=True, repr=False)
 class Purging(Trigger):
     """Fires as another trigger does, and drops the contents of the window after each firing.

@@ -1,6 +1,6 @@
 """The input of a query of StreamInsight: lifetimes, and how application time advances."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark.sql import DataFrame
@@ -9,7 +9,8 @@ from transom._base import checks
 from transom._base.columns import Col
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error
-from transom._base.values import Value
+from transom._base.misplaced import explained
+from transom._base.values import Value, keywords_after
 from transom._built_stream import Stream
 from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import TimePolicy
@@ -19,6 +20,7 @@ from transom.stream import stream as transom_stream
 _TICK = "1 microsecond"
 
 
+@keywords_after(1, example="AdvanceTimeSettings(1, delay='2 minutes')")
 @dataclass(frozen=True, slots=True, repr=False)
 class AdvanceTimeSettings(Value):
     """When punctuation (a CTI) is generated, and what happens to events that violate it.
@@ -67,8 +69,8 @@ class AdvanceTimeSettings(Value):
     """
 
     every: int | Duration
-    delay: Duration = "0 seconds"
-    policy: Literal["Drop", "Adjust"] = "Drop"
+    delay: Duration = field(default="0 seconds", kw_only=True)
+    policy: Literal["Drop", "Adjust"] = field(default="Drop", kw_only=True)
 
     def __post_init__(self) -> None:
         checks.choice("policy", self.policy, ("Drop", "Adjust"))
@@ -82,6 +84,7 @@ class AdvanceTimeSettings(Value):
 
     def _advance(self) -> Periodic:
         if isinstance(self.every, int):
+            checks.whole_number("every", self.every, least=1)
             return Periodic(self.every)
         return Periodic(every=self.every)
 
@@ -162,6 +165,7 @@ def UnorderedStartTime(delay: Duration) -> AdvanceTimeSettings:
     return AdvanceTimeSettings(1, delay=delay)
 
 
+@explained
 def stream(
     df: DataFrame,
     *,

@@ -6,6 +6,7 @@ from typing import Literal
 from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import type_error
+from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.spec.grids import Hopping
 from transom.spec.lifetimes import CountByStart, Snapshot
@@ -20,6 +21,7 @@ _POLICIES: dict[str, OutputPolicy] = {
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@explained
 def hoppingWindow(
     stream: Stream,
     windowSize: Duration,
@@ -70,14 +72,14 @@ def hoppingWindow(
     |2024-01-01 00:00:15|  1|
     +-------------------+---+
     """
+    _check_stream(stream)
     checks.choice("outputPolicy", outputPolicy, tuple(_POLICIES))
-    slide = positive("hopSize", hopSize)
-    window = Hopping(
-        size=positive("windowSize", windowSize), slide=slide, offset=_offset(alignment, slide)
-    )
+    size, slide = positive("windowSize", windowSize), positive("hopSize", hopSize)
+    window = Hopping(size=size, slide=slide, offset=_offset(alignment, slide))
     return stream.window(window).output_policy(_POLICIES[outputPolicy])
 
 
+@explained
 def tumblingWindow(
     stream: Stream,
     windowSize: Duration,
@@ -86,8 +88,30 @@ def tumblingWindow(
 ) -> Windowed:
     """Return the windows of ``TumblingWindow(windowSize, alignment, ...)``.
 
-    They are hopping windows whose hop is their size. See `hoppingWindow` for the parameters and the
-    conditions.
+    They are hopping windows whose hop is their size.
+
+    Parameters
+    ----------
+    stream : Stream
+        The events, see `transom.streaminsight.stream`.
+    windowSize : str or timedelta
+        Length of a window.
+    alignment : datetime, optional
+        An instant at which a window starts, see `hoppingWindow`.
+    outputPolicy : {"PointAlignToWindowEnd", "ClipToWindowEnd"}
+        The lifetime of a result: a point at the end of its window, or the window.
+
+    Returns
+    -------
+    Windowed
+        Call `transom.Windowed.agg`, `transom.Windowed.top` or `transom.Windowed.apply` on it.
+
+    Raises
+    ------
+    PySparkValueError
+        ``TRANSOM_BAD_CHOICE`` and the conditions of `transom.Tumbling`.
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE``.
 
     Examples
     --------
@@ -105,6 +129,7 @@ def tumblingWindow(
     return hoppingWindow(stream, windowSize, windowSize, alignment, outputPolicy)
 
 
+@explained
 def snapshotWindow(stream: Stream) -> Windowed:
     """Return the windows of ``SnapshotWindow()``.
 
@@ -140,14 +165,16 @@ def snapshotWindow(stream: Stream) -> Windowed:
     |2024-01-01 00:00:08|2024-01-01 00:00:09|  1|
     +-------------------+-------------------+---+
     """
+    _check_stream(stream)
     return stream.window(Snapshot()).output_policy("clip_to_window_end")
 
 
+@explained
 def countByStartTimeWindow(stream: Stream, count: int) -> Windowed:
     """Return the windows of ``CountByStartTimeWindow(count)``.
 
     A window starts at each distinct start of an event, and covers ``count`` distinct starts. A
-    result is a point at its end, one microsecond after the last start.
+    result is a point on the last start of its window.
 
     Parameters
     ----------
@@ -183,7 +210,14 @@ def countByStartTimeWindow(stream: Stream, count: int) -> Windowed:
     |2024-01-01 00:00:01|  3|
     +-------------------+---+
     """
+    _check_stream(stream)
+    checks.whole_number("count", count, least=1)
     return stream.window(CountByStart(count)).output_policy("point_align_to_window_end")
+
+
+def _check_stream(stream: Stream) -> None:
+    if not isinstance(stream, Stream):
+        raise type_error("stream", stream, "the result of transom.streaminsight.stream(...)")
 
 
 def _offset(alignment: datetime | None, slide: timedelta) -> timedelta:

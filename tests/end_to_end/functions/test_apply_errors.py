@@ -87,6 +87,7 @@ def test_numbers_become_those_of_the_schema(hours: Windowed) -> None:
         ("int", "BAD_SCHEMA"),
         ("", "BAD_SCHEMA"),
         ("n int, n int", "BAD_SCHEMA"),
+        ("n int, N int", "BAD_SCHEMA"),
         ("n int, KEY string", "BAD_SCHEMA"),
         ("Window int", "RESERVED_NAME"),
         ("pane int", "RESERVED_NAME"),

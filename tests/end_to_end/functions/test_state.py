@@ -182,6 +182,25 @@ def test_state_has_its_schema(spark: SparkSession, state: dict[str, Any], proble
     assert problem in str(caught.value)
 
 
+def test_nested_values_that_a_function_leaves_untouched_stay(spark: SparkSession) -> None:
+    def keep(rows: pa.Table, context: transom.Context) -> pa.Table:
+        state = context.key_state
+        if state["point"] is None:
+            state.update(point={"x": 1, "y": 2}, counts={"a": 3}, points=[{"x": 4, "y": 5}])
+        found = [state["point"]["y"], state["counts"]["a"], state["points"][0]["x"]]
+        return pa.table({"found": [found], "n": [rows.num_rows]})
+
+    rows = [("a", instant(1), 7, False), ("a", instant(11), 7, False), ("a", instant(21), 7, False)]
+    windowed = transom.stream(spark.createDataFrame(rows, SCHEMA), time="time").key_by("key")
+    kept = windowed.window(TEN).apply(
+        keep,
+        "found array<long>, n long",
+        key_state="point struct<x: long, y: long>, counts map<string, long>, "
+        "points array<struct<x: long, y: long>>",
+    )
+    assert [row["found"] for row in kept.collect()] == [[2, 3, 4]] * 3
+
+
 def test_what_is_kept_cannot_be_changed_over_a_checkpoint(
     spark: SparkSession, tmp_path: Path
 ) -> None:

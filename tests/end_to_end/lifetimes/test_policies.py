@@ -150,3 +150,18 @@ def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     assert set(got) == fired
     assert len(got) == len(fired)
     assert {row["row"]["n"]: row["reason"] for row in outcome.late} == late
+
+
+def test_a_row_that_is_over_counts_for_no_period(spark: SparkSession) -> None:
+    """The third row ends before the watermark. Adjusting drops it, and `Periodic` ignores it."""
+    lasting = [(0, 60), (10, 60), (1, 2), (20, 60), (15, 60), (30, 60)]
+    rows = [(n, EPOCH + seconds(at), EPOCH + seconds(end)) for n, (at, end) in enumerate(lasting)]
+    policy = transom.TimePolicy(
+        "at", out_of_order=transom.Adjust("0 seconds"), advance=transom.Periodic(2)
+    )
+    static = spark.createDataFrame(rows, "n int, at timestamp, until timestamp").coalesce(1)
+    stamps = transom.stream(static, time=policy, lifetime="until").stamped().orderBy("n").collect()
+    accepted = ["accepted"] * 2 + ["dropped"] + ["accepted"] * 3
+    assert [row["stamp"]["disposition"] for row in stamps] == accepted
+    met = [row["stamp"]["watermark"] for row in stamps]
+    assert met == [None, None, *[EPOCH + seconds(10)] * 3, EPOCH + seconds(20)]

@@ -115,6 +115,7 @@ def test_a_lifetime_outside_of_its_window_is_an_error(
 ) -> None:
     shown = [str(at(time)) if time else "null" for time in returned]
     message = (
+        rf"(?<!\[TRANSOM_FUNCTION_LIFETIME\] )"
         rf"\[TRANSOM_FUNCTION_LIFETIME\] returning\.<locals>\.function returned a result that "
         rf"lasts from {shown[0]} to {shown[1]}, for the window from 2024-01-01 05:00:00 to "
         rf"2024-01-01 06:00:00"

@@ -45,6 +45,16 @@ def shown(results: list[Row]) -> list[tuple[Any, ...]]:
     )
 
 
+def test_the_watermark_of_a_device_is_no_idle_timeout(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=policy(), order="n").key_by("device")
+        return stream.window(TENS).with_pane().agg(n=F.count("*"))
+
+    batches = [timed([(0, "d", "x", 3, 3), (1, "d", "x", 15, 15)]), timed([(2, "d", "x", 35, 35)])]
+    results = run_stream(spark, pipeline, SCHEMA, batches).results
+    assert [row["pane"]["cause"] for row in results] == ["watermark", "watermark"]
+
+
 def test_a_fast_device_makes_no_row_of_a_slow_device_late(spark: SparkSession) -> None:
     rows: list[Input] = [
         (0, "fast", "x", 15, 15),

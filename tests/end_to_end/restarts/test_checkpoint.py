@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
@@ -138,6 +139,24 @@ def test_a_changed_spec_is_refused_and_the_field_named(
     # The rejected run has changed nothing. All changes are rejected at the same place.
     if LONG or change == next(iter(CHANGES)):
         assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
+
+
+def test_a_policy_that_needs_the_wall_clock_for_the_first_time_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def by_partition(**settings: Any) -> Callable[[DataFrame], DataFrame]:
+        policy = transom.TimePolicy("time", partition="key", **settings)
+        return lambda rows: (
+            transom.stream(rows, time=policy).window(TEN_SECONDS).agg(n=F.count("*"))
+        )
+
+    def run(pipeline: Callable[[DataFrame], DataFrame]) -> None:
+        run_stream(spark, pipeline, SCHEMA, [[("a", at(1), 1)]], checkpoint=tmp_path)
+
+    run(by_partition())
+    text = r"TRANSOM_SPEC_CHANGED.* has time\.idle_partition = 1 minute, but .* = none\. "
+    with pytest.raises(StreamingQueryException, match=text):
+        run(by_partition(idle_partition="1 minute"))
 
 
 def test_what_says_nothing_about_the_state_may_change(

@@ -64,6 +64,17 @@ def shown(results: list[Row]) -> list[tuple[int, int]]:
     ]
 
 
+def test_windows_over_results_fire_by_the_watermark(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        second = transom.stream(counts(rows), time="window").window(MINUTE).with_pane()
+        return second.options(name="second").agg(F.sum("rows").alias("rows"))
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [at(1, 12), at(70), at(135)])
+    causes = [row["pane"]["cause"] for row in outcome.results]
+    assert shown(outcome.results) == [(0, 2), (60, 1)]
+    assert causes == ["watermark", "watermark"]
+
+
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str

@@ -65,6 +65,15 @@ def twice(writer: Writer) -> Writer:
     return write
 
 
+def test_calls_by_hand_write_each_dataframe(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("a", 1)], "key string, second int")
+    kept = Kept()
+    to_writers = transom.route(results=kept, late=kept)
+    for _ in range(2):
+        to_writers(counts(rows), 0)
+    assert kept.batches == [0, 0]
+
+
 def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     spark: SparkSession, tmp_path: Path
 ) -> None:

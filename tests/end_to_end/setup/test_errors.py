@@ -69,6 +69,9 @@ def test_two_columns_of_a_result_may_not_have_the_same_name(rows: DataFrame) -> 
         windowed.with_late_rows().agg(F.sum("v").alias("k"))
     with raises("DUPLICATE_NAME"):
         transom.stream(rows, time="t").key_by("k", "k").window(HOUR).agg(F.sum("v"))
+    with raises("DUPLICATE_NAME", "keys"):
+        keyed = transom.stream(rows, time="t").key_by("k", F.col("v").alias("K"))
+        keyed.window(HOUR).apply(lambda rows: rows, "n int")
 
 
 def test_columns_must_be_there(rows: DataFrame) -> None:

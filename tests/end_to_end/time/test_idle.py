@@ -109,6 +109,25 @@ def test_a_pane_names_the_idle_timeout_only_where_it_has_closed_the_window(
     assert causes == [[], ["watermark"], ["idle"]]
 
 
+def test_a_tick_without_a_watermark_fires_at_the_watermark_that_was_reached(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=transom.TimePolicy("at"))
+        by_clock = transom.Every("10 seconds", clock="processing")
+        windowed = (
+            stream.window(transom.Tumbling("10 seconds")).allowed_lateness("1 minute").with_pane()
+        )
+        late = windowed.trigger(transom.AfterWatermark(late=by_clock))
+        return late.agg(n=F.count("*"))
+
+    # The second row ends the window of the first row, and the third row comes late to it.
+    steps: list[Step] = [(3, [(0, 3)]), (4, [(1, 15)]), (5, [(2, 4)]), (12, [])]
+    emitted = run(spark, tmp_path, pipeline, steps)
+    panes = [[(row["pane"]["timing"], row["n"]) for row in rows] for rows in emitted]
+    assert panes == [[], [("on_time", 1)], [], [("late", 2)]]
+
+
 def test_with_last_row_a_window_closes_before_its_end(spark: SparkSession, tmp_path: Path) -> None:
     steps: list[Step] = [(3, [(0, 3)]), (7, []), (8, []), (9, [(1, 4)]), (14, [])]
     emitted = run(spark, tmp_path, lambda rows: counts(rows, "5 seconds", rule="last_row"), steps)

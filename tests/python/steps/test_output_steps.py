@@ -31,7 +31,7 @@ def test_snapshots_last_as_long_as_their_windows() -> None:
 
 def test_unknown_policies_and_steps_that_are_set_twice() -> None:
     hours = windowed(transom.Tumbling(size="1 hour"), time=BY_POLICY)
-    with raises("BAD_CHOICE", "output_policy"):
+    with raises("BAD_CHOICE", "policy"):
         hours.output_policy("window")  # type: ignore[arg-type]
     with raises("SET_TWICE"):
         hours.output_policy("clip_to_window_end").output_policy("clip_to_window_end")

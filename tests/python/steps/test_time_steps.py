@@ -94,7 +94,11 @@ def test_the_first_output_is_an_instant() -> None:
         # Clocks may change within the window.
         ([transom.Tumbling(size="1 hour", time_zone="Europe/Rome")], None, timedelta(hours=25)),
         ([transom.Calendar(unit="month", time_zone="UTC", every=2)], None, timedelta(days=63)),
-        ([transom.Session(gap="1 minute", max_duration="1 hour")], None, timedelta(hours=2)),
+        (
+            [transom.Session(gap="1 minute", max_duration="1 hour")],
+            None,
+            timedelta(hours=2, minutes=1),
+        ),
         ([transom.azure.SlidingWindow("minute", 10)], None, timedelta(minutes=10)),
         (
             [HOUR],
@@ -111,7 +115,11 @@ def test_the_input_starts_before_the_largest_window(
 
 def test_the_input_needs_windows_of_a_known_length() -> None:
     endless = (transom.Global(), transom.Count(size=2), transom.Snapshot())
-    for window in (transom.Session(gap="1 minute"), *endless):
+    sessions = (
+        transom.Session(gap="1 minute"),
+        transom.Session(gap="1 minute", max_duration="1 hour", max_check=">"),
+    )
+    for window in (*sessions, *endless):
         with raises("UNBOUNDED_WINDOW", "earliest_input", PySparkValueError):
             transom.earliest_input(NOON, HOUR, window)
     for arguments in ((NOON,), (NOON, "1 hour"), ("noon", HOUR)):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkTypeError
 
 import transom
 from tests.python.conditions import raises
-from tests.python.steps.test_misplaced import BY_TIME, WINDOWED
+from tests.python.steps.test_misplaced import BY_TIME, DF, WINDOWED
+
+# Type checkers find these mistakes too.
+UNTYPED: Any = transom
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,11 @@ from tests.python.steps.test_misplaced import BY_TIME, WINDOWED
             "a keyword, as in idle_timeout('1 minute', rule='last_row')",
         ),
         (
+            lambda: WINDOWED.options("by_hour"),
+            "argument 1 of options",
+            "a keyword, as in options(name='by_hour')",
+        ),
+        (
             lambda: WINDOWED.drain("now"),
             "argument 1 of drain",
             "drain()",
@@ -35,6 +44,21 @@ from tests.python.steps.test_misplaced import BY_TIME, WINDOWED
             lambda: BY_TIME.scan(print, "n long", "pandas"),
             "argument 3 of scan",
             "a keyword, as in scan(<built-in function print>, 'n long', form='pandas')",
+        ),
+        (
+            lambda: UNTYPED.route(print),
+            "argument 1 of route",
+            "a keyword, as in route(results=<built-in function print>)",
+        ),
+        (
+            lambda: UNTYPED.Rolling("1 hour", "5 minutes"),
+            "argument 2 of Rolling",
+            "Rolling('1 minute')",
+        ),
+        (
+            lambda: UNTYPED.ProcessingTime("at"),
+            "argument 1 of ProcessingTime",
+            "ProcessingTime()",
         ),
     ],
 )
@@ -69,6 +93,21 @@ def test_an_argument_by_position_that_a_step_does_not_take_is_explained(
             "key_state",
             "Write scan(fn=..., schema=..., form=..., state=...).",
         ),
+        (
+            lambda: UNTYPED.stream(DF, tme="at"),
+            "tme",
+            "Write stream(df=..., time=..., lifetime=..., order=...).",
+        ),
+        (
+            lambda: UNTYPED.AfterCount(5, after=1),
+            "after",
+            "its arguments are rows. Write AfterCount(10).",
+        ),
+        (
+            lambda: UNTYPED.Drop(after="5 minutes"),
+            "after",
+            "its arguments are beyond. Write Drop('5 minutes').",
+        ),
     ],
 )
 def test_a_keyword_that_a_method_does_not_have_is_explained(
@@ -77,6 +116,19 @@ def test_a_keyword_that_a_method_does_not_have_is_explained(
     with raises("MISPLACED", argument, PySparkTypeError) as caught:
         mistake()
     assert str(caught.value).endswith(explained)
+
+
+@pytest.mark.parametrize("base", [transom.Window, transom.Trigger, transom.Evictor])
+def test_a_class_of_a_user_is_no_window_trigger_or_evictor(base: type) -> None:
+    steps: dict[type, Any] = {
+        transom.Window: BY_TIME.window,
+        transom.Trigger: WINDOWED.trigger,
+        transom.Evictor: WINDOWED.evictor,
+    }
+    for value in (base(), type("Own", (base,), {"__repr__": lambda _: "Own()"})()):
+        with raises("BAD_TYPE", kind=PySparkTypeError) as caught:
+            steps[base](value)
+        assert "of transom, such as transom." in str(caught.value)
 
 
 def test_a_step_keeps_its_signature_and_its_name() -> None:

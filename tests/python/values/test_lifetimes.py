@@ -77,8 +77,9 @@ def test_the_duration_of_a_lifetime_is_a_keyword(end: str | None) -> None:
 
 
 def test_a_snapshot_takes_keywords_only() -> None:
-    with pytest.raises(TypeError, match="positional"):
+    with raises("BAD_TYPE", "argument 1 of Snapshot", PySparkTypeError) as caught:
         cast("Any", transom.Snapshot)("right")
+    assert str(caught.value).endswith("Use a keyword, as in Snapshot(closed='right').")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_windows_that_cannot_be_members(bad: transom.Window) -> None:
         transom.Windows([MINUTE, bad])
 
 
-@pytest.mark.parametrize("bad", ["1 minute", 5, MINUTE, {1: MINUTE}, ["1 minute"]], ids=repr)
+@pytest.mark.parametrize(
+    "bad", ["1 minute", 5, MINUTE, {1: MINUTE}, {None: MINUTE}, ["1 minute"]], ids=repr
+)
 def test_other_types(bad: Any) -> None:
     with raises("BAD_TYPE", "windows", PySparkTypeError):
         transom.Windows(bad)

@@ -1,0 +1,58 @@
+"""Values of state: what a function reads is what it, or an earlier call, has set."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import Row
+
+from transom._calls.calls import python_value
+from transom._calls.returned import column_of
+
+POINT = pa.struct([("x", pa.int64()), ("y", pa.int64())])
+INSTANT = pa.timestamp("us", "Europe/Rome")
+NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "read"),
+    [
+        (pa.int32(), 3, 3),
+        (pa.string(), None, None),
+        (INSTANT, NOON, NOON),
+        (POINT, {"y": 2, "x": 1}, Row(x=1, y=2)),
+        (POINT, {"x": 1}, Row(x=1, y=None)),
+        (pa.list_(POINT), [{"x": 1, "y": 2}, None], [Row(x=1, y=2), None]),
+        (pa.map_(pa.string(), pa.int64()), {"a": 1, "b": None}, {"a": 1, "b": None}),
+        (pa.map_(pa.string(), POINT), {"a": {"x": 1, "y": 2}}, {"a": Row(x=1, y=2)}),
+        (pa.struct([("at", INSTANT)]), {"at": NOON}, Row(at=NOON)),
+    ],
+    ids=str,
+)
+def test_a_value_that_a_function_leaves_untouched_stays(
+    kind: pa.DataType, value: Any, read: Any
+) -> None:
+    field = pa.field("v", kind)
+    found = python_value(column_of([value], field)[0])
+    assert found == read
+    assert python_value(column_of([found], field)[0]) == read
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.int32(), 1.5),
+        (pa.int32(), 2**40),
+        (POINT, {"x": 1, "z": 2}),
+        (POINT, {"x": "1"}),
+        (pa.list_(POINT), [{"z": 2}]),
+        (pa.map_(pa.string(), POINT), {"a": {"z": 1}}),
+        (pa.struct([("at", POINT)]), {"at": {"z": 1}}),
+        (pa.map_(pa.string(), pa.int64()), {"a": "b"}),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_is_refused(kind: pa.DataType, value: Any) -> None:
+    with pytest.raises((ValueError, OverflowError, pa.ArrowException)):
+        column_of([value], pa.field("v", kind))
