@@ -1,5 +1,7 @@
 """Checks of the columns that a time or a window names, against the DataFrame of a stream."""
 
+from datetime import timedelta
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import (
     ArrayType,
@@ -61,8 +63,11 @@ def check_substreams(policy: TimePolicy) -> None:
 
 def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None) -> Lifetime:
     """Return a lifetime whose columns exist and have the right type."""
-    if not isinstance(lifetime, str | Column | Lifetime):
-        raise type_error("lifetime", lifetime, "a Column, a column name or a transom.Lifetime")
+    given: object = lifetime
+    if isinstance(given, timedelta):
+        raise type_error("lifetime", given, "transom.Lifetime(duration=...)")
+    if not isinstance(given, str | Column | Lifetime):
+        raise type_error("lifetime", given, "a Column, a column name or a transom.Lifetime")
     if time is None or isinstance(time, ProcessingTime):
         raise value_error("NOT_EVENT_TIME", argument="lifetime")
     life = lifetime if isinstance(lifetime, Lifetime) else Lifetime(lifetime)

@@ -162,6 +162,21 @@ def check_exist(df: DataFrame, argument: str, columns: Sequence[Col]) -> None:
         fields_of(df, argument, columns)
 
 
+def check_named(df: object, argument: str, value: object) -> None:
+    """Check a column under the name of an argument of a preset.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name.
+    PySparkValueError
+        ``TRANSOM_UNKNOWN_COLUMN`` if `df` is a DataFrame that is known to lack the column.
+    """
+    check_column(argument, value)
+    if isinstance(df, DataFrame) and isinstance(value, str | Column):
+        check_exist(df, argument, [value])
+
+
 def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[StructField]:
     """Return the names, types and metadata of columns.
 

@@ -6,7 +6,7 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import Col, check_column, text_of
+from transom._base.columns import Col, check_named, text_of
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.azure.limits import limit_error
@@ -69,7 +69,8 @@ def stream(
         The out of order tolerance.
     eventsLateArrivalMaxDelayInSeconds : int
         The late arrival tolerance, at most 1,814,399. With -1 no event arrives too late, and the
-        watermark does not move while no events come.
+        watermark does not move while no events come. A run with ``availableNow`` ends with an
+        estimate of the next arrival, so use -1 for scheduled runs, tests and replays.
 
     Returns
     -------
@@ -110,7 +111,9 @@ def stream(
     |2024-01-01 00:00:20|  1|
     +-------------------+---+
     """
-    check_column("arrival", arrival)
+    check_named(df, "arrival", arrival)
+    if timestampBy is not None:
+        check_named(df, "timestampBy", timestampBy)
     checks.choice("eventsOutOfOrderPolicy", eventsOutOfOrderPolicy, ("Adjust", "Drop"))
     action = Adjust if eventsOutOfOrderPolicy == "Adjust" else Drop
     out_of_order = eventsOutOfOrderMaxDelayInSeconds

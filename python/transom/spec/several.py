@@ -128,7 +128,9 @@ def _check_member(window: object) -> None:
         raise type_error("windows", window, "a window such as transom.Tumbling(size='1 hour')")
     assert isinstance(window, Window)
     why = None
-    if not isinstance(window, _KINDS):
+    if isinstance(window, Windows):
+        why = "a single window, because Windows cannot be nested"
+    elif not isinstance(window, _KINDS):
         why = "a window on a grid, a Session, a Snapshot, a Rolling or a CountByStart"
     elif isinstance(window, Session) and isinstance(window.gap, Column):
         why = "a Session with a fixed gap"

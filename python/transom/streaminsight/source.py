@@ -1,12 +1,13 @@
 """The input of a query of StreamInsight: lifetimes, and how application time advances."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import Col
+from transom._base.columns import Col, check_named
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error
 from transom._base.misplaced import explained
@@ -170,22 +171,27 @@ def stream(
     df: DataFrame,
     *,
     start: Col,
-    end: Col | None = None,
+    end: Col | Lifetime | None = None,
     advanceTime: AdvanceTimeSettings | None = None,
+    order: Col | Sequence[Col] = (),
 ) -> Stream:
     """Start a query over interval events or point events.
 
     Parameters
     ----------
     df : DataFrame
-        The events, in the order in which they arrive.
+        The events. Spark keeps their order within a partition, but not across partitions, and
+        events out of order are dropped by default. Name their order, or use `UnorderedStartTime`.
     start : str or Column
         The start of an event, a timestamp.
-    end : str or Column, optional
-        The end of an event, exclusive. Null stands for an event without end. Without this argument
-        the events are points, and last one microsecond.
+    end : str, Column or Lifetime, optional
+        The end of an event, exclusive. Null stands for an event without end, StreamInsight's
+        ``DateTime.MaxValue``. Without this argument the events are points, and last one
+        microsecond. ``transom.Lifetime(end, id=...)`` makes edge events.
     advanceTime : AdvanceTimeSettings, optional
         How application time advances. None means `IncreasingStartTime`.
+    order : str, Column or sequence of them
+        The order of events that Spark reads together, see `transom.stream`.
 
     Returns
     -------
@@ -229,8 +235,12 @@ def stream(
     settings = IncreasingStartTime() if advanceTime is None else advanceTime
     if not isinstance(settings, AdvanceTimeSettings):
         raise type_error("advanceTime", settings, "AdvanceTimeSettings(...)")
-    lifetime = None if end is None else Lifetime(end)
+    check_named(df, "start", start)
+    if end is not None and not isinstance(end, Lifetime):
+        check_named(df, "end", end)
+        end = Lifetime(end)
+    lifetime = end
     if end is None and settings.policy == "Adjust":
         # A point with a lifetime is dropped and not moved.
         lifetime = Lifetime(duration=_TICK)
-    return transom_stream(df, time=settings._time_of(start), lifetime=lifetime)
+    return transom_stream(df, time=settings._time_of(start), lifetime=lifetime, order=order)

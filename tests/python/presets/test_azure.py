@@ -121,7 +121,7 @@ def test_what_azure_does_not_allow_is_refused(settings: dict[str, Any], argument
         ({OUT_OF_ORDER: "1"}, "BAD_TYPE", OUT_OF_ORDER),
         ({"over": "device"}, "BAD_TYPE", "over"),
         ({"partitions": ["0"]}, "BAD_CHOICE", "partitions"),
-        ({"timestampBy": "nowhere"}, "UNKNOWN_COLUMN", "time"),
+        ({"timestampBy": "nowhere"}, "UNKNOWN_COLUMN", "timestampBy"),
     ],
 )
 def test_a_wrong_setting_is_named(settings: dict[str, Any], condition: str, argument: str) -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkTypeError
 from pyspark.sql.types import StructField, StructType, TimestampType
 
 import transom
@@ -56,6 +57,26 @@ def test_points_are_adjusted_by_dropping_them() -> None:
     assert points._lifetime == transom.Lifetime(duration="1 microsecond")
     assert streaminsight.stream(ROWS, start="at")._lifetime is None
     assert EVENTS._lifetime == transom.Lifetime("until")
+
+
+def test_edge_events_have_a_lifetime_with_an_id_and_events_an_order() -> None:
+    edges = transom.Lifetime("until", id=["at"])
+    events = streaminsight.stream(ROWS, start="at", end=edges, order="until")
+    assert (events._lifetime, events._order) == (edges, ("until",))
+
+
+def test_an_unknown_column_has_the_name_of_its_argument() -> None:
+    with raises("UNKNOWN_COLUMN", "start"):
+        streaminsight.stream(ROWS, start="nowhere")
+    with raises("UNKNOWN_COLUMN", "end"):
+        streaminsight.stream(ROWS, start="at", end="nowhere")
+    calls: list[tuple[Any, list[str]]] = [
+        (streaminsight.tumblingWindow, ["1 hour"]),
+        (streaminsight.snapshotWindow, []),
+    ]
+    for windows, size in calls:
+        with raises("BAD_TYPE", "stream", PySparkTypeError):
+            windows(None, *size)
 
 
 @pytest.mark.parametrize(
