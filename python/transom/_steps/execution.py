@@ -104,6 +104,7 @@ class ExecutionSteps(Steps):
         PySparkValueError
             ``TRANSOM_BAD_NAME``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_NEGATIVE``,
             ``TRANSOM_BAD_DURATION``, ``TRANSOM_BAD_CHOICE``, ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_CONFLICT`` for ``layout="slices"`` with lifetimes.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 

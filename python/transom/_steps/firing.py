@@ -46,8 +46,9 @@ class FiringSteps(Steps):
             ``TRANSOM_CANNOT_MERGE`` for `AfterDelta` and `ProcessingTimeout` with windows that
             merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark`, `AfterLateness` and `Every` by the
             watermark without event time. ``TRANSOM_CONFLICT`` for `Count` windows, for
-            ``Session(max_duration=)``, for `EveryBatch` with `evictor`, and for `Purging` with
-            `retract`. ``TRANSOM_SET_TWICE``.
+            ``Session(max_duration=)``, for windows over lifetimes, `Snapshot`, `Rolling` and
+            `CountByStart`, after `changes_only`, for `EveryBatch` with `evictor`, and for `Purging`
+            with `retract`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -94,9 +95,9 @@ class FiringSteps(Steps):
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract`, ``Count(partial=True)`` and
-            ``Session(max_duration=)``.
-            ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_CONFLICT`` with `EveryBatch`, `retract`, ``Count(partial=True)``,
+            ``Session(max_duration=)``, windows over lifetimes, `Snapshot`, `Rolling`,
+            `CountByStart` and `changes_only`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -139,7 +140,8 @@ class FiringSteps(Steps):
         ------
         PySparkValueError
             ``TRANSOM_NOT_EVENT_TIME``, ``TRANSOM_NEGATIVE``, ``TRANSOM_BAD_DURATION``,
-            ``TRANSOM_SET_TWICE``. ``TRANSOM_CONFLICT`` with ``Session(max_duration=)``.
+            ``TRANSOM_SET_TWICE``. ``TRANSOM_CONFLICT`` with ``Session(max_duration=)``, windows
+            over lifetimes, `Snapshot`, `Rolling`, `CountByStart` and `changes_only`.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 

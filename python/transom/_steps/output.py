@@ -27,9 +27,9 @@ class OutputSteps(Steps):
         Raises
         ------
         PySparkValueError
-            ``TRANSOM_CONFLICT`` with `evictor`, `Purging`, ``Count(partial=True)`` and
-            ``Session(max_duration=)``.
-            ``TRANSOM_SET_TWICE``.
+            ``TRANSOM_CONFLICT`` with `evictor`, `Purging`, ``Count(partial=True)``,
+            ``Session(max_duration=)``, windows over lifetimes, `Snapshot`, `Rolling`,
+            `CountByStart` and `changes_only`. ``TRANSOM_SET_TWICE``.
 
         Examples
         --------

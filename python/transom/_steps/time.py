@@ -57,8 +57,10 @@ class TimeSteps(Steps):
             ``TRANSOM_NOT_EVENT_TIME`` if it is the wall clock. ``TRANSOM_UNBOUNDED_WINDOW`` for
             windows whose end the policy does not know: `Global`, `Count`, `Custom`, and `Session`
             with a gap for each row. ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for a `TimePolicy` with
-            ``over``, whose ``estimate_arrival`` closes windows in silence. ``TRANSOM_BAD_CHOICE``,
-            ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_SET_TWICE``.
+            ``over``, whose ``estimate_arrival`` closes windows in silence. ``TRANSOM_CONFLICT`` for
+            `Windows`, windows over lifetimes, `Snapshot`, `Rolling` and `CountByStart`.
+            ``TRANSOM_BAD_CHOICE``, ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``,
+            ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
