@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.permission.FsPermission
   *
   * Hadoop's own file system starts `chmod` for each file that it creates, and `readlink` four
   * times for each file that it renames, if its native library is missing. PySpark does not have
-  * this library. This file system asks the JVM instead, and else does the same.
+  * this library. This file system uses the JVM instead, and else does the same.
   */
 final class LocalFs(uri: URI, conf: Configuration) extends ChecksumFs(new RawLocalFs(uri, conf))
 

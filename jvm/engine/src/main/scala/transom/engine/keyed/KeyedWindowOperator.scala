@@ -64,10 +64,10 @@ final class KeyedWindowOperator[K <: KeyStore, R, S <: PerKeyState, T](
   *
   * A late row that touches no open session waits until all other rows of the batch have been
   * added. The waiting rows are then tried from the newest to the oldest. A row counts if it
-  * touches a session that is open at that time, as in the session log. A row that only must not
-  * open a session may lie after an open session, so the rest is tried again from the oldest to
-  * the newest. Behind a time stage no row waits, because results must not depend on the batch of
-  * a row.
+  * touches a session that is open at that time, as in the session log. With
+  * `late_start="reject"`, a rejected row may still extend a session that another late row opens
+  * later. So rejected rows are tried once more, oldest first. Behind a time stage no row waits,
+  * because results must not depend on the batch of a row.
   */
 private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     spec: WindowSpec,

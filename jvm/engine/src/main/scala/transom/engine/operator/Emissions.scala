@@ -9,7 +9,7 @@ final class Emissions[T] {
   private val queue = mutable.Queue.empty[T]
   private var isAcquired = false
 
-  /** Emits a row that stays valid. */
+  /** Emits a row. It must stay valid until the queue is empty. */
   def emit(row: T): Unit = queue += row
 
   def isEmpty: Boolean = queue.isEmpty

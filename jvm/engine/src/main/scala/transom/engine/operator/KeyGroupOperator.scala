@@ -36,7 +36,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
     * Otherwise `IllegalStateException` is thrown.
     *
     * @param events
-    *   the events of the batch; watermarks come last
+    *   the events of the batch; ticks and watermarks may come at any place among them
     */
   final def process(events: Iterator[Event]): Iterator[T] = {
     if (isUsed)
@@ -93,7 +93,7 @@ trait WindowOperator[S, T] {
   /** Opens the operator on the state of a key group.
     *
     * @param group
-    *   number of the key group
+    *   id of the key group
     * @param clock
     *   wall-clock time of the batch, microseconds since 1970
     */

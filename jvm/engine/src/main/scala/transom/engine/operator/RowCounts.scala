@@ -53,7 +53,7 @@ object RowCounts {
   final val WithFailedKeys = 14
 
   /** The results that windows emit, one for each key, window and firing. A retraction is no
-    * result, and a window that hands its rows to a function emits one result.
+    * result, and a window whose rows a function gets emits one result.
     */
   final val WindowsFired = 15
 

@@ -13,7 +13,7 @@ private[policy] final class InputState {
   /** The watermark of the windows. */
   var watermark: Long = Watermark.NotYet
 
-  /** The arrivals of its rows. */
+  /** The arrivals of the rows of the input. */
   val arrivals: ArrivalClock = new ArrivalClock
 
   /** The open windows, as `OpenWindows.saved` returns them. */

@@ -17,7 +17,7 @@ trait StampedRows[T] {
   /** An input row that no rule can judge. */
   def unusable(row: ByteRange, reason: DeadLetterReason): T
 
-  /** Tells the operators below that the watermark has advanced.
+  /** The row by which the operators below see that the watermark has advanced.
     *
     * @param watermark
     *   microseconds since 1970

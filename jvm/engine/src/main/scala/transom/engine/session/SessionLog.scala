@@ -16,10 +16,10 @@ import transom.engine.window.Sessions
   * that can touch a session closing at a watermark lie in slices that start by that watermark.
   *
   * A session that closes leaves the state. Records that end by the watermark move to the slice of
-  * the watermark if their session continues. Open sessions that cannot close cost nothing. The
-  * directory names the segments that may hold closing sessions, and only the keys of these
-  * sessions are looked up. The log ignores a record whose end the watermark has passed: its
-  * session has closed, or the record has moved.
+  * the watermark if their session continues. The segments of open sessions that cannot close are
+  * not read, and only their entries in the directory cost. The directory names the segments that
+  * may hold closing sessions, and only the keys of these sessions are looked up. The log ignores
+  * a record whose end the watermark has passed: its session has closed, or the record has moved.
   *
   * Not thread-safe. Exhaust the iterator that `fire` returns before calling another method.
   *

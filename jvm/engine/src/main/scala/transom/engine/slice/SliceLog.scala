@@ -118,7 +118,7 @@ final class SliceLog[T](
     override def hasNext: Boolean = {
       while (!ready && window != null) {
         // Appending may use the merger, so the last result must have been taken.
-        if (feed != null && feed.isFull) handOver()
+        if (feed != null && feed.isFull) feedCoarser()
         if (keys.next()) {
           total.foreach { case (writer, _) =>
             writer.append(keys.hash, keys.key, merger.accumulator)
@@ -126,7 +126,7 @@ final class SliceLog[T](
           if (feed != null) feed.append(keys.hash, keys.key, merger.accumulator)
           ready = emits(window)
         } else {
-          if (feed != null && !feed.isEmpty) handOver()
+          if (feed != null && !feed.isEmpty) feedCoarser()
           close()
           open()
         }
@@ -140,7 +140,7 @@ final class SliceLog[T](
       counted(merger.result(keys.key, grid.instantOf(window.start), grid.endOf(window)))
     }
 
-    private def handOver(): Unit = {
+    private def feedCoarser(): Unit = {
       val segment = feed.take()
       fed.foreach(log => log.append(log.grid.sliceAt(window.start), segment, Long.MinValue))
     }

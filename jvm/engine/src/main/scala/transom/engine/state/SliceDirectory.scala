@@ -9,8 +9,8 @@ import scala.jdk.CollectionConverters._
 /** The directory of one key group: its live slices and blocks, and how far it has fired.
   *
   * A task reads the directory as a whole when it opens the key group, and saves it once with
-  * `save`. A batch therefore costs one small read and one small write per key group, however many
-  * slices are live. Not thread-safe.
+  * `save`. So a batch reads and writes one value per key group. Its size grows with the number of
+  * live slices and segments, not with keys. Not thread-safe.
   *
   * @param store
   *   the store of the key group

@@ -188,8 +188,8 @@ private final class StartCountSweep(size: Int) extends SweepWithoutEdges {
   }
 }
 
-/** The windows of a grid. Windows end in the order of their starts, so rows enter at the end of
-  * the first window that they overlap, and leave at the start of the first window behind them.
+/** The windows of a grid. Windows end in the order of their starts. So a row enters at the end of
+  * the first window that it overlaps, and leaves at the start of the first window after its end.
   */
 private final class GridSweep(grid: Grid) extends Sweep {
 

@@ -87,11 +87,11 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
   def counts(counts: RowCounts): InternalRow =
     encode(0, ExchangeFormat.Counts, AnyPosition, counts.bytes)
 
-  /** Encodes a tick, which comes after all rows of the batch. */
+  /** Encodes a tick. */
   def tick(group: Int): InternalRow =
     encode(group, ExchangeFormat.Tick, Long.MaxValue, Array.emptyByteArray)
 
-  /** The watermark by which windows fire, after all rows of the batch.
+  /** The watermark by which windows fire.
     *
     * @param watermark
     *   in the engine's convention

@@ -11,7 +11,7 @@ import transom.engine.time.Watermark
 /** Map side that sends rows to the key group of their substream, in chunks that keep the order of
   * arrival. The operator judges the rows.
   *
-  * Tells the latest arrival of the task to all key groups, because it moves the watermarks of all
+  * Sends the latest arrival of the task to all key groups, because it moves the watermarks of all
   * substreams.
   */
 private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])

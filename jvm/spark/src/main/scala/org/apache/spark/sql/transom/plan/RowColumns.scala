@@ -119,10 +119,14 @@ object RowColumns {
   private def numbered(indexes: Seq[Int], prefix: String, columns: Int => Column): Seq[Indexed] =
     indexes.zipWithIndex.map { case (index, i) => Some(index) -> columns(index).as(prefix + i) }
 
-  /** Makes the added columns null where their expressions fail, but for the gap or the windows of
-    * a row. Replaces the end or the duration of a lifetime by the end that operators read, the
-    * time of a row that ends a lifetime by this end, and the time of a punctuation by the
-    * watermark that it sets. A row has no time if the condition for punctuation fails.
+  /** Makes the added columns null where their expressions fail, except the gap or the windows of
+    * a row. Then it replaces three of them:
+    *
+    *   - the end or the duration of a lifetime, by the end that operators read
+    *   - the time of a row that ends a lifetime, by this end
+    *   - the time of a punctuation, by the watermark that it sets
+    *
+    * A row has no time if the condition for punctuation fails.
     *
     * @param rows
     *   rows with the added columns

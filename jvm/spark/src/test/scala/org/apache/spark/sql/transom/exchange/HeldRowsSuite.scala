@@ -32,7 +32,7 @@ class HeldRowsSuite extends ScalaCheckSuite {
     val numbers = Gen.choose(0, 40).flatMap(n => Gen.someOf(0 until n).map(n -> _.toSet))
     forAll(numbers, Gen.long) { case ((rows, stamped), seed) =>
       val emitted = new scala.util.Random(seed).shuffle(stamped.toList)
-      val records = emitted.grouped(3).map(recordOf(Watermark.NotYet, Watermark.NotYet, _)).toSeq
+      val records = emitted.grouped(3).map(recordOf).toSeq
       val found = stampedRows(records, List.fill(rows)("")).map {
         case (time, watermark, verdict) =>
           (time, watermark, verdict)
@@ -41,39 +41,41 @@ class HeldRowsSuite extends ScalaCheckSuite {
         if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
       }
       // No watermark before the batch, although the first row may have met one.
-      assertEquals(found, (0L, Watermark.NotYet, Verdict.FiredBefore) :: expected)
+      assertEquals(found, (Watermark.NotYet, Watermark.NotYet, Verdict.FiredBefore) :: expected)
     }
   }
 
   test("the watermarks before and after the batch come first and last, also without rows") {
-    val record = recordOf(5L, 9L, Nil)
-    val before = (5L, Verdict.FiredBefore)
-    val after = (9L, Verdict.Watermark)
-    def markers(texts: List[String]) =
-      stampedRows(Seq(record), texts).map(row => (row._2, row._3))
-    assertEquals(markers(Nil), List(before, after))
-    assertEquals(markers(List("a")), List(before, (Watermark.NotYet, 0L), after))
+    val record = Array(5L, 9L, 7L)
+    val before = (Watermark.NotYet, 5L, Verdict.FiredBefore)
+    // The idle timeout has moved the watermark from 7 to 9.
+    val after = (7L, 9L, Verdict.Watermark)
+    assertEquals(stampedRows(Seq(record), Nil), List(before, after))
+    assertEquals(
+      stampedRows(Seq(record), List("a")),
+      List(before, (0L, Watermark.NotYet, 0L), after))
   }
 
   test("a dropped row keeps its own time") {
     val verdict = Verdict.unusable(DeadLetterReason.Early)
-    val record = Array(Watermark.NotYet, Watermark.NotYet, 0L, 77L, 3L, verdict)
+    val none = Watermark.NotYet
+    val record = Array(none, none, none, 0L, 77L, 3L, verdict)
     assertEquals(stampedRows(Seq(record), List("a")).last, (0L, 3L, verdict))
   }
 
   test("each task receives the stamps of its rows and the watermarks, the first the new one") {
-    val late = 4L
+    val (late, none) = (4L, Watermark.NotYet)
     val stamps = Iterator(
       stamp(RowNumbers.first(1), 1L, 10L, 0L),
       stamp(RowNumbers.first(0) + 7L, 2L, 11L, late),
-      stamp(0L, 0L, 12L, Verdict.Watermark))
+      stamp(0L, 8L, 12L, Verdict.Watermark))
     val records = new RowStampRecords(stamps, 3).toList
     assertEquals(
       records.map { case (task, record) => (task, record.toList) },
       List(
-        (0, List(10L, 12L, 7L, 2L, 11L, late)),
-        (1, List(10L, Watermark.NotYet, RowNumbers.first(1), 1L, 10L, 0L)),
-        (2, List(10L, Watermark.NotYet))))
+        (0, List(10L, 12L, 8L, 7L, 2L, 11L, late)),
+        (1, List(10L, none, none, RowNumbers.first(1), 1L, 10L, 0L)),
+        (2, List(10L, none, none))))
   }
 
   test("a row that no rule can judge says nothing about the watermark before the batch") {
@@ -151,9 +153,9 @@ private object HeldRowsSuite {
     keyFailed = None,
     windows = None)
 
-  /** A record with stamps of rows: each moves the time of its row by 100. */
-  def recordOf(firedBefore: Long, reached: Long, rows: Seq[Int]): Array[Long] =
-    Array(firedBefore, reached) ++
+  /** A record with stamps of rows and no watermark: each moves the time of its row by 100. */
+  def recordOf(rows: Seq[Int]): Array[Long] =
+    Array.fill(3)(Watermark.NotYet) ++
       rows.flatMap(i => Seq(i.toLong, i + 100L, i + 200L, Stamped))
 
   def stamp(number: Long, time: Long, watermark: Long, verdict: Long): InternalRow =
