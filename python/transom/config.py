@@ -25,7 +25,7 @@ _ROCKSDB_SETTINGS = {
 # Checkpoints on a local disk start no processes.
 _LOCAL_FS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "transom.spark.LocalFs"}
 # A line of spark-defaults.conf, as Java reads properties.
-_SETTING = re.compile(r"([^\s=:]+)(?:\s*[=:]\s*|\s+)(.+)")
+_SETTING = re.compile(r"([^\s=:]+)(?:\s*[=:]\s*|\s+(?![=:]))(.+)")
 # What a Spark Connect server needs besides the jar.
 _SERVER_SETTINGS = {
     "spark.sql.extensions": "transom.spark.Extensions",

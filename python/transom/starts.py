@@ -84,6 +84,9 @@ def earliest_input(
     if time is not None and time.early is not None:
         early = duration("early", time.early.beyond)
     members = (member for window in windows for member in members_of(window))
+    # A timestamp of pandas has conversions of its own.
+    if hasattr(first_output, "to_pydatetime"):
+        first_output = first_output.to_pydatetime()
     longest = max(map(_longest, members))
     try:
         # Days of a time zone differ in length, so the difference is taken between instants.

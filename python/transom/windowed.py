@@ -173,9 +173,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         PySparkRuntimeError
             The conditions of `agg`.
 
-            ``TRANSOM_NEEDS_PANDAS`` for ``form="pandas"`` without pandas.
-
-            In a worker, while the query runs: ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, and
+            In a worker, while the query runs: ``TRANSOM_NEEDS_PANDAS`` for ``form="pandas"`` if
+            its Python has no pandas, ``TRANSOM_FUNCTION_FAILED`` if ``fn`` raises, and
             ``TRANSOM_FUNCTION_SCHEMA`` if ``fn`` returns other columns or types than ``schema``.
             Spark's exception on the driver contains their text and the traceback of ``fn``.
             ``TRANSOM_FUNCTION_LIFETIME`` if ``fn`` returns a lifetime outside of its window after
@@ -199,7 +198,6 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         +------+------+------+
         """
         applying.check_function("fn", fn)
-        applying.check_form(form)
         if not isinstance(agg, Sequence):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
         output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, RESERVED)

@@ -90,6 +90,14 @@ def test_what_stands_in_the_defaults_file_counts_as_chosen(jar: str, tmp_path: P
     assert made._options == {"spark.jars": f"one.jar,{jar}", LOCAL_FS: "transom.spark.LocalFs"}
 
 
+@pytest.mark.parametrize("line", ["spark.jars =", "spark.jars"])
+def test_a_setting_without_a_value_counts_as_not_chosen(
+    jar: str, tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(line)
+    assert transom.configure(builder())._options["spark.jars"] == jar
+
+
 @pytest.mark.parametrize("line", ["spark.jars  /v=3/x.jar", "spark.jars: /v=3/x.jar"])
 def test_a_line_of_the_defaults_file_is_read_as_java_does(
     jar: str, tmp_path: Path, line: str

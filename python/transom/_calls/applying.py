@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, IntegerType, StringType, StructField, St
 from transom import _bridge
 from transom._base.columns import Schema, column_of, is_in_flow, may_be_streaming
 from transom._base.constants import CALL_KEY_PREFIX
-from transom._base.errors import runtime_error, type_error, value_error
+from transom._base.errors import type_error, value_error
 from transom._calls.calls import Calls
 from transom._calls.stateful import (
     PACKED,
@@ -23,7 +23,6 @@ from transom._calls.stateful import (
     group_column,
     unpack,
 )
-from transom._installation import find_pandas
 from transom.spec.assigners import Count, Global
 from transom.spec.window_spec import Apply, WindowSpec
 
@@ -64,12 +63,6 @@ def _bad_function(argument: str, function: object) -> Exception:
         arguments="1 or 2 arguments",
         expected="a function with the arguments (rows) or (rows, context)",
     )
-
-
-def check_form(form: str) -> None:
-    """Raise ``TRANSOM_NEEDS_PANDAS`` for functions over pandas in a Python without it."""
-    if form == "pandas" and not find_pandas().ok:
-        raise runtime_error("NEEDS_PANDAS", argument="form")
 
 
 def name_of(function: object) -> str:

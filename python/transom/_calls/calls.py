@@ -15,6 +15,7 @@ from pyspark.sql import Row
 
 from transom._base.columns import quoted_list
 from transom._base.constants import CALL_KEY_PREFIX
+from transom._base.errors import runtime_error
 from transom._calls.failing import function_failed, schema_mismatch
 from transom._calls.returned import one_array, table_of
 from transom.functions import Context
@@ -110,9 +111,12 @@ class Calls:
         Raises
         ------
         PySparkRuntimeError
-            ``TRANSOM_FUNCTION_FAILED``, ``TRANSOM_FUNCTION_SCHEMA``.
+            ``TRANSOM_FUNCTION_FAILED``, ``TRANSOM_FUNCTION_SCHEMA``, ``TRANSOM_NEEDS_PANDAS``.
         """
-        arguments: list[Any] = [rows.to_pandas() if self.in_pandas else rows]
+        try:
+            arguments: list[Any] = [rows.to_pandas() if self.in_pandas else rows]
+        except ImportError:
+            raise runtime_error("NEEDS_PANDAS", argument="form") from None
         outputs: list[tuple[str, Any]] = []
         if self.takes_context:
             context = self._context(calls, last)

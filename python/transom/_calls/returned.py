@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as kinds
+from pyspark.sql import Row
 
 from transom._base.columns import quoted_list
 
@@ -48,31 +49,69 @@ def column_of(values: Sequence[Any], field: pa.Field) -> pa.Array:
     ValueError, OverflowError, pa.ArrowException
         A value does not match the type.
     """
-    if not kinds.is_nested(field.type):
-        # Arrow would change some values to fit the type. Their own type is compared instead.
-        values_alone = pa.table({field.name: pa.array(values)})
-        return one_array(table_of(values_alone, pa.schema([field]), in_pandas=False)[field.name])
+    kind = field.type
+    if not field.nullable and any(value is None for value in values):
+        raise ValueError(f"'{field.name}' has nulls, which the schema forbids")
+    if kinds.is_struct(kind):
+        return _structs(values, kind)
+    if _is_list(kind):
+        items, offsets = _flat(values, field.name, list)
+        inner = column_of(items, kind.value_field)
+        return pa.ListArray.from_arrays(offsets, inner, kind)
+    if kinds.is_map(kind):
+        pairs, offsets = _flat(values, field.name, _pairs)
+        keys = column_of([key for key, _ in pairs], kind.key_field)
+        items = column_of([item for _, item in pairs], kind.item_field)
+        return pa.MapArray.from_arrays(offsets, keys, items, kind)
+    # Arrow would change some values to fit the type. Their own type is compared instead.
+    table = pa.table({field.name: pa.array(values)})
+    return one_array(table_of(table, pa.schema([field]), in_pandas=False)[field.name])
+
+
+def _structs(values: Sequence[Any], kind: pa.StructType) -> pa.Array:
+    """Convert structs. The columns of their fields have only the structs that are not null."""
+    names = [field.name for field in kind]
+    structs = [_by_name(value, names) for value in values if value is not None]
+    columns = [column_of([struct[field.name] for struct in structs], field) for field in kind]
+    there = pa.StructArray.from_arrays(columns, fields=list(kind))
+    numbers = iter(range(len(structs)))
+    positions = [None if value is None else next(numbers) for value in values]
+    return there.take(pa.array(positions, pa.int64()))
+
+
+def _by_name(value: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return the fields of a struct by name. A field that a dict lacks is null."""
+    given = value.asDict() if isinstance(value, Row) and hasattr(value, "__fields__") else value
+    if isinstance(given, tuple) and len(given) == len(names):
+        return dict(zip(names, given, strict=True))
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{value!r} is no struct of {quoted_list(names)}: use a dict or a Row")
+    if unknown := [name for name in given if name not in names]:
+        raise ValueError(
+            f"a struct has {quoted_list(unknown)}, but its type has {quoted_list(names)}"
+        )
+    return {name: given.get(name) for name in names}
+
+
+def _flat(
+    values: Sequence[Any], name: str, items_of: Callable[[Any], list[Any]]
+) -> tuple[list[Any], pa.Array]:
+    """Return the items of all lists or maps, and the offset of each. A null has no offset."""
+    items: list[Any] = []
+    offsets: list[int | None] = []
     for value in values:
-        _check_names(value, field.type)
-    return pa.array(values, field.type)
+        offsets.append(None if value is None else len(items))
+        try:
+            items += [] if value is None else items_of(value)
+        except TypeError:
+            raise ValueError(f"'{name}' has {value!r}, which is no list or map") from None
+        if isinstance(value, str | bytes):
+            raise ValueError(f"'{name}' has {value!r}, which is no list or map")
+    return items, pa.array([*offsets, len(items)], pa.int32())
 
 
-def _check_names(value: Any, kind: pa.DataType) -> None:
-    """Raise a ValueError for a name in a dict that the struct does not have. Arrow drops it."""
-    if kinds.is_struct(kind) and isinstance(value, Mapping):
-        names = [field.name for field in kind]
-        if unknown := [name for name in value if name not in names]:
-            raise ValueError(
-                f"a struct has {quoted_list(unknown)}, but its type has {quoted_list(names)}"
-            )
-        for field in kind:
-            _check_names(value.get(field.name), field.type)
-    elif _is_list(kind) and isinstance(value, Sequence):
-        for item in value:
-            _check_names(item, kind.value_type)
-    elif kinds.is_map(kind) and isinstance(value, Mapping):
-        for item in value.values():
-            _check_names(item, kind.item_type)
+def _pairs(value: Any) -> list[tuple[Any, Any]]:
+    return list(value.items()) if isinstance(value, Mapping) else [(k, v) for k, v in value]
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:

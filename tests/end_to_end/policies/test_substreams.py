@@ -45,6 +45,27 @@ def shown(results: list[Row]) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.parametrize("over", [[], ["device"]], ids=str)
+def test_a_watermark_of_spark_closes_no_windows_of_a_policy(
+    spark: SparkSession, over: list[str]
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        watermarked = rows.withWatermark("at", "0 seconds")
+        slow = transom.TimePolicy("at", out_of_order="10 minutes", over=over)
+        return (
+            transom.stream(watermarked, time=slow).key_by("device").window(TENS).agg(n=F.count("*"))
+        )
+
+    batches = [timed([(n, "d", "x", at, at)]) for n, at in enumerate((3, 60, 61, 700))]
+    results = run_stream(spark, pipeline, SCHEMA, batches).results
+    # The last row moves the watermark of the policy to 100.
+    assert shown_counts(results) == [(0, 1), (60, 2)]
+
+
+def shown_counts(results: list[Row]) -> list[tuple[int, int]]:
+    return sorted(((row["window"]["start"] - EPOCH).seconds, row["n"]) for row in results)
+
+
 def test_the_watermark_of_a_device_is_no_idle_timeout(spark: SparkSession) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:
         stream = transom.stream(rows, time=policy(), order="n").key_by("device")

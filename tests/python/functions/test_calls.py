@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import Row
 
-from transom._calls.calls import Calls
+from transom._calls.calls import CallResults, Calls
 from transom.functions import Context
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
@@ -223,3 +223,14 @@ def test_outputs_have_their_names_and_schemas(name: str, rows: dict[str, Any]) -
     with pytest.raises(PySparkRuntimeError, match=f"f, for its output '{name}', returned") as error:
         list(run(batches(of_call(0, [1]), [])))
     assert error.value.getCondition() == "TRANSOM_FUNCTION_SCHEMA"
+
+
+def test_pandas_that_is_missing_in_a_worker_is_told() -> None:
+    class Rows:
+        def to_pandas(self) -> None:
+            raise ImportError("No module named 'pandas'")
+
+    batch = pa.RecordBatch.from_pylist(of_call(0, [1]), COLUMNS)
+    rows: Any = Rows()
+    with pytest.raises(PySparkRuntimeError, match="TRANSOM_NEEDS_PANDAS"):
+        calls(values, in_pandas=True).call(batch, 0, rows, CallResults())

@@ -1,6 +1,7 @@
 """Values of state: what a function reads is what it, or an earlier call, has set."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,13 @@ NOON = datetime(2024, 1, 1, 12, tzinfo=UTC)
         (pa.map_(pa.string(), pa.int64()), {"a": 1, "b": None}, {"a": 1, "b": None}),
         (pa.map_(pa.string(), POINT), {"a": {"x": 1, "y": 2}}, {"a": Row(x=1, y=2)}),
         (pa.struct([("at", INSTANT)]), {"at": NOON}, Row(at=NOON)),
+        (POINT, Row(y=2, x=1), Row(x=1, y=2)),
+        (POINT, None, None),
+        (pa.list_(pa.int64()), (1, None), [1, None]),
+        (pa.list_(POINT), [Row(x=1, y=2), {"x": 3, "y": 4}], [Row(x=1, y=2), Row(x=3, y=4)]),
+        (pa.list_(pa.list_(pa.int32())), [[1], [], None], [[1], [], None]),
+        (pa.list_(pa.float64()), [Decimal("1.5")], [1.5]),
+        (pa.map_(pa.string(), pa.int64()), [("a", 1)], {"a": 1}),
     ],
     ids=str,
 )
@@ -50,6 +58,15 @@ def test_a_value_that_a_function_leaves_untouched_stays(
         (pa.map_(pa.string(), POINT), {"a": {"z": 1}}),
         (pa.struct([("at", POINT)]), {"at": {"z": 1}}),
         (pa.map_(pa.string(), pa.int64()), {"a": "b"}),
+        (pa.list_(pa.int32()), [1.5]),
+        (pa.list_(pa.int32()), 5),
+        (pa.list_(pa.string()), "ab"),
+        (pa.list_(INSTANT), [NOON.replace(tzinfo=None)]),
+        (pa.list_(pa.field("item", pa.int64(), nullable=False)), [None]),
+        (POINT, {"x": 1.5}),
+        (POINT, (1, 2, 3)),
+        (POINT, 5),
+        (pa.map_(pa.string(), pa.int64()), 5),
     ],
     ids=str,
 )

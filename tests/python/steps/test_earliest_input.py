@@ -34,6 +34,12 @@ def test_the_difference_is_taken_between_instants(first: datetime, hours: int) -
     assert first.astimezone(UTC) - start.astimezone(UTC) == hours * HOUR
 
 
+def test_a_timestamp_of_pandas_is_a_datetime() -> None:
+    pandas = pytest.importorskip("pandas")
+    start = transom.earliest_input(pandas.Timestamp("2013-01-01 12:00"), transom.Tumbling("1 hour"))
+    assert start == datetime(2013, 1, 1, 11)
+
+
 def test_a_time_before_the_first_year_becomes_the_first_instant() -> None:
     window = transom.Tumbling(size="10000000 days")
     assert transom.earliest_input(datetime(2013, 1, 1), window) == datetime.min

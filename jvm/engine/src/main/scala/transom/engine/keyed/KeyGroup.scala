@@ -107,6 +107,7 @@ final class KeyGroup[R, S <: PerKeyState](
       hasTicked: Boolean,
       withoutIdle: Long = Long.MaxValue): Iterator[Unit] = {
     acceptsRows = false
+    hasEnded = watermark >= GlobalGrid.EndOfTime
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
     def expired = (watermarkTimers.take(watermark) ++ clocks.expired)
       .flatMap(load)
@@ -129,6 +130,8 @@ final class KeyGroup[R, S <: PerKeyState](
   /** Writes the changed keys and the timer indexes to the store. */
   def save(): Unit = {
     flush()
+    // Keys that this batch has not loaded still wait for the end of the input.
+    if (awaitedEnd && !hasEnded) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
     watermarkTimers.save()
     clockTimers.save()
     if (opened != 0L) store.saveOpenRows(store.openRows + opened)
@@ -136,6 +139,8 @@ final class KeyGroup[R, S <: PerKeyState](
 
   // Without a common watermark the timer index lists no keys.
   private val reachesAllAtEnd = forgetsAtEnd || !clocks.hasCommon
+  private val awaitedEnd = reachesAllAtEnd && watermarkTimers.first != Never
+  private var hasEnded = false
 
   private def isEnd(watermark: Long): Boolean =
     reachesAllAtEnd && watermark >= GlobalGrid.EndOfTime

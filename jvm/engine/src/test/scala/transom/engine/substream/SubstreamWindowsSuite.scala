@@ -14,7 +14,7 @@ import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{Arrival, GlobalGrid, TimeWindow}
 
 /** Windows over substreams: each key follows the watermark of its substream, and the floor. */
 class SubstreamWindowsSuite extends ScalaCheckSuite {
@@ -122,6 +122,21 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
       assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(980, 990)))
       assert(runner.isEmpty)
     }
+  }
+
+  test("the end of the input reaches a key after a batch that has written others early") {
+    val policy = TimeStageSuite.policy(None, Seq(0))
+    val limits = Limits.Default.copy(keys = 0L)
+    val runner =
+      new SubstreamRunner(specOf(Tumbling(10), policy), policy, Some(_.elements.head), limits)
+    assertEquals(runner.batch(Seq(Input(2, 0, 5, 5).row), 5L), Nil)
+    val others = Seq(
+      Input(1, 0, 5, 6, 1),
+      Input(1, 1, 5, 7, 2),
+      Input(1, 0, 30, 8, 3, isPunctuation = true))
+    assertEquals(runner.batch(others.map(_.row), 8L).count(_.isInstanceOf[Fired]), 2)
+    assertEquals((runner.keys, runner.nextTimer), (1, GlobalGrid.EndOfTime))
+    assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(0, 10)))
   }
 
   test("100,000 substreams: the results are exact, and the state of silent substreams goes") {

@@ -18,7 +18,8 @@ import transom.engine.slice.SliceLogOperator
 import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.sweep.SweepOperators
 import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
-import transom.engine.window.Arrival
+import transom.engine.time.Watermark
+import transom.engine.window.{Arrival, GlobalGrid}
 
 /** The tasks of a window operator. */
 final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
@@ -45,7 +46,12 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
     decoded(if (isFollowed) rows.tapEach(note) else rows) ++
-      Iterator.single(new Event.Watermark(convention.watermarkIn(watermark)))
+      Iterator.single(new Event.Watermark(convention.watermarkIn(ownWatermark(watermark))))
+
+  /** The watermark of Spark, if the windows follow it. Its end is the end of the input for all. */
+  private def ownWatermark(watermark: Long): Long =
+    if (operatorPlan.followsSpark || watermark >= GlobalGrid.EndOfTime) watermark
+    else Watermark.NotYet
 
   // In a stream an operator over the results may follow this operator.
   private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined
