@@ -130,10 +130,8 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     val runner =
       new SubstreamRunner(specOf(Tumbling(10), policy), policy, Some(_.elements.head), limits)
     assertEquals(runner.batch(Seq(Input(2, 0, 5, 5).row), 5L), Nil)
-    val others = Seq(
-      Input(1, 0, 5, 6, 1),
-      Input(1, 1, 5, 7, 2),
-      Input(1, 0, 30, 8, 3, isPunctuation = true))
+    val others =
+      Seq(Input(1, 0, 5, 6, 1), Input(1, 1, 5, 7, 2), Input(1, 0, 30, 8, 3, isPunctuation = true))
     assertEquals(runner.batch(others.map(_.row), 8L).count(_.isInstanceOf[Fired]), 2)
     assertEquals((runner.keys, runner.nextTimer), (1, GlobalGrid.EndOfTime))
     assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(0, 10)))

@@ -74,9 +74,6 @@ final class SubstreamRunner(
   /** The number of keys that have state. */
   def keys: Int = store.keys.size
 
-  /** The watermark at which the key group must run although it has no rows. */
-  def nextTimer: Long = open(0L).nextTimer
-
   /** The number of entries in the index of timers that wait for the common watermark. */
   def commonTimers: Int = store.watermarkTimers.size
 

@@ -48,7 +48,8 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
     decoded(if (isFollowed) rows.tapEach(note) else rows) ++
       Iterator.single(new Event.Watermark(convention.watermarkIn(ownWatermark(watermark))))
 
-  /** The watermark of Spark, if the windows follow it. Its end is the end of the input for all. */
+  /** The watermark of Spark, if the windows follow it. Its end is the end of the input for all.
+    */
   private def ownWatermark(watermark: Long): Long =
     if (operatorPlan.followsSpark || watermark >= GlobalGrid.EndOfTime) watermark
     else Watermark.NotYet
