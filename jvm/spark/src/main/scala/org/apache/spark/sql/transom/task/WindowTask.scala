@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.clock.Drain
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
@@ -20,7 +19,7 @@ import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.sweep.SweepOperators
 import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
 import transom.engine.time.Watermark
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, GlobalGrid}
 
 /** The tasks of a window operator. */
 final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
@@ -47,15 +46,15 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
     decoded(if (isFollowed) rows.tapEach(note) else rows) ++
-      Iterator.single(new Event.Watermark(convention.watermarkIn(ownWatermark(watermark))))
+      Iterator.single(new Event.Watermark(ownWatermark(watermark)))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends
     * the input of all windows. A delay of the user's may have moved it before the end of time.
     */
   private def ownWatermark(watermark: Long): Long =
-    if (operatorPlan.followsSpark) watermark
+    if (operatorPlan.followsSpark) convention.watermarkIn(watermark)
     else if (watermark == Watermark.NotYet || RowRules.isInRange(watermark)) Watermark.NotYet
-    else Drain.EndMs * 1000L
+    else GlobalGrid.EndOfTime
 
   // In a stream an operator over the results may follow this operator.
   private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined
