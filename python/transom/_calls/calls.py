@@ -6,7 +6,6 @@ end in the middle of a call.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from transom._base.columns import quoted_list
 from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import runtime_error
 from transom._calls.failing import function_failed, schema_mismatch
-from transom._calls.returned import one_array, table_of
+from transom._calls.returned import one_array, python_value, table_of
 from transom.functions import Context
 
 # Maximum rows of an output batch, the default of Spark's Arrow batches.
@@ -282,25 +281,3 @@ def key_names(columns: Sequence[str]) -> list[str]:
     return [
         name.removeprefix(CALL_KEY_PREFIX) for name in columns if name.startswith(CALL_KEY_PREFIX)
     ]
-
-
-def python_value(scalar: pa.Scalar) -> Any:
-    """Convert a value of Arrow to the Python value that Spark collects.
-
-    Timestamps with a time zone are an exception: they are in UTC.
-    """
-    if not scalar.is_valid:
-        return None
-    kind = scalar.type
-    if pa.types.is_struct(kind):
-        names = [field.name for field in kind]
-        return Row(*names)(*(python_value(scalar[name]) for name in names))
-    if pa.types.is_map(kind):
-        keys, items = scalar.values.flatten()
-        return {python_value(k): python_value(v) for k, v in zip(keys, items, strict=True)}
-    if pa.types.is_list(kind):
-        return [python_value(item) for item in scalar.values]
-    value = scalar.as_py()
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(UTC)
-    return value

@@ -1,6 +1,7 @@
-"""Conversion of the rows that a user function returns to the schema of the function."""
+"""Conversion of the values that a user function returns or keeps, to Arrow and back."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -172,3 +173,25 @@ def _fits(source: pa.DataType, target: pa.DataType) -> bool:
 
 def _is_list(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.ListType | pa.LargeListType | pa.FixedSizeListType)
+
+
+def python_value(scalar: pa.Scalar) -> Any:
+    """Convert a value of Arrow to the Python value that Spark collects.
+
+    Timestamps with a time zone are an exception: they are in UTC.
+    """
+    if not scalar.is_valid:
+        return None
+    kind = scalar.type
+    if kinds.is_struct(kind):
+        names = [field.name for field in kind]
+        return Row(*names)(*(python_value(scalar[name]) for name in names))
+    if kinds.is_map(kind):
+        keys, items = scalar.values.flatten()
+        return {python_value(k): python_value(v) for k, v in zip(keys, items, strict=True)}
+    if _is_list(kind):
+        return [python_value(item) for item in scalar.values]
+    value = scalar.as_py()
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC)
+    return value

@@ -19,11 +19,10 @@ from transom._calls.calls import (
     Calls,
     CallState,
     check_whole,
-    python_value,
     split_calls,
 )
 from transom._calls.failing import schema_mismatch
-from transom._calls.returned import column_of
+from transom._calls.returned import column_of, python_value
 
 # Columns of a packed call, after its group columns. `at` orders the calls of a key. `front` has the
 # last row of the call without the row of the window. `rows` has the rows of the window; it is null

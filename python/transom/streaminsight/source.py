@@ -236,10 +236,10 @@ def stream(
     if not isinstance(settings, AdvanceTimeSettings):
         raise type_error("advanceTime", settings, "AdvanceTimeSettings(...)")
     check_named(df, "start", start)
+    lifetime = end
     if end is not None and not isinstance(end, Lifetime):
         check_named(df, "end", end)
-        end = Lifetime(end)
-    lifetime = end
+        lifetime = Lifetime(end)
     if end is None and settings.policy == "Adjust":
         # A point with a lifetime is dropped and not moved.
         lifetime = Lifetime(duration=_TICK)

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row
 
-from transom._calls.calls import python_value
-from transom._calls.returned import column_of
+from transom._calls.returned import column_of, python_value
 
 POINT = pa.struct([("x", pa.int64()), ("y", pa.int64())])
 INSTANT = pa.timestamp("us", "Europe/Rome")
