@@ -1,10 +1,8 @@
 """The builder that `transom.stream` returns."""
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from pyspark.errors import PySparkValueError
 from pyspark.sql import DataFrame
 
 from transom import _bridge
@@ -16,18 +14,13 @@ from transom._base.columns import (
     quoted_list,
     text_of,
 )
-from transom._base.durations import duration
-from transom._base.errors import type_error, value_error
+from transom._base.errors import reserved_name, value_error
 from transom._base.misplaced import Hint, Hints
-from transom._base.values import is_kind_of
 from transom._scanning import Scanning
 from transom._steps.base import stream_text
 from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
-from transom._stream_columns import (
-    check_substreams,
-    check_window_columns,
-)
-from transom.spec.assigners import Count, Global, Window
+from transom._stream_columns import check_window
+from transom.spec.assigners import Window
 from transom.spec.lifetimes import CountByStart, Lifetime
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.time_policies import Clock, TimePolicy, needs_policy
@@ -147,14 +140,7 @@ class Stream(Scanning):
         |2013-01-01 06:00:00|  1|
         +-------------------+---+
         """
-        if not is_kind_of(Window, window):
-            raise type_error("window", window, _window_for(window))
-        if self._time is None and not isinstance(window, Count | Global):
-            fix = "Set the column that holds the time, as in stream(df, time='departed')"
-            raise value_error("NO_CLOCK", argument="window", value=type(window).__name__, fix=fix)
-        if isinstance(self._time, TimePolicy):
-            check_substreams(self._time)
-        check_window_columns(self._df, window)
+        check_window(self._df, window, self._time)
         spec = WindowSpec(
             keys=self._keys or (),
             time=self._time,
@@ -279,16 +265,6 @@ class Stream(Scanning):
         for name in self._df.columns if has_columns(self._df) else ():
             # Spark ignores the case of column names.
             if name.lower() == _STAMP:
-                raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+                raise reserved_name("df", name)
         spec = StampSpec(time=self._time, lifetime=self._lifetime, order=self._order)
         return _bridge.stamp(self._df, spec)
-
-
-def _window_for(value: object) -> str:
-    """Return the window that a value other than a window of transom may stand for."""
-    if isinstance(value, str):
-        with suppress(PySparkValueError):
-            return f"a window such as transom.Tumbling({duration('window', value)!r})"
-    if isinstance(value, Window):
-        return "a window of transom, such as transom.Custom('shifts') for windows of your own"
-    return "a window such as transom.Tumbling('1 hour')"

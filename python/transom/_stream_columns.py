@@ -1,7 +1,9 @@
 """Checks of the columns that a time or a window names, against the DataFrame of a stream."""
 
+from contextlib import suppress
 from datetime import timedelta
 
+from pyspark.errors import PySparkValueError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import (
     ArrayType,
@@ -22,12 +24,17 @@ from transom._base.columns import (
     is_timestamp,
     text_of,
 )
+from transom._base.durations import duration
 from transom._base.errors import column_type_error, type_error, value_error
-from transom.spec.assigners import Custom, Window
+from transom._base.values import is_kind_of
+from transom.spec.assigners import Count, Custom, Global, Window
 from transom.spec.lifetimes import Lifetime
 from transom.spec.sessions import Session
 from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
 from transom.spec.time_rules import Punctuated
+
+# The column of the results with their window.
+_WINDOW = "window"
 
 
 def checked_time(df: DataFrame, time: Time) -> Clock:
@@ -53,12 +60,6 @@ def checked_time(df: DataFrame, time: Time) -> Clock:
     if not is_time(field.dataType) or _lacks_zone(df, field):
         raise _not_a_timestamp("time", clock.time, field)
     return clock
-
-
-def check_substreams(policy: TimePolicy) -> None:
-    """Raise ``TRANSOM_TIME_POLICY_UNSUPPORTED`` for substreams of several partitions."""
-    if policy.over and policy.partition is not None:
-        raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="partition")
 
 
 def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None) -> Lifetime:
@@ -101,8 +102,20 @@ def _check_interval(df: DataFrame, argument: str, length: Column) -> None:
         raise column_type_error(argument, length, field.dataType, expected)
 
 
-def check_window_columns(df: DataFrame, window: Window) -> None:
-    """Check the columns that a window names: they must exist and have the right type."""
+def check_window(df: DataFrame, window: Window, time: Clock | None) -> None:
+    """Check a window against the rows and the time of a stream.
+
+    Raises the conditions that `Stream.window` describes.
+    """
+    if not is_kind_of(Window, window):
+        raise type_error("window", window, _window_for(window))
+    if time is None and not isinstance(window, Count | Global):
+        fix = "Set the column that holds the time, as in stream(df, time='departed')"
+        if has_columns(df) and _WINDOW in df.columns:
+            fix += ". For the results of other windows, write stream(df, time='window')"
+        raise value_error("NO_CLOCK", argument="window", value=type(window).__name__, fix=fix)
+    if isinstance(time, TimePolicy) and time.over and time.partition is not None:
+        raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="partition")
     if isinstance(window, Session) and isinstance(window.gap, Column) and has_columns(df):
         _check_interval(df, "gap", window.gap)
     if isinstance(window, Custom) and has_columns(df):
@@ -116,6 +129,18 @@ def check_window_columns(df: DataFrame, window: Window) -> None:
         ):
             expected = "a Column of type ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>"
             raise column_type_error("windows", window.windows, kind, expected)
+
+
+def _window_for(value: object) -> str:
+    """Return the window that a value other than a window of transom may stand for."""
+    if isinstance(value, str):
+        with suppress(PySparkValueError):
+            return f"a window such as transom.Tumbling({duration('window', value)!r})"
+    if isinstance(value, Window):
+        return "a window of transom, such as transom.Custom('shifts') for windows of your own"
+    if isinstance(getattr(value, "window", None), Window):
+        return "the window without an id, or azure.Windows() around windows with ids"
+    return "a window such as transom.Tumbling('1 hour')"
 
 
 def _check_policy(df: DataFrame, policy: TimePolicy) -> None:

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 
 from transom._base.columns import Col, check_column, check_exist, has_columns
 from transom._base.constants import HIDDEN_PREFIX
-from transom._base.errors import type_error, value_error
+from transom._base.errors import reserved_name, type_error
 from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
@@ -81,7 +81,7 @@ def stream(
     for name in df.columns if has_columns(df) else ():
         # Spark ignores the case of column names.
         if name.lower().startswith(HIDDEN_PREFIX):
-            raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+            raise reserved_name("df", name)
     if not isinstance(order, str | Column | Sequence):
         raise type_error("order", order, "Columns or column names")
     order_columns = (order,) if isinstance(order, str | Column) else tuple(order)

@@ -16,6 +16,14 @@ from pyspark.errors import (
     PySparkValueError,
 )
 
+# How to give a column another name, by argument.
+_OTHER_NAME = {
+    "aggregates": "Use another name, as in agg(flights=F.count('*'))",
+    "keys": "Use another name, as in key_by(F.col(...).alias('other'))",
+    "df": "Rename the column, as in df.withColumnRenamed(..., 'other')",
+    "outputs": "Use another name",
+}
+
 
 class TransomWarning(UserWarning):
     """A warning of transom: the query runs, but may not do what you expect.
@@ -42,6 +50,15 @@ def value_error(condition: str, **parameters: object) -> PySparkValueError:
     """Return an error for an argument of the right type that cannot be used."""
     text, parameter_texts = _text(condition, parameters)
     return PySparkValueError(text, f"TRANSOM_{condition}", parameter_texts)
+
+
+def reserved_name(argument: str, name: str) -> PySparkValueError:
+    """Return the error for a name that transom reserves.
+
+    The argument has the name as a column. ``outputs`` may also have it as the name of an output.
+    """
+    fix = _OTHER_NAME.get(argument, "Use another name in the schema")
+    return value_error("RESERVED_NAME", argument=argument, column=repr(name), fix=fix)
 
 
 def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:

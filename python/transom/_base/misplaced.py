@@ -20,6 +20,12 @@ Hint = tuple[str, str]
 Hints = Mapping[str, Hint]
 
 
+# What to write instead of a call as another library has it.
+_EXAMPLES = {
+    "window": "window(transom.Tumbling('1 hour')). The column of the time belongs to stream()",
+}
+
+
 class Hinted:
     """Base class of builders, with errors for the attributes that users look for first.
 
@@ -93,7 +99,9 @@ def _check_call(
             extra = dict(zip(free, arguments[count:], strict=False))
             call = call_text(name, *arguments[:count], **extra)
             place = f"argument {count + 1} of {name}"
-            all_named = f"{name}({', '.join(f'{each.name}=...' for each in parameters)})"
+            all_named = _EXAMPLES.get(
+                name, f"{name}({', '.join(f'{each.name}=...' for each in parameters)})"
+            )
             expected = f"a keyword, as in {call}" if free else all_named
             raise type_error(place, arguments[count], expected)
     known = [each.name for each in parameters if each.kind is not Parameter.VAR_POSITIONAL]

@@ -13,7 +13,7 @@ from pyspark.sql.types import DataType, IntegerType, StringType, StructField, St
 from transom import _bridge
 from transom._base.columns import Schema, column_of, is_in_flow, may_be_streaming
 from transom._base.constants import CALL_KEY_PREFIX
-from transom._base.errors import type_error, value_error
+from transom._base.errors import reserved_name, type_error, value_error
 from transom._calls.calls import Calls
 from transom._calls.stateful import (
     PACKED,
@@ -106,7 +106,7 @@ def schema_of(argument: str, schema: Schema, reserved: Sequence[str]) -> StructT
         raise _bad_schema(argument, schema, f"it has two columns with the name {twice[0]!r}")
     for name in parsed.names:
         if name.lower() in reserved:
-            raise value_error("RESERVED_NAME", argument=argument, column=repr(name))
+            raise reserved_name(argument, name)
     return parsed
 
 
@@ -129,7 +129,7 @@ def outputs_of(
         if not isinstance(name, str) or not name.isidentifier():
             raise type_error("outputs", name, "Python identifiers as names")
         if name.lower() in (*tags, *(other.lower() for other in found)):
-            raise value_error("RESERVED_NAME", argument="outputs", column=repr(name))
+            raise reserved_name("outputs", name)
         found[name] = schema_of("outputs", schema, reserved)
     return found
 

@@ -5,7 +5,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
 from transom._base.columns import has_columns
-from transom._base.errors import runtime_error, value_error
+from transom._base.errors import reserved_name, runtime_error, value_error
 from transom.spec.lifetimes import CountByStart
 from transom.spec.window_spec import WindowSpec
 
@@ -17,7 +17,7 @@ def check_rows(df: DataFrame, spec: WindowSpec) -> None:
     if spec.lifetime is not None and not spec.aggregates and has_columns(df):
         for name in df.columns:
             if name.lower() == LIFETIME:
-                raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+                raise reserved_name("df", name)
 
 
 def check_returned(schema: StructType) -> None:
@@ -32,7 +32,7 @@ def check_returned(schema: StructType) -> None:
     if LIFETIME not in schema.names:
         for name in schema.names:
             if name.lower() == LIFETIME:
-                raise value_error("RESERVED_NAME", argument="schema", column=repr(name))
+                raise reserved_name("schema", name)
         return
     kind = schema[LIFETIME].dataType
     times = (TimestampType(), TimestampNTZType())

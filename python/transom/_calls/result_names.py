@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
 from transom._base.columns import has_columns
-from transom._base.errors import type_error, value_error
+from transom._base.errors import reserved_name, type_error, value_error
 from transom._calls.calls import key_names
 from transom.spec.window_spec import WindowSpec
 
@@ -31,7 +31,7 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
     _check_keys(schema.names[:keys], spec)
     for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in RESERVED:
-            raise value_error("RESERVED_NAME", argument="aggregates", column=repr(name))
+            raise reserved_name("aggregates", name)
     _check_distinct("keys", schema.names[:keys])
     _check_distinct("aggregates", schema.names)
 
@@ -69,4 +69,4 @@ def _check_distinct(argument: str, names: Iterable[str]) -> None:
 def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:
     for name in names:
         if name.lower() in spec.own_columns:
-            raise value_error("RESERVED_NAME", argument="keys", column=repr(name))
+            raise reserved_name("keys", name)

@@ -16,7 +16,7 @@ from transom._base.columns import (
     text_of,
 )
 from transom._base.constants import HIDDEN_PREFIX, RANK_COLUMN, TOP_FUNCTION
-from transom._base.errors import value_error
+from transom._base.errors import reserved_name, type_error, value_error
 from transom.spec.window_spec import WindowSpec
 
 # The column of the operator with the rows of a window, and the column with one of them.
@@ -42,6 +42,9 @@ def top_rows(
         raise value_error("NO_ORDER", argument="order_by")
     for item in order:
         check_column("order_by", item)
+        name, _, direction = item.partition(" ") if isinstance(item, str) else ("", "", "")
+        if direction.strip().lower() in ("asc", "desc"):
+            raise type_error("order_by", item, f"F.{direction.strip().lower()}({name!r})")
     if spec.retract:
         why = "a later result has other rows, so it replaces no single row"
         raise value_error("CONFLICT", argument="top", step="top()", other="retract()", why=why)
@@ -55,7 +58,7 @@ def _row(df: DataFrame, spec: WindowSpec, reserved: Sequence[str]) -> Column:
     others = [name for name in df.columns if name.lower() not in keys]
     for name in others:
         if name.lower() in (*reserved, RANK_COLUMN):
-            raise value_error("RESERVED_NAME", argument="df", column=repr(name))
+            raise reserved_name("df", name)
     return F.struct(*map(quoted, others))
 
 

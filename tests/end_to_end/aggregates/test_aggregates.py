@@ -166,7 +166,19 @@ def test_the_name_of_a_column_is_no_aggregate(rows: DataFrame) -> None:
     with pytest.raises(IllegalArgumentException) as error:
         windowed(rows).agg(F.col("i32"))
     assert error.value.getCondition() == "TRANSOM_NOT_AN_AGGREGATE"
-    assert error.value.getMessageParameters() == {"expression": "i32"}
+    parameters = error.value.getMessageParameters()
+    assert parameters is not None
+    assert parameters["expression"] == "i32"
+    assert "add the column to key_by()" in parameters["fix"]
+
+
+def test_a_function_of_a_row_is_no_aggregate(rows: DataFrame) -> None:
+    def plus(value: int) -> int:
+        return value + 1
+
+    with pytest.raises(IllegalArgumentException, match=r"plus\(i32\) is not an aggregate") as error:
+        windowed(rows).agg(F.udf(plus, "int", useArrow=False)("i32"))
+    assert "use transom.udaf()" in str(error.value)
 
 
 def test_an_aggregate_that_gives_several_rows_is_refused(rows: DataFrame) -> None:

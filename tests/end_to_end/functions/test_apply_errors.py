@@ -137,7 +137,7 @@ def test_the_kind_of_function_cannot_be_changed_and_its_code_can(
     changes: list[tuple[str, Callable[[Windowed], DataFrame]]] = [
         ("function.kind = agg, .* function.kind = apply", lambda w: w.agg(F.count("*"))),
         ("function.kind = agg, .* function.kind = apply", lambda w: keyed(w).agg(F.count("*"))),
-        ("function.agg_columns = ", lambda w: keyed(w).apply(count, "n int", agg=[F.count("*")])),
+        ("agg = ", lambda w: keyed(w).apply(count, "n int", agg=[F.count("*")])),
     ]
     for field, other in changes:
         with pytest.raises(StreamingQueryException, match=f"TRANSOM_SPEC_CHANGED.*{field}"):

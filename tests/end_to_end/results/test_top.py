@@ -188,11 +188,15 @@ def test_bad_arguments_are_refused(spark: SparkSession) -> None:
         windowed.top(1)
     with raises("BAD_TYPE", "order_by"):
         windowed.top(1, 2)  # type: ignore[arg-type]
+    with raises("BAD_TYPE", "order_by") as caught:
+        windowed.top(1, "value DESC")
+    assert str(caught.value).endswith("Use F.desc('value').")
     with raises("UNKNOWN_COLUMN", "order_by"):
         windowed.top(1, F.desc("delay"))
     with raises("CONFLICT"):
         windowed.retract().top(1, "value")
     for name in ("rank", "window", "Pane"):
         named = transom.stream(rows.withColumnRenamed("value", name), time="time").window(TEN)
-        with raises("RESERVED_NAME", "df"):
+        with raises("RESERVED_NAME", "df") as caught:
             named.top(1, "id")
+        assert "withColumnRenamed" in str(caught.value)

@@ -116,6 +116,10 @@ def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
     untimed = transom.stream(rows)
     with raises("NO_CLOCK", "window"):
         untimed.window(HOUR)
+    results = transom.stream(rows, time="t").window(HOUR).agg(F.sum("v"))
+    with raises("NO_CLOCK", "window") as caught:
+        transom.stream(results).window(HOUR)
+    assert "write stream(df, time='window')" in str(caught.value)
     with raises("BAD_TYPE", "window"):
         untimed.window("1 hour")  # type: ignore[arg-type]
     forever = untimed.window(transom.Global())

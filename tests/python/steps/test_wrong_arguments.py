@@ -51,6 +51,11 @@ UNTYPED: Any = transom
             "a keyword, as in route(results=<built-in function print>)",
         ),
         (
+            lambda: UNTYPED.stream(DF, time="at").window("at", "1 hour"),
+            "argument 2 of window",
+            "window(transom.Tumbling('1 hour')). The column of the time belongs to stream()",
+        ),
+        (
             lambda: UNTYPED.Rolling("1 hour", "5 minutes"),
             "argument 2 of Rolling",
             "Rolling('1 minute')",

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkTypeError, PySparkValueError
 
 import transom
 from tests.python.conditions import raises
-from tests.python.unbound import windowed
+from tests.python.unbound import NUMBER, Rows, windowed
 from transom.azure import TumblingWindow
 from transom.spec.several import is_merging, members_of
 
@@ -100,6 +100,10 @@ def test_azure_refuses_what_the_system_refuses() -> None:
         transom.azure.Window(1, minute)  # type: ignore[arg-type]
     with raises("BAD_TYPE", "window"):
         transom.azure.Window("one", "minute")  # type: ignore[arg-type]
+    rows = transom.stream(Rows(NUMBER))
+    with raises("BAD_TYPE", "window", PySparkTypeError) as caught:
+        rows.window(one)  # type: ignore[arg-type]
+    assert "Use the window without an id, or azure.Windows()" in str(caught.value)
 
 
 SEVERAL = transom.Windows([MINUTE, transom.Session(gap="1 hour", max_duration="1 day")])

@@ -36,8 +36,8 @@ object TestPlans {
       order = Nil,
       aggregates = aggregates,
       hidden = Nil,
-      userExpressions = UserExpressions(Map.empty, Map.empty),
-      output = OutputColumns(
+      userExpressions = new UserExpressions(Map.empty, Map.empty),
+      output = new OutputColumns(
         keys = keys,
         start = AttributeReference("start", TimestampType)(),
         end = AttributeReference("end", TimestampType)(),

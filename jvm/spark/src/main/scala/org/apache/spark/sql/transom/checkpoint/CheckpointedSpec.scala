@@ -48,6 +48,11 @@ object CheckpointedSpec {
     "spec.row_log",
     "spec.time.delay_us")
 
+  /** The path of columns, or of a part of one: its SQL, its type, or the type of a column read.
+    */
+  private val ColumnField =
+    """(?:function\.)?(.+?)_columns?(?:\.(\d+))?(?:\.(sql|type|reads\.(.+)))?""".r
+
   /** Ids of the operators whose spec has been checked, by running query. */
   private val checked =
     Collections.synchronizedMap(new WeakHashMap[StreamExecution, Set[String]])
@@ -116,10 +121,26 @@ object CheckpointedSpec {
     // A change of the spec often changes the layout. Report the spec first: the user changed it.
     val found = difference(Spec, was.get(Spec), is.get(Spec)).orElse(difference("", was, is))
     found.foreach { case (path, was, is) =>
-      val field = path.stripPrefix(s"$Spec.")
-      val name = field.split('.').last
-      throw changed(operator, field.stripSuffix(Micros), shown(name, was), shown(name, is))
+      val name = path.split('.').last
+      throw changed(operator, named(path), shown(name, was), shown(name, is))
     }
+  }
+
+  /** The field of a path, as an error names it.
+    *
+    * `spec.window.size_us` is "window.size", `spec.key_columns.0.sql` is "key 1", and
+    * `spec.key_columns.0.reads.n` is "type of n in key 1".
+    */
+  private def named(path: String): String = path.stripPrefix(s"$Spec.") match {
+    case ColumnField(name, index, part, read) =>
+      val column =
+        if (index != null) s"$name ${index.toInt + 1}"
+        else if (name == "key" || name == "aggregate") s"${name}s"
+        else name
+      if (read != null) s"type of $read in $column"
+      else if (part == "type") s"type of $column"
+      else column
+    case field => field.stripSuffix(Micros)
   }
 
   /** The value of a field as text for an error message. The text of a column is its SQL. */

@@ -48,7 +48,7 @@ final case class OutputSchema(
 }
 
 /** The columns that the tasks of a window operator emit, as attributes of its plan. */
-final case class OutputColumns(
+final class OutputColumns(
     keys: Seq[Attribute],
     start: Attribute,
     end: Attribute,
@@ -60,8 +60,8 @@ final case class OutputColumns(
     isLast: Option[Attribute] = None,
     row: Option[Attribute] = None,
     isOver: Option[Attribute] = None,
-    late: Option[Attribute] = None,
-    deadLetter: Option[Attribute] = None,
+    val late: Option[Attribute] = None,
+    val deadLetter: Option[Attribute] = None,
     watermarks: Option[Attribute] = None) {
 
   /** The columns that a window emits when it fires, in order. */

@@ -12,9 +12,10 @@ import org.apache.spark.sql.transom.tree.Nodes
   * @param distances
   *   distance functions from a row to an older row
   */
-final case class UserExpressions(
-    conditions: Map[Int, Expression],
-    distances: Map[Int, Distance]) {
+final class UserExpressions(
+    val conditions: Map[Int, Expression],
+    val distances: Map[Int, Distance])
+    extends Serializable {
 
   /** All expressions, by column index of the message. */
   def byIndex: Map[Int, Expression] =

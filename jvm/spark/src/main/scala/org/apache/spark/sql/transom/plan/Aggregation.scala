@@ -138,10 +138,10 @@ object Aggregation {
     def reading(some: Seq[AggregateExpression]) = some.map(readingColumns(_, column(_, "input")))
     val all = reading(functions ++ carried.flatten)
     val hidden = reading(distinct.drop(functions.length))
-    val ofColumns =
-      userExpressions.copy(conditions = userExpressions.conditions.transform { (_, condition) =>
-        UserExpressionResolver.checked(overColumns(condition, distinct, column(_, "predicate")))
-      })
+    val conditions = userExpressions.conditions.transform { (_, condition) =>
+      UserExpressionResolver.checked(overColumns(condition, distinct, column(_, "predicate")))
+    }
+    val ofColumns = new UserExpressions(conditions, userExpressions.distances)
     val ofFunctions = AttributeSet((all ++ hidden).map(_.resultAttribute))
     val keyResults = groups.zip(carried).zip(keyNames).map { case ((group, first), name) =>
       Alias(first.fold[Expression](group)(_.resultAttribute), name)()

@@ -4,7 +4,8 @@ import org.apache.spark.sql.{AnalysisException, Column, Row}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
-import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.catalyst.util.toPrettySQL
+import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.Reduce
@@ -13,6 +14,17 @@ import org.apache.spark.sql.transom.tree.Nodes
 /** Resolves keys and aggregates, and refuses aggregates that cannot be merged. */
 object AnalyzedAggregate {
   private final val KeyPrefix = "__transom_key_"
+
+  /** Why a column of `agg` is no aggregate, and what to write instead. */
+  private val OfRow = (
+    "it has no single value for a window",
+    "Use an aggregate such as F.max('delay'), or add the column to key_by()")
+  private val OfFunction = (
+    "a function of F.udf() computes a value for each row",
+    "For a value of each window, use transom.udaf(), or apply() instead of agg()")
+  private val OfKeys = (
+    "it depends only on keys, and each result has its keys",
+    "Remove it from agg(), or compute it on the results with withColumn()")
 
   /** Resolves the aggregation with Spark's analyzer.
     *
@@ -28,14 +40,16 @@ object AnalyzedAggregate {
       df.groupBy(named: _*).agg(columns.head, columns.tail: _*).queryExecution.analyzed
     }
     def refusal(aggregate: Column): Option[TransomException] =
-      try whyRefused(aggregate, analyzed(Seq(aggregate)))
-      catch { case e: AnalysisException => whyRefused(aggregate, e) }
+      try whyRefused(df.sparkSession, aggregate, analyzed(Seq(aggregate)))
+      catch { case e: AnalysisException => whyRefused(df.sparkSession, aggregate, e) }
     try
       analyzed(aggregates) match {
         case plan: Aggregate
             if aggregates
               .zip(plan.aggregateExpressions.takeRight(aggregates.length))
-              .forall { case (column, resolved) => whyRefused(column, resolved).isEmpty } =>
+              .forall { case (column, resolved) =>
+                whyRefused(df.sparkSession, column, resolved).isEmpty
+              } =>
           plan
         case _ => throw aggregates.flatMap(refusal).head
       }
@@ -44,17 +58,25 @@ object AnalyzedAggregate {
     }
   }
 
-  private def whyRefused(aggregate: Column, analyzed: LogicalPlan): Option[TransomException] =
+  private def whyRefused(
+      session: SparkSession,
+      aggregate: Column,
+      analyzed: LogicalPlan): Option[TransomException] =
     analyzed match {
-      case plan: Aggregate => whyRefused(aggregate, plan.aggregateExpressions.last)
+      case plan: Aggregate => whyRefused(session, aggregate, plan.aggregateExpressions.last)
       case _ =>
         Some(unsupported(aggregate.toString, "it does not return one value for each window"))
     }
 
-  private def whyRefused(aggregate: Column, resolved: Expression): Option[TransomException] = {
+  private def whyRefused(
+      session: SparkSession,
+      aggregate: Column,
+      resolved: Expression): Option[TransomException] = {
     val functions = Nodes.in[AggregateExpression](resolved).map(_.aggregateFunction)
-    if (functions.isEmpty) Some(notAnAggregate(aggregate))
-    else functions.flatMap(whyUnmergeable).headOption
+    if (functions.nonEmpty) functions.flatMap(whyUnmergeable).headOption
+    // Spark has resolved the expression, so it reads no column but the keys.
+    else if (resolved.references.nonEmpty) Some(notAnAggregate(session, aggregate, OfKeys))
+    else Some(notAnAggregate(session, aggregate, OfRow))
   }
 
   /** The error for a function whose partial results cannot be merged, or None if they can. */
@@ -67,9 +89,13 @@ object AnalyzedAggregate {
     case f => Some(unsupported(f.sql, "its partial results cannot be merged"))
   }
 
-  private def whyRefused(aggregate: Column, e: AnalysisException): Option[TransomException] =
+  private def whyRefused(
+      session: SparkSession,
+      aggregate: Column,
+      e: AnalysisException): Option[TransomException] =
     e.getCondition match {
-      case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" => Some(notAnAggregate(aggregate))
+      case "MISSING_AGGREGATION" | "MISSING_GROUP_BY" =>
+        Some(notAnAggregate(session, aggregate, OfRow))
       case "UNSUPPORTED_GROUPING_EXPRESSION" =>
         Some(
           unsupported(
@@ -81,8 +107,18 @@ object AnalyzedAggregate {
       case _ => None
     }
 
-  private def notAnAggregate(column: Column): TransomException =
-    new TransomException("TRANSOM_NOT_AN_AGGREGATE", Map("expression" -> column.toString))
+  private def notAnAggregate(
+      session: SparkSession,
+      column: Column,
+      reason: (String, String)): TransomException = {
+    // The text of a Column with a Python function names classes of Spark.
+    val function = Nodes.in[PythonUDF](session.expression(column)).headOption
+    val (why, fix) = if (function.isDefined && reason == OfRow) OfFunction else reason
+    val text = function.map(toPrettySQL(_)).getOrElse(column.toString)
+    new TransomException(
+      "TRANSOM_NOT_AN_AGGREGATE",
+      Map("expression" -> text, "why" -> why, "fix" -> fix))
+  }
 
   private def unsupported(aggregate: String, why: String): TransomException =
     new TransomException(

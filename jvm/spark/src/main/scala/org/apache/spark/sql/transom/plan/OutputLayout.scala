@@ -74,7 +74,7 @@ final class OutputLayout(
   private val change =
     Option.when(spec.retract)(AttributeReference("change", StringType, nullable = false)())
 
-  private val columns = OutputColumns(
+  private val columns = new OutputColumns(
     keys = aggregation.groups,
     start = start,
     end = end,

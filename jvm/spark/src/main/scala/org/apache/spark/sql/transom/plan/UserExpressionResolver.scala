@@ -37,7 +37,7 @@ object UserExpressionResolver {
   private def partsOf(spec: WindowSpec): Seq[Product] = spec.trigger.parts ++ spec.evictor
 
   def of(df: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): UserExpressions =
-    UserExpressions(
+    new UserExpressions(
       conditionColumns(spec).map(i => i -> condition(df, columns(i))).toMap,
       distanceColumns(spec).map(i => i -> distance(df, columns(i))).toMap)
 

@@ -19,7 +19,7 @@ class KeyedConditionsSuite extends FunSuite {
     .of(Nil, inputs, Seq(count), TestSpecs.hours.copy(window = Session(60000000L)), KeyedLayout)
     .copy(
       hidden = Seq(max),
-      userExpressions = UserExpressions(
+      userExpressions = new UserExpressions(
         conditions = Map(
           4 -> GreaterThan(number, Literal(3L)),
           5 -> And(

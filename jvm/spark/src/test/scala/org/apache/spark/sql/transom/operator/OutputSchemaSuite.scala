@@ -12,11 +12,11 @@ class OutputSchemaSuite extends FunSuite {
   private def column(name: String, dataType: DataType = LongType): Attribute =
     AttributeReference(name, dataType)()
 
-  private val plain = OutputColumns(
-    keys = Seq(column("region", StringType), column("user")),
-    start = column("start", TimestampType),
-    end = column("end", TimestampType),
-    results = Seq(column("n"), column("mean", DoubleType), column("best", StringType)))
+  private val keys = Seq(column("region", StringType), column("user"))
+  private val start = column("start", TimestampType)
+  private val end = column("end", TimestampType)
+  private val results = Seq(column("n"), column("mean", DoubleType), column("best", StringType))
+  private val plain = new OutputColumns(keys, start, end, results)
 
   private def named(columns: OutputColumns)(ordinal: Int): String =
     (columns.ofWindow ++ columns.ofSideOutputs)(ordinal).name
@@ -50,7 +50,11 @@ class OutputSchemaSuite extends FunSuite {
     val optional = Seq("pane", "change", "watermark", "isLast", "row", "isOver", "late", "dead")
     optional.toSet.subsets().foreach { emitted =>
       def some(name: String): Option[Attribute] = Option.when(emitted(name))(column(name))
-      val columns = plain.copy(
+      val columns = new OutputColumns(
+        keys,
+        start,
+        end,
+        results,
         pane = some("pane"),
         change = some("change"),
         watermark = some("watermark"),
@@ -79,24 +83,27 @@ class OutputSchemaSuite extends FunSuite {
   }
 
   test("an operator without keys and results emits the bounds alone") {
-    val schema = plain.copy(keys = Nil, results = Nil).schema
+    val schema = new OutputColumns(Nil, start, end, Nil).schema
     assertEquals((schema.start, schema.end), (0, 1))
     assert(schema.keys.isEmpty && schema.results.isEmpty)
     assertEquals(schema.width, 2)
   }
 
   test("a result row holds keys, bounds, results and the watermark, and null elsewhere") {
-    val schema =
-      plain
-        .copy(watermark = Some(column("watermark")), deadLetter = Some(column("dead_letters")))
-        .schema
-    val keys =
+    val schema = new OutputColumns(
+      keys,
+      start,
+      end,
+      results,
+      watermark = Some(column("watermark")),
+      deadLetter = Some(column("dead_letters"))).schema
+    val keyRow =
       UnsafeProjection.create(Array[DataType](StringType, LongType))(
         InternalRow(UTF8String.fromString("north"), 7L))
-    val results = new SpecificInternalRow(Seq(LongType, DoubleType, StringType))
-    results.update(0, 3L)
-    results.update(1, 0.5)
-    val row = new WindowResultRow(schema, keys, results)
+    val resultRow = new SpecificInternalRow(Seq(LongType, DoubleType, StringType))
+    resultRow.update(0, 3L)
+    resultRow.update(1, 0.5)
+    val row = new WindowResultRow(schema, keyRow, resultRow)
     row.start = 10L
     row.end = 20L
     row.watermark = 25L

@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.function.Reduce
 import org.apache.spark.sql.types._
@@ -14,7 +15,7 @@ class AnalyzedAggregateSuite extends PlanTest {
 
   private def refusal(aggregates: Column*): (String, String) = {
     val (condition, parameters) = errorOf(analyzed(aggregates: _*))
-    (condition, parameters.getOrElse("why", parameters.getOrElse("expression", "")))
+    (condition, parameters.getOrElse("expression", parameters.getOrElse("why", "")))
   }
 
   test("aggregates of Spark and expressions over them are accepted") {
@@ -48,6 +49,17 @@ class AnalyzedAggregateSuite extends PlanTest {
     assertEquals(refusal(col("n"))._1, "TRANSOM_NOT_AN_AGGREGATE")
     assertEquals(refusal(col("n") + sum("n"))._1, "TRANSOM_NOT_AN_AGGREGATE")
     assertEquals(refusal(lit(1))._1, "TRANSOM_NOT_AN_AGGREGATE")
+  }
+
+  test("the error for a value that is not an aggregate names what to write instead") {
+    def fix(column: Column): String = errorOf(analyzed(column))._2("fix")
+    assert(fix(col("n")).contains("F.max('delay')"))
+    assert(fix(upper(col("region"))).contains("Remove it from agg()"))
+    val function =
+      UserDefinedPythonFunction("plus", null, LongType, 100, udfDeterministic = true)
+    val (_, parameters) = errorOf(analyzed(function(col("n"))))
+    assertEquals(parameters("expression"), "plus(n)")
+    assert(parameters("fix").contains("transom.udaf()"))
   }
 
   test("the first rejected aggregate is reported, at any position") {
