@@ -119,7 +119,8 @@ class TimePolicy(Value):
     Each row meets the rules in this order: ``early``, ``late``, ``out_of_order``. The watermark
     then moves. The result does not depend on how the rows are cut into micro-batches. Rows are
     taken in the order of `stream`'s ``order``, otherwise by ``arrival``, otherwise as Spark reads
-    them.
+    them. Windows of a policy with ``partition`` take them by arrival, then by partition, then by
+    ``order``.
 
     Parameters
     ----------

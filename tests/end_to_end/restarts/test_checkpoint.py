@@ -40,6 +40,8 @@ class Query:
 
     time: Callable[[], Column | str] = lambda: "time"
     delay: str = "5 seconds"
+    lifetime: transom.Lifetime | None = None
+    order: tuple[str, ...] = ()
     keys: Callable[[Stream], Stream] = lambda stream: stream.key_by("key")
     window: transom.Window = TEN_SECONDS
     steps: Callable[[Windowed], Windowed] = unchanged
@@ -49,7 +51,8 @@ class Query:
     def __call__(self, rows: DataFrame) -> DataFrame:
         rows = rows.withColumn("value", F.col("value").cast(self.value_type))
         clock = transom.EventTime(self.time(), delay=self.delay)
-        windowed = self.keys(transom.stream(rows, time=clock)).window(self.window)
+        stream = transom.stream(rows, time=clock, lifetime=self.lifetime, order=self.order)
+        windowed = self.keys(stream).window(self.window)
         return self.steps(windowed).agg(self.aggregate())
 
     def run(
@@ -91,6 +94,17 @@ def test_the_spec_lies_in_the_checkpoint(begun: Path, spark: SparkSession) -> No
 
 CHANGES = {
     ("window.size", "10 seconds", "20 seconds"): Query(window=transom.Tumbling(size="20 seconds")),
+    ("window.offset", "0 seconds", "5 seconds"): Query(
+        window=transom.Tumbling(size="10 seconds", offset="5 seconds")
+    ),
+    ("window.time_zone", "UTC", "Europe/Rome"): Query(
+        window=transom.Tumbling(size="10 seconds", time_zone="Europe/Rome")
+    ),
+    ("evictor", "none", r"\{.*keep_last.*\}"): Query(
+        steps=lambda w: w.evictor(transom.KeepLast(1))
+    ),
+    ("lifetime", "none", r"\{.*\}"): Query(lifetime=transom.Lifetime(duration="1 second")),
+    ("order", r"\[\]", r"\[value\]"): Query(order=("value",)),
     ("window.kind", "tumbling", "session"): Query(window=transom.Session(gap="20 seconds")),
     ("keys", r"\[key\]", r"\[key, value\]"): Query(keys=lambda s: s.key_by("key", "value")),
     ("key 1", "key", r"upper\(key\)"): Query(keys=lambda s: s.key_by(F.upper("key").alias("key"))),
@@ -137,22 +151,41 @@ def test_a_changed_spec_is_refused_and_the_field_named(
         assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
 
 
-def test_a_policy_that_needs_the_wall_clock_for_the_first_time_is_refused(
-    spark: SparkSession, tmp_path: Path
+@pytest.mark.parametrize(
+    ("settings", "steps", "field", "value"),
+    [
+        # These two need the wall clock, which Spark asks for before the first batch.
+        ({"idle_partition": "1 minute"}, unchanged, "time.idle_partition", "1 minute"),
+        ({}, lambda w: w.idle_timeout("1 minute"), "idle_timeout", "{.*1 minute.*}"),
+        ({"late": transom.Drop("1 hour")}, unchanged, "time.late", "{.*drop.*}"),
+        ({}, lambda w: w.first_output(at(0)), "first_output", "2024-01-01T00:00:00Z"),
+        ({}, lambda w: w.with_watermarks(), "watermarks", "true"),
+    ],
+    ids=["idle_partition", "idle_timeout", "late", "first_output", "with_watermarks"],
+)
+def test_a_changed_policy_is_refused(
+    spark: SparkSession,
+    tmp_path: Path,
+    settings: dict[str, Any],
+    steps: Callable[[Windowed], Windowed],
+    field: str,
+    value: str,
 ) -> None:
-    def by_partition(**settings: Any) -> Callable[[DataFrame], DataFrame]:
+    def by_partition(
+        steps: Callable[[Windowed], Windowed] = unchanged, **settings: Any
+    ) -> Callable[[DataFrame], DataFrame]:
         policy = transom.TimePolicy("time", partition="key", **settings)
-        return lambda rows: (
-            transom.stream(rows, time=policy).window(TEN_SECONDS).agg(n=F.count("*"))
+        return lambda rows: steps(transom.stream(rows, time=policy).window(TEN_SECONDS)).agg(
+            n=F.count("*")
         )
 
     def run(pipeline: Callable[[DataFrame], DataFrame]) -> None:
         run_stream(spark, pipeline, SCHEMA, [[("a", at(1), 1)]], checkpoint=tmp_path)
 
     run(by_partition())
-    text = r"TRANSOM_SPEC_CHANGED.* has time\.idle_partition = 1 minute, but .* = none\. "
+    text = rf"TRANSOM_SPEC_CHANGED.* has {re.escape(field)} = {value}, but .* = (none|false)\. "
     with pytest.raises(StreamingQueryException, match=text):
-        run(by_partition(idle_partition="1 minute"))
+        run(by_partition(steps, **settings))
 
 
 def test_what_says_nothing_about_the_state_may_change(
@@ -161,7 +194,11 @@ def test_what_says_nothing_about_the_state_may_change(
     folder = copy_of(begun, tmp_path)
     other = Query(
         delay="3 seconds",
-        steps=lambda w: w.options(tick="5 seconds", layout="slices").with_late_rows(),
+        steps=lambda w: (
+            w.options(tick="5 seconds", layout="slices", row_log=1)
+            .with_late_rows()
+            .with_dead_letters()
+        ),
         aggregate=lambda: F.max_by("key", "value").alias("another"),
     )
     assert [row["another"] for row in other.run(spark, folder, 9, 60)] == ["a"]

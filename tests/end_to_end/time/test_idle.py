@@ -144,6 +144,37 @@ def test_a_dropped_row_is_activity_of_the_source(spark: SparkSession, tmp_path: 
     assert fired(run(spark, tmp_path, pipeline, steps)) == [[], [], [], [(0, 10, [0])]]
 
 
+def test_a_row_of_another_key_restarts_the_timeout(spark: SparkSession, tmp_path: Path) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        by_source = transom.stream(rows, time=transom.TimePolicy("at")).key_by("source")
+        windowed = by_source.window(transom.Tumbling("10 seconds")).idle_timeout("5 seconds")
+        return windowed.agg(F.collect_list("seq").alias("seqs"))
+
+    # Rows with odd and with even numbers have two keys. Both windows wait for the second row.
+    steps: list[Step] = [(3, [(0, 3)]), (12, [(1, 4)]), (16, []), (17, [])]
+    found = fired(run(spark, tmp_path, pipeline, steps))
+    assert found == [[], [], [], [(0, 10, [0]), (0, 10, [1])]]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "late"),
+    [(transom.AfterWatermark(), [(0, 10, [0, 1])]), (transom.AfterLateness(), [])],
+    ids=["AfterWatermark", "AfterLateness"],
+)
+def test_a_row_within_the_lateness_after_the_timeout(
+    spark: SparkSession, tmp_path: Path, trigger: transom.Trigger, late: list[Any]
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        windowed = transom.stream(rows, time=transom.TimePolicy("at")).window(
+            transom.Tumbling("10 seconds")
+        )
+        waiting = windowed.allowed_lateness("1 minute").trigger(trigger).idle_timeout("5 seconds")
+        return waiting.agg(F.sort_array(F.collect_list("seq")).alias("seqs"))
+
+    steps: list[Step] = [(3, [(0, 3)]), (30, []), (31, [(1, 4)])]
+    assert fired(run(spark, tmp_path, pipeline, steps)) == [[], [(0, 10, [0])], late]
+
+
 def test_a_clock_that_goes_back_loses_no_row(spark: SparkSession, tmp_path: Path) -> None:
     # The timeout starts at the last row, at 14 by the wall clock.
     steps: list[Step] = [(20, [(0, 3)]), (14, [(1, 4)]), (18, []), (19, []), (30, [])]
