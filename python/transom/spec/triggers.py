@@ -219,7 +219,8 @@ class When(Trigger):
 class EveryBatch(Trigger):
     """Fires at the end of each micro-batch that brought the window rows, like Spark's update mode.
 
-    This trigger cannot be inside another trigger.
+    If the watermark of a `TimePolicy` drops the window before its batch ends, the window fires
+    then. This trigger cannot be inside another trigger.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 import pytest
@@ -180,6 +181,27 @@ def test_a_single_result_after_the_lateness_is_that_of_the_model_however_rows_ar
     seed: int,
 ) -> None:
     check(spark, case, *drawn, random.Random(seed), lateness)
+
+
+@pytest.mark.parametrize("lateness", [0, 10])
+@pytest.mark.parametrize("cuts", [[0, 5], [0, 2, 5], [0, 1, 2, 3, 4, 5]], ids=repr)
+def test_each_batch_gives_also_the_results_of_windows_that_it_drops(
+    spark: SparkSession, cuts: list[int], lateness: int
+) -> None:
+    # Row 2 moves the watermark past the window of rows 0 and 1, and row 4 past that of row 2.
+    times = [0, 4, 23, 24, 55]
+    rows = [(number, "a", at, at, "0") for number, at in enumerate(times)]
+    time = policy_of(stamping.TimePolicy(), "all rows")
+
+    def pipeline(read: DataFrame) -> DataFrame:
+        windowed = transom.stream(read, time=time, order="n").window(transom.Tumbling("10 seconds"))
+        each = windowed.allowed_lateness(f"{lateness} seconds").trigger(transom.EveryBatch())
+        return each.agg(F.sort_array(F.collect_list("n")).alias("rows"))
+
+    batches = [timed(rows[start:end]) for start, end in pairwise(cuts)]
+    found = run_stream(spark, pipeline, SCHEMA, batches).results
+    last = {row["window"]["start"]: row["rows"] for row in sorted(found, key=lambda r: r["rows"])}
+    assert list(last.values()) == [[0, 1], [2, 3], [4]]
 
 
 def test_a_row_behind_the_watermark_joins_a_session_but_opens_none(spark: SparkSession) -> None:

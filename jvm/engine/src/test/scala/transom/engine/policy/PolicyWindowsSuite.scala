@@ -61,6 +61,18 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
     }
   }
 
+  property("p3: with EveryBatch, the last result of each window has all of its rows") {
+    forAllNoShrink(windows, policies, streams, cuts) { (window, policy, rows, cuts) =>
+      val single = policy.copy(overColumns = Nil)
+      val stream = rows.map(_.copy(source = 0))
+      val spec = specOf(window, single)
+      val (expected, _) = played(keyed(spec), single, Seq(stream), rows)
+      val eachBatch = new KeyedRunner(spec.copy(trigger = EveryBatch))
+      val (got, _) = played(eachBatch, single, batches(stream, cuts), rows)
+      assertEquals(expected.diff(got), Nil, s"$window, $single, $stream, $cuts")
+    }
+  }
+
   test("generated streams have rows that are late for windows of their own batch") {
     val seen = Generators.samples(600, Gen.zip(windows, policies, streams)).map {
       case (window, policy, rows) =>

@@ -78,7 +78,8 @@ final class WhenLogic[R, A](condition: Condition[R, A]) extends RowTriggerLogic[
     else TriggerResult.Continue
 }
 
-/** Fires at the end of each micro-batch in which the window got rows.
+/** Fires at the end of each micro-batch in which the window got rows. If the watermark of a row
+  * removes the window before the batch ends, the window fires at its cleanup.
   *
   * @param slot
   *   set if the window got rows in this batch
@@ -91,6 +92,13 @@ final class EveryBatchLogic[R, A](slot: Int) extends RowTriggerLogic[R, A] {
     window(slot) = 1L
     TriggerResult.Continue
   }
+
+  override def onTimer(
+      timeline: Timeline,
+      timer: Long,
+      window: TriggerContext[R, A]): TriggerResult =
+    if (timeline == window.timeline && timer == window.cleanup) onBatchEnd(window)
+    else TriggerResult.Continue
 
   override def seesBatches: Boolean = true
 
