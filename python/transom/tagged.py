@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from transom import _bridge
-from transom._base.columns import quoted_list
+from transom._base.columns import check_binary, quoted_list
 from transom._base.errors import type_error, value_error
 from transom._base.misplaced import explained
 
@@ -143,8 +143,8 @@ def route(
         **outputs,
     }
     for tag, writer in writers.items():
-        if writer is not None and not callable(writer):
-            raise type_error(tag, writer, "a function of a DataFrame and a batch id")
+        if writer is not None:
+            check_binary(tag, writer, "a function of a DataFrame and a batch id")
     return _Route({tag: writer for tag, writer in writers.items() if writer is not None})
 
 

@@ -1,6 +1,7 @@
 """Columns as users name them, and checks that need no query."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -20,6 +21,9 @@ from pyspark.sql.types import (
 from transom._base.constants import COLUMN_OF, NEWER_ROW, OLDER_ROW
 from transom._base.errors import type_error, value_error
 
+# The end of the text of F.asc() and F.desc(), which Spark computes only where it sorts.
+_SORTS = re.compile(r" (ASC|DESC) NULLS (FIRST|LAST)$")
+
 Col = str | Column
 # A boolean expression. A string is parsed as SQL, as in DataFrame.filter.
 Condition = str | Column
@@ -38,10 +42,18 @@ _COLUMN = "a Column or a column name"
 
 
 def check_column(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name.
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name, or sorts.
 
     For a list or a tuple, ``no_list`` says what to write instead.
     """
+    check_sortable(argument, value, no_list=no_list)
+    if isinstance(value, Column) and _SORTS.search(text_of(value)):
+        expected = "a Column without an order. For the largest number first, write -F.col('n')"
+        raise type_error(argument, value, expected)
+
+
+def check_sortable(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name."""
     if not isinstance(value, str | Column):
         raise type_error(argument, value, no_list if isinstance(value, list | tuple) else _COLUMN)
 

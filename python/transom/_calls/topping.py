@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from transom._base.columns import (
     Col,
     all_but,
-    check_column,
+    check_sortable,
     column,
     has_columns,
     internal,
@@ -41,7 +41,7 @@ def top_rows(
     if not order:
         raise value_error("NO_ORDER", argument="order_by")
     for item in order:
-        check_column("order_by", item)
+        check_sortable("order_by", item)
         name, _, direction = item.partition(" ") if isinstance(item, str) else ("", "", "")
         if direction.strip().lower() in ("asc", "desc"):
             raise type_error("order_by", item, f"F.{direction.strip().lower()}({name!r})")

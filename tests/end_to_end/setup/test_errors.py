@@ -1,6 +1,7 @@
 """A mistake raises an error where it is made, with its condition and argument."""
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -85,6 +86,19 @@ def test_columns_must_be_there(rows: DataFrame) -> None:
         transom.stream(rows, time="t").key_by(1)  # type: ignore[arg-type]
     with raises("BAD_TYPE", "df"):
         transom.stream("rows", time="t")  # type: ignore[arg-type]
+
+
+def test_a_sort_order_is_no_value(rows: DataFrame) -> None:
+    by_time = transom.stream(rows, time="t")
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: transom.stream(rows, time="t", order=F.desc("v")), "order"),
+        (lambda: transom.stream(rows, time=F.asc("t")), "time"),
+        (lambda: by_time.key_by(F.col("k").desc_nulls_first()), "keys"),
+    ]
+    for mistake, argument in mistakes:
+        with raises("BAD_TYPE", argument) as caught:
+            mistake()
+        assert "write -F.col('n')" in str(caught.value)
 
 
 def test_a_time_must_be_a_timestamp(rows: DataFrame) -> None:

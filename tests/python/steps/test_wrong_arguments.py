@@ -56,6 +56,11 @@ UNTYPED: Any = transom
             "window(transom.Tumbling('1 hour')). The column of the time belongs to stream()",
         ),
         (
+            lambda: UNTYPED.route(results=lambda rows: rows.count()),
+            "results",
+            "a function of a DataFrame and a batch id",
+        ),
+        (
             lambda: UNTYPED.Rolling("1 hour", "5 minutes"),
             "argument 2 of Rolling",
             "Rolling('1 minute')",
