@@ -27,7 +27,7 @@ PLACES = [
     for place in ("input", "before sink", "results", "after sink")
     for batch in range(3)
 ]
-KILLS = 3 if LONG else 1
+KILLS = 3 if LONG else 2
 
 
 def live(folder: Path) -> int:

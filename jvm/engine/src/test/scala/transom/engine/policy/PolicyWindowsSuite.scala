@@ -61,7 +61,7 @@ class PolicyWindowsSuite extends ScalaCheckSuite {
     }
   }
 
-  property("p3: with EveryBatch, the last result of each window has all of its rows") {
+  property("with EveryBatch, the last result of each window has all of its rows") {
     forAllNoShrink(windows, policies, streams, cuts) { (window, policy, rows, cuts) =>
       val single = policy.copy(overColumns = Nil)
       val stream = rows.map(_.copy(source = 0))
