@@ -6,15 +6,9 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from transom import _bridge
-from transom._base.columns import (
-    Col,
-    check_column,
-    check_exist,
-    has_columns,
-    quoted_list,
-    text_of,
-)
+from transom._base.columns import check_keys, has_columns, quoted_list
 from transom._base.errors import reserved_name, value_error
+from transom._base.expressions import Col, check_column, text_of
 from transom._base.misplaced import Hint, Hints
 from transom._scanning import Scanning
 from transom._steps.base import stream_text
@@ -97,7 +91,7 @@ class Stream(Scanning):
             raise value_error("SET_TWICE", argument="key_by")
         for key in keys:
             check_column("keys", key, no_list=_KEYS)
-        check_exist(self._df, "keys", keys)
+        check_keys(self._df, keys)
         return replace(self, _keys=keys)
 
     def window(self, window: Window) -> Windowed:

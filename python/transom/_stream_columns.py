@@ -1,9 +1,5 @@
 """Checks of the columns that a time or a window names, against the DataFrame of a stream."""
 
-from contextlib import suppress
-from datetime import timedelta
-
-from pyspark.errors import PySparkValueError
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import (
     ArrayType,
@@ -14,18 +10,10 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from transom._base.columns import (
-    Col,
-    column,
-    field_of,
-    fields_of,
-    has_columns,
-    is_time,
-    is_timestamp,
-    text_of,
-)
-from transom._base.durations import duration
+from transom._base.columns import field_of, fields_of, has_columns, is_time, is_timestamp
+from transom._base.durations import is_duration
 from transom._base.errors import column_type_error, type_error, value_error
+from transom._base.expressions import Col, column, text_of
 from transom._base.values import is_kind_of
 from transom.spec.assigners import Count, Custom, Global, Window
 from transom.spec.lifetimes import Lifetime
@@ -65,8 +53,9 @@ def checked_time(df: DataFrame, time: Time) -> Clock:
 def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None) -> Lifetime:
     """Return a lifetime whose columns exist and have the right type."""
     given: object = lifetime
-    if isinstance(given, timedelta):
-        raise type_error("lifetime", given, "transom.Lifetime(duration=...)")
+    is_column = isinstance(given, str) and has_columns(df) and given in df.columns
+    if is_duration(given) and not is_column:
+        raise type_error("lifetime", given, f"transom.Lifetime(duration={given!r})")
     if not isinstance(given, str | Column | Lifetime):
         raise type_error("lifetime", given, "a Column, a column name or a transom.Lifetime")
     if time is None or isinstance(time, ProcessingTime):
@@ -133,9 +122,8 @@ def check_window(df: DataFrame, window: Window, time: Clock | None) -> None:
 
 def _window_for(value: object) -> str:
     """Return the window that a value other than a window of transom may stand for."""
-    if isinstance(value, str):
-        with suppress(PySparkValueError):
-            return f"a window such as transom.Tumbling({duration('window', value)!r})"
+    if is_duration(value):
+        return f"a window such as transom.Tumbling({value!r})"
     if isinstance(value, Window):
         return "a window of transom, such as transom.Custom('shifts') for windows of your own"
     if isinstance(getattr(value, "window", None), Window):

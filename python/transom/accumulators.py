@@ -28,7 +28,8 @@ class Accumulator(ABC, Generic[A]):
     Attributes
     ----------
     state : str or StructType
-        Names and types of the values of an accumulator.
+        Names and types of the values of an accumulator. An accumulator is a tuple also for a single
+        value: ``(0,)``.
 
     Examples
     --------

@@ -10,16 +10,17 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType
 
-from transom._base.columns import (
+from transom._base.constants import PARTS_FUNCTION, PLACE_FUNCTION, REDUCE_FUNCTION
+from transom._base.errors import type_error
+from transom._base.expressions import (
     Col,
+    call_binary,
     check_binary,
     check_column,
     column,
     internal,
     text_of,
 )
-from transom._base.constants import PARTS_FUNCTION, PLACE_FUNCTION, REDUCE_FUNCTION
-from transom._base.errors import type_error
 from transom._calls.accumulating import Accumulation
 from transom._calls.applying import check_arguments, schema_of, type_of
 from transom.accumulators import Accumulator
@@ -77,10 +78,7 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
     check_binary("merge", merge, "a function of two values, as in lambda a, b: F.greatest(a, b)")
 
     def merged(left: Column, right: Column) -> Column:
-        both = merge(left, right)
-        if not isinstance(both, Column):
-            raise type_error("merge", both, "a function of two values that returns a Column")
-        return both
+        return call_binary("merge", merge, left, right)
 
     # Spark derives the types of lambda variables from arrays. Both variables of zip_with get the
     # type of `col`.

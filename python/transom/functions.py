@@ -7,6 +7,14 @@ from typing import Any
 from pyspark.sql import Row
 
 
+class State(dict[str, Any]):
+    """State by name, with a helpful error for a name that the schema does not have."""
+
+    def __missing__(self, name: str) -> Any:
+        """Raise a KeyError that says where to declare the name."""
+        raise KeyError(f"the state has no {name!r}: add it to the schema, as in '{name} long'")
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The key, window and time of a call of a `Windowed.apply` function.
@@ -51,8 +59,8 @@ class Context:
     pane: Row | None
     watermark: datetime | None
     clock: datetime
-    window_state: dict[str, Any] = field(default_factory=dict)
-    key_state: dict[str, Any] = field(default_factory=dict)
+    window_state: dict[str, Any] = field(default_factory=State)
+    key_state: dict[str, Any] = field(default_factory=State)
     _outputs: list[tuple[str, Any]] = field(default_factory=list, repr=False)
 
     def output(self, name: str, rows: Any) -> None:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 
-from transom._base.columns import Col, check_column, check_exist, has_columns
+from transom._base.columns import check_exist, has_columns
 from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import reserved_name, type_error
+from transom._base.expressions import Col, check_column
 from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
@@ -77,7 +78,7 @@ def stream(
     +------+--------------------+---+
     """
     if not isinstance(df, DataFrame):
-        raise type_error("df", df, "a DataFrame")
+        raise type_error("df", df, "a DataFrame of Spark, such as spark.createDataFrame(rows)")
     for name in df.columns if has_columns(df) else ():
         # Spark ignores the case of column names.
         if name.lower().startswith(HIDDEN_PREFIX):

@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
 
 from transom import _bridge
-from transom._base.columns import check_binary, quoted_list
+from transom._base.columns import quoted_list
 from transom._base.errors import type_error, value_error
+from transom._base.expressions import check_binary
 from transom._base.misplaced import explained
 
 Writer = Callable[[DataFrame, int], None]

@@ -9,8 +9,9 @@ Examples
 ...     return transom.stream(df, time=clock).window(transom.Tumbling("1 hour")).agg(n=F.count("*"))
 """
 
-from transom._base.columns import Col, Condition, Delta, Schema
+from transom._base.columns import Schema
 from transom._base.durations import Duration
+from transom._base.expressions import Col, Condition, Delta
 from transom.atlas.durations import JsonDuration
 from transom.atlas.windows import Boundary
 from transom.azure.source import OutOfOrderPolicy

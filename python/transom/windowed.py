@@ -8,8 +8,9 @@ from pyspark.sql import Column, DataFrame
 
 from transom import _bridge
 from transom._base import checks
-from transom._base.columns import Col, Schema, known_columns
+from transom._base.columns import Schema, known_columns
 from transom._base.errors import type_error, value_error
+from transom._base.expressions import Col
 from transom._calls import applying, lifetimes, topping
 from transom._calls.result_names import RESERVED, check_call_keys, check_names, named_aggregate
 from transom._steps.execution import ExecutionSteps
@@ -210,6 +211,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         }
         function = Apply(result_schema, form, **state_schemas, outputs=output_schemas)
         spec = replace(self._spec, function=function, aggregates=tuple(agg))
+        for name, value in {**state_schemas, "outputs": outputs}.items():
+            if value is not None:
+                applying.check_takes_context("fn", fn, name)
         lifetimes.check_rows(self._df, spec)
         calls = self._operator("agg", spec)
         check_call_keys(calls, spec)

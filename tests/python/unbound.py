@@ -34,9 +34,9 @@ class Rows(DataFrame):
         return True
 
     def select(self, *columns: str | Column) -> DataFrame:  # type: ignore[override]
-        if str(columns[0]) == "*":
-            return self
-        return Rows(StructType([self._schema[str(column)] for column in columns]))
+        found = list(self._schema) if columns[0] == "*" else []
+        named = columns[1:] if columns[0] == "*" else columns
+        return type(self)(StructType([*found, *(self._schema[str(column)] for column in named)]))
 
 
 class RowsOfFlow(Rows):

@@ -1,14 +1,12 @@
-"""Columns as users name them, and checks that need no query."""
+"""The columns of a DataFrame, and checks of columns against it that need no query."""
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.internal import InternalFunction
 from pyspark.sql.types import (
     DataType,
     NullType,
@@ -18,88 +16,24 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from transom._base.constants import COLUMN_OF, NEWER_ROW, OLDER_ROW
+from transom._base.constants import COLUMN_OF
 from transom._base.errors import type_error, value_error
+from transom._base.expressions import Col, check_column, text_of
 
-# The end of the text of F.asc() and F.desc(), which Spark computes only where it sorts.
-_SORTS = re.compile(r" (ASC|DESC) NULLS (FIRST|LAST)$")
-
-Col = str | Column
-# A boolean expression. A string is parsed as SQL, as in DataFrame.filter.
-Condition = str | Column
-# A distance function: takes the older and the newer row, and returns a numeric Column.
-Delta = Callable[[Column, Column], Column]
 # Names and types of columns.
 Schema = str | StructType
 
+# Characters of expressions that names of columns rarely have.
+_OPERATORS = re.compile(r"[()+*/%<>=|']")
+# A name with SQL's word for a descending order.
+_DESCENDING = re.compile(r"(\S+)\s+desc", re.IGNORECASE)
 # The condition with which Spark refuses to tell the columns of a pipeline before it runs.
 _IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
-
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
-
-
-_COLUMN = "a Column or a column name"
-
-
-def check_column(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name, or sorts.
-
-    For a list or a tuple, ``no_list`` says what to write instead.
-    """
-    check_sortable(argument, value, no_list=no_list)
-    if isinstance(value, Column) and _SORTS.search(text_of(value)):
-        expected = "a Column without an order. For the largest number first, write -F.col('n')"
-        raise type_error(argument, value, expected)
-
-
-def check_sortable(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name."""
-    if not isinstance(value, str | Column):
-        raise type_error(argument, value, no_list if isinstance(value, list | tuple) else _COLUMN)
-
-
-def internal(name: str, *columns: Column) -> Column:
-    """Call a function of the jar that is not registered in SQL."""
-    return InternalFunction._invoke_internal_function_over_columns(name, *columns)
-
-
-class Sql(str):
-    """A string with SQL. Any other string is the name of a column."""
-
-    __slots__ = ()
-
-
-def condition_of(argument: str, value: Condition) -> Condition:
-    """Check a boolean expression, and mark a string as SQL."""
-    if not isinstance(value, str | Column):
-        raise type_error(argument, value, "a boolean Column, or a boolean expression in SQL")
-    return Sql(value) if isinstance(value, str) else value
-
-
-def check_delta(argument: str, value: object) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is no function of two rows."""
-    example = "lambda old, new: new['v'] - old['v']"
-    check_binary(argument, value, f"a function of two rows, as in {example}")
-
-
-def check_binary(argument: str, value: object, expected: str) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is no function of two arguments."""
-    try:
-        inspect.signature(value).bind(None, None)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise type_error(argument, value, expected) from None
-
-
-def column(source: Col | Delta) -> Column:
-    """Return the Column of a name, of SQL, or of a distance function."""
-    if isinstance(source, Column):
-        return source
-    if isinstance(source, str):
-        return F.expr(source) if isinstance(source, Sql) else F.col(source)
-    distance = source(F.col(OLDER_ROW), F.col(NEWER_ROW))
-    if not isinstance(distance, Column):
-        raise type_error("delta", distance, "a function of two rows that returns a Column")
-    return distance
+# The text in an error of Spark's parser.
+_PARSED = re.compile(r"== SQL ==\n(.*?)\n-*\^\^\^", re.DOTALL)
+# The conditions of Spark for a key that is an aggregate, a generator or a window function.
+_NO_KEY = ("GROUP_BY_AGGREGATE", "MISSING_AGGREGATION", "UNSUPPORTED_GENERATOR")
 
 
 def quoted(name: str) -> str:
@@ -120,17 +54,6 @@ def all_but(*names: str) -> Column:
     `DataFrame.drop` and `DataFrame.withColumn` resolve their input at once, also in a flow.
     """
     return F.expr(f"* EXCEPT ({', '.join(map(quoted, names))})")
-
-
-def text_of(name: Col) -> str:
-    """Return the SQL text of a column.
-
-    Examples
-    --------
-    >>> text_of("departed")
-    'departed'
-    """
-    return name if isinstance(name, str) else str(name).removeprefix("Column<'").removesuffix("'>")
 
 
 def has_columns(df: DataFrame) -> bool:
@@ -174,6 +97,26 @@ def check_exist(df: DataFrame, argument: str, columns: Sequence[Col]) -> None:
         fields_of(df, argument, columns)
 
 
+def check_keys(df: DataFrame, keys: Sequence[Col]) -> None:
+    """Check the keys of a stream against a DataFrame whose columns may be known.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` for a key that is no value of a single row.
+    PySparkValueError
+        ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column.
+    """
+    check_exist(df, "keys", keys)
+    for key in keys:
+        if isinstance(key, Column) and has_columns(df):
+            try:
+                df.groupBy(key).agg(F.count("*")).schema  # noqa: B018, Spark analyzes the plan
+            except AnalysisException as error:
+                if (error.getCondition() or "").startswith(_NO_KEY):
+                    raise _of_several_rows("keys", [key]) from None
+
+
 def check_named(df: object, argument: str, value: object) -> None:
     """Check a column under the name of an argument of a preset.
 
@@ -194,6 +137,8 @@ def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[Stru
 
     Raises
     ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` for an aggregate.
     PySparkValueError
         ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column.
     """
@@ -201,9 +146,15 @@ def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[Stru
         return []
     for name in columns:
         if isinstance(name, str) and _is_missing(df, name):
-            raise _unknown(df, argument, repr(name))
+            raise _unknown(df, argument, name)
     with known_columns(df, argument):
-        return list(df.select(*columns).schema)
+        # Beside other columns, Spark refuses an aggregate.
+        try:
+            return list(df.select("*", *columns).schema)[len(df.columns) :]
+        except AnalysisException as error:
+            if error.getCondition() != "MISSING_GROUP_BY":
+                raise
+            raise _of_several_rows(argument, columns) from None
 
 
 def field_of(df: DataFrame, argument: str, named: Col) -> StructField:
@@ -225,15 +176,22 @@ def field_of(df: DataFrame, argument: str, named: Col) -> StructField:
 
 @contextmanager
 def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
-    """Convert Spark's error for an unknown column to ``TRANSOM_UNKNOWN_COLUMN``."""
+    """Convert errors of Spark to ``TRANSOM_UNKNOWN_COLUMN`` and ``TRANSOM_BAD_EXPRESSION``."""
     try:
         yield
+    except ParseException as error:
+        # Spark parses the text of F.expr() when the Column is used.
+        sql = _PARSED.search(str(error))
+        if sql is None:
+            raise
+        parameters = {"argument": argument, "value": repr(sql[1]), "why": first_line(error)}
+        raise value_error("BAD_EXPRESSION", **parameters) from None
     except AnalysisException as error:
         if not (error.getCondition() or "").startswith(_UNKNOWN):
             raise
         parameters = error.getMessageParameters() or {}
         name = parameters.get("objectName") or parameters.get("fieldName") or ""
-        raise _unknown(df, argument, repr(name.replace("`", ""))) from None
+        raise _unknown(df, argument, name.replace("`", "")) from None
 
 
 def is_time(kind: DataType) -> bool:
@@ -266,7 +224,21 @@ def _is_missing(df: DataFrame, name: str) -> bool:
     return plain and name.lower() not in (column.lower() for column in df.columns)
 
 
-def _unknown(df: DataFrame, argument: str, name: object) -> Exception:
-    return value_error(
-        "UNKNOWN_COLUMN", argument=argument, column=name, columns=quoted_list(df.columns)
-    )
+def _unknown(df: DataFrame, argument: str, name: str) -> Exception:
+    columns = quoted_list(df.columns)
+    if _OPERATORS.search(name):
+        columns += f", or an expression: F.expr({name!r})"
+    elif descending := _DESCENDING.fullmatch(name):
+        columns += f". For the largest number first, write -F.col({descending[1]!r})"
+    return value_error("UNKNOWN_COLUMN", argument=argument, column=repr(name), columns=columns)
+
+
+def _of_several_rows(argument: str, columns: Sequence[Col]) -> Exception:
+    value = columns[0] if len(columns) == 1 else list(columns)
+    expected = "a value of each row: no aggregate, no explode() and no function with over()"
+    return type_error(argument, value, expected)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of the text of an error of Spark."""
+    return str(error).strip().split("\n")[0].removesuffix(".")

@@ -3,6 +3,8 @@
 import re
 from datetime import timedelta
 
+from pyspark.errors import PySparkValueError
+
 from transom._base.constants import LONGEST_DURATION_DAYS
 from transom._base.errors import type_error, value_error
 
@@ -85,6 +87,23 @@ def duration(argument: str, value: Duration) -> Length:
     if abs(length) > _LONGEST:
         raise _bad(argument, value, f"it is longer than {_LONGEST.days:,} days")
     return length
+
+
+def is_duration(value: object) -> bool:
+    """Return whether a value is a duration that `duration` accepts.
+
+    Examples
+    --------
+    >>> is_duration("5 minutes"), is_duration("landed")
+    (True, False)
+    """
+    if not isinstance(value, str | timedelta):
+        return False
+    try:
+        duration("", value)
+    except PySparkValueError:
+        return False
+    return True
 
 
 def positive(argument: str, value: Duration) -> Length:

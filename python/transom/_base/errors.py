@@ -16,6 +16,8 @@ from pyspark.errors import (
     PySparkValueError,
 )
 
+# Characters of a value in an error.
+_MOST_SHOWN = 200
 # How to give a column another name, by argument.
 _OTHER_NAME = {
     "aggregates": "Use another name, as in agg(flights=F.count('*'))",
@@ -63,7 +65,7 @@ def reserved_name(argument: str, name: str) -> PySparkValueError:
 
 def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:
     """Return an error for an argument of a wrong type."""
-    parameters = {"argument": argument, "value": repr(value), "type": type(value).__name__}
+    parameters = {"argument": argument, "value": _shown(value), "type": type(value).__name__}
     text, parameter_texts = _text("BAD_TYPE", {**parameters, "expected": expected})
     return PySparkTypeError(text, "TRANSOM_BAD_TYPE", parameter_texts)
 
@@ -97,6 +99,14 @@ def warning(condition: str, **parameters: object) -> TransomWarning:
     """Return a warning."""
     text, _ = _text(condition, parameters)
     return TransomWarning(f"[TRANSOM_{condition}] {text}")
+
+
+def _shown(value: object) -> str:
+    """Return the `repr` of a value, or less for a table or a long list."""
+    shown = repr(value)
+    if "\n" in shown:
+        return f"<{type(value).__module__.partition('.')[0]}.{type(value).__name__}>"
+    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn, ParamSpec, TypeVar
 
 from pyspark.errors import PySparkAttributeError, PySparkTypeError, PySparkValueError
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from transom._base.call_text import call_text
 from transom._base.errors import attribute_error, keyword_error, type_error, value_error
@@ -34,7 +35,7 @@ class Hinted:
 
     __slots__ = ()
     _hints: ClassVar[Hints] = {}
-    # For all other attributes of a DataFrame.
+    # For all other attributes of a DataFrame and its writer: the call that returns a DataFrame.
     _dataframe_hint: ClassVar[Hint]
 
     def __init_subclass__(cls) -> None:
@@ -46,13 +47,17 @@ class Hinted:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            hint = self._hints.get(name)
-            if hint is None and not name.startswith("_") and hasattr(DataFrame, name):
-                hint = self._dataframe_hint
-            if hint is None:
-                text = f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(text, name=name, obj=self)
-            raise misplaced_attribute(type(self).__name__, name, hint)
+            owner = type(self).__name__
+            if name in self._hints:
+                raise misplaced_attribute(owner, name, self._hints[name])
+            if not name.startswith("_"):
+                why, instead = self._dataframe_hint
+                if hasattr(DataFrame, name):
+                    raise misplaced_attribute(owner, name, (why, f"{instead}.{name}"))
+                if hasattr(DataStreamWriter, name):
+                    raise misplaced_attribute(owner, name, (why, f"{instead}.writeStream.{name}"))
+            text = f"{owner!r} object has no attribute {name!r}"
+            raise AttributeError(text, name=name, obj=self)
 
 
 def explained(function: Callable[P, R], *, own: int = 0) -> Callable[P, R]:
@@ -109,24 +114,25 @@ def _check_call(
     shown = [f"{each}=..." for each in known] or ["..."] * len(parameters)
     for keyword in keywords:
         if keyword not in known and Parameter.VAR_KEYWORD not in kinds:
-            raise misplaced_keyword(name, keyword, (why, f"{name}({', '.join(shown)})"))
+            hint = (why, f"{name}({', '.join(shown)})")
+            raise misplaced_keyword(name, keyword, keywords[keyword], hint)
 
 
 def misplaced_attribute(owner: str, name: str, hint: Hint) -> PySparkAttributeError:
-    """Return the error for an attribute that has its place elsewhere.
-
-    In the hint, ``<name>`` stands for the attribute.
-    """
+    """Return the error for an attribute that has its place elsewhere."""
     why, instead = hint
-    instead = instead.replace("<name>", name)
     return attribute_error(
         "MISPLACED", argument=name, owner=owner, name=name, why=why, instead=instead
     )
 
 
-def misplaced_keyword(function: str, keyword: str, hint: Hint) -> PySparkTypeError:
-    """Return the error for a keyword that has its place elsewhere."""
+def misplaced_keyword(function: str, keyword: str, value: object, hint: Hint) -> PySparkTypeError:
+    """Return the error for a keyword that has its place elsewhere.
+
+    In the hint, ``<argument>`` stands for the keyword and its value.
+    """
     (why, instead), name = hint, f"argument {keyword}"
+    instead = instead.replace("<argument>", f"{keyword}={value!r}")
     return keyword_error(
         "MISPLACED", argument=keyword, owner=f"{function}()", name=name, why=why, instead=instead
     )
@@ -174,7 +180,7 @@ def keyword_hints(
                 if name in hints and system is not None:
                     raise preset_limit(name, value, system, hints[name])
                 if name in hints:
-                    raise misplaced_keyword(function.__name__, name, hints[name])
+                    raise misplaced_keyword(function.__name__, name, value, hints[name])
             return function(*arguments, **keywords)
 
         return call

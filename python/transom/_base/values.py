@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from pyspark.sql import Column
 
 from transom._base.call_text import call_text
-from transom._base.columns import text_of
 from transom._base.errors import type_error
+from transom._base.expressions import text_of
 from transom._base.misplaced import Hint, Hints, misplaced_keyword
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ def keywords_after(
     def decorate(kind: type[T]) -> type[T]:
         made_by_dataclass = kind.__init__
         known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-        unknown: Hint = (f"its arguments are {', '.join(known)}", example)
+        unknown: Hint = (f"its arguments are {', '.join(known)}", f"a call such as {example}")
 
         @wraps(made_by_dataclass)
         def init(self: T, *arguments: object, **keywords: object) -> None:
@@ -107,9 +107,10 @@ def keywords_after(
                 has_more = len(known) > count
                 expected = f"a keyword, as in {example}" if has_more else example
                 raise type_error(place, arguments[count], expected)
-            for name in keywords:
+            for name, value in keywords.items():
                 if name not in known:
-                    raise misplaced_keyword(kind.__name__, name, (hints or {}).get(name, unknown))
+                    hint = (hints or {}).get(name, unknown)
+                    raise misplaced_keyword(kind.__name__, name, value, hint)
             made_by_dataclass(self, *arguments, **keywords)
 
         kind.__init__ = init  # type: ignore[assignment, method-assign]

@@ -9,8 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from transom._base.columns import column
 from transom._base.errors import runtime_error
+from transom._base.expressions import column
 from transom._supported import check_version
 from transom._version import __version__
 from transom.config import jar_path

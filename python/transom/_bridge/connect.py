@@ -10,8 +10,9 @@ from pyspark.sql.connect.client import SparkConnectClient
 from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.plan import LogicalPlan
 
-from transom._base.columns import column, has_columns
+from transom._base.columns import has_columns
 from transom._base.errors import runtime_error
+from transom._base.expressions import column
 from transom._version import __version__
 from transom.spec.message import MessageColumn
 

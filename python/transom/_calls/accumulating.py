@@ -61,7 +61,7 @@ class Accumulation:
         bounds = [0, *pc.run_end_encode(number.take(order)).run_ends.to_pylist()]
         sorted_rows = rows.take(order)
         accumulators = [
-            self._call("add", self._call("init"), _table(sorted_rows[start:end]))
+            self._call("add", self._empty(), _table(sorted_rows[start:end]))
             for start, end in pairwise(bounds)
         ]
         first_rows = order.take(pa.array(bounds[:-1], pa.int64())).to_pylist()
@@ -110,7 +110,7 @@ class Accumulation:
     def _merged(self, parts: pa.Array) -> Any:
         rows = parts.field("row")
         if rows.null_count == 0:
-            empty = self._call("init")
+            empty = self._empty()
             return self._call("add", empty, _table(rows)) if len(rows) else empty
         merged, *others = _tuples(parts.field("state").cast(pa.struct(self.state)))
         for other in others:
@@ -123,11 +123,21 @@ class Accumulation:
         except Exception as error:
             raise function_failed(f"{self.name}.{method}", _WHERE, error) from error
 
+    def _empty(self) -> Any:
+        empty = self._call("init")
+        self._check_tuple(empty, "init")
+        return empty
+
+    def _check_tuple(self, acc: Any, method: str) -> None:
+        count = len(self.state)
+        if not isinstance(acc, tuple) or len(acc) != count:
+            kind = "one value, such as (0,)" if count == 1 else f"{count} values"
+            problem = f"it is {acc!r} instead of a tuple of {kind}"
+            raise schema_mismatch(f"{self.name}.{method}", _WHERE, problem)
+
     def _states(self, accumulators: Sequence[Any], method: str) -> pa.StructArray:
         for acc in accumulators:
-            if not isinstance(acc, tuple) or len(acc) != len(self.state):
-                problem = f"it is {acc!r} instead of a tuple of {len(self.state)} values"
-                raise schema_mismatch(f"{self.name}.{method}", _WHERE, problem)
+            self._check_tuple(acc, method)
         columns = [
             self._column([acc[i] for acc in accumulators], field.name, self.state, method)
             for i, field in enumerate(self.state)

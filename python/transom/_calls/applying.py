@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema, to_arrow_type
 from pyspark.sql.types import DataType, IntegerType, StringType, StructField, StructType
 
 from transom import _bridge
-from transom._base.columns import Schema, column_of, is_in_flow, may_be_streaming
+from transom._base.columns import Schema, column_of, first_line, is_in_flow, may_be_streaming
 from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import reserved_name, type_error, value_error
 from transom._calls.calls import Calls
@@ -41,6 +41,9 @@ def check_function(argument: str, function: object) -> bool:
     """
     if not callable(function):
         raise type_error(argument, function, "a function of the rows of a window")
+    # F.udf and F.pandas_udf return functions with this attribute.
+    if hasattr(function, "evalType"):
+        raise type_error(argument, function, "the Python function, without F.udf or F.pandas_udf")
     try:
         signature = inspect.signature(function)
     except ValueError:
@@ -53,6 +56,21 @@ def check_function(argument: str, function: object) -> bool:
             continue
         return len(arguments) == 2
     raise _bad_function(argument, function)
+
+
+def check_takes_context(argument: str, function: Callable[..., Any], because_of: str) -> None:
+    """Raise ``TRANSOM_BAD_FUNCTION`` if a function takes no context.
+
+    Without a context it cannot reach its state or its outputs.
+    """
+    if not check_function(argument, function):
+        raise value_error(
+            "BAD_FUNCTION",
+            argument=argument,
+            value=repr(name_of(function)),
+            arguments=f"2 arguments because of {because_of}",
+            expected="a function with the arguments (rows, context)",
+        )
 
 
 def _bad_function(argument: str, function: object) -> Exception:
@@ -155,14 +173,10 @@ def type_of(argument: str, kind: str | DataType) -> DataType:
             raise value_error("PIPELINE_UNSUPPORTED", argument=argument, value=repr(kind)) from None
         if not isinstance(error, ParseException):
             raise
-        raise _bad_schema(argument, kind, _first_line(error)) from None
+        raise _bad_schema(argument, kind, first_line(error)) from None
     except PySparkTypeError as error:
-        raise _bad_schema(argument, kind, _first_line(error)) from None
+        raise _bad_schema(argument, kind, first_line(error)) from None
     return parsed
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0].removesuffix(".")
 
 
 def _bad_schema(argument: str, schema: str | DataType, why: str) -> Exception:

@@ -17,7 +17,7 @@ from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import runtime_error
 from transom._calls.failing import function_failed, schema_mismatch
 from transom._calls.returned import one_array, python_value, table_of
-from transom.functions import Context
+from transom.functions import Context, State
 
 # Maximum rows of an output batch, the default of Spark's Arrow batches.
 MOST_ROWS = 10_000
@@ -117,17 +117,22 @@ class Calls:
         except ImportError:
             raise runtime_error("NEEDS_PANDAS", argument="form") from None
         outputs: list[tuple[str, Any]] = []
+        kept = state or CallState(State(), State())
         if self.takes_context:
-            context = self._context(calls, last)
-            if state is not None:
-                context = replace(
-                    context, window_state=state.window_values, key_state=state.key_values
-                )
-            arguments.append(replace(context, _outputs=outputs))
+            context = replace(
+                self._context(calls, last),
+                window_state=kept.window_values,
+                key_state=kept.key_values,
+                _outputs=outputs,
+            )
+            arguments.append(context)
         try:
             result = self.function(*arguments)
         except Exception as error:
             raise function_failed(self.name, self.where(calls, last), error) from error
+        if state is None and (kept.window_values or kept.key_values):
+            problem = "it set state, but neither window_state nor key_state has a schema"
+            raise schema_mismatch(self.name, self.where(calls, last), problem)
         schemas = {"results": self.result_schema, **self.outputs}
         for tag, value in [("results", result), *outputs]:
             source = self.name if tag == "results" else f"{self.name}, for its output {tag!r},"

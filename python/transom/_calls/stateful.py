@@ -23,6 +23,7 @@ from transom._calls.calls import (
 )
 from transom._calls.failing import schema_mismatch
 from transom._calls.returned import column_of, python_value
+from transom.functions import State
 
 # Columns of a packed call, after its group columns. `at` orders the calls of a key. `front` has the
 # last row of the call without the row of the window. `rows` has the rows of the window; it is null
@@ -278,8 +279,8 @@ def _from_bytes(stream: Any) -> list[pa.RecordBatch]:
 
 def _state_values(value: bytes | None, schema: pa.Schema | None) -> dict[str, Any]:
     if schema is None:
-        return {}
+        return State()
     if value is None:
-        return dict.fromkeys(schema.names)
+        return State.fromkeys(schema.names)
     batch = pa.ipc.read_record_batch(pa.py_buffer(value), schema)
-    return {field.name: python_value(batch.column(field.name)[0]) for field in schema}
+    return State((field.name, python_value(batch.column(field.name)[0])) for field in schema)

@@ -5,18 +5,10 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from transom._base.columns import (
-    Col,
-    all_but,
-    check_sortable,
-    column,
-    has_columns,
-    internal,
-    quoted,
-    text_of,
-)
+from transom._base.columns import all_but, has_columns, quoted
 from transom._base.constants import HIDDEN_PREFIX, RANK_COLUMN, TOP_FUNCTION
 from transom._base.errors import reserved_name, type_error, value_error
+from transom._base.expressions import Col, check_sortable, column, internal, text_of
 from transom.spec.window_spec import WindowSpec
 
 # The column of the operator with the rows of a window, and the column with one of them.

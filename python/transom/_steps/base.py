@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 from pyspark.sql import DataFrame
 
 from transom._base.call_text import call_text
-from transom._base.columns import Col
 from transom._base.errors import value_error
+from transom._base.expressions import Col
 from transom._base.misplaced import Hint, Hinted, Hints
 from transom._steps.hints import WINDOWED_HINTS, WINDOWED_IS_NO_DATAFRAME
 from transom.spec.lifetimes import Lifetime

@@ -47,10 +47,10 @@ STREAM_HINTS: Hints = {
     "windowAll": ("Flink's windowAll is window_all", "window_all(transom.Tumbling('1 hour'))"),
     **dict.fromkeys(_WATERMARKS, _WATERMARK),
 }
-# For all other attributes of a DataFrame.
+# For all other attributes of a DataFrame and its writer.
 STREAM_IS_NO_DATAFRAME: Hint = (
     "a stream is a DataFrame again after its windows have a result",
-    f"{_WINDOW}.agg(n=F.count('*')).<name>",
+    f"{_WINDOW}.agg(n=F.count('*'))",
 )
 
 _KEYS_FIRST: Hint = (
@@ -83,7 +83,7 @@ WINDOWED_HINTS: Hints = {
 }
 WINDOWED_IS_NO_DATAFRAME: Hint = (
     "windows are a DataFrame only after agg(), apply() or top()",
-    "agg(n=F.count('*')).<name>",
+    "agg(n=F.count('*'))",
 )
 
 STREAM_KEYWORDS: Hints = dict.fromkeys(
@@ -95,7 +95,7 @@ STREAM_KEYWORDS: Hints = dict.fromkeys(
 )
 _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",
-    "df.writeStream.trigger(processingTime='10 seconds') after agg()",
+    "df.writeStream.trigger(<argument>) after agg()",
 )
 TRIGGER_KEYWORDS: Hints = dict.fromkeys(
     ("availableNow", "continuous", "once", "processingTime", "realTime"), _SPARK_TRIGGER

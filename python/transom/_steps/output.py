@@ -16,7 +16,8 @@ class OutputSteps(Steps):
 
         The first result of a window has the change "+I". A later result comes as two rows: "-U"
         with the previous values, then "+U" with the new values. A firing that repeats the previous
-        result emits nothing. When sessions merge, each result of the merged sessions is retracted
+        result emits nothing. So with `with_pane`, the firing that drops a window may have no row
+        that says so. When sessions merge, each result of the merged sessions is retracted
         with a row of its own.
 
         Returns
@@ -53,7 +54,8 @@ class OutputSteps(Steps):
 
         - ``index``: the number of earlier firings of the window. It is 0 for `Count` windows.
         - ``timing``: "early", "on_time" or "late", relative to the end of the window.
-        - ``is_last``: whether the window is dropped with this firing.
+        - ``is_last``: whether the window is dropped with this firing. With an allowed lateness, a
+          window is dropped at the end of the lateness, where `AfterLateness` fires.
         - ``number``: the number of the window within its key, counted from 0. Only `Count` windows
           have one, and not those with ``partial=True`` and a ``slide`` other than ``size``. It is
           null otherwise.

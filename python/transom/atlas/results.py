@@ -3,8 +3,9 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from transom._base.columns import Col, check_column, column, fields_of
+from transom._base.columns import fields_of
 from transom._base.errors import type_error
+from transom._base.expressions import Col, check_column, column
 
 
 def stream_meta(results: DataFrame, *, partition: Col | None = None) -> DataFrame:

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame
 
-from transom._base.columns import Col
 from transom._base.errors import value_error
+from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.atlas.durations import JsonDuration, positive

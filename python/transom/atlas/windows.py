@@ -6,8 +6,9 @@ from typing import Literal
 from pyspark.sql.types import StructType
 
 from transom._base import checks
-from transom._base.columns import Col, check_column, field_of, text_of
+from transom._base.columns import field_of
 from transom._base.errors import type_error, value_error
+from transom._base.expressions import Col, check_column, text_of
 from transom._base.misplaced import keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import ATLAS_SESSION_KEYWORDS

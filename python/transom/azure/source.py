@@ -6,7 +6,8 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import Col, check_named, text_of
+from transom._base.columns import check_named
+from transom._base.expressions import Col, text_of
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.azure.limits import limit_error

@@ -185,9 +185,8 @@ def metrics(query: StreamingQuery, *, operator: str | None = None) -> Metrics:
     by_operator = _by_operator(progress)
     names = ", ".join(map(repr, sorted(by_operator)))
     if operator is None and len(by_operator) > 1:
-        raise value_error(
-            "BAD_CHOICE", argument="operator", value="None", choices=f"one of {names}"
-        )
+        choices = f"one of {names}, as in metrics(query, operator={min(by_operator)!r})"
+        raise value_error("BAD_CHOICE", argument="operator", value="None", choices=choices)
     if operator is None and by_operator:
         return next(iter(by_operator.values()))
     if operator is None or operator not in by_operator:

@@ -9,10 +9,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from transom._base import checks
-from transom._base.columns import Col, check_column
 from transom._base.constants import MOST_WINDOWS_PER_ROW
 from transom._base.durations import Length, duration, positive
 from transom._base.errors import value_error
+from transom._base.expressions import Col, check_column
 from transom._base.values import Value, keywords_after
 
 Closed = Literal["left", "right"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom._base import checks
-from transom._base.columns import Condition, Delta, check_delta, condition_of
 from transom._base.durations import Duration, positive
+from transom._base.expressions import Condition, Delta, check_delta, condition_of
 from transom._base.values import Value, keywords_after
 
 Eviction = Literal["before", "after"]

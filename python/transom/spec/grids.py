@@ -17,17 +17,27 @@ from transom.spec.assigners import (
     keep_positive,
 )
 
-# Spark's words for the arguments of windows.
-_SPARK_WORDS: Hints = {
+_TUMBLING = "Tumbling('1 hour', offset='15 minutes')"
+_HOPPING = "Hopping('1 hour', '5 minutes', offset='1 minute')"
+# Spark's words for the arguments of windows, and arguments of the other kind.
+_NOT_TUMBLING: Hints = {
     "windowDuration": ("Spark's windowDuration is the size", "Tumbling('1 hour')"),
+    "startTime": ("Spark's startTime is the offset", _TUMBLING),
+    **dict.fromkeys(
+        ("slide", "slideDuration"),
+        ("windows with a slide are Hopping", "Hopping('1 hour', '5 minutes')"),
+    ),
+}
+_NOT_HOPPING: Hints = {
+    "windowDuration": ("Spark's windowDuration is the size", "Hopping('1 hour', '5 minutes')"),
     "slideDuration": ("Spark's slideDuration is the slide", "Hopping('1 hour', '5 minutes')"),
-    "startTime": ("Spark's startTime is the offset", "Tumbling('1 hour', offset='15 minutes')"),
+    "startTime": ("Spark's startTime is the offset", _HOPPING),
 }
 
 Stagger = Literal["aligned", "random", "natural"]
 
 
-@keywords_after(1, example="Tumbling('1 hour', offset='15 minutes')", hints=_SPARK_WORDS)
+@keywords_after(1, example=_TUMBLING, hints=_NOT_TUMBLING)
 @dataclass(frozen=True, slots=True, repr=False)
 class Tumbling(Window):
     """Windows of one size without gaps or overlap: each row is in exactly one window.
@@ -101,7 +111,7 @@ class Tumbling(Window):
         checks.choice("stagger", self.stagger, ("aligned", "random", "natural"))
 
 
-@keywords_after(2, example="Hopping('1 hour', '5 minutes', offset='1 minute')", hints=_SPARK_WORDS)
+@keywords_after(2, example=_HOPPING, hints=_NOT_HOPPING)
 @dataclass(frozen=True, slots=True, repr=False)
 class Hopping(Window):
     """Windows of one size that start every ``slide``: a row is in each window that holds its time.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column
 
 from transom._base import checks
-from transom._base.columns import Col, check_column
 from transom._base.durations import Duration
 from transom._base.errors import value_error
+from transom._base.expressions import Col, check_column
 from transom._base.values import Value, keywords_after
 from transom.spec.assigners import Closed, Window, check_closed, keep_positive
 from transom.spec.sessions import Gap

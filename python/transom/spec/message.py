@@ -11,9 +11,9 @@ from typing import Any, get_type_hints
 from pyspark.sql import Column
 from pyspark.sql.types import StructType, TimestampType
 
-from transom._base.columns import Col, Delta
 from transom._base.constants import MESSAGE_VERSION
 from transom._base.durations import Duration, micros
+from transom._base.expressions import Col, Delta
 from transom.spec.assigners import Count, Custom, Global
 from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream

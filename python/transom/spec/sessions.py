@@ -7,6 +7,7 @@ from pyspark.sql import Column
 
 from transom._base import checks
 from transom._base.durations import Duration
+from transom._base.errors import type_error
 from transom._base.misplaced import Hints
 from transom._base.values import keywords_after
 from transom.spec.assigners import Closed, Window, check_closed, keep_positive
@@ -15,13 +16,14 @@ LateStart = Literal["open", "reject"]
 MaxCheck = Literal[">=", ">"]
 Gap = Duration | Column
 
-# Spark's words for the arguments of sessions.
-_SPARK_WORDS: Hints = {
+# Other words for the arguments of sessions.
+_OTHER_WORDS: Hints = {
     "gapDuration": ("Spark's gapDuration is the gap", "Session('5 minutes')"),
+    "timeout": ("the timeout of a session is the gap", "Session('5 minutes')"),
 }
 
 
-@keywords_after(1, example="Session('5 minutes', inclusive=False)", hints=_SPARK_WORDS)
+@keywords_after(1, example="Session('5 minutes', inclusive=False)", hints=_OTHER_WORDS)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Session(Window):
     """Windows that stay open while rows of a key keep arriving.
@@ -109,6 +111,9 @@ class Session(Window):
     late_start: LateStart = "open"
 
     def __post_init__(self) -> None:
+        if isinstance(self.gap, str) and self.gap.isidentifier():
+            expected = f"a duration such as '5 minutes', or F.col({self.gap!r}) for a gap per row"
+            raise type_error("gap", self.gap, expected)
         if not isinstance(self.gap, Column):
             keep_positive(self, "gap")
         checks.flag("inclusive", self.inclusive)

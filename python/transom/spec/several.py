@@ -80,6 +80,8 @@ class Windows(Window):
         _check_ids(ids, any_window=bool(kept))
         for window in self.members:
             _check_member(window)
+        if not ids:
+            _check_different(self.members)
 
     @property
     def named(self) -> Iterator[tuple[str | None, Window]]:
@@ -108,19 +110,26 @@ def is_merging(window: Window) -> bool:
     )
 
 
-def _check_ids(ids: Sequence[str], *, any_window: bool) -> None:
-    def error(why: str) -> Exception:
-        return value_error("BAD_WINDOW_IDS", argument="windows", why=why)
+def _bad_ids(why: str) -> Exception:
+    return value_error("BAD_WINDOW_IDS", argument="windows", why=why)
 
+
+def _check_different(windows: Sequence[Window]) -> None:
+    for window in windows:
+        if windows.count(window) > 1:
+            raise _bad_ids(f"{window!r} is in the list twice, and its results would be equal")
+
+
+def _check_ids(ids: Sequence[str], *, any_window: bool) -> None:
     if not any_window:
-        raise error("there is no window")
+        raise _bad_ids("there is no window")
     seen: dict[str, str] = {}
     for name in ids:
         if not name:
-            raise error("an id is empty")
+            raise _bad_ids("an id is empty")
         other = seen.setdefault(name.lower(), name)
         if other is not name:
-            raise error(f"{other!r} and {name!r} differ only in upper and lower case")
+            raise _bad_ids(f"{other!r} and {name!r} differ only in upper and lower case")
 
 
 def _check_member(window: object) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from transom._base.columns import Col
+from transom._base.expressions import Col
 from transom.spec.lifetimes import Lifetime
 from transom.spec.time_policies import TimePolicy
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column
 
 from transom._base import checks
-from transom._base.columns import Col, check_column
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error, value_error
+from transom._base.expressions import Col, check_column
 from transom._base.misplaced import Hints
 from transom._base.values import Value, keywords_after
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
@@ -140,7 +140,8 @@ class TimePolicy(Value):
         The columns that identify a substream. Each substream has its own watermark, and its windows
         follow it. All columns must be keys of the windows. The rule for ``late`` limits how far the
         watermark of a substream stays behind the latest arrival of all rows, so windows of silent
-        substreams close too.
+        substreams close too. Only `Stream.stamped` accepts ``over`` together with ``partition``.
+        Each substream of each partition then has its own watermark.
     early : Drop or Adjust, optional
         What happens to a row whose time is after its arrival by more than the tolerance. `Adjust`
         moves the time to the arrival plus the tolerance.
@@ -167,7 +168,7 @@ class TimePolicy(Value):
     ------
     PySparkValueError
         ``TRANSOM_TOLERANCE_WITHOUT_TIME`` for ``early`` or ``late`` if ``time`` is None.
-        ``TRANSOM_BAD_CHOICE`` for ``partitions`` or ``idle_partition`` without ``partition``.
+        ``TRANSOM_NEEDS_PARTITION`` for ``partitions`` or ``idle_partition`` without ``partition``.
         ``TRANSOM_ESTIMATE_NEEDS_LATE`` for ``estimate_arrival`` without ``late``.
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NEGATIVE``, ``TRANSOM_NOT_POSITIVE``.
     PySparkTypeError
@@ -238,8 +239,7 @@ class TimePolicy(Value):
 
     def _check_has_partition(self, argument: str, value: object) -> None:
         if self.partition is None:
-            choices = f"{argument} only together with partition, the column that holds the ids"
-            raise value_error("BAD_CHOICE", argument=argument, value=value, choices=choices)
+            raise value_error("NEEDS_PARTITION", argument=argument, value=repr(value))
 
     def _check_tolerance(self, name: str, rule: Drop | Adjust | None) -> None:
         if rule is None:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from transom._base import checks
-from transom._base.columns import Col, Condition, check_column, condition_of
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import type_error
+from transom._base.expressions import Col, Condition, check_column, condition_of
 from transom._base.values import Value, keywords_after
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from transom._base import checks
-from transom._base.columns import Condition, Delta, check_delta, condition_of
-from transom._base.durations import Duration, positive
+from transom._base.durations import Duration, is_duration, positive
 from transom._base.errors import type_error
+from transom._base.expressions import Condition, Delta, check_delta, condition_of
 from transom._base.values import Value, is_kind_of, keywords_after
 
 IntervalClock = Literal["event", "processing"]
@@ -262,8 +262,12 @@ class Never(Trigger):
     """
 
 
-def check_trigger(argument: str, value: object) -> None:
-    """Raise ``TRANSOM_BAD_TYPE`` if the value is no trigger."""
-    if not is_kind_of(Trigger, value):
-        expected = "a trigger of transom, such as transom.AfterCount(100) or transom.When('v > 5')"
-        raise type_error(argument, value, expected)
+def check_trigger(argument: str, value: object, *, or_none: bool = False) -> None:
+    """Raise ``TRANSOM_BAD_TYPE`` if the value is no trigger, nor None where None is allowed."""
+    if is_kind_of(Trigger, value) or (or_none and value is None):
+        return
+    example = "transom.AfterCount(100) or transom.When('v > 5')"
+    if is_duration(value):
+        example = f"transom.Every({value!r})"
+    last = ", or None" if or_none else ""
+    raise type_error(argument, value, f"a trigger of transom, such as {example}{last}")

@@ -10,10 +10,10 @@ from pyspark.sql import Column
 from pyspark.sql.types import StructType
 
 from transom._base import checks
-from transom._base.columns import Col
 from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
+from transom._base.expressions import Col
 from transom.spec.assigners import Count, Global, Window
 from transom.spec.calendar import Calendar
 from transom.spec.end_triggers import AfterClock, AfterLateness

@@ -79,6 +79,7 @@ class AfterWatermark(Trigger):
 
     def __post_init__(self) -> None:
         for argument, inner in (("early", self.early), ("late", self.late)):
+            check_trigger(argument, inner, or_none=True)
             if inner is not None:
                 _check_inner(
                     argument, inner, self, EveryBatch, AfterWatermark, AfterClock, AfterLateness
@@ -125,6 +126,7 @@ class Purging(Trigger):
     trigger: Trigger
 
     def __post_init__(self) -> None:
+        check_trigger("trigger", self.trigger)
         _check_inner("trigger", self.trigger, self, EveryBatch)
 
 
@@ -191,6 +193,7 @@ class ProcessingTimeout(Trigger):
     clear: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_trigger("trigger", self.trigger)
         _check_inner("trigger", self.trigger, self, EveryBatch)
         object.__setattr__(self, "after", positive("after", self.after))
         checks.flag("reset", self.reset)
@@ -212,9 +215,7 @@ def parts(trigger: Trigger) -> Iterator[Trigger]:
             yield from parts(inner)
 
 
-def _check_inner(argument: str, inner: object, outer: Trigger, *misplaced: type[Trigger]) -> None:
-    check_trigger(argument, inner)
-    assert isinstance(inner, Trigger)
+def _check_inner(argument: str, inner: Trigger, outer: Trigger, *misplaced: type[Trigger]) -> None:
     for part in parts(inner):
         if isinstance(part, misplaced):
             why, instead = _BY_BATCH if isinstance(part, EveryBatch) else _AT_THE_END

@@ -7,9 +7,10 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import Col, check_named
+from transom._base.columns import check_named
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error
+from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._base.values import Value, keywords_after
 from transom._built_stream import Stream

@@ -102,7 +102,7 @@ def test_a_schema_is_checked_where_it_is_given(
 
 def test_a_named_output_has_no_column_of_a_key(hours: Windowed) -> None:
     with raises("BAD_SCHEMA", "outputs"):
-        hours.apply(lambda rows: rows, "n int", outputs={"notes": "key string"})
+        hours.apply(lambda rows, _: rows, "n int", outputs={"notes": "key string"})
 
 
 def test_aggregates_are_columns_that_are_there(hours: Windowed) -> None:

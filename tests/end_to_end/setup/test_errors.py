@@ -1,18 +1,16 @@
 """A mistake raises an error where it is made, with its condition and argument."""
 
 import re
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkTypeError
+from pyspark.errors import AnalysisException, IllegalArgumentException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
 from tests.python.conditions import raises
-from transom._base.columns import Delta
 
 HOUR = transom.Tumbling(size="1 hour")
 
@@ -88,19 +86,6 @@ def test_columns_must_be_there(rows: DataFrame) -> None:
         transom.stream("rows", time="t")  # type: ignore[arg-type]
 
 
-def test_a_sort_order_is_no_value(rows: DataFrame) -> None:
-    by_time = transom.stream(rows, time="t")
-    mistakes: list[tuple[Callable[[], object], str]] = [
-        (lambda: transom.stream(rows, time="t", order=F.desc("v")), "order"),
-        (lambda: transom.stream(rows, time=F.asc("t")), "time"),
-        (lambda: by_time.key_by(F.col("k").desc_nulls_first()), "keys"),
-    ]
-    for mistake, argument in mistakes:
-        with raises("BAD_TYPE", argument) as caught:
-            mistake()
-        assert "write -F.col('n')" in str(caught.value)
-
-
 def test_a_time_must_be_a_timestamp(rows: DataFrame) -> None:
     with raises("NOT_A_TIMESTAMP", "time"):
         transom.stream(rows, time="v")
@@ -143,73 +128,6 @@ def test_windows_need_a_clock_and_global_a_trigger(rows: DataFrame) -> None:
         forever.allowed_lateness("1 hour")
     with raises("BAD_TYPE", "trigger"):
         forever.trigger("end")  # type: ignore[arg-type]
-
-
-def test_conditions_are_true_or_false_and_distances_numbers(rows: DataFrame) -> None:
-    windowed = transom.stream(rows, time="t").window(HOUR)
-
-    def agg(step: str, value: object) -> DataFrame:
-        return getattr(windowed, step)(value).agg(F.sum("v"))  # type: ignore[no-any-return]
-
-    def by(name: str) -> Delta:
-        return lambda old, new: new[name] - old[name]
-
-    in_python = F.udf(lambda number: number > 1, "boolean")
-    mistakes: dict[tuple[str, str], list[transom.Trigger | transom.Evictor]] = {
-        ("NOT_A_CONDITION", "condition"): [
-            transom.When("v + count(*)"),
-            transom.KeepWhere("k"),
-        ],
-        ("NOT_A_NUMBER", "delta"): [
-            transom.AfterDelta(lambda _, new: new["k"], threshold=1),
-            transom.KeepNear(by("t"), threshold=1),
-        ],
-        ("UNKNOWN_COLUMN", "condition"): [
-            transom.When("w > 1 AND count(*) > 2"),
-            transom.KeepWhere(F.max("w") > F.col("v")),
-        ],
-        ("UNKNOWN_COLUMN", "delta"): [
-            transom.AfterDelta(by("w"), threshold=1),
-            transom.KeepNear(lambda *_: F.col("v"), threshold=1),
-        ],
-        ("EXPRESSION_UNSUPPORTED", "condition"): [
-            transom.When("v > sum(count(*))"),
-            transom.When("lag(v) OVER (ORDER BY t) > v"),
-            transom.When(in_python(F.count("*"))),
-        ],
-        ("EXPRESSION_UNSUPPORTED", "delta"): [
-            transom.AfterDelta(lambda *_: F.rand(), threshold=1),
-            transom.KeepNear(lambda old, _: F.sum(old["v"]), threshold=1),
-        ],
-    }
-    for (condition, argument), values in mistakes.items():
-        for value in values:
-            step = "trigger" if isinstance(value, transom.Trigger) else "evictor"
-            with raises(condition, argument, kind=IllegalArgumentException):
-                agg(step, value)
-    # Over the columns of a row, Python functions are allowed.
-    agg("trigger", transom.When(in_python("v") & (F.count("*") > 2)))
-
-
-def test_columns_of_windows_must_be_there_and_of_their_type(rows: DataFrame) -> None:
-    stream = transom.stream(rows, time="t")
-    with raises("UNKNOWN_COLUMN", "gap"):
-        stream.window(transom.Session(gap=F.col("pause")))
-    with raises("BAD_TYPE", "gap", PySparkTypeError):
-        stream.window(transom.Session(gap=F.col("v")))
-    with raises("UNKNOWN_COLUMN", "windows"):
-        stream.window(transom.Custom(windows="shifts"))
-    with raises("BAD_TYPE", "windows", PySparkTypeError):
-        stream.window(transom.Custom(windows="t"))
-    with raises("BAD_TYPE", "windows", PySparkTypeError):
-        stream.window(transom.Custom(windows=F.array("t")))
-
-
-def test_a_delta_makes_a_column(rows: DataFrame) -> None:
-    far = transom.AfterDelta(lambda _, __: 5, threshold=1)  # type: ignore[arg-type, return-value]
-    windowed = transom.stream(rows, time="t").window(HOUR).trigger(far)
-    with raises("BAD_TYPE", "delta", PySparkTypeError):
-        windowed.agg(F.sum("v"))
 
 
 @pytest.mark.usefixtures("spark")

@@ -216,6 +216,7 @@ def test_each_operator_of_a_query_has_metrics_of_its_own(
     assert of_tens.earliest_open == of_tens.latest_open == utc(110)
     assert of_minutes.earliest_open == of_minutes.latest_open == utc(60)
     assert of_tens.state_bytes + of_minutes.state_bytes == memory(progress)
-    with pytest.raises(PySparkValueError, match="Use one of 'minutes', 'tens'") as caught:
+    named = r"'tens', as in metrics\(query, operator='minutes'\)"
+    with pytest.raises(PySparkValueError, match=named) as caught:
         transom.metrics(query)
     assert caught.value.getCondition() == "TRANSOM_BAD_CHOICE"

@@ -120,6 +120,20 @@ def test_an_accumulator_has_its_schema(made: Any) -> None:
         results([[{"state": None, "row": {"v": 1}}]], Other())
 
 
+@pytest.mark.parametrize("rows", [[], [{"state": None, "row": {"v": 1}}]])
+def test_the_empty_accumulator_is_a_tuple_too(rows: list[Any]) -> None:
+    class Other(Total):
+        def init(self) -> Any:
+            return 0
+
+    with raises("FUNCTION_SCHEMA") as caught:
+        results([rows], Other())
+    assert ".init returned a value" in str(caught.value)
+    assert "it is 0 instead of a tuple of 2 values" in str(caught.value)
+    with raises("FUNCTION_SCHEMA"):
+        parts([("a", 1)], Other())
+
+
 def test_results_have_their_type() -> None:
     class Other(Total):
         def result(self, acc: Any) -> Any:

@@ -185,6 +185,24 @@ def test_an_error_names_the_function_the_key_and_the_window() -> None:
     assert "in fail" in caught.value.__notes__[0]
 
 
+def test_state_that_is_not_declared_is_an_error() -> None:
+    def read(_: pa.Table, context: Context) -> pa.Table:
+        return pa.table({"values": [[context.key_state["seen"]]]})
+
+    def write(rows: pa.Table, context: Context) -> pa.Table:
+        context.key_state["seen"] = rows.num_rows
+        return values(rows)
+
+    with pytest.raises(PySparkRuntimeError) as caught:
+        list(calls(read, takes_context=True).run(batches(of_call(1, [1]), [])))
+    assert caught.value.getCondition() == "TRANSOM_FUNCTION_FAILED"
+    assert "the state has no 'seen': add it to the schema, as in 'seen long'" in str(caught.value)
+    with pytest.raises(PySparkRuntimeError) as caught:
+        list(calls(write, takes_context=True).run(batches(of_call(1, [1]), [])))
+    assert caught.value.getCondition() == "TRANSOM_FUNCTION_SCHEMA"
+    assert "neither window_state nor key_state has a schema" in str(caught.value)
+
+
 def test_outputs_stand_beside_the_results() -> None:
     def both(rows: pa.Table, context: Context) -> pa.Table:
         held = rows["v"].to_pylist()

@@ -97,6 +97,15 @@ def test_state_has_a_schema_and_is_of_windows_that_do_not_merge() -> None:
             merging.apply(whole, NUMBER, window_state=NUMBER)
 
 
+@pytest.mark.parametrize("name", ["window_state", "key_state", "outputs"])
+def test_a_function_with_state_or_outputs_takes_a_context(name: str) -> None:
+    given: Any = {name: {"odd": NUMBER} if name == "outputs" else NUMBER}
+    for function in (whole, lambda rows, context=None: rows):  # noqa: ARG005
+        with raises("BAD_FUNCTION", "fn") as caught:
+            HOURS.apply(function, NUMBER, **given)
+        assert f"2 arguments because of {name}" in str(caught.value)
+
+
 def test_what_functions_cannot_have_is_refused() -> None:
     with raises("BAD_CHOICE", "form"):
         HOURS.apply(whole, NUMBER, form="rows")  # type: ignore[arg-type]

@@ -120,7 +120,7 @@ def test_what_azure_does_not_allow_is_refused(settings: dict[str, Any], argument
         ({OUT_OF_ORDER: -1}, "NEGATIVE", OUT_OF_ORDER),
         ({OUT_OF_ORDER: "1"}, "BAD_TYPE", OUT_OF_ORDER),
         ({"over": "device"}, "BAD_TYPE", "over"),
-        ({"partitions": ["0"]}, "BAD_CHOICE", "partitions"),
+        ({"partitions": ["0"]}, "NEEDS_PARTITION", "partitions"),
         ({"timestampBy": "nowhere"}, "UNKNOWN_COLUMN", "timestampBy"),
     ],
 )

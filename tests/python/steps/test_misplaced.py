@@ -68,6 +68,16 @@ WINDOWED: Any = BY_TIME.window(transom.Tumbling("1 hour"))
             "window",
             "window(transom.Windows({'hour': ..., 'day': ...})) for several windows",
         ),
+        (
+            lambda: WINDOWED.outputMode("append"),
+            "outputMode",
+            "agg(n=F.count('*')).writeStream.outputMode",
+        ),
+        (
+            lambda: BY_TIME.queryName("hours"),
+            "queryName",
+            "window(transom.Tumbling('1 hour')).agg(n=F.count('*')).writeStream.queryName",
+        ),
         (lambda: WINDOWED.sideOutputLateData(), "sideOutputLateData", "with_late_rows()"),
     ],
 )
@@ -90,12 +100,12 @@ def test_a_name_of_another_place_or_library_is_explained(
         (
             lambda: WINDOWED.trigger(processingTime="1 second"),
             "processingTime",
-            "df.writeStream.trigger(processingTime='10 seconds') after agg()",
+            "df.writeStream.trigger(processingTime='1 second') after agg()",
         ),
         (
             lambda: WINDOWED.trigger(availableNow=True),
             "availableNow",
-            "df.writeStream.trigger(processingTime='10 seconds') after agg()",
+            "df.writeStream.trigger(availableNow=True) after agg()",
         ),
         (
             lambda: transom.Tumbling(windowDuration="1 hour"),  # type: ignore[call-arg]
@@ -116,6 +126,21 @@ def test_a_name_of_another_place_or_library_is_explained(
             lambda: transom.Session(gapDuration="1 hour"),  # type: ignore[call-arg]
             "gapDuration",
             "Session('5 minutes')",
+        ),
+        (
+            lambda: transom.Session(timeout="1 hour"),  # type: ignore[call-arg]
+            "timeout",
+            "Session('5 minutes')",
+        ),
+        (
+            lambda: transom.Tumbling("1 hour", slide="1 minute"),  # type: ignore[call-arg]
+            "slide",
+            "Hopping('1 hour', '5 minutes')",
+        ),
+        (
+            lambda: transom.Hopping("1 hour", "1 minute", startTime="1 second"),  # type: ignore[call-arg]
+            "startTime",
+            "Hopping('1 hour', '5 minutes', offset='1 minute')",
         ),
         (
             lambda: transom.stream(DF, time="at", watermark="1 minute"),  # type: ignore[call-arg]
@@ -151,8 +176,8 @@ def test_an_argument_of_another_place_or_library_is_explained(
             "size, slide, offset, closed, time_zone",
         ),
         (
-            lambda: transom.Session(timeout="1 minute"),  # type: ignore[call-arg]
-            "timeout",
+            lambda: transom.Session(max="1 minute"),  # type: ignore[call-arg]
+            "max",
             "gap, inclusive, closed, max_duration, max_check, late_start",
         ),
         (

@@ -132,7 +132,7 @@ def test_the_input_needs_windows_of_a_known_length() -> None:
 def test_the_estimate_needs_a_late_rule_and_idle_partitions_a_partition() -> None:
     with raises("ESTIMATE_NEEDS_LATE", "estimate_arrival", PySparkValueError):
         transom.TimePolicy("at", estimate_arrival=True)
-    with raises("BAD_CHOICE", "idle_partition", PySparkValueError):
+    with raises("NEEDS_PARTITION", "idle_partition", PySparkValueError):
         transom.TimePolicy("at", idle_partition="1 minute")
     with raises("NOT_POSITIVE", "idle_partition", PySparkValueError):
         transom.TimePolicy("at", partition="p", idle_partition="0 seconds")

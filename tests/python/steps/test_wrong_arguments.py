@@ -111,12 +111,12 @@ def test_an_argument_by_position_that_a_step_does_not_take_is_explained(
         (
             lambda: UNTYPED.AfterCount(5, after=1),
             "after",
-            "its arguments are rows. Write AfterCount(10).",
+            "its arguments are rows. Write a call such as AfterCount(10).",
         ),
         (
             lambda: UNTYPED.Drop(after="5 minutes"),
             "after",
-            "its arguments are beyond. Write Drop('5 minutes').",
+            "its arguments are beyond. Write a call such as Drop('5 minutes').",
         ),
     ],
 )

@@ -46,10 +46,16 @@ def test_sessions_make_them_merge() -> None:
     assert not is_merging(transom.Windows([MINUTE, HOUR]))
 
 
-@pytest.mark.parametrize("bad", [{}, [], {"": MINUTE}, {"hour": HOUR, "Hour": MINUTE}], ids=repr)
+@pytest.mark.parametrize(
+    "bad", [{}, [], {"": MINUTE}, {"hour": HOUR, "Hour": MINUTE}, [HOUR, MINUTE, HOUR]], ids=repr
+)
 def test_windows_that_cannot_be_told_apart(bad: Any) -> None:
     with raises("BAD_WINDOW_IDS", "windows", PySparkValueError):
         transom.Windows(bad)
+
+
+def test_equal_windows_may_have_ids() -> None:
+    assert transom.Windows({"a": HOUR, "b": HOUR}).members == (HOUR, HOUR)
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_a_policy_keeps_no_list_that_may_change() -> None:
         ("TimePolicy", {"time": 7}, "BAD_TYPE", "time"),
         ("TimePolicy", {"time": "at", "arrival": 7}, "BAD_TYPE", "arrival"),
         ("TimePolicy", {"time": "at", "partition": 7}, "BAD_TYPE", "partition"),
-        ("TimePolicy", {"time": "at", "partitions": ["0"]}, "BAD_CHOICE", "partitions"),
+        ("TimePolicy", {"time": "at", "partitions": ["0"]}, "NEEDS_PARTITION", "partitions"),
         (
             "TimePolicy",
             {"time": "at", "partition": "p", "partitions": [0]},

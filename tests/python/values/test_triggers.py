@@ -2,6 +2,7 @@
 
 import dataclasses
 import pickle
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,9 @@ from pyspark.errors import PySparkTypeError, PySparkValueError
 
 import transom
 from tests.python.conditions import raises
+
+# Type checkers find these mistakes too.
+UNTYPED: Any = transom
 
 
 def difference(old: Any, new: Any) -> Any:
@@ -136,6 +140,21 @@ def test_a_wrong_argument_is_named(
     kind = PySparkTypeError if condition == "BAD_TYPE" else PySparkValueError
     with raises(condition, argument, kind):
         getattr(transom, value)(*arguments, **settings)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "instead"),
+    [
+        (lambda: UNTYPED.AfterWatermark(early="1 minute"), "Every('1 minute'), or None"),
+        (lambda: UNTYPED.AfterWatermark(late=False), "When('v > 5'), or None"),
+        (lambda: UNTYPED.Purging(timedelta(hours=1)), "Every(datetime.timedelta(seconds=3600))"),
+        (lambda: UNTYPED.Purging("minute"), "When('v > 5')"),
+    ],
+)
+def test_a_duration_is_no_trigger(mistake: Callable[[], object], instead: str) -> None:
+    with raises("BAD_TYPE") as caught:
+        mistake()
+    assert str(caught.value).endswith(f"transom.{instead}.")
 
 
 @pytest.mark.parametrize("argument", ["early", "late"])

@@ -203,6 +203,7 @@ def test_a_clock_takes_its_time_by_position_too() -> None:
         ("Session", {"gap": "0 seconds"}, "NOT_POSITIVE", "gap"),
         ("Session", {"gap": "1 year"}, "BAD_DURATION", "gap"),
         ("Session", {"gap": 5}, "BAD_TYPE", "gap"),
+        ("Session", {"gap": "an hour"}, "BAD_DURATION", "gap"),
         ("Session", {"gap": "1 second", "inclusive": "yes"}, "BAD_TYPE", "inclusive"),
         ("Session", {"gap": "1 second", "closed": "none"}, "BAD_CHOICE", "closed"),
         ("Session", {"gap": "1 second", "max_duration": "0 days"}, "NOT_POSITIVE", "max_duration"),
@@ -232,6 +233,14 @@ def test_a_wrong_argument_is_named(
     kind = PySparkTypeError if condition == "BAD_TYPE" else PySparkValueError
     with raises(condition, argument, kind):
         getattr(transom, window)(**settings)
+
+
+def test_a_column_is_no_gap_as_text() -> None:
+    with raises("BAD_TYPE", "gap", PySparkTypeError) as caught:
+        transom.Session("pause")
+    assert "Use a duration such as '5 minutes', or F.col('pause') for a gap per row." in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize(
