@@ -75,6 +75,21 @@ def test_a_stream_has_times_with_a_zone(rows: DataFrame, streaming: DataFrame) -
     transom.stream(rows, time=transom.TimePolicy("zoneless"))
 
 
+def test_a_substream_within_a_partition_has_its_own_watermark(spark: SparkSession) -> None:
+    minutes = [("a", "0", 9), ("a", "1", 5), ("b", "0", 7), ("a", "0", 8), ("a", "1", 6)]
+    timed = [
+        (n, device, partition, datetime(2024, 1, 1, 0, minute))
+        for n, (device, partition, minute) in enumerate(minutes)
+    ]
+    rows = spark.createDataFrame(timed, "n int, device string, partition string, at timestamp")
+    policy = transom.TimePolicy("at", partition="partition", over=["device"])
+    stamped = transom.stream(rows, time=policy, order="n").stamped().orderBy("n")
+    watermarks = [row.watermark for row in stamped.select("stamp.watermark").collect()]
+    assert [w and w.minute for w in watermarks] == [None, None, None, 9, 5]
+    with raises("TIME_POLICY_UNSUPPORTED", "window"):
+        transom.stream(rows, time=policy).key_by("device").window(transom.Tumbling("1 hour"))
+
+
 def test_a_stream_needs_no_watermark(streaming: DataFrame) -> None:
     policy = transom.TimePolicy("timestamp", partition="value", over=["value"])
     transom.stream(streaming, time=policy)

@@ -206,6 +206,33 @@ def test_what_says_nothing_about_the_state_may_change(
     assert stored["spec"]["tick_us"] == 5_000_000
 
 
+def test_spark_keeps_the_shuffle_partitions(
+    begun: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = copy_of(begun, tmp_path)
+    setting = "spark.sql.shuffle.partitions"
+    before = str(spark.conf.get(setting))
+    spark.conf.set(setting, int(before) + 3)
+    try:
+        assert [row["best"] for row in Query().run(spark, folder, 60)] == ["a"]
+    finally:
+        spark.conf.set(setting, before)
+    stores = {path.name for path in (folder / "checkpoint" / "state" / "0").glob("[0-9]*")}
+    assert stores == {str(n) for n in range(int(before))}
+
+
+def test_spark_refuses_another_kind_of_event_time(
+    begun: Path, spark: SparkSession, tmp_path: Path
+) -> None:
+    def by_policy(rows: DataFrame) -> DataFrame:
+        stream = transom.stream(rows, time=transom.TimePolicy("time")).key_by("key")
+        return stream.window(TEN_SECONDS).agg(F.max_by("key", "value").alias("best"))
+
+    folder = copy_of(begun, tmp_path)
+    with pytest.raises(StreamingQueryException, match="STATE_METADATA"):
+        run_stream(spark, by_policy, SCHEMA, [[("a", at(60), 1)]], checkpoint=folder)
+
+
 def test_a_spec_that_failed_from_the_start_may_be_corrected(
     spark: SparkSession, tmp_path: Path
 ) -> None:
