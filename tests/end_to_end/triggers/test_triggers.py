@@ -165,21 +165,6 @@ def test_partial_windows_of_rows_hold_the_last_ones(spark: SparkSession) -> None
     ]
 
 
-def test_panes_tell_how_they_stand_to_their_window(spark: SparkSession) -> None:
-    def pipeline(stream: transom.Stream) -> DataFrame:
-        trigger = transom.AfterWatermark(early=transom.AfterCount(2))
-        late = stream.window(TEN).trigger(trigger).allowed_lateness("5 seconds")
-        return late.with_pane().agg(values())
-
-    steps: list[Step] = [[("a", 1, 1), ("a", 2, 2)], 10, [("a", 3, 3)], 15]
-    panes = [row["pane"] for row in run_clocked(spark, pipeline, steps).results]
-    assert panes == [
-        Row(index=0, timing="early", is_last=False, number=None, cause="rows"),
-        Row(index=1, timing="on_time", is_last=False, number=None, cause="watermark"),
-        Row(index=2, timing="late", is_last=False, number=None, cause="rows"),
-    ]
-
-
 def test_changed_results_are_taken_back_and_repeated_ones_not_sent(spark: SparkSession) -> None:
     def pipeline(stream: transom.Stream) -> DataFrame:
         trigger = transom.AfterWatermark(early=transom.AfterCount(1))
