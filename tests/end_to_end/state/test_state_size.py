@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -42,3 +43,23 @@ def test_entries_do_not_grow_with_rows_which_an_evictor_alone_has_stored(
         assert 0 < two - one == three - two
         assert three == many
         assert len(state_rows(spark, tmp_path, "rows", operator=operator)) == stored
+
+
+@pytest.mark.parametrize("layout", ["slices", "keyed"])
+def test_top_stores_only_rows_that_may_be_results(
+    spark: SparkSession, tmp_path: Path, layout: transom.typing.Layout
+) -> None:
+    def stored_bytes(rows: int) -> int:
+        def pipeline(stream: transom.Stream) -> DataFrame:
+            windowed = stream.window(transom.Tumbling(size="10 seconds"))
+            return windowed.options(layout=layout).top(3, F.desc("value"))
+
+        folder = tmp_path / str(rows)
+        input_rows = [("a", 1, 1000 + n) for n in range(rows)]
+        run_clocked(spark, pipeline, [input_rows], checkpoint=folder)
+        entries = state_rows(spark, folder, "segments" if layout == "slices" else "keys")
+        assert len(entries) == 1
+        return sum(len(str(row["user_map_value"])) for row in entries)
+
+    few, many = stored_bytes(5), stored_bytes(1000)
+    assert many < 1.5 * few

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,8 +26,10 @@ ROWS = [
 ]
 
 
-def logged(spark: SparkSession, folder: Path, row_log: int | None = None) -> list[str]:
-    """The records of a run over the rows."""
+def logged(
+    spark: SparkSession, folder: Path, row_log: int | None = None, *others: str
+) -> list[str]:
+    """The records of a run over the rows, by one operator and by others with their own names."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         policy = transom.TimePolicy(
@@ -36,9 +39,13 @@ def logged(spark: SparkSession, folder: Path, row_log: int | None = None) -> lis
             out_of_order=transom.Adjust("0 seconds"),
         )
         windows = transom.stream(rows, time=policy).window(transom.Tumbling(size="10 seconds"))
-        if row_log is not None:
-            windows = windows.options(name="tens", row_log=row_log)
-        return windows.agg(F.count("*").alias("n"))
+        if row_log is None:
+            return windows.agg(n=F.count("*"))
+        counts = [
+            windows.options(name=name, row_log=row_log).agg(n=F.count("*"))
+            for name in ("tens", *others)
+        ]
+        return reduce(DataFrame.union, counts)
 
     path = folder / "rows.log"
     with log_file(spark, LOGGER, path):
@@ -60,6 +67,12 @@ def test_rows_that_a_rule_drops_or_moves_are_logged(spark: SparkSession, tmp_pat
 
 def test_at_most_so_many_rows_are_logged_per_minute(spark: SparkSession, tmp_path: Path) -> None:
     assert len(logged(spark, tmp_path, row_log=2)) == 2
+
+
+def test_each_operator_logs_so_many_rows(spark: SparkSession, tmp_path: Path) -> None:
+    records = logged(spark, tmp_path, 1, "other")
+    operators = [record.split()[1] for record in records]
+    assert sorted(operators) == ["operator=other", "operator=tens"]
 
 
 def test_rows_are_logged_by_default(spark: SparkSession, tmp_path: Path) -> None:
