@@ -1,19 +1,20 @@
 """The entry point: `stream`."""
 
 from collections.abc import Sequence
+from warnings import warn
 
 from pyspark.sql import Column, DataFrame
 
-from transom._base.columns import check_exist, has_columns
+from transom._base.columns import check_exist, has_columns, may_be_streaming
 from transom._base.constants import HIDDEN_PREFIX
-from transom._base.errors import reserved_name, type_error
+from transom._base.errors import reserved_name, type_error, warning
 from transom._base.expressions import Col, check_column
 from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
 from transom._stream_columns import checked_lifetime, checked_time
 from transom.spec.lifetimes import Lifetime
-from transom.spec.time_policies import Time
+from transom.spec.time_policies import Time, TimePolicy, uses_batch_time
 
 
 @explained
@@ -61,6 +62,9 @@ def stream(
         ``TRANSOM_CONFLICT`` for ``Lifetime(id=)`` with ``TimePolicy(None)``.
 
         For a static ``df``: ``TRANSOM_CLOCK_IN_BATCH`` if ``time`` is `ProcessingTime`.
+
+        ``TRANSOM_ARRIVES_NOW`` is a `TransomWarning`: ``df`` is static, and a rule of a
+        `TimePolicy` compares times with arrivals, but no column has the arrivals.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -91,4 +95,10 @@ def stream(
     check_exist(df, "order", order_columns)
     life = None if lifetime is None else checked_lifetime(df, lifetime, time)
     clock = None if time is None else checked_time(df, time)
+    if isinstance(clock, TimePolicy):
+        argument = uses_batch_time(clock)
+        if argument is not None and not may_be_streaming(df):
+            value = getattr(clock, argument)
+            # Two decorators are between this frame and the user's.
+            warn(warning("ARRIVES_NOW", argument=argument, value=value), stacklevel=4)
     return Stream(df, clock, order_columns, life)

@@ -256,6 +256,15 @@ Clock = EventClock | ProcessingTime
 Time = Col | Clock
 
 
+def uses_batch_time(policy: TimePolicy) -> str | None:
+    """Return the argument for which the time of the micro-batch is the arrival of a row, if any."""
+    if policy.arrival is not None:
+        return None
+    if policy.time is None:
+        return "time"
+    return next((name for name in ("late", "early") if getattr(policy, name) is not None), None)
+
+
 def needs_policy(argument: str, time: Clock | None) -> Exception:
     """Return the error ``TRANSOM_NEEDS_TIME_POLICY``, with the policy to write instead."""
     instead = "transom.TimePolicy('departed')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -73,6 +74,29 @@ def test_a_stream_has_times_with_a_zone(rows: DataFrame, streaming: DataFrame) -
         punctuated = transom.Punctuated("value > 0", at="zoneless")
         transom.stream(streaming, time=transom.TimePolicy("timestamp", advance=punctuated))
     transom.stream(rows, time=transom.TimePolicy("zoneless"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "shown"),
+    [
+        (transom.TimePolicy("t", late=transom.Drop("1 hour")), "late is Drop(beyond='1 hour')"),
+        (transom.TimePolicy("t", early=transom.Drop("1 hour")), "early is Drop(beyond='1 hour')"),
+        (transom.TimePolicy(None), "time is None"),
+    ],
+    ids=["late", "early", "no time"],
+)
+def test_a_static_dataframe_without_arrivals_is_warned_of(
+    rows: DataFrame, streaming: DataFrame, policy: transom.TimePolicy, shown: str
+) -> None:
+    with pytest.warns(transom.TransomWarning, match="TRANSOM_ARRIVES_NOW") as caught:
+        transom.stream(rows, time=policy)
+    (warning,) = caught
+    assert f" {shown}, which uses the arrival of each row" in str(warning.message)
+    assert warning.filename == __file__
+    # Other warnings are errors in all tests.
+    transom.stream(rows, time=replace(policy, arrival="t"))
+    on_stream = policy if policy.time is None else replace(policy, time="timestamp")
+    transom.stream(streaming, time=on_stream)
 
 
 def test_a_substream_within_a_partition_has_its_own_watermark(spark: SparkSession) -> None:
