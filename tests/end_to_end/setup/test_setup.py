@@ -73,13 +73,6 @@ def test_a_jar_of_the_driver_alone_fails_with_the_text_on_the_page(tmp_path: Pat
     assert f"\n{text} to field" in page.read_text()
 
 
-def test_a_missing_protobuf_fails_with_the_text_on_the_page(tmp_path: Path) -> None:
-    text = run(SETTING_UP, "without-protobuf", tmp_path).strip()
-    assert text.endswith("driver worker exited unexpectedly (crashed)")
-    page = Path(__file__).parents[3] / "docs/troubleshooting.md"
-    assert f"\n{text}\n" in page.read_text()
-
-
 def test_spark_submit_is_given_the_jar(tmp_path: Path) -> None:
     jar = run("-m", "transom", "jar").strip()
     assert submitted(tmp_path, "submitted", "--jars", jar) == "ok spark-submit\n"

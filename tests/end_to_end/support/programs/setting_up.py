@@ -1,7 +1,7 @@
 """Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
-``python setting_up.py WAY FOLDER`` prints a line for each query with the right results, or the
-error of a query that cannot run.
+``python setting_up.py live|cluster|live-cluster|driver-only|submitted|configured FOLDER`` prints a
+line for each query with the right results.
 """
 
 import json
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pyspark
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -124,27 +123,6 @@ def configured(folder: Path) -> None:
     spark.stop()
 
 
-def without_protobuf(folder: Path) -> None:
-    """A function with state, whose workers find no protobuf."""
-    hidden = folder / "hidden/google/protobuf"
-    hidden.mkdir(parents=True)
-    (hidden.parent / "__init__.py").touch()
-    (hidden / "__init__.py").write_text("raise ImportError")
-    os.environ["PYTHONPATH"] = f"{folder}/hidden:{os.environ.get('PYTHONPATH', '')}"
-    spark = transom.configure(builder("local[1]")).getOrCreate()
-    (folder / "rows").mkdir()
-    (folder / "rows/all.json").write_text('{"second": 1}')
-    rows = spark.readStream.schema("second long").json(f"{folder}/rows")
-    first = transom.stream(rows).window(transom.Count(1))
-    kept = first.apply(lambda rows, _: rows, "second long", key_state="seen long")
-    try:
-        writer = kept.writeStream.format("noop").trigger(availableNow=True)
-        writer.option("checkpointLocation", f"{folder}/checkpoint").start().awaitTermination()
-    except StreamingQueryException as error:
-        print(str(error).partition("with exception: ")[2].partition(" SQLSTATE")[0])
-    spark.stop()
-
-
 def executors(folder: Path) -> SparkSession.Builder:
     """A builder with one executor, which writes its files to the folder."""
     # PySpark's folder is a complete Spark. Without the second setting, workers write files there.
@@ -168,6 +146,5 @@ if __name__ == "__main__":
         "driver-only": driver_only,
         "submitted": submitted,
         "configured": configured,
-        "without-protobuf": without_protobuf,
     }
     ways[sys.argv[1]](Path(sys.argv[2]))
