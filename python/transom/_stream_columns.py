@@ -124,6 +124,8 @@ def _window_for(value: object) -> str:
     """Return the window that a value other than a window of transom may stand for."""
     if is_duration(value):
         return f"a window such as transom.Tumbling({value!r})"
+    if isinstance(value, list | tuple | dict):
+        return "transom.Windows(...) around several windows"
     if isinstance(value, Window):
         return "a window of transom, such as transom.Custom('shifts') for windows of your own"
     if isinstance(getattr(value, "window", None), Window):

@@ -11,10 +11,12 @@ from transom._base import checks
 from transom._base.columns import Schema, known_columns
 from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col
+from transom._base.misplaced import keyword_hints
 from transom._calls import applying, lifetimes, topping
 from transom._calls.result_names import RESERVED, check_call_keys, check_names, named_aggregate
 from transom._steps.execution import ExecutionSteps
 from transom._steps.firing import FiringSteps
+from transom._steps.hints import TOP_KEYWORDS
 from transom._steps.lifetimes import LifetimeSteps
 from transom._steps.output import OutputSteps
 from transom._steps.time import TimeSteps
@@ -199,7 +201,8 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         +------+------+------+
         """
         applying.check_function("fn", fn)
-        if not isinstance(agg, Sequence):
+        given: object = agg
+        if not isinstance(given, Sequence) or isinstance(given, str):
             raise type_error("agg", agg, "a list of Columns, such as [F.count('*')]")
         output_schemas = None if outputs is None else applying.outputs_of(outputs, TAGS, RESERVED)
         own_names = [name for name in RESERVED if name != lifetimes.LIFETIME]
@@ -220,6 +223,7 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         called = applying.call_function(calls, spec, fn)
         return lifetimes.follow_policy(called, spec, applying.name_of(fn))
 
+    @keyword_hints(TOP_KEYWORDS)
     def top(self, k: int, *order_by: Col) -> DataFrame:
         """Return the first rows of each window in an order, each with its rank.
 
@@ -266,6 +270,9 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
         |  NULL|   LGA|   40|   1|
         +------+------+-----+----+
         """
+        given: object = k
+        if isinstance(given, str | Column):
+            raise type_error("k", k, "the largest rank first, as in top(3, F.desc('delay'))")
         checks.whole_number("k", k, least=1)
         rows = topping.top_rows(self._df, self._spec, k, order_by, RESERVED)
         spec = replace(self._spec, aggregates=(rows,))
@@ -276,8 +283,15 @@ class Windowed(FiringSteps, TimeSteps, OutputSteps, LifetimeSteps, ExecutionStep
     def _operator(self, argument: str, spec: WindowSpec) -> DataFrame:
         for aggregate in spec.aggregates:
             if not isinstance(aggregate, Column):
-                raise type_error(argument, aggregate, "a Column such as F.count('*')")
+                raise type_error(argument, aggregate, _aggregate_for(aggregate))
         if spec.trigger is None:
             raise value_error("NEEDS_TRIGGER", argument="trigger")
         with known_columns(self._df, argument):
             return _bridge.apply(self._df, spec)
+
+
+def _aggregate_for(value: object) -> str:
+    """Return the Columns that another value may stand for."""
+    if isinstance(value, list | tuple):
+        return "an argument for each aggregate, as in agg(F.count('*'), F.max('delay'))"
+    return f"F.expr({value!r})" if isinstance(value, str) else "a Column such as F.count('*')"

@@ -1,6 +1,7 @@
 """Errors for names that have their place elsewhere: words of other libraries, and early steps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from types import FunctionType
@@ -21,6 +22,7 @@ Hint = tuple[str, str]
 Hints = Mapping[str, Hint]
 
 
+_VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 # What to write instead of a call as another library has it.
 _EXAMPLES = {
     "window": "window(transom.Tumbling('1 hour')). The column of the time belongs to stream()",
@@ -109,13 +111,31 @@ def _check_call(
             )
             expected = f"a keyword, as in {call}" if free else all_named
             raise type_error(place, arguments[count], expected)
-    known = [each.name for each in parameters if each.kind is not Parameter.VAR_POSITIONAL]
-    why = f"its arguments are {', '.join(known)}" if known else "it takes none by name"
+    named = [each for each in parameters if each.kind not in _VARIADIC]
+    known = [each.name for each in named]
     shown = [f"{each}=..." for each in known] or ["..."] * len(parameters)
-    for keyword in keywords:
+    for keyword, value in keywords.items():
         if keyword not in known and Parameter.VAR_KEYWORD not in kinds:
-            hint = (why, f"{name}({', '.join(shown)})")
-            raise misplaced_keyword(name, keyword, keywords[keyword], hint)
+            hint = unknown_keyword(keyword, known, f"{name}({', '.join(shown)})")
+            raise misplaced_keyword(name, keyword, value, hint)
+    required = [each.name for each in named if each.default is Parameter.empty]
+    by_position = [each.name for each in named if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    given = {*by_position[: len(arguments)], *keywords}
+    check_given(name, required, given, f"{name}({', '.join(shown)})")
+
+
+def unknown_keyword(keyword: str, known: Sequence[str], example: str) -> Hint:
+    """Return why a keyword is not known, and the argument or the call to write instead."""
+    why = f"its arguments are {', '.join(known)}" if known else "it takes none by name"
+    similar = get_close_matches(keyword, known, n=1)
+    return why, f"{similar[0]}=<value>" if similar else example
+
+
+def check_given(owner: str, required: Sequence[str], given: Collection[str], example: str) -> None:
+    """Raise ``TRANSOM_MISSING_ARGUMENT`` for the first required argument that is not given."""
+    for name in required:
+        if name not in given:
+            raise keyword_error("MISSING_ARGUMENT", argument=name, owner=owner, instead=example)
 
 
 def misplaced_attribute(owner: str, name: str, hint: Hint) -> PySparkAttributeError:
@@ -129,10 +149,10 @@ def misplaced_attribute(owner: str, name: str, hint: Hint) -> PySparkAttributeEr
 def misplaced_keyword(function: str, keyword: str, value: object, hint: Hint) -> PySparkTypeError:
     """Return the error for a keyword that has its place elsewhere.
 
-    In the hint, ``<argument>`` stands for the keyword and its value.
+    In the hint, ``<argument>`` stands for the keyword and its value, ``<value>`` for its value.
     """
     (why, instead), name = hint, f"argument {keyword}"
-    instead = instead.replace("<argument>", f"{keyword}={value!r}")
+    instead = instead.replace("<argument>", f"{keyword}=<value>").replace("<value>", repr(value))
     return keyword_error(
         "MISPLACED", argument=keyword, owner=f"{function}()", name=name, why=why, instead=instead
     )

@@ -1,7 +1,7 @@
 """The base class of windows, triggers, evictors and time policies."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from pyspark.sql import Column
 from transom._base.call_text import call_text
 from transom._base.errors import type_error
 from transom._base.expressions import text_of
-from transom._base.misplaced import Hint, Hints, misplaced_keyword
+from transom._base.misplaced import Hints, check_given, misplaced_keyword, unknown_keyword
 
 T = TypeVar("T")
 
@@ -98,7 +98,12 @@ def keywords_after(
     def decorate(kind: type[T]) -> type[T]:
         made_by_dataclass = kind.__init__
         known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-        unknown: Hint = (f"its arguments are {', '.join(known)}", f"a call such as {example}")
+        required = [
+            field.name
+            for field in fields(kind)  # type: ignore[arg-type]
+            if field.default is MISSING and field.default_factory is MISSING
+        ]
+        instead = f"a call such as {example}"
 
         @wraps(made_by_dataclass)
         def init(self: T, *arguments: object, **keywords: object) -> None:
@@ -109,8 +114,10 @@ def keywords_after(
                 raise type_error(place, arguments[count], expected)
             for name, value in keywords.items():
                 if name not in known:
-                    hint = (hints or {}).get(name, unknown)
+                    hint = (hints or {}).get(name) or unknown_keyword(name, known, instead)
                     raise misplaced_keyword(kind.__name__, name, value, hint)
+            given = {*known[: len(arguments)], *keywords}
+            check_given(kind.__name__, required, given, instead)
             made_by_dataclass(self, *arguments, **keywords)
 
         kind.__init__ = init  # type: ignore[assignment, method-assign]

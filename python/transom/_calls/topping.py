@@ -11,6 +11,7 @@ from transom._base.errors import reserved_name, type_error, value_error
 from transom._base.expressions import Col, check_sortable, column, internal, text_of
 from transom.spec.window_spec import WindowSpec
 
+_ORDER = "an argument for each column, as in top(3, F.desc('delay'), 'origin')"
 # The column of the operator with the rows of a window, and the column with one of them.
 _ROWS = f"{HIDDEN_PREFIX}_rows"
 _ROW = f"{HIDDEN_PREFIX}_row"
@@ -33,7 +34,7 @@ def top_rows(
     if not order:
         raise value_error("NO_ORDER", argument="order_by")
     for item in order:
-        check_sortable("order_by", item)
+        check_sortable("order_by", item, no_list=_ORDER)
         name, _, direction = item.partition(" ") if isinstance(item, str) else ("", "", "")
         if direction.strip().lower() in ("asc", "desc"):
             raise type_error("order_by", item, f"F.{direction.strip().lower()}({name!r})")

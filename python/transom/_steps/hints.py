@@ -86,12 +86,25 @@ WINDOWED_IS_NO_DATAFRAME: Hint = (
     "agg(n=F.count('*'))",
 )
 
-STREAM_KEYWORDS: Hints = dict.fromkeys(
-    ("delay", "watermark"),
-    (
-        "the delay of the watermark belongs to the time",
-        "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+STREAM_KEYWORDS: Hints = {
+    **dict.fromkeys(
+        ("delay", "watermark", "withWatermark"),
+        (
+            "the delay of the watermark belongs to the time",
+            "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+        ),
     ),
+    **dict.fromkeys(
+        ("key", "keys", "key_by"), ("the keys are a step", "stream(...).key_by(<value>)")
+    ),
+    **dict.fromkeys(
+        ("event_time", "eventTime", "timestamp"), ("the name is time", "stream(df, time=<value>)")
+    ),
+}
+# Directions as sort() has them.
+TOP_KEYWORDS: Hints = dict.fromkeys(
+    ("ascending", "descending"),
+    ("each column has its direction", "top(3, F.desc('delay'), F.asc('id'))"),
 )
 _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",

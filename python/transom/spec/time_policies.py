@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import Column
 
 from transom._base import checks
-from transom._base.durations import Duration, not_negative, positive
+from transom._base.durations import Duration, is_duration, not_negative, positive
 from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col, check_column
 from transom._base.misplaced import Hints
@@ -14,19 +14,24 @@ from transom._base.values import Value, keywords_after
 from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 
 # Lateness and watermarks have other names elsewhere.
-_NO_DELAYS: Hints = {
-    **dict.fromkeys(
-        ("watermark", "watermarkDelay", "delayThreshold"),
-        ("the delay of the watermark is delay", "EventTime('departed', delay='10 minutes')"),
-    ),
-    **dict.fromkeys(
-        ("lateness", "allowed_lateness"),
-        ("lateness belongs to the windows", "window(...).allowed_lateness('15 minutes')"),
-    ),
+_DELAYS = ("watermark", "watermarkDelay", "delayThreshold")
+_NO_LATENESS: Hints = dict.fromkeys(
+    ("lateness", "allowed_lateness"),
+    ("lateness belongs to the windows", "window(...).allowed_lateness('15 minutes')"),
+)
+_EVENT_TIME = "EventTime('departed', delay='10 minutes')"
+_POLICY = "TimePolicy('departed', out_of_order='10 minutes')"
+_NOT_EVENT_TIME: Hints = {
+    **dict.fromkeys(_DELAYS, ("the delay of the watermark is delay", _EVENT_TIME)),
+    **_NO_LATENESS,
+}
+_NOT_POLICY: Hints = {
+    **dict.fromkeys((*_DELAYS, "delay"), ("the delay of the watermark is out_of_order", _POLICY)),
+    **_NO_LATENESS,
 }
 
 
-@keywords_after(1, example="EventTime('departed', delay='10 minutes')", hints=_NO_DELAYS)
+@keywords_after(1, example=_EVENT_TIME, hints=_NOT_EVENT_TIME)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EventTime(Value):
     """Event time: the time of a row is in a column, and Spark's watermark advances it.
@@ -111,7 +116,7 @@ class ProcessingTime(Value):
 _IN_ORDER = Accept("0 seconds")
 
 
-@keywords_after(1, example="TimePolicy('departed', out_of_order='10 minutes')", hints=_NO_DELAYS)
+@keywords_after(1, example=_POLICY, hints=_NOT_POLICY)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TimePolicy(Value):
     """Event time whose watermark moves from row to row, with rules for early and late rows.
@@ -217,17 +222,21 @@ class TimePolicy(Value):
         object.__setattr__(self, "partitions", tuple(sorted(set(self.partitions))))
         if self.partitions:
             self._check_has_partition("partitions", self.partitions)
-        checks.sequence("over", self.over, (str, Column), "a list of Columns or column names")
+        some = f"[{self.over!r}]" if isinstance(self.over, str) else "['device']"
+        checks.sequence(
+            "over", self.over, (str, Column), f"a list of Columns or column names, such as {some}"
+        )
         object.__setattr__(self, "over", tuple(self.over))
         for name in ("early", "late"):
             self._check_tolerance(name, getattr(self, name))
         if not isinstance(self.out_of_order, Accept | Drop | Adjust):
             length = not_negative("out_of_order", self.out_of_order)
             object.__setattr__(self, "out_of_order", Accept(length))
-        if not isinstance(self.advance, Periodic | Punctuated):
-            raise type_error(
-                "advance", self.advance, "transom.Periodic(...) or transom.Punctuated(...)"
-            )
+        advance: object = self.advance
+        if not isinstance(advance, Periodic | Punctuated):
+            every = f"every={advance!r}" if is_duration(advance) else "..."
+            expected = f"transom.Periodic({every}) or transom.Punctuated(...)"
+            raise type_error("advance", advance, expected)
         if self.idle_partition is not None:
             self._check_has_partition("idle_partition", self.idle_partition)
             object.__setattr__(
@@ -241,11 +250,13 @@ class TimePolicy(Value):
         if self.partition is None:
             raise value_error("NEEDS_PARTITION", argument=argument, value=repr(value))
 
-    def _check_tolerance(self, name: str, rule: Drop | Adjust | None) -> None:
+    def _check_tolerance(self, name: str, rule: object) -> None:
         if rule is None:
             return
         if not isinstance(rule, Drop | Adjust):
-            raise type_error(name, rule, "transom.Drop(...), transom.Adjust(...) or None")
+            beyond = repr(rule) if is_duration(rule) else "..."
+            expected = f"transom.Drop({beyond}), transom.Adjust({beyond}) or None"
+            raise type_error(name, rule, expected)
         if self.time is None:
             raise value_error("TOLERANCE_WITHOUT_TIME", argument=name, value=rule)
 

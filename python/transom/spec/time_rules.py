@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from transom._base import checks
-from transom._base.durations import Duration, not_negative, positive
+from transom._base.durations import Duration, is_duration, not_negative, positive
 from transom._base.errors import type_error
 from transom._base.expressions import Col, Condition, check_column, condition_of
 from transom._base.values import Value, keywords_after
@@ -208,6 +208,8 @@ class Periodic(Value):
         if self.rows is None and self.every is None:
             object.__setattr__(self, "rows", 1)
         if self.rows is not None:
+            if is_duration(self.rows):
+                raise type_error("rows", self.rows, f"transom.Periodic(every={self.rows!r})")
             checks.whole_number("rows", self.rows, least=1)
         if self.every is not None:
             object.__setattr__(self, "every", positive("every", self.every))

@@ -269,5 +269,9 @@ def check_trigger(argument: str, value: object, *, or_none: bool = False) -> Non
     example = "transom.AfterCount(100) or transom.When('v > 5')"
     if is_duration(value):
         example = f"transom.Every({value!r})"
+    elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        example = f"transom.AfterCount({value})"
+    elif isinstance(value, type) and issubclass(value, Trigger):
+        example = f"transom.{value.__name__}(...), which is a value of this class"
     last = ", or None" if or_none else ""
     raise type_error(argument, value, f"a trigger of transom, such as {example}{last}")

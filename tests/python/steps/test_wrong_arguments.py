@@ -101,12 +101,12 @@ def test_an_argument_by_position_that_a_step_does_not_take_is_explained(
         (
             lambda: BY_TIME.scan(print, "n long", key_state="n long"),
             "key_state",
-            "Write scan(fn=..., schema=..., form=..., state=...).",
+            "its arguments are fn, schema, form, state. Write state='n long'.",
         ),
         (
             lambda: UNTYPED.stream(DF, tme="at"),
             "tme",
-            "Write stream(df=..., time=..., lifetime=..., order=...).",
+            "its arguments are df, time, lifetime, order. Write time='at'.",
         ),
         (
             lambda: UNTYPED.AfterCount(5, after=1),
@@ -147,6 +147,72 @@ def test_a_step_keeps_its_signature_and_its_name() -> None:
     assert transom.Windowed.idle_timeout.__name__ == "idle_timeout"
 
 
-def test_an_argument_that_is_missing_is_an_error_of_python() -> None:
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'after'"):
-        WINDOWED.idle_timeout()
+@pytest.mark.parametrize(
+    ("mistake", "argument", "instead"),
+    [
+        (lambda: WINDOWED.idle_timeout(), "after", "idle_timeout(after=..., rule=...)"),
+        (
+            lambda: WINDOWED.apply(print),
+            "schema",
+            (
+                "apply(fn=..., schema=..., form=..., agg=..., window_state=..., key_state=...,"
+                " outputs=...)"
+            ),
+        ),
+        (lambda: WINDOWED.top(), "k", "top(k=...)"),
+        (
+            lambda: UNTYPED.Hopping("1 hour"),
+            "slide",
+            "a call such as Hopping('1 hour', '5 minutes', offset='1 minute')",
+        ),
+        (
+            lambda: UNTYPED.Calendar(unit="day"),
+            "time_zone",
+            "a call such as Calendar('day', time_zone='Europe/Rome')",
+        ),
+        (
+            lambda: UNTYPED.AfterDelta(lambda old, new: new["v"] - old["v"]),
+            "threshold",
+            "a call such as AfterDelta(lambda old, new: new['v'] - old['v'], threshold=5)",
+        ),
+        (lambda: UNTYPED.Drop(), "beyond", "a call such as Drop('5 minutes')"),
+    ],
+)
+def test_an_argument_that_is_missing_is_named(
+    mistake: Callable[[], object], argument: str, instead: str
+) -> None:
+    with raises("MISSING_ARGUMENT", argument, PySparkTypeError) as caught:
+        mistake()
+    assert str(caught.value).endswith(f"() needs {argument}, which is not given. Write {instead}.")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "argument", "instead"),
+    [
+        (lambda: BY_TIME.window([transom.Tumbling("1 hour")]), "window", "transom.Windows(...)"),
+        (lambda: WINDOWED.trigger(10), "trigger", "transom.AfterCount(10)"),
+        (lambda: WINDOWED.trigger(transom.AfterClock), "trigger", "transom.AfterClock(...)"),
+        (lambda: WINDOWED.agg(["n"]), "aggregates", "agg(F.count('*'), F.max('delay'))"),
+        (lambda: WINDOWED.agg("sum(n)"), "aggregates", "F.expr('sum(n)')"),
+        (lambda: WINDOWED.top("k"), "k", "top(3, F.desc('delay'))"),
+        (lambda: WINDOWED.top(1, ["k"]), "order_by", "top(3, F.desc('delay'), 'origin')"),
+        (lambda: UNTYPED.Periodic("1 minute"), "rows", "transom.Periodic(every='1 minute')"),
+        (lambda: UNTYPED.TimePolicy("at", over="k"), "over", "such as ['k']"),
+        (
+            lambda: UNTYPED.TimePolicy("at", late="5 minutes"),
+            "late",
+            "transom.Drop('5 minutes'), transom.Adjust('5 minutes') or None",
+        ),
+        (
+            lambda: UNTYPED.TimePolicy("at", advance="5 minutes"),
+            "advance",
+            "transom.Periodic(every='5 minutes')",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_answered_with_the_right_one(
+    mistake: Callable[[], object], argument: str, instead: str
+) -> None:
+    with raises("BAD_TYPE", argument, PySparkTypeError) as caught:
+        mistake()
+    assert instead in str(caught.value)
