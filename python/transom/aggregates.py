@@ -21,6 +21,7 @@ from transom._base.expressions import (
     internal,
     text_of,
 )
+from transom._base.misplaced import explained
 from transom._calls.accumulating import Accumulation
 from transom._calls.applying import check_arguments, schema_of, type_of
 from transom.accumulators import Accumulator
@@ -34,6 +35,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@explained
 def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
     """Aggregate values by an expression that merges two of them, for `Windowed.agg`.
 
@@ -86,6 +88,7 @@ def reduce(col: Col, merge: Callable[[Column, Column], Column]) -> Column:
     return internal(REDUCE_FUNCTION, F.zip_with(values, values, merged))
 
 
+@explained
 def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> Column:
     """Aggregate columns by an accumulator written in Python, for `Windowed.agg`.
 

@@ -7,6 +7,7 @@ from pyspark.sql import Column
 
 from transom._base.durations import Duration, duration
 from transom._base.errors import type_error, value_error
+from transom._base.misplaced import explained
 from transom.spec.assigners import Window
 from transom.spec.calendar import Calendar
 from transom.spec.grids import Cumulate, Hopping, Tumbling
@@ -21,6 +22,7 @@ _LONGEST_DAYS = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
 _CLOCK_CHANGES = timedelta(days=1)
 
 
+@explained
 def earliest_input(
     first_output: datetime, *windows: Window, time: TimePolicy | None = None
 ) -> datetime:

@@ -9,7 +9,7 @@ from transom._base import checks
 from transom._base.columns import field_of
 from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col, check_column, text_of
-from transom._base.misplaced import keyword_hints
+from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import ATLAS_SESSION_KEYWORDS
 from transom.atlas import durations
@@ -30,6 +30,7 @@ _DEFAULT_LATENESS: JsonDuration = {"size": 3, "unit": "second"}
 _SHORTEST_TIMEOUT = timedelta(microseconds=1)
 
 
+@explained
 def tumblingWindow(
     stream: Stream,
     *,
@@ -108,6 +109,7 @@ def tumblingWindow(
     return _assign(stream, window, boundary, idleTimeout, allowedLateness)
 
 
+@explained
 def hoppingWindow(
     stream: Stream,
     *,
@@ -179,6 +181,7 @@ def hoppingWindow(
     return _assign(stream, window, boundary, idleTimeout, allowedLateness)
 
 
+@explained
 @keyword_hints(ATLAS_SESSION_KEYWORDS, system=_SYSTEM)
 def sessionWindow(
     stream: Stream,
@@ -248,14 +251,9 @@ def sessionWindow(
     check_column("partitionBy", partitionBy)
     key = field_of(stream._df, "partitionBy", partitionBy)
     if isinstance(key.dataType, StructType) and len(key.dataType.fields) > 1:
-        raise value_error(
-            "PRESET_LIMIT",
-            argument="partitionBy",
-            value=repr(text_of(partitionBy)),
-            system=_SYSTEM,
-            why="it is a document with several fields",
-            fix="Use one of its fields, or transom.Session(...) after key_by(...)",
-        )
+        why = "it is a document with several fields"
+        fix = "Use one of its fields, or transom.Session(...) after key_by(...)"
+        raise _limit("partitionBy", repr(text_of(partitionBy)), why, fix)
     window = Session(gap=durations.positive("gap", gap), inclusive=False, late_start="reject")
     return _assign(stream.key_by(partitionBy), window, boundary, None, allowedLateness)
 
@@ -272,14 +270,9 @@ def _assign(
     if boundary == "processingTime":
         for argument, value in (("idleTimeout", idle_timeout), ("allowedLateness", lateness)):
             if value is not None:
-                raise value_error(
-                    "PRESET_LIMIT",
-                    argument=argument,
-                    value=value,
-                    system=_SYSTEM,
-                    why="with boundary='processingTime' the wall clock alone closes windows",
-                    fix=f"Remove {argument}, or use boundary='eventTime'",
-                )
+                why = "with boundary='processingTime' the wall clock alone closes windows"
+                fix = f"Remove {argument}, or use boundary='eventTime'"
+                raise _limit(argument, value, why, fix)
         return _in_processing_time(stream).window(window)
     lateness = _DEFAULT_LATENESS if lateness is None else lateness
     length = durations.not_negative("allowedLateness", lateness)
@@ -288,6 +281,12 @@ def _assign(
         return windowed
     after = durations.not_negative("idleTimeout", idle_timeout)
     return windowed.idle_timeout(max(after, _SHORTEST_TIMEOUT))
+
+
+def _limit(argument: str, value: object, why: str, fix: str) -> Exception:
+    return value_error(
+        "PRESET_LIMIT", argument=argument, value=value, system=_SYSTEM, why=why, fix=fix
+    )
 
 
 def _check_stream(stream: Stream) -> None:

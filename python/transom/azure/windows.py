@@ -5,6 +5,7 @@ from datetime import timedelta
 from transom._base import checks
 from transom._base.durations import duration, duration_text, positive
 from transom._base.errors import value_error
+from transom._base.misplaced import explained
 from transom.azure.limits import limit_error
 from transom.spec.grids import Hopping, Tumbling
 from transom.spec.lifetimes import Rolling, Snapshot
@@ -22,6 +23,7 @@ _LENGTHS = {name: length for names, length in _UNITS.items() for name in names}
 _LONGEST = timedelta(days=7)
 
 
+@explained
 def TumblingWindow(unit: str, size: float, offset: float | timedelta | None = None) -> Tumbling:
     """Return the windows of ``TumblingWindow(unit, size, offset)``.
 
@@ -73,6 +75,7 @@ def TumblingWindow(unit: str, size: float, offset: float | timedelta | None = No
     return Tumbling(size=length, offset=_start(unit, offset, length, length), closed="right")
 
 
+@explained
 def HoppingWindow(
     unit: str, size: float, hop: float, offset: float | timedelta | None = None
 ) -> Hopping:
@@ -124,6 +127,7 @@ def HoppingWindow(
     return Hopping(size=length, slide=slide, offset=start, closed="right")
 
 
+@explained
 def SessionWindow(unit: str, timeout: float, maxDuration: float) -> Session:
     """Return the windows of ``SessionWindow(unit, timeout, maxDuration)``.
 
@@ -174,6 +178,7 @@ def SessionWindow(unit: str, timeout: float, maxDuration: float) -> Session:
     )
 
 
+@explained
 def SlidingWindow(unit: str, size: float) -> Rolling:
     """Return the windows of ``SlidingWindow(unit, size)``.
 
@@ -221,6 +226,7 @@ def SlidingWindow(unit: str, size: float) -> Rolling:
     return Rolling(_fixed_size(unit, size))
 
 
+@explained
 def SnapshotWindow() -> Snapshot:
     """Return the windows of ``GROUP BY System.Timestamp()``: all rows with the same time.
 

@@ -175,6 +175,12 @@ def test_a_step_keeps_its_signature_and_its_name() -> None:
             "threshold",
             "a call such as AfterDelta(lambda old, new: new['v'] - old['v'], threshold=5)",
         ),
+        (
+            lambda: UNTYPED.azure.TumblingWindow("minute"),
+            "size",
+            "TumblingWindow(unit=..., size=..., offset=...)",
+        ),
+        (lambda: UNTYPED.reduce("v"), "merge", "reduce(col=..., merge=...)"),
         (lambda: UNTYPED.Drop(), "beyond", "a call such as Drop('5 minutes')"),
     ],
 )
