@@ -107,9 +107,12 @@ def check_keys(df: DataFrame, keys: Sequence[Col]) -> None:
     PySparkValueError
         ``TRANSOM_UNKNOWN_COLUMN`` if the DataFrame lacks a column.
     """
-    check_exist(df, "keys", keys)
+    if not has_columns(df):
+        return
+    if len(fields_of(df, "keys", keys)) != len(keys):
+        raise type_error("keys", list(map(text_of, keys)), "a name for each key, and no star")
     for key in keys:
-        if isinstance(key, Column) and has_columns(df):
+        if isinstance(key, Column):
             try:
                 df.groupBy(key).agg(F.count("*")).schema  # noqa: B018, Spark analyzes the plan
             except AnalysisException as error:

@@ -114,20 +114,23 @@ def _check_call(
     named = [each for each in parameters if each.kind not in _VARIADIC]
     known = [each.name for each in named]
     shown = [f"{each}=..." for each in known] or ["..."] * len(parameters)
-    for keyword, value in keywords.items():
-        if keyword not in known and Parameter.VAR_KEYWORD not in kinds:
-            hint = unknown_keyword(keyword, known, f"{name}({', '.join(shown)})")
-            raise misplaced_keyword(name, keyword, value, hint)
-    required = [each.name for each in named if each.default is Parameter.empty]
+    call = f"{name}({', '.join(shown)})"
     by_position = [each.name for each in named if each.kind is Parameter.POSITIONAL_OR_KEYWORD]
     given = {*by_position[: len(arguments)], *keywords}
-    check_given(name, required, given, f"{name}({', '.join(shown)})")
+    for keyword, value in keywords.items():
+        if keyword not in known and Parameter.VAR_KEYWORD not in kinds:
+            hint = unknown_keyword(keyword, known, given, call)
+            raise misplaced_keyword(name, keyword, value, hint)
+    required = [each.name for each in named if each.default is Parameter.empty]
+    check_given(name, required, given, call)
 
 
-def unknown_keyword(keyword: str, known: Sequence[str], example: str) -> Hint:
+def unknown_keyword(
+    keyword: str, known: Sequence[str], given: Collection[str], example: str
+) -> Hint:
     """Return why a keyword is not known, and the argument or the call to write instead."""
     why = f"its arguments are {', '.join(known)}" if known else "it takes none by name"
-    similar = get_close_matches(keyword, known, n=1)
+    similar = get_close_matches(keyword, [name for name in known if name not in given], n=1)
     return why, f"{similar[0]}=<value>" if similar else example
 
 

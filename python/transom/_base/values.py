@@ -112,11 +112,12 @@ def keywords_after(
                 has_more = len(known) > count
                 expected = f"a keyword, as in {example}" if has_more else example
                 raise type_error(place, arguments[count], expected)
+            given = {*known[: len(arguments)], *keywords}
             for name, value in keywords.items():
                 if name not in known:
-                    hint = (hints or {}).get(name) or unknown_keyword(name, known, instead)
+                    hint = (hints or {}).get(name)
+                    hint = hint or unknown_keyword(name, known, given, instead)
                     raise misplaced_keyword(kind.__name__, name, value, hint)
-            given = {*known[: len(arguments)], *keywords}
             check_given(kind.__name__, required, given, instead)
             made_by_dataclass(self, *arguments, **keywords)
 

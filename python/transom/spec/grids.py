@@ -32,6 +32,11 @@ _NOT_HOPPING: Hints = {
     "windowDuration": ("Spark's windowDuration is the size", "Hopping('1 hour', '5 minutes')"),
     "slideDuration": ("Spark's slideDuration is the slide", "Hopping('1 hour', '5 minutes')"),
     "startTime": ("Spark's startTime is the offset", _HOPPING),
+    "step": ("the step of Hopping is the slide", "Hopping('1 hour', '5 minutes')"),
+}
+_CUMULATE = "Cumulate('1 day', '1 hour', offset='6 hours')"
+_NOT_CUMULATE: Hints = {
+    "slide": ("the slide of Cumulate is the step", "Cumulate('1 day', '1 hour')")
 }
 
 Stagger = Literal["aligned", "random", "natural"]
@@ -174,7 +179,7 @@ class Hopping(Window):
         check_ends(self.closed, self.time_zone)
 
 
-@keywords_after(2, example="Cumulate('1 day', '1 hour', offset='6 hours')")
+@keywords_after(2, example=_CUMULATE, hints=_NOT_CUMULATE)
 @dataclass(frozen=True, slots=True, repr=False)
 class Cumulate(Window):
     """Windows that share a start and grow step by step to their full size, then start again.

@@ -142,6 +142,12 @@ def test_a_key_is_a_value_of_one_row(rows: DataFrame, key: Callable[[], Column])
     assert "a value of each row" in str(caught.value)
 
 
+def test_a_star_is_no_key(rows: DataFrame) -> None:
+    for star in ("*", F.col("*")):
+        with raises("BAD_TYPE", "keys", PySparkTypeError):
+            transom.stream(rows, time="t").key_by(star)
+
+
 def test_an_aggregate_is_no_time_or_order(rows: DataFrame) -> None:
     mistakes: list[tuple[Callable[[], object], str]] = [
         (lambda: transom.stream(rows, time=F.max("t")), "time"),

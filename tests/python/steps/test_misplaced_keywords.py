@@ -94,6 +94,16 @@ from tests.python.steps.test_misplaced import DF, WINDOWED
             "top(3, F.desc('delay'), F.asc('id'))",
         ),
         (
+            lambda: transom.Cumulate("1 day", slide="1 hour"),  # type: ignore[call-arg]
+            "slide",
+            "Cumulate('1 day', '1 hour')",
+        ),
+        (
+            lambda: transom.Rolling("1 day", sizes="1 hour"),  # type: ignore[call-arg]
+            "sizes",
+            "a call such as Rolling('1 minute')",
+        ),
+        (
             lambda: transom.Tumbling("1 day", timezone="Europe/Rome"),  # type: ignore[call-arg]
             "timezone",
             "time_zone='Europe/Rome'",
