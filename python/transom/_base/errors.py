@@ -65,7 +65,7 @@ def reserved_name(argument: str, name: str) -> PySparkValueError:
 
 def type_error(argument: str, value: object, expected: str) -> PySparkTypeError:
     """Return an error for an argument of a wrong type."""
-    parameters = {"argument": argument, "value": _shown(value), "type": type(value).__name__}
+    parameters = {"argument": argument, "value": short_repr(value), "type": type(value).__name__}
     text, parameter_texts = _text("BAD_TYPE", {**parameters, "expected": expected})
     return PySparkTypeError(text, "TRANSOM_BAD_TYPE", parameter_texts)
 
@@ -95,18 +95,18 @@ def keyword_error(condition: str, **parameters: object) -> PySparkTypeError:
     return PySparkTypeError(text, f"TRANSOM_{condition}", parameter_texts)
 
 
-def warning(condition: str, **parameters: object) -> TransomWarning:
-    """Return a warning."""
-    text, _ = _text(condition, parameters)
-    return TransomWarning(f"[TRANSOM_{condition}] {text}")
-
-
-def _shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the `repr` of a value, or less for a table or a long list."""
     shown = repr(value)
     if "\n" in shown:
         return f"<{type(value).__module__.partition('.')[0]}.{type(value).__name__}>"
     return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
+
+
+def warning(condition: str, **parameters: object) -> TransomWarning:
+    """Return a warning."""
+    text, _ = _text(condition, parameters)
+    return TransomWarning(f"[TRANSOM_{condition}] {text}")
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:

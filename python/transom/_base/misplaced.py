@@ -12,7 +12,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from transom._base.call_text import call_text
-from transom._base.errors import attribute_error, keyword_error, type_error, value_error
+from transom._base.errors import (
+    attribute_error,
+    keyword_error,
+    short_repr,
+    type_error,
+    value_error,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -155,7 +161,9 @@ def misplaced_keyword(function: str, keyword: str, value: object, hint: Hint) ->
     In the hint, ``<argument>`` stands for the keyword and its value, ``<value>`` for its value.
     """
     (why, instead), name = hint, f"argument {keyword}"
-    instead = instead.replace("<argument>", f"{keyword}=<value>").replace("<value>", repr(value))
+    instead = instead.replace("<argument>", f"{keyword}=<value>").replace(
+        "<value>", short_repr(value)
+    )
     return keyword_error(
         "MISPLACED", argument=keyword, owner=f"{function}()", name=name, why=why, instead=instead
     )
