@@ -75,7 +75,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
   test-connect-all test-packaging release-check \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
-  check-long check-spark43 clean
+  check-long check-spark43 upgrade-check upgrade-begin upgrade-continue clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -199,7 +199,18 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep release-check check-spark43)
+	@$(call TIMED,check test-connect-all docs crash-sweep release-check check-spark43 upgrade-check)
+
+upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
+	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
+	@$(MAKE) --no-print-directory SPARK=4.3 upgrade-continue
+
+upgrade-begin: $(READY) $(JAR) $(CRASHING)
+	rm -rf build/upgrade
+	$(BIN)/python -m tests.end_to_end.restarts.crashes.upgrading begin build/upgrade
+
+upgrade-continue: $(READY) $(JAR) $(CRASHING)
+	$(BIN)/python -m tests.end_to_end.restarts.crashes.upgrading continue build/upgrade
 
 check-spark43:
 	@$(MAKE) --no-print-directory SPARK=4.3 link-check test-canary conformance test-python test-e2e
