@@ -1,1 +1,1 @@
-"""Assignment of rows to windows, for each kind of window, key and time zone."""
+"""Windows over rows with lifetimes."""

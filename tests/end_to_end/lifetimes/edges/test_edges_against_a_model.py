@@ -16,7 +16,7 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.lifetimes.test_edges import SCHEMA, open_rows, sides, tagged
+from tests.end_to_end.lifetimes.edges.test_edges import SCHEMA, open_rows, sides, tagged
 from tests.end_to_end.models import model
 from tests.end_to_end.models.edges import Edge, Edges
 from tests.end_to_end.models.lifetimes import NEVER, SECOND, Content

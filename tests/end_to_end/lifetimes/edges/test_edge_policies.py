@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import transom
-from tests.end_to_end.lifetimes.test_edges import SCHEMA, results, row, sides, tagged
+from tests.end_to_end.lifetimes.edges.test_edges import SCHEMA, results, row, sides, tagged
 from tests.end_to_end.support.queries import run_stream
 
 RULES: dict[str, Any] = {

@@ -1,0 +1,1 @@
+"""Rows whose end a later row sets."""
