@@ -17,17 +17,9 @@ from transom.config import configure, jar_path
 from transom.functions import Context
 from transom.inspection.explanation import explain
 from transom.inspection.metrics import Metrics, PartitionMetrics, metrics
-from transom.spec.assigners import Count, Custom, Global, Sliding, Window
-from transom.spec.calendar import Calendar
-from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
-from transom.spec.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.spec.grids import Cumulate, Hopping, Tumbling
-from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
-from transom.spec.sessions import Session
-from transom.spec.several import Windows
-from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
-from transom.spec.triggers import (
+from transom.spec.firing.end_triggers import AfterClock, AfterLateness, EndOfStream
+from transom.spec.firing.evictors import Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.spec.firing.triggers import (
     AfterCount,
     AfterDelta,
     Every,
@@ -36,7 +28,15 @@ from transom.spec.triggers import (
     Trigger,
     When,
 )
-from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.spec.firing.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.spec.times.time_policies import EventTime, ProcessingTime, TimePolicy
+from transom.spec.times.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
+from transom.spec.windows.assigners import Count, Custom, Global, Sliding, Window
+from transom.spec.windows.calendar import Calendar
+from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
+from transom.spec.windows.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
+from transom.spec.windows.sessions import Session
+from transom.spec.windows.several import Windows
 from transom.starts import earliest_input
 from transom.stream import stream
 from transom.tagged import route, untag

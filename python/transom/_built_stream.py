@@ -14,11 +14,11 @@ from transom._scanning import Scanning
 from transom._steps.base import stream_text
 from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
 from transom._stream_columns import check_window
-from transom.spec.assigners import Window
-from transom.spec.lifetimes import CountByStart, Lifetime
 from transom.spec.stamp_spec import StampSpec
-from transom.spec.time_policies import Clock, TimePolicy, needs_policy
+from transom.spec.times.time_policies import Clock, TimePolicy, needs_policy
 from transom.spec.window_spec import WindowSpec
+from transom.spec.windows.assigners import Window
+from transom.spec.windows.lifetimes import CountByStart, Lifetime
 from transom.windowed import Windowed
 
 # The column that `Stream.stamped` adds.

@@ -15,11 +15,11 @@ from transom._base.durations import is_duration
 from transom._base.errors import column_type_error, type_error, value_error
 from transom._base.expressions import Col, column, text_of
 from transom._base.values import is_kind_of
-from transom.spec.assigners import Count, Custom, Global, Window
-from transom.spec.lifetimes import Lifetime
-from transom.spec.sessions import Session
-from transom.spec.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
-from transom.spec.time_rules import Punctuated
+from transom.spec.times.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
+from transom.spec.times.time_rules import Punctuated
+from transom.spec.windows.assigners import Count, Custom, Global, Window
+from transom.spec.windows.lifetimes import Lifetime
+from transom.spec.windows.sessions import Session
 
 # The column of the results with their window.
 _WINDOW = "window"

@@ -25,10 +25,10 @@ from transom._installation import (
 )
 from transom._supported import SUPPORTED_SPARK, is_supported
 from transom.config import PROVIDER, ROCKSDB, configure
-from transom.spec.assigners import Global
-from transom.spec.end_triggers import EndOfStream
-from transom.spec.grids import Tumbling
-from transom.spec.time_policies import EventTime
+from transom.spec.firing.end_triggers import EndOfStream
+from transom.spec.times.time_policies import EventTime
+from transom.spec.windows.assigners import Global
+from transom.spec.windows.grids import Tumbling
 from transom.stream import stream
 
 _LONGEST_QUERY = 300

@@ -8,13 +8,13 @@ from pyspark.sql import Column
 from transom._base.durations import Duration, duration
 from transom._base.errors import type_error, value_error
 from transom._base.misplaced import explained
-from transom.spec.assigners import Window
-from transom.spec.calendar import Calendar
-from transom.spec.grids import Cumulate, Hopping, Tumbling
-from transom.spec.lifetimes import Rolling
-from transom.spec.sessions import Session
-from transom.spec.several import members_of
-from transom.spec.time_policies import TimePolicy
+from transom.spec.times.time_policies import TimePolicy
+from transom.spec.windows.assigners import Window
+from transom.spec.windows.calendar import Calendar
+from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
+from transom.spec.windows.lifetimes import Rolling
+from transom.spec.windows.sessions import Session
+from transom.spec.windows.several import members_of
 
 # The longest instance of each unit.
 _LONGEST_DAYS = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}

@@ -13,8 +13,8 @@ from transom._base.misplaced import explained, keyword_hints
 from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
 from transom._stream_columns import checked_lifetime, checked_time
-from transom.spec.lifetimes import Lifetime
-from transom.spec.time_policies import Time, TimePolicy, uses_batch_time
+from transom.spec.times.time_policies import Time, TimePolicy, uses_batch_time
+from transom.spec.windows.lifetimes import Lifetime
 
 
 @explained

@@ -15,15 +15,15 @@ from transom._base.expressions import Col, Condition, Delta
 from transom.atlas.durations import JsonDuration
 from transom.atlas.windows import Boundary
 from transom.azure.source import OutOfOrderPolicy
-from transom.spec.assigners import Closed
-from transom.spec.calendar import Unit, Weekday
-from transom.spec.evictors import Eviction
-from transom.spec.grids import Stagger
-from transom.spec.idle_timeout import IdleRule
-from transom.spec.sessions import Gap, LateStart, MaxCheck
-from transom.spec.time_policies import Time
-from transom.spec.triggers import IntervalClock
+from transom.spec.firing.evictors import Eviction
+from transom.spec.firing.triggers import IntervalClock
+from transom.spec.times.idle_timeout import IdleRule
+from transom.spec.times.time_policies import Time
 from transom.spec.window_spec import Layout, OutputPolicy, RowsForm
+from transom.spec.windows.assigners import Closed
+from transom.spec.windows.calendar import Unit, Weekday
+from transom.spec.windows.grids import Stagger
+from transom.spec.windows.sessions import Gap, LateStart, MaxCheck
 from transom.streaminsight.windows import StreamInsightPolicy
 from transom.tagged import Writer
 from transom.windowed import Rows

@@ -11,7 +11,6 @@ from pyspark.sql import Column, types
 
 import transom
 from transom.spec import Apply, StampSpec, WindowSpec
-from transom.spec.idle_timeout import IdleTimeout
 from transom.spec.message import (
     ADVANCES,
     EVICTORS,
@@ -22,6 +21,7 @@ from transom.spec.message import (
     encode,
     encode_stamped,
 )
+from transom.spec.times.idle_timeout import IdleTimeout
 
 FOLDER = Path(__file__).parents[2] / "spec"
 SCHEMA = json.loads((FOLDER / "window-spec.schema.json").read_text())

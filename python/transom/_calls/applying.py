@@ -23,8 +23,8 @@ from transom._calls.stateful import (
     group_column,
     unpack,
 )
-from transom.spec.assigners import Count, Global
 from transom.spec.window_spec import Apply, WindowSpec
+from transom.spec.windows.assigners import Count, Global
 
 
 def check_function(argument: str, function: object) -> bool:

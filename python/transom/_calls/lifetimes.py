@@ -6,8 +6,8 @@ from pyspark.sql.types import StructType, TimestampNTZType, TimestampType
 
 from transom._base.columns import has_columns
 from transom._base.errors import reserved_name, runtime_error, value_error
-from transom.spec.lifetimes import CountByStart
 from transom.spec.window_spec import WindowSpec
+from transom.spec.windows.lifetimes import CountByStart
 
 LIFETIME = "lifetime"
 

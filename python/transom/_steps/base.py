@@ -11,9 +11,9 @@ from transom._base.errors import value_error
 from transom._base.expressions import Col
 from transom._base.misplaced import Hint, Hinted, Hints
 from transom._steps.hints import WINDOWED_HINTS, WINDOWED_IS_NO_DATAFRAME
-from transom.spec.lifetimes import Lifetime
-from transom.spec.time_policies import Clock
+from transom.spec.times.time_policies import Clock
 from transom.spec.window_spec import WindowSpec
+from transom.spec.windows.lifetimes import Lifetime
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -10,10 +10,10 @@ from transom._base.misplaced import keyword_hints
 from transom._base.values import is_kind_of
 from transom._steps.base import Steps
 from transom._steps.hints import TRIGGER_KEYWORDS
-from transom.spec.evictors import Evictor
-from transom.spec.rows_left import may_leave_rows, with_end
-from transom.spec.time_policies import EventClock
-from transom.spec.triggers import Trigger, check_trigger
+from transom.spec.firing.evictors import Evictor
+from transom.spec.firing.rows_left import may_leave_rows, with_end
+from transom.spec.firing.triggers import Trigger, check_trigger
+from transom.spec.times.time_policies import EventClock
 
 
 class FiringSteps(Steps):

@@ -5,7 +5,7 @@ from typing import Self, get_args
 from transom._base import checks
 from transom._base.errors import value_error
 from transom._steps.base import Steps
-from transom.spec.time_policies import TimePolicy, needs_policy
+from transom.spec.times.time_policies import TimePolicy, needs_policy
 from transom.spec.window_spec import OutputPolicy
 
 

@@ -8,11 +8,11 @@ from pyspark.sql import Column
 from transom._base.durations import Duration
 from transom._base.errors import type_error, value_error
 from transom._steps.base import Steps
-from transom.spec.assigners import Count, Custom, Global
-from transom.spec.idle_timeout import IdleRule, IdleTimeout
-from transom.spec.sessions import Session
-from transom.spec.several import Windows
-from transom.spec.time_policies import ProcessingTime, TimePolicy, needs_policy
+from transom.spec.times.idle_timeout import IdleRule, IdleTimeout
+from transom.spec.times.time_policies import ProcessingTime, TimePolicy, needs_policy
+from transom.spec.windows.assigners import Count, Custom, Global
+from transom.spec.windows.sessions import Session
+from transom.spec.windows.several import Windows
 
 
 class TimeSteps(Steps):

@@ -7,7 +7,7 @@ from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.atlas.durations import JsonDuration, positive
-from transom.spec.time_policies import TimePolicy
+from transom.spec.times.time_policies import TimePolicy
 from transom.stream import stream as transom_stream
 
 

@@ -14,11 +14,11 @@ from transom._built_stream import Stream
 from transom._steps.hints import ATLAS_SESSION_KEYWORDS
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration
-from transom.spec.assigners import Window
-from transom.spec.end_triggers import AfterLateness
-from transom.spec.grids import Hopping, Tumbling
-from transom.spec.sessions import Session
-from transom.spec.time_policies import ProcessingTime
+from transom.spec.firing.end_triggers import AfterLateness
+from transom.spec.times.time_policies import ProcessingTime
+from transom.spec.windows.assigners import Window
+from transom.spec.windows.grids import Hopping, Tumbling
+from transom.spec.windows.sessions import Session
 from transom.stream import stream as transom_stream
 from transom.windowed import Windowed
 

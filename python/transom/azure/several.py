@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from transom._base import checks
 from transom._base.errors import type_error, value_error
-from transom.spec import assigners
-from transom.spec import several as spec
+from transom.spec.windows import assigners
+from transom.spec.windows import several as spec
 
 
 @dataclass(frozen=True, slots=True)

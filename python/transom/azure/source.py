@@ -11,8 +11,8 @@ from transom._base.expressions import Col, text_of
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
 from transom.azure.limits import limit_error
-from transom.spec.time_policies import TimePolicy
-from transom.spec.time_rules import Adjust, Drop
+from transom.spec.times.time_policies import TimePolicy
+from transom.spec.times.time_rules import Adjust, Drop
 from transom.stream import stream as transom_stream
 
 OutOfOrderPolicy = Literal["Adjust", "Drop"]

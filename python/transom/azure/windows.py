@@ -7,9 +7,9 @@ from transom._base.durations import duration, duration_text, positive
 from transom._base.errors import value_error
 from transom._base.misplaced import explained
 from transom.azure.limits import limit_error
-from transom.spec.grids import Hopping, Tumbling
-from transom.spec.lifetimes import Rolling, Snapshot
-from transom.spec.sessions import Session
+from transom.spec.windows.grids import Hopping, Tumbling
+from transom.spec.windows.lifetimes import Rolling, Snapshot
+from transom.spec.windows.sessions import Session
 
 _UNITS = {
     ("day", "dd", "d"): timedelta(days=1),

@@ -14,19 +14,9 @@ from pyspark.sql.types import StructType, TimestampType
 from transom._base.constants import MESSAGE_VERSION
 from transom._base.durations import Duration, micros
 from transom._base.expressions import Col, Delta
-from transom.spec.assigners import Count, Custom, Global
-from transom.spec.calendar import Calendar
-from transom.spec.end_triggers import AfterClock, AfterLateness, EndOfStream
-from transom.spec.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
-from transom.spec.grids import Cumulate, Hopping, Tumbling
-from transom.spec.idle_timeout import IdleTimeout
-from transom.spec.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
-from transom.spec.sessions import Gap, Session
-from transom.spec.several import Windows
-from transom.spec.stamp_spec import StampSpec
-from transom.spec.time_policies import EventTime, ProcessingTime, TimePolicy
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
-from transom.spec.triggers import (
+from transom.spec.firing.end_triggers import AfterClock, AfterLateness, EndOfStream
+from transom.spec.firing.evictors import KeepLast, KeepNear, KeepRecent, KeepWhere
+from transom.spec.firing.triggers import (
     AfterCount,
     AfterDelta,
     Every,
@@ -35,8 +25,18 @@ from transom.spec.triggers import (
     Trigger,
     When,
 )
+from transom.spec.firing.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.spec.stamp_spec import StampSpec
+from transom.spec.times.idle_timeout import IdleTimeout
+from transom.spec.times.time_policies import EventTime, ProcessingTime, TimePolicy
+from transom.spec.times.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 from transom.spec.window_spec import DEFAULT_KEY_GROUPS, WindowSpec
-from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging
+from transom.spec.windows.assigners import Count, Custom, Global
+from transom.spec.windows.calendar import Calendar
+from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
+from transom.spec.windows.lifetimes import CountByStart, Lifetime, Rolling, Snapshot
+from transom.spec.windows.sessions import Gap, Session
+from transom.spec.windows.several import Windows
 
 Message = dict[str, Any]
 

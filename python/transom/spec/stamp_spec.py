@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from transom._base.expressions import Col
-from transom.spec.lifetimes import Lifetime
-from transom.spec.time_policies import TimePolicy
+from transom.spec.times.time_policies import TimePolicy
+from transom.spec.windows.lifetimes import Lifetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

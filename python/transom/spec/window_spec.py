@@ -14,18 +14,18 @@ from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
 from transom._base.expressions import Col
-from transom.spec.assigners import Count, Global, Window
-from transom.spec.calendar import Calendar
-from transom.spec.end_triggers import AfterClock, AfterLateness
-from transom.spec.evictors import Evictor
-from transom.spec.grids import Cumulate, Hopping, Tumbling
-from transom.spec.idle_timeout import IdleTimeout
-from transom.spec.lifetimes import SWEPT, CountByStart, Lifetime, Snapshot
-from transom.spec.sessions import Session
-from transom.spec.several import Windows, is_merging, members_of
-from transom.spec.time_policies import Clock, EventClock, ProcessingTime
-from transom.spec.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
-from transom.spec.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
+from transom.spec.firing.end_triggers import AfterClock, AfterLateness
+from transom.spec.firing.evictors import Evictor
+from transom.spec.firing.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
+from transom.spec.firing.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
+from transom.spec.times.idle_timeout import IdleTimeout
+from transom.spec.times.time_policies import Clock, EventClock, ProcessingTime
+from transom.spec.windows.assigners import Count, Global, Window
+from transom.spec.windows.calendar import Calendar
+from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
+from transom.spec.windows.lifetimes import SWEPT, CountByStart, Lifetime, Snapshot
+from transom.spec.windows.sessions import Session
+from transom.spec.windows.several import Windows, is_merging, members_of
 
 LateRows = Literal["no", "late", "partly"]
 Layout = Literal["auto", "slices", "keyed"]

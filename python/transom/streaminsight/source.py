@@ -14,9 +14,9 @@ from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._base.values import Value, keywords_after
 from transom._built_stream import Stream
-from transom.spec.lifetimes import Lifetime
-from transom.spec.time_policies import TimePolicy
-from transom.spec.time_rules import Adjust, Drop, Periodic
+from transom.spec.times.time_policies import TimePolicy
+from transom.spec.times.time_rules import Adjust, Drop, Periodic
+from transom.spec.windows.lifetimes import Lifetime
 from transom.stream import stream as transom_stream
 
 _TICK = "1 microsecond"

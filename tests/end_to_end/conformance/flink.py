@@ -37,7 +37,7 @@ from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
 from tests.end_to_end.support.wall_clock import run_on_clock
 from transom.spec import Layout
-from transom.spec.time_policies import Time
+from transom.spec.times.time_policies import Time
 
 
 def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import transom
 from tests.time_model import stamping, windows
-from transom.spec.assigners import Window
+from transom.spec.windows.assigners import Window
 
 SECOND = 1_000_000
 RULES: dict[str, type] = {

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import run_stream
-from transom.spec.assigners import Closed
+from transom.spec.windows.assigners import Closed
 
 
 def at(second: int) -> datetime:

@@ -10,7 +10,7 @@ from pyspark.sql import Column
 import transom
 from tests.python.conditions import raises
 from tests.python.unbound import windowed
-from transom.spec.idle_timeout import IdleTimeout
+from transom.spec.times.idle_timeout import IdleTimeout
 
 HOUR = transom.Tumbling(size="1 hour")
 POLICY = transom.TimePolicy("at")

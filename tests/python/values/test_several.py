@@ -13,7 +13,7 @@ import transom
 from tests.python.conditions import raises
 from tests.python.unbound import NUMBER, Rows, windowed
 from transom.azure import TumblingWindow
-from transom.spec.several import is_merging, members_of
+from transom.spec.windows.several import is_merging, members_of
 
 MINUTE = transom.Tumbling(size="1 minute")
 HOUR = transom.Tumbling(size="1 hour")

@@ -10,7 +10,7 @@ from transom._base.durations import Duration
 from transom._base.errors import type_error
 from transom._base.misplaced import Hints
 from transom._base.values import keywords_after
-from transom.spec.assigners import Closed, Window, check_closed, keep_positive
+from transom.spec.windows.assigners import Closed, Window, check_closed, keep_positive
 
 LateStart = Literal["open", "reject"]
 MaxCheck = Literal[">=", ">"]

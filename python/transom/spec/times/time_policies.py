@@ -11,7 +11,7 @@ from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col, check_column
 from transom._base.misplaced import Hints
 from transom._base.values import Value, keywords_after
-from transom.spec.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
+from transom.spec.times.time_rules import Accept, Adjust, Drop, Periodic, Punctuated
 
 # Lateness and watermarks have other names elsewhere.
 _DELAYS = ("watermark", "watermarkDelay", "delayThreshold")

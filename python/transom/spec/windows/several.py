@@ -7,11 +7,11 @@ from pyspark.sql import Column
 
 from transom._base.errors import type_error, value_error
 from transom._base.values import is_kind_of, keywords_after
-from transom.spec.assigners import Custom, Window
-from transom.spec.calendar import Calendar
-from transom.spec.grids import Cumulate, Hopping, Tumbling
-from transom.spec.lifetimes import SWEPT
-from transom.spec.sessions import Session
+from transom.spec.windows.assigners import Custom, Window
+from transom.spec.windows.calendar import Calendar
+from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
+from transom.spec.windows.lifetimes import SWEPT
+from transom.spec.windows.sessions import Session
 
 _KINDS = (Tumbling, Hopping, Cumulate, Calendar, Session, *SWEPT)
 

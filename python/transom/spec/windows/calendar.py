@@ -8,7 +8,7 @@ from transom._base import checks
 from transom._base.constants import MOST_CALENDAR_UNITS
 from transom._base.durations import Duration, Length
 from transom._base.values import keywords_after
-from transom.spec.assigners import Closed, Window, check_ends, keep_offset
+from transom.spec.windows.assigners import Closed, Window, check_ends, keep_offset
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]

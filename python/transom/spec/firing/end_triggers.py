@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from transom._base.values import keywords_after
-from transom.spec.triggers import Trigger
+from transom.spec.firing.triggers import Trigger
 
 
 @keywords_after(0, example="AfterClock()")

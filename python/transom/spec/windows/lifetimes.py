@@ -10,8 +10,8 @@ from transom._base.durations import Duration
 from transom._base.errors import value_error
 from transom._base.expressions import Col, check_column
 from transom._base.values import Value, keywords_after
-from transom.spec.assigners import Closed, Window, check_closed, keep_positive
-from transom.spec.sessions import Gap
+from transom.spec.windows.assigners import Closed, Window, check_closed, keep_positive
+from transom.spec.windows.sessions import Gap
 
 
 @keywords_after(1, example="Lifetime(duration='5 minutes')")

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 
-from transom.spec.assigners import Count, Global, Window
-from transom.spec.end_triggers import EndOfStream
-from transom.spec.several import is_merging
-from transom.spec.time_policies import Clock, ProcessingTime
-from transom.spec.triggers import AfterCount, AfterDelta, Trigger, When
-from transom.spec.wrapping_triggers import Purging
+from transom.spec.firing.end_triggers import EndOfStream
+from transom.spec.firing.triggers import AfterCount, AfterDelta, Trigger, When
+from transom.spec.firing.wrapping_triggers import Purging
+from transom.spec.times.time_policies import Clock, ProcessingTime
+from transom.spec.windows.assigners import Count, Global, Window
+from transom.spec.windows.several import is_merging
 
 
 def may_leave_rows(trigger: Trigger, window: Window, is_streaming: Callable[[], bool]) -> bool:

@@ -8,7 +8,7 @@ from transom._base.durations import Duration
 from transom._base.errors import value_error
 from transom._base.misplaced import Hints
 from transom._base.values import keywords_after
-from transom.spec.assigners import (
+from transom.spec.windows.assigners import (
     Closed,
     Window,
     check_ends,

@@ -7,8 +7,8 @@ from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import value_error
 from transom._base.values import keywords_after
-from transom.spec.end_triggers import AfterClock, AfterLateness
-from transom.spec.triggers import AfterCount, EveryBatch, Trigger, check_trigger
+from transom.spec.firing.end_triggers import AfterClock, AfterLateness
+from transom.spec.firing.triggers import AfterCount, EveryBatch, Trigger, check_trigger
 
 _EACH_LATE_ROW = AfterCount(1)
 # Why a trigger cannot be inside another one, and what to use instead.

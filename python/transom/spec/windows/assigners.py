@@ -1,8 +1,8 @@
 """The base class of windows, and the windows `Global`, `Count` and `Custom`.
 
 A window value needs no Spark session. Two values are equal if they mean the same: 60 seconds equal
-1 minute. `transom.spec.grids` has the windows on a fixed grid, `transom.spec.calendar` those of a
-calendar, and `transom.spec.sessions` has sessions.
+1 minute. The module `grids` has the windows on a fixed grid, `calendar` those of a calendar, and
+`sessions` has sessions.
 """
 
 from dataclasses import KW_ONLY, dataclass

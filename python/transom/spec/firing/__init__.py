@@ -1,0 +1,1 @@
+"""The triggers and evictors, as values."""

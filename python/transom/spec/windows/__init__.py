@@ -1,0 +1,1 @@
+"""The windows, and the lifetimes of rows, as values."""
