@@ -33,8 +33,8 @@ class Context:
     pane : Row or None
         The fields that `Windowed.with_pane` describes. None without that step.
     watermark : datetime or None
-        The watermark when the window fired. None before the first watermark, for static DataFrames,
-        and after a drain has ended the input.
+        The watermark when the window fired. None before the first watermark, before 1970, for
+        static DataFrames without a `TimePolicy`, and after a drain has ended the input.
     clock : datetime
         The wall clock: the start of the micro-batch, or of the query over a static DataFrame.
     window_state : dict
