@@ -128,6 +128,10 @@ CHANGES = {
         steps=lambda w: w.allowed_lateness("1 second")
     ),
     ("pane", "false", "true"): Query(steps=lambda w: w.with_pane()),
+    ("retract", "false", "true"): Query(steps=lambda w: w.retract()),
+    ("output_policy", "none", "point_align_to_window_end"): Query(
+        steps=lambda w: w.output_policy("point_align_to_window_end")
+    ),
     ("layout", "slices", "keyed"): Query(steps=lambda w: w.options(layout="keyed")),
     ("name", "window", "other"): Query(steps=lambda w: w.options(name="other")),
 }
@@ -204,6 +208,13 @@ def test_what_says_nothing_about_the_state_may_change(
     assert [row["another"] for row in other.run(spark, folder, 9, 60)] == ["a"]
     stored = json.loads((folder / "checkpoint" / "transom" / "window.json").read_text())
     assert stored["spec"]["tick_us"] == 5_000_000
+
+
+def test_a_run_of_no_rows_is_accepted(begun: Path, spark: SparkSession, tmp_path: Path) -> None:
+    folder = copy_of(begun, tmp_path)
+    (folder / "input").mkdir()
+    assert Query(window=transom.Tumbling(size="20 seconds")).run(spark, folder) == []
+    assert [row["best"] for row in Query().run(spark, folder, 60)] == ["a"]
 
 
 def test_spark_keeps_the_shuffle_partitions(

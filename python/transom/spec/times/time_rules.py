@@ -66,7 +66,7 @@ class Accept(TimeRule):
 @keywords_after(1, example="Drop('5 minutes')")
 @dataclass(frozen=True, slots=True, repr=False)
 class Drop(TimeRule):
-    """Drops rows that are beyond a bound. A dropped row has no time, so its time moves no watermark.
+    """Drops rows that are beyond a bound. A dropped row has no time in force.
 
     Parameters
     ----------
