@@ -62,8 +62,8 @@ def main() -> int:
     flights = load()
     flights = flights[flights["known"] >= pd.Timestamp(chosen.since, tz=NEW_YORK)]
     files = write_files(flights, build / "input")
-    console.print(f"   {len(flights):,} flights in {files} files: a file for four weeks, and from")
-    console.print("   31 December on a file for each hour, as if live.")
+    console.print(f"   {len(flights):,} flights in {files} files: a file for eight weeks, and from")
+    console.print("   noon of 31 December on a file for each hour, as if live.")
 
     console.print("2. Starting Spark with three queries over these files:")
     for name, query in QUERIES.items():

@@ -12,7 +12,7 @@ from examples.demo.flights import NEW_YORK
 # Before this time the stream is a backlog, as for a query that starts late. After this time,
 # flights arrive as if live. Spark moves its watermark once a batch, so only short batches make rows
 # late.
-LIVE = pd.Timestamp("2013-12-31", tz=NEW_YORK)
+LIVE = pd.Timestamp("2013-12-31 12:00", tz=NEW_YORK)
 
 SCHEMA = (
     "id long, origin string, dest string, carrier string, tailnum string, distance long, "
@@ -22,7 +22,7 @@ _FIRST_MODIFIED = 1_700_000_000
 
 
 def write_files(flights: pd.DataFrame, folder: Path) -> int:
-    """Write a file for each four weeks of the backlog, and one for each hour of the live day.
+    """Write a file for each eight weeks of the backlog, and one for each hour of the live half day.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def write_files(flights: pd.DataFrame, folder: Path) -> int:
         The number of files.
     """
     folder.mkdir(parents=True)
-    months = flights["known"].dt.floor("28D")
-    spans = months.where(flights["known"] < LIVE, flights["known"].dt.floor("h"))
-    # An hour may have the same start as four weeks of the backlog.
+    weeks = flights["known"].dt.floor("56D")
+    spans = weeks.where(flights["known"] < LIVE, flights["known"].dt.floor("h"))
+    # An hour may have the same start as eight weeks of the backlog.
     parts = [part for _, part in flights.groupby([flights["known"] >= LIVE, spans])]
     for number, part in enumerate(parts):
         path = folder / f"{number:04}.parquet"
