@@ -102,10 +102,13 @@ STREAM_KEYWORDS: Hints = {
     ),
 }
 # Directions as sort() has them.
-TOP_KEYWORDS: Hints = dict.fromkeys(
-    ("ascending", "descending"),
-    ("each column has its direction", "top(3, F.desc('delay'), F.asc('id'))"),
-)
+TOP_KEYWORDS: Hints = {
+    **dict.fromkeys(
+        ("ascending", "descending"),
+        ("each column has its direction", "top(3, F.desc('delay'), F.asc('id'))"),
+    ),
+    "order_by": ("the order has no keyword", "top(3, F.desc('delay'))"),
+}
 _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",
     "df.writeStream.trigger(<argument>) after agg()",

@@ -89,6 +89,11 @@ from tests.python.steps.test_misplaced import DF, WINDOWED
             "stream(...).key_by('k')",
         ),
         (
+            lambda: WINDOWED.top(1, order_by="k"),
+            "order_by",
+            "top(3, F.desc('delay'))",
+        ),
+        (
             lambda: WINDOWED.top(1, "k", ascending=False),
             "ascending",
             "top(3, F.desc('delay'), F.asc('id'))",
