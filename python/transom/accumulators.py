@@ -83,7 +83,7 @@ class Accumulator(ABC, Generic[A]):
 
     @abstractmethod
     def init(self) -> A:
-        """Return the accumulator of no rows."""
+        """Return the accumulator of no rows, with new objects in each call."""
 
     @abstractmethod
     def add(self, acc: A, rows: pa.Table) -> A:

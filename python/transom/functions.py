@@ -31,7 +31,8 @@ class Context:
     window_id : str or None
         The id of the window, for `Windows` with ids.
     pane : Row or None
-        The fields that `Windowed.with_pane` describes. None without that step.
+        The fields that `Windowed.with_pane` describes. None without that step. Write
+        ``pane["index"]``, because ``pane.index`` is a method of a Row.
     watermark : datetime or None
         The watermark when the window fired. None before the first watermark, before 1970, for
         static DataFrames without a `TimePolicy`, and after a drain has ended the input.
