@@ -111,13 +111,14 @@ def check_keys(df: DataFrame, keys: Sequence[Col]) -> None:
         return
     if len(fields_of(df, "keys", keys)) != len(keys):
         raise type_error("keys", list(map(text_of, keys)), "a name for each key, and no star")
-    for key in keys:
-        if isinstance(key, Column):
-            try:
-                df.groupBy(key).agg(F.count("*")).schema  # noqa: B018, Spark analyzes the plan
-            except AnalysisException as error:
-                if (error.getCondition() or "").startswith(_NO_KEY):
-                    raise _of_several_rows("keys", [key]) from None
+    columns = [key for key in keys if isinstance(key, Column)]
+    if not columns:
+        return
+    try:
+        df.groupBy(*columns).agg(F.count("*")).schema  # noqa: B018, Spark analyzes the plan
+    except AnalysisException as error:
+        if (error.getCondition() or "").startswith(_NO_KEY):
+            raise _of_several_rows("keys", columns) from None
 
 
 def check_named(df: object, argument: str, value: object) -> None:
