@@ -11,7 +11,7 @@ from transom._base.values import is_kind_of
 from transom._steps.base import Steps
 from transom._steps.hints import TRIGGER_KEYWORDS
 from transom.spec.firing.evictors import Evictor
-from transom.spec.firing.rows_left import may_leave_rows, with_end
+from transom.spec.firing.rows_left import may_leave_rows, waits_for_end, with_end
 from transom.spec.firing.triggers import Trigger, check_trigger
 from transom.spec.times.time_policies import EventClock
 
@@ -27,7 +27,8 @@ class FiringSteps(Steps):
 
         Without this step a window fires at its end, and again for each late row within its allowed
         lateness. A trigger that does not fire at the end of windows gives a `TransomWarning`,
-        because rows that arrive after its last firing are in no result.
+        because rows that arrive after its last firing are in no result. So does a trigger that
+        fires only at the end of windows, for the `Global` windows of a stream, which have no end.
 
         Parameters
         ----------
@@ -47,8 +48,8 @@ class FiringSteps(Steps):
             merge. ``TRANSOM_NO_CLOCK`` for `AfterWatermark`, `AfterLateness` and `Every` by the
             watermark without event time. ``TRANSOM_CONFLICT`` for `Count` windows, for
             ``Session(max_duration=)``, for windows over lifetimes, `Snapshot`, `Rolling` and
-            `CountByStart`, after `changes_only`, for `EveryBatch` with `evictor`, and for `Purging`
-            with `retract`. ``TRANSOM_SET_TWICE``.
+            `CountByStart`, after `changes_only`, for `EveryBatch` with `evictor`, for `Purging`
+            with `retract`, and for `AfterClock` with `Global`. ``TRANSOM_SET_TWICE``.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
 
@@ -68,13 +69,18 @@ class FiringSteps(Steps):
         check_trigger("trigger", trigger)
         step = self._with("trigger", repr(trigger), trigger=trigger)
         window = self._spec.window
-        df = self._df
-        if may_leave_rows(trigger, window, lambda: has_columns(df) and df.isStreaming):
-            fix = with_end(trigger, window, self._spec.time)
-            kind, name = type(trigger).__name__, type(window).__name__
-            # Two decorators are between this frame and the user's.
+        time = self._spec.time
+        kind = type(trigger).__name__
+        # Two decorators are between this frame and the user's.
+        if may_leave_rows(trigger, window, time, self._is_streaming):
+            fix, name = with_end(trigger, window, time), type(window).__name__
             warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=4)
+        if waits_for_end(trigger, window, self._is_streaming):
+            warn(warning("NO_END", trigger=kind), stacklevel=4)
         return step
+
+    def _is_streaming(self) -> bool:
+        return has_columns(self._df) and bool(self._df.isStreaming)
 
     def evictor(self, evictor: Evictor) -> Self:
         """Set which rows a window keeps when it fires.

@@ -148,22 +148,21 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
     if isinstance(window, Count) and trigger != _default_trigger(window, time):
         raise _conflict("trigger()", "Count", "Count windows fire when they are full")
     for part in parts(trigger):
+        kind = type(part).__name__
         if is_merging(window) and isinstance(part, AfterDelta | ProcessingTimeout):
-            raise value_error(
-                "CANNOT_MERGE",
-                argument="trigger",
-                value=type(part).__name__,
-                window=type(window).__name__,
-            )
+            merging = type(window).__name__
+            raise value_error("CANNOT_MERGE", argument="trigger", value=kind, window=merging)
+        if isinstance(window, Global) and isinstance(part, AfterClock):
+            why = "Global windows have no end, and EndOfStream() fires them when the input ends"
+            raise _conflict("AfterClock()", "Global", why)
         by_watermark = isinstance(part, AfterWatermark | AfterLateness) or (
             isinstance(part, Every) and part.clock == "event"
         )
         if by_watermark and not isinstance(time, EventClock):
-            instead = (
-                "Every(..., clock='processing')" if isinstance(part, Every) else "AfterClock()"
-            )
+            at_end = "EndOfStream()" if isinstance(window, Global) else "AfterClock()"
+            instead = "Every(..., clock='processing')" if isinstance(part, Every) else at_end
             fix = f"Use {instead}, or set the column that holds the time"
-            raise value_error("NO_CLOCK", argument="trigger", value=type(part).__name__, fix=fix)
+            raise value_error("NO_CLOCK", argument="trigger", value=kind, fix=fix)
 
 
 def _check_together(spec: WindowSpec) -> None:

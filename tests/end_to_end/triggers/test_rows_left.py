@@ -13,18 +13,22 @@ from tests.end_to_end.support.queries import run_stream
 SCHEMA = "second long, v int"
 # The three rows of the first window end with their batch. The next row moves the watermark.
 BATCHES: list[Any] = [[(1, 1), (2, 1), (3, 2)], [(50, 0)]]
+# The third row is not late, and it comes in the batch whose watermark drops its window.
+DROPPED: list[Any] = [[(1, 1), (2, 1)], [(50, 0)], [(3, 1), (51, 0)]]
 COUNT = transom.AfterCount(2)
 
 
-def rows_in_results(spark: SparkSession, trigger: transom.Trigger) -> int:
-    """How many of the first three rows a result covers."""
+def rows_in_results(
+    spark: SparkSession, trigger: transom.Trigger, batches: list[Any] = BATCHES
+) -> int:
+    """How many of the rows of the first window a result covers."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
         windows = transom.stream(rows, time=clock).window(transom.Tumbling("10 seconds"))
         return windows.trigger(trigger).agg(ids=F.collect_set("second"))
 
-    results = run_stream(spark, pipeline, SCHEMA, BATCHES).results
+    results = run_stream(spark, pipeline, SCHEMA, batches).results
     return len({second for row in results for second in row["ids"] if second < 10})
 
 
@@ -44,6 +48,70 @@ def test_rows_after_the_last_firing_are_lost_with_a_warning(
 ) -> None:
     with pytest.warns(transom.TransomWarning, match="TRANSOM_ROWS_LEFT"):
         assert rows_in_results(spark, trigger) < 3
+
+
+def test_in_event_time_the_wall_clock_leaves_rows_with_a_warning(spark: SparkSession) -> None:
+    with pytest.warns(transom.TransomWarning, match=r"TRANSOM_ROWS_LEFT.* Write AfterWatermark\(\) "):
+        assert rows_in_results(spark, transom.AfterClock(), DROPPED) == 2
+    assert rows_in_results(spark, transom.AfterWatermark(), DROPPED) == 3
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.AfterWatermark(),
+        transom.AfterLateness(),
+        transom.Purging(transom.AfterWatermark()),
+    ],
+    ids=lambda trigger: type(trigger).__name__,
+)
+def test_windows_without_end_warn_of_triggers_for_ends(
+    spark: SparkSession, trigger: transom.Trigger
+) -> None:
+    def pipeline(rows: DataFrame) -> transom.Windowed:
+        clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+        windows = transom.stream(rows, time=clock).window(transom.Global())
+        with pytest.warns(transom.TransomWarning, match="TRANSOM_NO_END"):
+            return windows.trigger(trigger)
+
+    def drained(rows: DataFrame) -> DataFrame:
+        return pipeline(rows).drain().agg(n=F.count("*"))
+
+    waiting = run_stream(spark, lambda rows: pipeline(rows).agg(n=F.count("*")), SCHEMA, BATCHES)
+    assert waiting.results == []
+    assert [row["n"] for row in run_stream(spark, drained, SCHEMA, BATCHES).results] == [4]
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.EndOfStream(),
+        transom.EveryBatch(),
+        transom.AfterCount(100),
+        transom.AfterWatermark(early=COUNT),
+    ],
+    ids=lambda trigger: type(trigger).__name__,
+)
+def test_windows_without_end_warn_of_no_other_trigger(
+    spark: SparkSession, trigger: transom.Trigger
+) -> None:
+    rows = spark.readStream.format("rate").load()
+    clock = transom.EventTime("timestamp", delay="0 seconds")
+    windows = transom.stream(rows, time=clock).window(transom.Global())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", transom.TransomWarning)
+        windows.trigger(trigger)
+
+
+def test_static_rows_end_so_triggers_for_ends_cause_no_warning(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(1, 1), (2, 1), (50, 0)], SCHEMA)
+    timed = transom.stream(rows, time=F.timestamp_seconds("second"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", transom.TransomWarning)
+        ever = timed.window(transom.Global()).trigger(transom.AfterWatermark())
+        tens = timed.window(transom.Tumbling("10 seconds")).trigger(transom.AfterClock())
+    assert [row["n"] for row in ever.agg(n=F.count("*")).collect()] == [3]
+    assert sorted(row["n"] for row in tens.agg(n=F.count("*")).collect()) == [1, 2]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,16 @@ def test_triggers_by_the_watermark_need_event_time(trigger: transom.Trigger) -> 
         with raises("NO_CLOCK", "trigger"):
             builder.trigger(trigger)
     for time in (transom.EventTime("at"), transom.TimePolicy("at")):
-        windowed(transom.Global(), time=time).trigger(trigger)
+        windowed(transom.Tumbling(size="1 hour"), time=time).trigger(trigger)
+
+
+def test_windows_without_end_fire_by_the_end_of_the_input() -> None:
+    with raises("CONFLICT", "AfterClock") as caught:
+        EVER.trigger(transom.AfterClock())
+    assert "EndOfStream() fires them when the input ends" in str(caught.value)
+    with raises("NO_CLOCK", "trigger") as caught:
+        EVER.trigger(transom.AfterWatermark())
+    assert "Use EndOfStream(), or set the column that holds the time." in str(caught.value)
 
 
 def test_triggers_by_the_wall_clock_need_no_event_time() -> None:

@@ -25,6 +25,8 @@ CLOCK = transom.EventTime("at")
         (HOURS, transom.When("v > 5"), "AfterWatermark(early=When(condition='v > 5'))"),
         (HOURS, DELTA, "AfterWatermark(early=AfterDelta(...))"),
         (HOURS, transom.EndOfStream(), "AfterWatermark()"),
+        (HOURS, transom.AfterClock(), "AfterWatermark()"),
+        (HOURS, transom.Purging(transom.AfterClock()), "AfterWatermark()"),
         (
             windowed(transom.Session("1 minute"), time=CLOCK),
             transom.AfterCount(10),
@@ -59,13 +61,13 @@ def test_the_warning_names_the_trigger_that_fires_at_the_end_too(
         (HOURS, transom.AfterCount(1)),
         (HOURS, transom.AfterWatermark(early=transom.AfterCount(10))),
         (HOURS, transom.AfterLateness()),
-        (HOURS, transom.AfterClock()),
         (HOURS, transom.Every("1 minute")),
         (HOURS, transom.EveryBatch()),
         (HOURS, transom.Never()),
         (HOURS, transom.ProcessingTimeout(transom.AfterCount(10), after="1 minute")),
         (EVER, transom.AfterCount(10)),
         (EVER, transom.EndOfStream()),
+        (ON_THE_CLOCK, transom.AfterClock()),
         (windowed(transom.Count(9, 3)), transom.AfterCount(9)),
     ],
 )

@@ -11,8 +11,9 @@ from transom.spec.firing.triggers import Trigger
 class AfterClock(Trigger):
     """Fires when the wall clock passes the end of the window. The default with `ProcessingTime`.
 
-    In event time, the watermark may drop a window before the wall clock passes its end. Such a
-    window emits no result, unless the input has ended.
+    In event time, the watermark drops a window, even if the wall clock has not passed its end. Rows
+    that arrived after the last firing are then in no result, unless the input has ended. On a
+    stream, `Windowed.trigger` warns of this.
 
     Examples
     --------
