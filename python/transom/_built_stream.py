@@ -6,6 +6,7 @@ from typing import ClassVar
 from pyspark.sql import DataFrame
 
 from transom import _bridge
+from transom._base.call_text import call_text
 from transom._base.columns import check_keys, has_columns, quoted_list
 from transom._base.errors import reserved_name, value_error
 from transom._base.expressions import Col, check_column, text_of
@@ -13,7 +14,7 @@ from transom._base.misplaced import Hint, Hints
 from transom._scanning import Scanning
 from transom._steps.base import stream_text
 from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
-from transom._stream_columns import check_window
+from transom._stream_columns import check_has_time, check_window
 from transom.spec.stamp_spec import StampSpec
 from transom.spec.times.time_policies import Clock, TimePolicy, needs_policy
 from transom.spec.window_spec import WindowSpec
@@ -88,7 +89,8 @@ class Stream(Scanning):
         +------+--------------------+---+
         """
         if self._keys is not None:
-            raise value_error("SET_TWICE", argument="key_by")
+            call = call_text("key_by", *self._keys)
+            raise value_error("SET_TWICE", argument="key_by", call=call)
         for key in keys:
             check_column("keys", key, no_list=_KEYS)
         check_keys(self._df, keys)
@@ -184,6 +186,7 @@ class Stream(Scanning):
         return self.window(window)
 
     def _at_each_time(self) -> Windowed:
+        check_has_time(self._df, "scan()", self._time)
         return replace(self, _lifetime=None).window(CountByStart(1))
 
     def stamped(self) -> DataFrame:

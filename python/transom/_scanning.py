@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from transom._base.columns import Schema, all_but
 from transom._base.misplaced import Hinted
+from transom._calls import applying
 from transom.spec.window_spec import RowsForm
 from transom.windowed import Rows, Windowed
 
@@ -91,5 +92,9 @@ class Scanning(Hinted):
         |     m1| on|     30|
         +-------+---+-------+
         """
+        applying.check_function("fn", fn)
+        if state is not None:
+            applying.schema_of("state", state, ())
+            applying.check_takes_context("fn", fn, "state")
         rows = self._at_each_time()
         return rows.apply(fn, schema, form=form, key_state=state).select(all_but("window"))

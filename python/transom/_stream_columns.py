@@ -13,7 +13,7 @@ from pyspark.sql.types import (
 from transom._base.columns import field_of, fields_of, has_columns, is_time, is_timestamp
 from transom._base.durations import is_duration
 from transom._base.errors import column_type_error, type_error, value_error
-from transom._base.expressions import Col, column, text_of
+from transom._base.expressions import Col, check_column, column, text_of
 from transom._base.values import is_kind_of
 from transom.spec.times.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
 from transom.spec.times.time_rules import Punctuated
@@ -50,6 +50,30 @@ def checked_time(df: DataFrame, time: Time) -> Clock:
     return clock
 
 
+def check_timestamp(df: object, argument: str, value: object, *, needs_zone: bool = True) -> None:
+    """Check a column under the name of an argument of a preset.
+
+    A time of a stream needs a time zone, and the end of a lifetime does not.
+
+    Raises
+    ------
+    PySparkTypeError
+        ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name.
+    PySparkValueError
+        ``TRANSOM_UNKNOWN_COLUMN`` or ``TRANSOM_NOT_A_TIMESTAMP`` if `df` is a DataFrame whose
+        columns are known.
+    """
+    check_column(argument, value)
+    if isinstance(df, DataFrame) and isinstance(value, str | Column) and has_columns(df):
+        _check_timestamp(df, argument, value, needs_zone=needs_zone)
+
+
+def _check_timestamp(df: DataFrame, argument: str, name: Col, *, needs_zone: bool = True) -> None:
+    field = field_of(df, argument, name)
+    if not is_timestamp(field.dataType) or (needs_zone and _lacks_zone(df, field)):
+        raise _not_a_timestamp(argument, name, field)
+
+
 def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None) -> Lifetime:
     """Return a lifetime whose columns exist and have the right type."""
     given: object = lifetime
@@ -76,9 +100,7 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
 
 def _check_lifetime(df: DataFrame, life: Lifetime) -> None:
     if life.end is not None:
-        end = field_of(df, "lifetime", life.end)
-        if not is_timestamp(end.dataType):
-            raise _not_a_timestamp("lifetime", life.end, end)
+        _check_timestamp(df, "lifetime", life.end, needs_zone=False)
     if isinstance(life.duration, Column):
         _check_interval(df, "duration", life.duration)
     fields_of(df, "id", life.id)
@@ -98,11 +120,8 @@ def check_window(df: DataFrame, window: Window, time: Clock | None) -> None:
     """
     if not is_kind_of(Window, window):
         raise type_error("window", window, _window_for(window))
-    if time is None and not isinstance(window, Count | Global):
-        fix = "Set the column that holds the time, as in stream(df, time='departed')"
-        if has_columns(df) and _WINDOW in df.columns:
-            fix += ". For the results of other windows, write stream(df, time='window')"
-        raise value_error("NO_CLOCK", argument="window", value=type(window).__name__, fix=fix)
+    if not isinstance(window, Count | Global):
+        check_has_time(df, type(window).__name__, time)
     if isinstance(time, TimePolicy) and time.over and time.partition is not None:
         raise value_error("TIME_POLICY_UNSUPPORTED", argument="window", setting="partition")
     if isinstance(window, Session) and isinstance(window.gap, Column) and has_columns(df):
@@ -118,6 +137,15 @@ def check_window(df: DataFrame, window: Window, time: Clock | None) -> None:
         ):
             expected = "a Column of type ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>"
             raise column_type_error("windows", window.windows, kind, expected)
+
+
+def check_has_time(df: DataFrame, what: str, time: Clock | None) -> None:
+    """Raise ``TRANSOM_NO_CLOCK`` if a stream has no time."""
+    if time is None:
+        fix = "Set the column that holds the time, as in stream(df, time='departed')"
+        if has_columns(df) and _WINDOW in df.columns:
+            fix += ". For the results of other windows, write stream(df, time='window')"
+        raise value_error("NO_CLOCK", argument="window", value=what, fix=fix)
 
 
 def _window_for(value: object) -> str:
@@ -136,9 +164,7 @@ def _window_for(value: object) -> str:
 def _check_policy(df: DataFrame, policy: TimePolicy) -> None:
     for argument, name in (("time", policy.time), ("arrival", policy.arrival)):
         if name is not None:
-            field = field_of(df, argument, name)
-            if not is_timestamp(field.dataType) or _lacks_zone(df, field):
-                raise _not_a_timestamp(argument, name, field)
+            _check_timestamp(df, argument, name)
     if policy.partition is not None:
         fields_of(df, "partition", [policy.partition])
     fields_of(df, "over", policy.over)
@@ -155,9 +181,7 @@ def _check_punctuation(df: DataFrame, advance: Punctuated) -> None:
             expression=repr(text_of(advance.when)),
             type=when.dataType.simpleString(),
         )
-    at = field_of(df, "at", advance.at)
-    if not is_timestamp(at.dataType) or _lacks_zone(df, at):
-        raise _not_a_timestamp("at", advance.at, at)
+    _check_timestamp(df, "at", advance.at)
 
 
 def _lacks_zone(df: DataFrame, field: StructField) -> bool:

@@ -158,6 +158,8 @@ def udaf(accumulator: Accumulator[Any], *cols: Col, returns: DataType | str) -> 
     for method, arguments in _ARGUMENTS.items():
         check_arguments(method, getattr(accumulator, method), arguments)
     schema: Any = getattr(accumulator, "state", None)
+    if schema is None:
+        raise type_error("state", schema, f"a schema in the class {name}, as in state = 'n long'")
     state = schema_of("state", schema, ())
     result = type_of("returns", returns)
     accumulation = Accumulation(

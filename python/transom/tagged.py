@@ -19,6 +19,12 @@ Writer = Callable[[DataFrame, int], None]
 
 # Names that named outputs of a function cannot have.
 TAGS = ("tag", "results", "late", "dead_letters", "watermarks")
+# The steps that add a tag.
+_STEPS = {
+    "late": "with_late_rows",
+    "dead_letters": "with_dead_letters",
+    "watermarks": "with_watermarks",
+}
 
 
 @explained
@@ -64,7 +70,9 @@ def untag(tagged: DataFrame, tag: str) -> DataFrame:
         raise type_error("tagged", tagged, "a DataFrame, such as the result of agg()")
     tags = _tags_of(tagged, "tagged")
     if tag not in tags:
-        raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=quoted_list(tags))
+        step = _STEPS.get(tag)
+        shown = quoted_list(tags) + (f". The step {step}() adds it" if step else "")
+        raise value_error("UNKNOWN_TAG", argument="tag", value=repr(tag), tags=shown)
     return tagged.where(F.col("tag") == tag).select(f"`{tag}`.*")
 
 

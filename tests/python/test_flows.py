@@ -43,7 +43,7 @@ def first(rows: Any) -> Any:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda stream: stream.scan(first, "n long", state=NUMBER),
+        lambda stream: stream.scan(lambda rows, _: rows, "n long", state=NUMBER),
         lambda stream: stream.window(HOUR).apply(first, "n long"),
     ],
     ids=["scan", "apply"],

@@ -18,15 +18,16 @@ from pyspark.sql.types import (
 
 from transom._base.constants import COLUMN_OF
 from transom._base.errors import type_error, value_error
-from transom._base.expressions import Col, check_column, text_of
+from transom._base.expressions import Col, text_of
 
 # Names and types of columns.
 Schema = str | StructType
 
 # Characters of expressions that names of columns rarely have.
 _OPERATORS = re.compile(r"[()+*/%<>=|']")
-# A name with SQL's word for a descending order.
-_DESCENDING = re.compile(r"(\S+)\s+desc", re.IGNORECASE)
+# Names with a descending order, and with another name, as SQL has them.
+_DESCENDING = re.compile(r"-(\w+)|(\w+)\s+desc", re.IGNORECASE)
+_RENAMED = re.compile(r"(\w+)\s+as\s+(\w+)", re.IGNORECASE)
 # The condition with which Spark refuses to tell the columns of a pipeline before it runs.
 _IN_FLOW = "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION"
 _UNKNOWN = ("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")
@@ -121,21 +122,6 @@ def check_keys(df: DataFrame, keys: Sequence[Col]) -> None:
             raise _of_several_rows("keys", columns) from None
 
 
-def check_named(df: object, argument: str, value: object) -> None:
-    """Check a column under the name of an argument of a preset.
-
-    Raises
-    ------
-    PySparkTypeError
-        ``TRANSOM_BAD_TYPE`` if the value is neither a Column nor a name.
-    PySparkValueError
-        ``TRANSOM_UNKNOWN_COLUMN`` if `df` is a DataFrame that is known to lack the column.
-    """
-    check_column(argument, value)
-    if isinstance(df, DataFrame) and isinstance(value, str | Column):
-        check_exist(df, argument, [value])
-
-
 def fields_of(df: DataFrame, argument: str, columns: Sequence[Col]) -> list[StructField]:
     """Return the names, types and metadata of columns.
 
@@ -191,6 +177,10 @@ def known_columns(df: DataFrame, argument: str) -> Iterator[None]:
         parameters = {"argument": argument, "value": repr(sql[1]), "why": first_line(error)}
         raise value_error("BAD_EXPRESSION", **parameters) from None
     except AnalysisException as error:
+        if error.getCondition() == "NESTED_AGGREGATE_FUNCTION":
+            why = "both would aggregate the rows of a window"
+            kind = "An aggregate of another aggregate"
+            raise value_error("AGGREGATE_UNSUPPORTED", aggregate=kind, why=why) from None
         if not (error.getCondition() or "").startswith(_UNKNOWN):
             raise
         parameters = error.getMessageParameters() or {}
@@ -232,8 +222,14 @@ def _unknown(df: DataFrame, argument: str, name: str) -> Exception:
     columns = quoted_list(df.columns)
     if _OPERATORS.search(name):
         columns += f", or an expression: F.expr({name!r})"
-    elif descending := _DESCENDING.fullmatch(name):
-        columns += f". For the largest number first, write -F.col({descending[1]!r})"
+    elif sorting := _DESCENDING.fullmatch(name):
+        columns += f". For the largest number first, write -F.col({sorting[1] or sorting[2]!r})"
+    elif renamed := _RENAMED.fullmatch(name):
+        columns += f", or F.col({renamed[1]!r}).alias({renamed[2]!r})"
+    elif df.columns[:2] == ["tag", "results"]:
+        columns += ". These are tagged rows: their results are untag(df, 'results')"
+    elif argument == "aggregates" and name.startswith("window."):
+        columns += ". The window is a column of the result, so select it after agg()"
     return value_error("UNKNOWN_COLUMN", argument=argument, column=repr(name), columns=columns)
 
 

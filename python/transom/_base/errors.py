@@ -16,6 +16,8 @@ from pyspark.errors import (
     PySparkValueError,
 )
 
+from transom._base.call_text import without_address
+
 # Characters of a value in an error.
 _MOST_SHOWN = 200
 # How to give a column another name, by argument.
@@ -96,8 +98,8 @@ def keyword_error(condition: str, **parameters: object) -> PySparkTypeError:
 
 
 def short_repr(value: object) -> str:
-    """Return the `repr` of a value, or less for a table or a long list."""
-    shown = repr(value)
+    """Return the `repr` of a value without addresses, or less for a table or a long list."""
+    shown = without_address(value)
     if "\n" in shown:
         return f"<{type(value).__module__.partition('.')[0]}.{type(value).__name__}>"
     return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."

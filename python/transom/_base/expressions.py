@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 
-from pyspark.errors import PySparkValueError
+from pyspark.errors import PySparkTypeError, PySparkValueError
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.internal import InternalFunction
@@ -25,6 +25,7 @@ _NO_CONDITIONS = (
     "F.greatest(a, b), or F.when(a > b, a).otherwise(b) in place of if. Write &, | and ~ in place"
     " of and, or and not"
 )
+_NO_FUNCTIONS = "functions over Columns, such as F.abs(a) in place of abs(a)"
 
 
 def check_column(argument: str, value: object, *, no_list: str = _COLUMN) -> None:
@@ -103,23 +104,32 @@ def call_binary(
     PySparkTypeError
         ``TRANSOM_BAD_TYPE`` if it returns no Column.
     PySparkValueError
-        ``TRANSOM_BAD_FUNCTION`` if it uses a Column as a condition of Python.
+        ``TRANSOM_BAD_FUNCTION`` if it uses a Column as a condition of Python, or as a number.
     """
     try:
         made = function(left, right)
     except PySparkValueError as error:
         if error.getCondition() != "CANNOT_CONVERT_COLUMN_INTO_BOOL":
             raise
-        raise value_error(
-            "BAD_FUNCTION",
-            argument=argument,
-            value=repr(getattr(function, "__name__", function)),
-            arguments="Columns instead of values",
-            expected=_NO_CONDITIONS,
-        ) from None
+        raise _of_values(argument, function, _NO_CONDITIONS) from None
+    except TypeError as error:
+        # Python's text of abs(), round() and the functions of math.
+        if "Column" not in str(error) or isinstance(error, PySparkTypeError):
+            raise
+        raise _of_values(argument, function, _NO_FUNCTIONS) from None
     if not isinstance(made, Column):
         raise type_error(argument, made, "a function of two values that returns a Column")
     return made
+
+
+def _of_values(argument: str, function: object, expected: str) -> Exception:
+    return value_error(
+        "BAD_FUNCTION",
+        argument=argument,
+        value=repr(getattr(function, "__name__", function)),
+        arguments="Columns instead of values",
+        expected=expected,
+    )
 
 
 def text_of(name: Col) -> str:

@@ -110,6 +110,9 @@ def _check_call(
         count = kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
         if len(arguments) > count:
             extra = dict(zip(free, arguments[count:], strict=False))
+            first = arguments[count]
+            if isinstance(first, Mapping) and Parameter.VAR_KEYWORD in kinds:
+                extra = {str(keyword): value for keyword, value in first.items()}
             call = call_text(name, *arguments[:count], **extra)
             place = f"argument {count + 1} of {name}"
             all_named = _EXAMPLES.get(

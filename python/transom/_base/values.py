@@ -23,7 +23,7 @@ class Value:
     uses this equality by ``eq=False``.
 
     The ``repr`` by ``repr=False`` is a call that makes the value again, without the arguments that
-    have their default. A Column and a function print as Spark and Python print them.
+    have their default. A Column prints as Spark prints it, and a function by its name.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ def _comparable(value: object) -> object:
 
 
 def keywords_after(
-    count: int, *, example: str, hints: Hints | None = None
+    count: int, *, example: str, hints: Hints | None = None, in_list: bool = False
 ) -> Callable[[type[T]], type[T]]:
     """Return a decorator for a dataclass that explains a wrong call.
 
@@ -93,6 +93,8 @@ def keywords_after(
         A call, with a keyword if there is one, for the error.
     hints : mapping, optional
         Keywords of other libraries, see `keyword_hints`.
+    in_list : bool
+        Whether several arguments by position belong in one list.
     """
 
     def decorate(kind: type[T]) -> type[T]:
@@ -109,8 +111,10 @@ def keywords_after(
         def init(self: T, *arguments: object, **keywords: object) -> None:
             if len(arguments) > count:
                 place = f"argument {count + 1} of {kind.__name__}"
+                taken = [list(arguments)] if in_list else arguments[:count]
                 has_more = len(known) > count
-                expected = f"a keyword, as in {example}" if has_more else example
+                call = example if has_more else call_text(kind.__name__, *taken)
+                expected = f"a keyword, as in {call}" if has_more else call
                 raise type_error(place, arguments[count], expected)
             given = {*known[: len(arguments)], *keywords}
             for name, value in keywords.items():

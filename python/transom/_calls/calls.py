@@ -131,14 +131,17 @@ class Calls:
         except Exception as error:
             raise function_failed(self.name, self.where(calls, last), error) from error
         if state is None and (kept.window_values or kept.key_values):
-            problem = "it set state, but neither window_state nor key_state has a schema"
-            raise schema_mismatch(self.name, self.where(calls, last), problem)
+            problem = "it set state, but no state has a schema"
+            fix = "Add one, as in apply(..., key_state='n long') or scan(..., state='n long')"
+            raise schema_mismatch(self.name, self.where(calls, last), problem, fix)
         schemas = {"results": self.result_schema, **self.outputs}
         for tag, value in [("results", result), *outputs]:
             source = self.name if tag == "results" else f"{self.name}, for its output {tag!r},"
+            if tag not in schemas:
+                problem = f"the declared outputs are {quoted_list(list(self.outputs))}"
+                fix = f"Add the output, as in apply(..., outputs={{{tag!r}: 'n long'}})"
+                raise schema_mismatch(source, self.where(calls, last), problem, fix)
             try:
-                if tag not in schemas:
-                    raise ValueError(f"the declared outputs are {quoted_list(list(self.outputs))}")
                 table = table_of(value, schemas[tag], in_pandas=self.in_pandas)
             except ValueError as error:
                 raise schema_mismatch(source, self.where(calls, last), error) from error

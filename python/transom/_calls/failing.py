@@ -15,6 +15,12 @@ def function_failed(function: str, where: str, error: Exception) -> Exception:
     return raised
 
 
-def schema_mismatch(function: str, where: str, problem: object) -> Exception:
+def schema_mismatch(
+    function: str,
+    where: str,
+    problem: object,
+    fix: str = "Return exactly the columns and types of the schema",
+) -> Exception:
     """Return the error for a function whose result does not match its schema."""
-    return runtime_error("FUNCTION_SCHEMA", function=function, where=where, problem=problem)
+    parameters = {"function": function, "where": where, "problem": problem, "fix": fix}
+    return runtime_error("FUNCTION_SCHEMA", **parameters)

@@ -167,17 +167,17 @@ class StatefulCalls:
         self, front: pa.RecordBatch, name: str, state: dict[str, Any], schema: pa.Schema | None
     ) -> bytes | None:
         names = [] if schema is None else schema.names
+        what = f"{self.calls.name}, for its {name},"
+        unknown = [key for key in state if key not in names]
+        if unknown:
+            problem = f"it has {quoted_list(unknown)}, but its schema has {quoted_list(names)}"
+            fix = f"Add the name to the schema, as in '{unknown[0]} long'"
+            raise schema_mismatch(what, self.calls.where(front, 0), problem, fix)
+        if schema is None:
+            return None
         try:
-            unknown = [key for key in state if key not in names]
-            if unknown:
-                raise ValueError(
-                    f"it has {quoted_list(unknown)}, but its schema has {quoted_list(names)}"
-                )
-            if schema is None:
-                return None
             columns = [column_of([state.get(field.name)], field) for field in schema]
         except (pa.ArrowException, OverflowError, ValueError) as error:
-            what = f"{self.calls.name}, for its {name},"
             raise schema_mismatch(what, self.calls.where(front, 0), error) from error
         if all(column.null_count for column in columns):
             return None

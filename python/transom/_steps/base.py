@@ -30,7 +30,7 @@ class Steps(Hinted):
 
     def _with(self, step: str, arguments: str = "", **settings: Any) -> Self:
         if step in self._steps:
-            raise value_error("SET_TWICE", argument=step)
+            raise value_error("SET_TWICE", argument=step, call=self._steps[step])
         steps = {**self._steps, step: f"{step}({arguments})"}
         return replace(self, _spec=replace(self._spec, **settings), _steps=steps)
 

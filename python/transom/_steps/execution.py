@@ -4,7 +4,9 @@ from inspect import signature
 from typing import Self
 
 from transom._base.durations import Duration
+from transom._base.misplaced import keyword_hints
 from transom._steps.base import Steps
+from transom._steps.hints import OPTIONS_KEYWORDS
 from transom.spec.window_spec import Layout
 
 
@@ -55,6 +57,7 @@ class ExecutionSteps(Steps):
         """
         return self._with("drain", drain=True)
 
+    @keyword_hints(OPTIONS_KEYWORDS)
     def options(
         self,
         *,

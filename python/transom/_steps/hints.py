@@ -21,6 +21,8 @@ _STEPS = (
 )
 _AGGREGATES = ("avg", "count", "max", "mean", "min", "sum")
 _GROUPING = ("groupBy", "group_by", "groupby", "keyBy", "partitionBy", "partition_by")
+# Methods of a DataFrame that change its rows.
+_OF_ROWS = ("drop", "dropDuplicates", "filter", "join", "select", "union", "where", "withColumn")
 _WATERMARKS = ("withWatermark", "with_watermark", "watermark")
 
 
@@ -46,6 +48,10 @@ STREAM_HINTS: Hints = {
     "session_window": ("a session is a window", "window(transom.Session('5 minutes'))"),
     "windowAll": ("Flink's windowAll is window_all", "window_all(transom.Tumbling('1 hour'))"),
     **dict.fromkeys(_WATERMARKS, _WATERMARK),
+    **{
+        name: ("rows change before stream()", f"stream(df.{name}(...), time=...)")
+        for name in _OF_ROWS
+    },
 }
 # For all other attributes of a DataFrame and its writer.
 STREAM_IS_NO_DATAFRAME: Hint = (
@@ -113,6 +119,12 @@ _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",
     "df.writeStream.trigger(<argument>) after agg()",
 )
+OPTIONS_KEYWORDS: Hints = {
+    "checkpointLocation": (
+        "the checkpoint belongs to the query",
+        "df.writeStream.option('checkpointLocation', <value>) after agg()",
+    ),
+}
 TRIGGER_KEYWORDS: Hints = dict.fromkeys(
     ("availableNow", "continuous", "once", "processingTime", "realTime"), _SPARK_TRIGGER
 )

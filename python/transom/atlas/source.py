@@ -6,6 +6,7 @@ from transom._base.errors import value_error
 from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
+from transom._stream_columns import check_timestamp
 from transom.atlas.durations import JsonDuration, positive
 from transom.spec.times.time_policies import TimePolicy
 from transom.stream import stream as transom_stream
@@ -72,6 +73,9 @@ def stream(
     |   JFK|2024-01-01 00:03:00|  2|
     +------+-------------------+---+
     """
+    for argument, column in (("timeField", timeField), ("arrival", arrival)):
+        if column is not None:
+            check_timestamp(df, argument, column)
     idle = None
     if partitionIdleTimeout is not None:
         idle = positive("partitionIdleTimeout", partitionIdleTimeout)

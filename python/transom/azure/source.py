@@ -6,10 +6,10 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import check_named
 from transom._base.expressions import Col, text_of
 from transom._base.misplaced import explained
 from transom._built_stream import Stream
+from transom._stream_columns import check_timestamp
 from transom.azure.limits import limit_error
 from transom.spec.times.time_policies import TimePolicy
 from transom.spec.times.time_rules import Adjust, Drop
@@ -112,9 +112,9 @@ def stream(
     |2024-01-01 00:00:20|  1|
     +-------------------+---+
     """
-    check_named(df, "arrival", arrival)
+    check_timestamp(df, "arrival", arrival)
     if timestampBy is not None:
-        check_named(df, "timestampBy", timestampBy)
+        check_timestamp(df, "timestampBy", timestampBy)
     checks.choice("eventsOutOfOrderPolicy", eventsOutOfOrderPolicy, ("Adjust", "Drop"))
     action = Adjust if eventsOutOfOrderPolicy == "Adjust" else Drop
     out_of_order = eventsOutOfOrderMaxDelayInSeconds
@@ -158,6 +158,9 @@ def _late(action: type[Adjust] | type[Drop], seconds: int) -> Adjust | Drop | No
     argument = "eventsLateArrivalMaxDelayInSeconds"
     if seconds == _NO_LIMIT:
         return None
+    if isinstance(seconds, int) and seconds < _NO_LIMIT:
+        fix = "Use -1 for no limit, or a number of seconds, 0 or more"
+        raise limit_error(argument, seconds, why="only -1 stands for no limit", fix=fix)
     checks.whole_number(argument, seconds, least=0)
     if seconds > _MOST_LATE_SECONDS:
         raise limit_error(

@@ -7,13 +7,13 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from transom._base import checks
-from transom._base.columns import check_named
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error
 from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._base.values import Value, keywords_after
 from transom._built_stream import Stream
+from transom._stream_columns import check_timestamp
 from transom.spec.times.time_policies import TimePolicy
 from transom.spec.times.time_rules import Adjust, Drop, Periodic
 from transom.spec.windows.lifetimes import Lifetime
@@ -236,10 +236,10 @@ def stream(
     settings = IncreasingStartTime() if advanceTime is None else advanceTime
     if not isinstance(settings, AdvanceTimeSettings):
         raise type_error("advanceTime", settings, "AdvanceTimeSettings(...)")
-    check_named(df, "start", start)
+    check_timestamp(df, "start", start)
     lifetime = end
     if end is not None and not isinstance(end, Lifetime):
-        check_named(df, "end", end)
+        check_timestamp(df, "end", end, needs_zone=False)
         lifetime = Lifetime(end)
     if end is None and settings.policy == "Adjust":
         # A point with a lifetime is dropped and not moved.

@@ -1,7 +1,9 @@
 """Expressions that do not fit their place: the error says what to write instead."""
 
+import math
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
 import pytest
 from pyspark.errors import IllegalArgumentException, PySparkTypeError
@@ -106,6 +108,17 @@ def test_text_with_an_expression_is_no_name(rows: DataFrame) -> None:
         (lambda: transom.stream(rows, time="to_timestamp(k)"), "time", "F.expr('to_timestamp(k)')"),
         (lambda: transom.stream(rows, time="t").key_by("v % 2"), "keys", "F.expr('v % 2')"),
         (lambda: transom.stream(rows, time="t", order="v desc"), "order", "write -F.col('v')"),
+        (lambda: transom.stream(rows, time="t", order="-v"), "order", "write -F.col('v')"),
+        (
+            lambda: transom.stream(rows, time="t").key_by("k as name"),
+            "keys",
+            "or F.col('k').alias('name')",
+        ),
+        (
+            lambda: transom.stream(rows, time="t").window(HOUR).agg(F.max("window.start")),
+            "aggregates",
+            "The window is a column of the result, so select it after agg()",
+        ),
         (lambda: transom.stream(rows, time="t", order="w"), "order", "columns: 'k', 't', 'v'"),
     ]
     for mistake, argument, instead in mistakes:
@@ -186,6 +199,42 @@ def test_python_has_no_conditions_over_columns(rows: DataFrame) -> None:
     far = transom.AfterDelta(lambda old, new: new["v"] or old["v"], threshold=1)
     with raises("BAD_FUNCTION", "delta"):
         transom.stream(rows, time="t").window(HOUR).trigger(far).agg(n=F.count("*"))
+
+
+def test_python_has_no_numbers_over_columns(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    distances: list[Any] = [
+        lambda old, new: abs(new["v"] - old["v"]),
+        lambda old, new: math.fabs(new["v"] - old["v"]),
+        lambda old, new: round(new["v"]) - old["v"],
+    ]
+    for distance in distances:
+        far = transom.AfterDelta(distance, threshold=1)
+        with raises("BAD_FUNCTION", "delta") as caught:
+            windowed.trigger(far).agg(n=F.count("*"))
+        assert "such as F.abs(a) in place of abs(a)" in str(caught.value)
+    with raises("BAD_FUNCTION", "merge"):
+        transom.reduce("v", lambda a, b: abs(a) + b)  # type: ignore[arg-type]
+
+
+def test_an_error_of_a_distance_itself_stays_as_it_is(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    subtracts: Any = lambda old, new: "v" - 1  # type: ignore[operator]  # noqa: ARG005, E731
+    far = transom.AfterDelta(subtracts, threshold=1)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        windowed.trigger(far).agg(n=F.count("*"))
+
+
+def test_an_aggregate_has_no_aggregate_inside(rows: DataFrame) -> None:
+    windowed = transom.stream(rows, time="t").window(HOUR)
+    mistakes: list[Callable[[], object]] = [
+        lambda: windowed.agg(n=F.sum(F.max("v"))),
+        lambda: windowed.top(3, F.max("v")),
+    ]
+    for mistake in mistakes:
+        with raises("AGGREGATE_UNSUPPORTED") as caught:
+            mistake()
+        assert "An aggregate of another aggregate" in str(caught.value)
 
 
 def test_a_table_is_not_printed_in_an_error(rows: DataFrame) -> None:

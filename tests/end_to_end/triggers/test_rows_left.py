@@ -51,7 +51,8 @@ def test_rows_after_the_last_firing_are_lost_with_a_warning(
 
 
 def test_in_event_time_the_wall_clock_leaves_rows_with_a_warning(spark: SparkSession) -> None:
-    with pytest.warns(transom.TransomWarning, match=r"TRANSOM_ROWS_LEFT.* Write AfterWatermark\(\) "):
+    advice = r"TRANSOM_ROWS_LEFT.* Write AfterWatermark\(\) "
+    with pytest.warns(transom.TransomWarning, match=advice):
         assert rows_in_results(spark, transom.AfterClock(), DROPPED) == 2
     assert rows_in_results(spark, transom.AfterWatermark(), DROPPED) == 3
 

@@ -200,7 +200,7 @@ def test_state_that_is_not_declared_is_an_error() -> None:
     with pytest.raises(PySparkRuntimeError) as caught:
         list(calls(write, takes_context=True).run(batches(of_call(1, [1]), [])))
     assert caught.value.getCondition() == "TRANSOM_FUNCTION_SCHEMA"
-    assert "neither window_state nor key_state has a schema" in str(caught.value)
+    assert "Add one, as in apply(..., key_state='n long')" in str(caught.value)
 
 
 def test_outputs_stand_beside_the_results() -> None:

@@ -115,7 +115,7 @@ def test_what_azure_does_not_allow_is_refused(settings: dict[str, Any], argument
     ("settings", "condition", "argument"),
     [
         ({"eventsOutOfOrderPolicy": "adjust"}, "BAD_CHOICE", "eventsOutOfOrderPolicy"),
-        ({LATE: -2}, "NEGATIVE", LATE),
+        ({LATE: -2}, "PRESET_LIMIT", LATE),
         ({LATE: 1.5}, "BAD_TYPE", LATE),
         ({OUT_OF_ORDER: -1}, "NEGATIVE", OUT_OF_ORDER),
         ({OUT_OF_ORDER: "1"}, "BAD_TYPE", OUT_OF_ORDER),

@@ -59,6 +59,8 @@ WINDOWED: Any = BY_TIME.window(transom.Tumbling("1 hour"))
             "groupBy",
             "stream(...).key_by('origin').window(transom.Tumbling('1 hour'))",
         ),
+        (lambda: BY_TIME.where("k = 'a'"), "where", "stream(df.where(...), time=...)"),
+        (lambda: BY_TIME.select("k"), "select", "stream(df.select(...), time=...)"),
         (lambda: WINDOWED.count(), "count", "agg(n=F.count('*'))"),
         (lambda: WINDOWED.sum("delay"), "sum", "agg(F.sum('delay'))"),
         (lambda: WINDOWED.writeStream, "writeStream", "agg(n=F.count('*')).writeStream"),

@@ -29,6 +29,16 @@ from tests.python.steps.test_misplaced import DF, WINDOWED
             "df.writeStream.trigger(availableNow=True) after agg()",
         ),
         (
+            lambda: WINDOWED.options(checkpointLocation="/tmp/c"),
+            "checkpointLocation",
+            "df.writeStream.option('checkpointLocation', '/tmp/c') after agg()",
+        ),
+        (
+            lambda: transom.Cumulate(step="1 hour", max_size="1 day"),  # type: ignore[call-arg]
+            "max_size",
+            "Cumulate('1 day', '1 hour')",
+        ),
+        (
             lambda: transom.Tumbling(windowDuration="1 hour"),  # type: ignore[call-arg]
             "windowDuration",
             "Tumbling('1 hour')",

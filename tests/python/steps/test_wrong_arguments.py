@@ -17,6 +17,10 @@ from tests.python.steps.test_misplaced import BY_TIME, DF, WINDOWED
 UNTYPED: Any = transom
 
 
+def print_all(rows: Any, batch_id: int) -> None:
+    """Do nothing."""
+
+
 @pytest.mark.parametrize(
     ("mistake", "argument", "instead"),
     [
@@ -63,7 +67,22 @@ UNTYPED: Any = transom
         (
             lambda: UNTYPED.Rolling("1 hour", "5 minutes"),
             "argument 2 of Rolling",
-            "Rolling('1 minute')",
+            "Rolling('1 hour')",
+        ),
+        (
+            lambda: UNTYPED.Windows(transom.Tumbling("1 hour"), transom.Tumbling("1 day")),
+            "argument 2 of Windows",
+            "Windows([Tumbling(size='1 hour'), Tumbling(size='1 day')])",
+        ),
+        (
+            lambda: UNTYPED.route({"results": print_all, "late": print_all}),
+            "argument 1 of route",
+            "a keyword, as in route(results=print_all, late=print_all)",
+        ),
+        (
+            lambda: UNTYPED.metrics(object(), "hours"),
+            "argument 2 of metrics",
+            "a keyword, as in metrics(<object object>, operator='hours')",
         ),
         (
             lambda: UNTYPED.ProcessingTime("at"),

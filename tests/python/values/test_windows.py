@@ -211,6 +211,13 @@ def test_a_clock_takes_its_time_by_position_too() -> None:
         ("Session", {"gap": "1 second", "max_duration": 9}, "BAD_TYPE", "max_duration"),
         ("Session", {"gap": "1 second", "max_check": "<"}, "BAD_CHOICE", "max_check"),
         ("Session", {"gap": "1 second", "max_check": None}, "BAD_TYPE", "max_check"),
+        ("Session", {"gap": "1 second", "max_check": ">"}, "MISSING_ARGUMENT", "max_duration"),
+        (
+            "Calendar",
+            {"unit": "day", "time_zone": "UTC", "first_day": "sunday"},
+            "CONFLICT",
+            "first_day",
+        ),
         ("Session", {"gap": "1 second", "late_start": "drop"}, "BAD_CHOICE", "late_start"),
         ("Session", {"gap": "1 second", "late_start": None}, "BAD_TYPE", "late_start"),
         ("Tumbling", {"size": "1 hour", "stagger": "even"}, "BAD_CHOICE", "stagger"),
@@ -230,7 +237,8 @@ def test_a_clock_takes_its_time_by_position_too() -> None:
 def test_a_wrong_argument_is_named(
     window: str, settings: dict[str, Any], condition: str, argument: str
 ) -> None:
-    kind = PySparkTypeError if condition == "BAD_TYPE" else PySparkValueError
+    is_call = condition in ("BAD_TYPE", "MISSING_ARGUMENT")
+    kind = PySparkTypeError if is_call else PySparkValueError
     with raises(condition, argument, kind):
         getattr(transom, window)(**settings)
 

@@ -7,6 +7,7 @@ from typing import Literal
 from transom._base import checks
 from transom._base.constants import MOST_CALENDAR_UNITS
 from transom._base.durations import Duration, Length
+from transom._base.errors import value_error
 from transom._base.values import keywords_after
 from transom.spec.windows.assigners import Closed, Window, check_ends, keep_offset
 
@@ -40,7 +41,8 @@ class Calendar(Window):
     Raises
     ------
     PySparkValueError
-        The conditions of `Tumbling`.
+        The conditions of `Tumbling`. ``TRANSOM_CONFLICT`` for ``first_day`` and a unit other than
+        "week".
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -74,6 +76,14 @@ class Calendar(Window):
         checks.choice("unit", self.unit, _SHORTEST_DAYS)
         checks.whole_number("every", self.every, least=1, most=MOST_CALENDAR_UNITS)
         checks.choice("first_day", self.first_day, _WEEKDAYS)
+        if self.first_day != "monday" and self.unit != "week":
+            raise value_error(
+                "CONFLICT",
+                argument="first_day",
+                step="Calendar(first_day=)",
+                other=f"unit={self.unit!r}",
+                why="only weeks have a first day",
+            )
         days = self.every * _SHORTEST_DAYS[self.unit]
         text = "1 day" if days == 1 else f"{days} days"
         keep_offset(self, Length(timedelta(days=days), text), repeats=False)

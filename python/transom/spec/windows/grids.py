@@ -36,7 +36,8 @@ _NOT_HOPPING: Hints = {
 }
 _CUMULATE = "Cumulate('1 day', '1 hour', offset='6 hours')"
 _NOT_CUMULATE: Hints = {
-    "slide": ("the slide of Cumulate is the step", "Cumulate('1 day', '1 hour')")
+    "slide": ("the slide of Cumulate is the step", "Cumulate('1 day', '1 hour')"),
+    "max_size": ("Flink's max_size is the size, and it comes first", "Cumulate('1 day', '1 hour')"),
 }
 
 Stagger = Literal["aligned", "random", "natural"]

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from transom._base import checks
 from transom._base.durations import Duration
 from transom._base.errors import type_error
-from transom._base.misplaced import Hints
+from transom._base.misplaced import Hints, check_given
 from transom._base.values import keywords_after
 from transom.spec.windows.assigners import Closed, Window, check_closed, keep_positive
 
@@ -62,7 +62,8 @@ class Session(Window):
     PySparkValueError
         ``TRANSOM_BAD_DURATION``, ``TRANSOM_NOT_POSITIVE``, ``TRANSOM_BAD_CHOICE``.
     PySparkTypeError
-        ``TRANSOM_BAD_TYPE``.
+        ``TRANSOM_BAD_TYPE``. ``TRANSOM_MISSING_ARGUMENT`` for ``max_check`` without
+        ``max_duration``.
 
     Examples
     --------
@@ -121,4 +122,7 @@ class Session(Window):
         if self.max_duration is not None:
             keep_positive(self, "max_duration")
         checks.choice("max_check", self.max_check, (">=", ">"))
+        if self.max_duration is None and self.max_check != ">=":
+            example = "Session('5 minutes', max_duration='1 hour', max_check='>')"
+            check_given("Session", ["max_duration"], (), example)
         checks.choice("late_start", self.late_start, ("open", "reject"))

@@ -16,7 +16,7 @@ from transom.spec.windows.sessions import Session
 _KINDS = (Tumbling, Hopping, Cumulate, Calendar, Session, *SWEPT)
 
 
-@keywords_after(1, example="Windows({'hour': Tumbling('1 hour')})")
+@keywords_after(1, example="Windows({'hour': Tumbling('1 hour')})", in_list=True)
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Windows(Window):
     """Several windows over the same rows, in one pass.
