@@ -61,6 +61,14 @@ def test_classes_keep_their_files_and_lines_for_stack_traces(jar: Path) -> None:
         assert b"LineNumberTable" in class_file
 
 
+def test_no_class_of_the_jar_opens_a_port_or_a_connection(jar: Path) -> None:
+    network = rb"java/net/\w+|java/nio/channels/\w+|javax/net/[\w/]+|io/(?:netty|grpc)/[\w/]+"
+    with zipfile.ZipFile(jar) as opened:
+        classes = [opened.read(name) for name in opened.namelist() if name.endswith(".class")]
+    used = {name for content in classes for name in re.findall(network, content)}
+    assert used == {b"java/net/URI", b"java/net/URL"}  # The names of files and of the jar.
+
+
 def test_the_wheel_holds_the_jar(wheel: Path, jar: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         assert opened.read("transom/jars/transom.jar") == jar.read_bytes()

@@ -201,20 +201,23 @@ def test_nested_values_that_a_function_leaves_untouched_stay(spark: SparkSession
     assert [row["found"] for row in kept.collect()] == [[2, 3, 4]] * 3
 
 
+@pytest.mark.parametrize("name", ["key_state", "window_state"])
 def test_what_is_kept_cannot_be_changed_over_a_checkpoint(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
     def start(state: str, step: Step) -> None:
         def pass_on(rows: pa.Table, _: transom.Context) -> pa.Table:
             return rows.select(["value"])
 
+        given: Any = {name: state}
         run_clocked(
             spark,
-            lambda stream: stream.window(TEN).apply(pass_on, "value int", key_state=state),
+            lambda stream: stream.window(TEN).apply(pass_on, "value int", **given),
             [step],
             checkpoint=tmp_path,
         )
 
     start("calls int", [("a", 1, 1)])
-    with pytest.raises(StreamingQueryException, match=r"TRANSOM_SPEC_CHANGED.*function\.key_state"):
+    text = rf"TRANSOM_SPEC_CHANGED.*function\.{name}"
+    with pytest.raises(StreamingQueryException, match=text):
         start("calls long", 30)

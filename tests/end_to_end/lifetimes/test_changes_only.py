@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -88,3 +89,16 @@ def test_explain_names_the_layout(spark: SparkSession) -> None:
     df = spark.createDataFrame(as_input(reports()[:10]), SCHEMA)
     text = transom.explain(counted(HOURS, lived=False, only=True)(df))
     assert "keyed: needed for changes_only()" in text
+
+
+def test_the_step_cannot_be_added_over_a_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    def batch(minute: int) -> list[tuple[Any, ...]]:
+        start = datetime(2024, 1, 1, 12, minute)
+        return [("a", start, start + timedelta(minutes=5), minute)]
+
+    schema = "key string, start timestamp, until timestamp, n int"
+    every = counted(HOPS, lived=True, only=False, delay="0 seconds")
+    run_stream(spark, every, schema, [batch(1)], checkpoint=tmp_path)
+    changes = counted(HOPS, lived=True, only=True, delay="0 seconds")
+    with pytest.raises(StreamingQueryException, match=r"TRANSOM_SPEC_CHANGED.*changes_only"):
+        run_stream(spark, changes, schema, [batch(2)], checkpoint=tmp_path)

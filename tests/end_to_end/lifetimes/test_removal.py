@@ -138,3 +138,39 @@ def test_a_filter_on_results_keeps_the_chain_of_windows(spark: SparkSession) -> 
     results = pipeline(transom.Snapshot(), "until")(rows)
     some = results.where("key = 'a' AND window.start > timestamp'2024-01-01 00:00:20'")
     assert 10 < len(changes(some.collect())) < results.count()
+
+
+def test_floating_point_sums_depend_on_what_was_removed(spark: SparkSession) -> None:
+    class Total(transom.Accumulator[tuple[float]]):
+        state = "total double"
+
+        def init(self) -> tuple[float]:
+            return (0.0,)
+
+        def add(self, acc: tuple[float], rows: pa.Table) -> tuple[float]:
+            return (acc[0] + sum(n / 10 for n in rows["n"].to_pylist()),)
+
+        def remove(self, acc: tuple[float], rows: pa.Table) -> tuple[float]:
+            return (acc[0] - sum(n / 10 for n in rows["n"].to_pylist()),)
+
+        def merge(self, left: tuple[float], right: tuple[float]) -> tuple[float]:
+            return (left[0] + right[0],)
+
+        def result(self, acc: tuple[float]) -> float:
+            return acc[0]
+
+    def query(rows: DataFrame) -> DataFrame:
+        policy = transom.TimePolicy("start")
+        stream = transom.stream(rows, time=policy, order="n").key_by("key")
+        total = transom.udaf(Total(), "n", returns="double")
+        return stream.window(transom.Rolling("3 seconds")).agg(total.alias("total"))
+
+    rows = [row(n, "a", n, None) for n in range(1, 20)]
+    runs = [[rows], [[each] for each in rows]]
+    one, many = (
+        [r["total"] for r in run_restarted(spark, query, SCHEMA, batches, 0).results]
+        for batches in runs
+    )
+    assert len(one) > 10
+    assert one != many
+    assert one == pytest.approx(many)

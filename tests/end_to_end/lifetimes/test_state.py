@@ -37,3 +37,27 @@ def test_a_row_is_stored_once_however_many_windows_it_overlaps(
 
     # A few numbers of the window may be longer.
     assert abs(stored_bytes(windows_per_row=1) - stored_bytes(windows_per_row=100)) < 10
+
+
+def test_a_row_that_has_ended_leaves_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="0 seconds")
+        stream = transom.stream(rows, time=clock, lifetime="until").key_by("key")
+        return stream.window(transom.Tumbling("10 seconds")).apply(count, "n int")
+
+    def row(key: str, start: int, end: int | None) -> tuple[str, datetime, datetime | None, int]:
+        until = None if end is None else START + timedelta(seconds=end)
+        return (key, START + timedelta(seconds=start), until, start)
+
+    def stored_bytes() -> dict[str, int]:
+        entries = state_rows(spark, tmp_path, "keys")
+        return {str(e["user_map_key"]): len(e["user_map_value"]["value"]) for e in entries}
+
+    many = [row("a", n, 50) for n in range(40)]
+    run_stream(spark, pipeline, SCHEMA, [[*many, row("b", 1, None)]], checkpoint=tmp_path)
+    assert len(stored_bytes()) == 2
+    # The rows of the key "a" have ended, and the row of the key "b" has no end.
+    run_stream(spark, pipeline, SCHEMA, [[row("c", 100, 101)]], checkpoint=tmp_path)
+    run_stream(spark, pipeline, SCHEMA, [[row("c", 200, 201)]], checkpoint=tmp_path)
+    after = stored_bytes()
+    assert len(after) == 2

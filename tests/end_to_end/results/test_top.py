@@ -113,6 +113,33 @@ def test_the_columns_are_keys_window_other_columns_and_rank(spark: SparkSession)
     }
 
 
+def test_an_evictor_chooses_the_rows_that_are_ranked(spark: SparkSession) -> None:
+    values = [9, 1, 5, 7]
+    rows = [(n, "a", NOON + timedelta(seconds=n), value) for n, value in enumerate(values)]
+    df = spark.createDataFrame(rows, SCHEMA).coalesce(1)
+    tens = transom.stream(df, time="time", order="id").window(TEN)
+    last = tens.evictor(transom.KeepLast(3)).top(2, F.desc("value"))
+    assert sorted((row["rank"], row["value"]) for row in last.collect()) == [(1, 7), (2, 5)]
+
+
+def test_an_early_result_has_the_first_rows_so_far(spark: SparkSession) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="0 seconds")
+        early = transom.AfterWatermark(early=transom.AfterCount(2))
+        tens = transom.stream(rows, time=clock, order="id").window(TEN).trigger(early)
+        return tens.with_pane().top(1, F.desc("value"))
+
+    values = [4, 1, 9, 5, 6]
+    rows = [(n, "a", NOON + timedelta(seconds=n), value) for n, value in enumerate(values)]
+    batches = [[row] for row in [*rows, (5, "a", NOON + timedelta(seconds=60), 0)]]
+    results = run_stream(spark, pipeline, SCHEMA, batches).results
+    assert [(row["pane"]["timing"], row["value"]) for row in results] == [
+        ("early", 4),
+        ("early", 9),
+        ("on_time", 9),
+    ]
+
+
 def test_only_the_window_of_a_result_is_an_event_time(spark: SparkSession) -> None:
     rates = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
     windowed = transom.stream(rates, time="timestamp").window(TEN)

@@ -5,6 +5,7 @@ Functions over rows need rows too: see `test_apply`.
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.clocked import run_clocked
-from tests.end_to_end.support.queries import state_rows
+from tests.end_to_end.support.queries import run_stream, state_rows
 
 # The number of windows of each key.
 COUNTS = {"a": 1, "b": 2, "c": 3, "d": 3}
@@ -63,3 +64,24 @@ def test_top_stores_only_rows_that_may_be_results(
 
     few, many = stored_bytes(5), stored_bytes(1000)
     assert many < 1.5 * few
+
+
+@pytest.mark.parametrize(("key_groups", "busy"), [(2, 2), (128, 5)])
+def test_no_more_tasks_than_key_groups_have_keys(
+    spark: SparkSession, tmp_path: Path, key_groups: int, busy: int
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("time", delay="1 hour")
+        tens = transom.stream(rows, time=clock).key_by("key").window(transom.Tumbling("10 seconds"))
+        return tens.options(key_groups=key_groups).agg(n=F.count("*"))
+
+    rows = [(f"k{n}", datetime(2024, 1, 1)) for n in range(100)]
+    setting = "spark.sql.shuffle.partitions"
+    before = str(spark.conf.get(setting))
+    spark.conf.set(setting, 5)
+    try:
+        run_stream(spark, pipeline, "key string, time timestamp", [rows], checkpoint=tmp_path)
+        entries = state_rows(spark, tmp_path)
+    finally:
+        spark.conf.set(setting, before)
+    assert len({entry["partition_id"] for entry in entries}) == busy

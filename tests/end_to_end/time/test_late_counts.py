@@ -24,9 +24,9 @@ def test_a_stream_has_no_more_late_rows_than_row_by_row(spark: SparkSession, see
         rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)
     ]
 
-    def late(time: transom.EventTime | transom.TimePolicy) -> set[int]:
+    def late(time: transom.EventTime | transom.TimePolicy, size: str = "3 seconds") -> set[int]:
         def pipeline(df: DataFrame) -> DataFrame:
-            windows = transom.stream(df, time=time, order="n").window(transom.Tumbling("3 seconds"))
+            windows = transom.stream(df, time=time, order="n").window(transom.Tumbling(size))
             return windows.with_late_rows().agg(n=F.count("*"))
 
         found = [row["row"]["n"] for row in run_stream(spark, pipeline, SCHEMA, batches).late]
@@ -37,3 +37,5 @@ def test_a_stream_has_no_more_late_rows_than_row_by_row(spark: SparkSession, see
     by_row = late(transom.TimePolicy("at", out_of_order="4 seconds"))
     assert by_batch < by_row
     assert by_batch
+    # A window of 30 seconds ends with the last of its windows of three seconds.
+    assert late(transom.TimePolicy("at", out_of_order="4 seconds"), size="30 seconds") < by_row
