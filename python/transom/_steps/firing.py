@@ -1,5 +1,6 @@
 """The steps that set when a window fires and which rows it has."""
 
+from datetime import timedelta
 from typing import Self
 from warnings import warn
 
@@ -11,7 +12,13 @@ from transom._base.values import is_kind_of
 from transom._steps.base import Steps
 from transom._steps.hints import TRIGGER_KEYWORDS
 from transom.spec.firing.evictors import Evictor
-from transom.spec.firing.rows_left import may_leave_rows, waits_for_end, with_end
+from transom.spec.firing.rows_left import (
+    may_leave_late_rows,
+    may_leave_rows,
+    waits_for_end,
+    with_end,
+    with_late,
+)
 from transom.spec.firing.triggers import Trigger, check_trigger
 from transom.spec.times.time_policies import EventClock
 
@@ -26,9 +33,13 @@ class FiringSteps(Steps):
         """Set when a window fires.
 
         Without this step a window fires at its end, and again for each late row within its allowed
-        lateness. A trigger that does not fire at the end of windows gives a `TransomWarning`,
-        because rows that arrive after its last firing are in no result. So does a trigger that
-        fires only at the end of windows, for the `Global` windows of a stream, which have no end.
+        lateness. These triggers give a `TransomWarning`:
+
+        - one that does not fire at the end of windows, because rows that arrive after its last
+          firing are in no result,
+        - with an `allowed_lateness`, one that does not fire for each late row,
+        - one that fires only at the end of windows, for the `Global` windows of a stream, which
+          have no end.
 
         Parameters
         ----------
@@ -77,7 +88,18 @@ class FiringSteps(Steps):
             warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=4)
         if waits_for_end(trigger, window, self._is_streaming):
             warn(warning("NO_END", trigger=kind), stacklevel=4)
+        step._check_late_rows(levels=5)
         return step
+
+    def _check_late_rows(self, levels: int) -> None:
+        """Warn of a trigger and a lateness that leave late rows, in the line of the user."""
+        spec = self._spec
+        if spec.trigger is None or spec.allowed_lateness == timedelta():
+            return
+        if may_leave_late_rows(spec.trigger, spec.window, spec.time, self._is_streaming):
+            kind = type(spec.trigger).__name__
+            fix = with_late(spec.trigger)
+            warn(warning("LATE_ROWS_LEFT", trigger=kind, instead=fix), stacklevel=levels)
 
     def _is_streaming(self) -> bool:
         return has_columns(self._df) and bool(self._df.isStreaming)
@@ -179,4 +201,7 @@ class FiringSteps(Steps):
         length = not_negative("lateness", lateness)
         if not isinstance(self._spec.time, EventClock):
             raise value_error("NOT_EVENT_TIME", argument="lateness")
-        return self._with("allowed_lateness", repr(length), allowed_lateness=length)
+        step = self._with("allowed_lateness", repr(length), allowed_lateness=length)
+        # One decorator is between this frame and the user's.
+        step._check_late_rows(levels=4)
+        return step

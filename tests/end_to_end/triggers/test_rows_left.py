@@ -13,20 +13,32 @@ from tests.end_to_end.support.queries import run_stream
 SCHEMA = "second long, v int"
 # The three rows of the first window end with their batch. The next row moves the watermark.
 BATCHES: list[Any] = [[(1, 1), (2, 1), (3, 2)], [(50, 0)]]
+# The third row is late, and it comes in the hour that keeps its window. The last row drops it.
+LATE: list[Any] = [
+    [(1, 1), (2, 1)],
+    [(50, 0)],
+    [(51, 0)],
+    [(3, 1), (52, 0)],
+    [(9999, 0)],
+    [(10000, 0)],
+]
 # The third row is not late, and it comes in the batch whose watermark drops its window.
 DROPPED: list[Any] = [[(1, 1), (2, 1)], [(50, 0)], [(3, 1), (51, 0)]]
 COUNT = transom.AfterCount(2)
 
 
 def rows_in_results(
-    spark: SparkSession, trigger: transom.Trigger, batches: list[Any] = BATCHES
+    spark: SparkSession,
+    trigger: transom.Trigger,
+    batches: list[Any] = BATCHES,
+    lateness: str = "0 seconds",
 ) -> int:
     """How many of the rows of the first window a result covers."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
         clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
         windows = transom.stream(rows, time=clock).window(transom.Tumbling("10 seconds"))
-        return windows.trigger(trigger).agg(ids=F.collect_set("second"))
+        return windows.allowed_lateness(lateness).trigger(trigger).agg(ids=F.collect_set("second"))
 
     results = run_stream(spark, pipeline, SCHEMA, batches).results
     return len({second for row in results for second in row["ids"] if second < 10})
@@ -55,6 +67,36 @@ def test_in_event_time_the_wall_clock_leaves_rows_with_a_warning(spark: SparkSes
     with pytest.warns(transom.TransomWarning, match=advice):
         assert rows_in_results(spark, transom.AfterClock(), DROPPED) == 2
     assert rows_in_results(spark, transom.AfterWatermark(), DROPPED) == 3
+
+
+@pytest.mark.parametrize(
+    "late",
+    [None, transom.AfterCount(2), transom.Every("1 hour", clock="processing")],
+    ids=repr,
+)
+def test_late_rows_that_fire_no_window_are_lost_with_a_warning(
+    spark: SparkSession, late: transom.Trigger | None
+) -> None:
+    with pytest.warns(transom.TransomWarning, match="TRANSOM_LATE_ROWS_LEFT"):
+        assert rows_in_results(spark, transom.AfterWatermark(late=late), LATE, "1 hour") == 2
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.AfterWatermark(),
+        transom.AfterWatermark(late=transom.Every("1 hour")),
+        transom.AfterLateness(),
+        transom.EveryBatch(),
+    ],
+    ids=repr,
+)
+def test_other_triggers_give_late_rows_a_result(
+    spark: SparkSession, trigger: transom.Trigger
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", transom.TransomWarning)
+        assert rows_in_results(spark, trigger, LATE, "1 hour") == 3
 
 
 @pytest.mark.parametrize(

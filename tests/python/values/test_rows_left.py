@@ -1,6 +1,7 @@
 """A trigger that may leave rows without a result is warned of where it is set."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -53,6 +54,62 @@ def test_the_warning_names_the_trigger_that_fires_at_the_end_too(
     assert f" Write {instead} to fire at the end too." in str(warning.message)
     # Python shows the line of the user.
     assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("trigger", "instead"),
+    [
+        (transom.AfterWatermark(late=None), "AfterWatermark()"),
+        (
+            transom.AfterWatermark(early=transom.AfterCount(9), late=transom.AfterCount(2)),
+            "AfterWatermark(early=AfterCount(rows=9))",
+        ),
+        (transom.AfterWatermark(early=DELTA, late=DELTA), "AfterWatermark(early=AfterDelta(...))"),
+        (transom.AfterWatermark(late=transom.Purging(transom.Never())), "AfterWatermark()"),
+        (
+            transom.Purging(transom.AfterWatermark(late=transom.When("v > 5"))),
+            "Purging(AfterWatermark())",
+        ),
+        (
+            transom.Every("1 minute", clock="processing"),
+            "AfterWatermark(early=Every(interval='1 minute', clock='processing'))",
+        ),
+    ],
+)
+def test_a_lateness_whose_rows_fire_no_window_is_warned_of(
+    trigger: transom.Trigger, instead: str
+) -> None:
+    later: Any = HOURS.trigger(trigger)
+    steps: list[Callable[[], object]] = [
+        lambda: later.allowed_lateness("1 hour"),
+        lambda: HOURS.allowed_lateness("1 hour").trigger(trigger),
+    ]
+    for step in steps:
+        with pytest.warns(transom.TransomWarning, match=r"^\[TRANSOM_LATE_ROWS_LEFT\] ") as caught:
+            step()
+        (warning,) = caught
+        assert f" Write {instead} to fire for each of them, or " in str(warning.message)
+        assert warning.filename == __file__
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        transom.AfterWatermark(),
+        transom.AfterWatermark(early=transom.AfterCount(9)),
+        transom.AfterWatermark(late=transom.Every("1 minute")),
+        transom.AfterLateness(),
+        transom.Every("1 minute"),
+        transom.EveryBatch(),
+        transom.AfterCount(1),
+        transom.Never(),
+    ],
+)
+def test_no_warning_if_each_late_row_fires(trigger: transom.Trigger) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        HOURS.allowed_lateness("1 hour").trigger(trigger)
+        HOURS.trigger(transom.AfterWatermark(late=None)).allowed_lateness("0 seconds")
 
 
 @pytest.mark.parametrize(

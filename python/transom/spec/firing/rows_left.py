@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from transom.spec.firing.end_triggers import AfterClock, AfterLateness, EndOfStream
-from transom.spec.firing.triggers import AfterCount, AfterDelta, Trigger, When
+from transom.spec.firing.triggers import AfterCount, AfterDelta, Every, Never, Trigger, When
 from transom.spec.firing.wrapping_triggers import AfterWatermark, Purging
-from transom.spec.times.time_policies import Clock, ProcessingTime
+from transom.spec.times.time_policies import Clock, ProcessingTime, TimePolicy
 from transom.spec.windows.assigners import Count, Global, Window
 from transom.spec.windows.several import is_merging
 
@@ -40,15 +40,38 @@ def waits_for_end(trigger: Trigger, window: Window, is_streaming: Callable[[], b
     return isinstance(window, Global) and fires_once and is_streaming()
 
 
+def may_leave_late_rows(
+    trigger: Trigger, window: Window, time: Clock | None, is_streaming: Callable[[], bool]
+) -> bool:
+    """Return whether an allowed lateness may keep rows that no result has.
+
+    Without a `TimePolicy`, a static DataFrame has no late rows.
+    """
+    if isinstance(window, Count | Global):
+        return False
+    inner = _inner(trigger)
+    if isinstance(inner, AfterWatermark):
+        late = None if inner.late is None else _inner(inner.late)
+    elif isinstance(inner, Every):
+        late = inner
+    else:
+        return False
+    leaves = (
+        late is None
+        or isinstance(late, AfterDelta | EndOfStream | Never | When)
+        or (isinstance(late, AfterCount) and late.rows > 1)
+        or (isinstance(late, Every) and late.clock == "processing")
+    )
+    return leaves and (isinstance(time, TimePolicy) or is_streaming())
+
+
 def _inner(trigger: Trigger) -> Trigger:
     return trigger.trigger if isinstance(trigger, Purging) else trigger
 
 
 def with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
     """Return the text of a trigger that fires as another one does, and at the end of windows."""
-    shown = repr(trigger)
-    if "<" in shown:  # a Column, or a function
-        shown = f"{type(trigger).__name__}(...)"
+    shown = _shown(trigger)
     if not isinstance(time, ProcessingTime):
         fires_once = isinstance(_inner(trigger), AfterClock | EndOfStream)
         early = "" if fires_once else f"early={shown}"
@@ -56,3 +79,17 @@ def with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
     if isinstance(trigger, EndOfStream) or is_merging(window):
         return "AfterClock()"
     return f"ProcessingTimeout({shown}, after='1 minute')"
+
+
+def with_late(trigger: Trigger) -> str:
+    """Return the text of a trigger that fires as another one does, and for each late row."""
+    inner = _inner(trigger)
+    early = inner.early if isinstance(inner, AfterWatermark) else inner
+    whole = f"AfterWatermark({'' if early is None else f'early={_shown(early)}'})"
+    return f"Purging({whole})" if isinstance(trigger, Purging) else whole
+
+
+def _shown(trigger: Trigger) -> str:
+    shown = repr(trigger)
+    # The text of a Column or of a lambda is no code.
+    return f"{type(trigger).__name__}(...)" if "<" in shown else shown

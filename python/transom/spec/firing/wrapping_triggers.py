@@ -34,7 +34,7 @@ class AfterWatermark(Trigger):
         stream of one batch.
     late : Trigger, optional
         Fires the window after its end, while `Windowed.allowed_lateness` keeps it. By default each
-        late row fires it. With None, no late row does.
+        late row fires it. With None, no late row does, so late rows are in no result.
 
     Raises
     ------
