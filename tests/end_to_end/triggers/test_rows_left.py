@@ -152,9 +152,24 @@ def test_static_rows_end_so_triggers_for_ends_cause_no_warning(spark: SparkSessi
     with warnings.catch_warnings():
         warnings.simplefilter("error", transom.TransomWarning)
         ever = timed.window(transom.Global()).trigger(transom.AfterWatermark())
-        tens = timed.window(transom.Tumbling("10 seconds")).trigger(transom.AfterClock())
+        tens = timed.window(transom.Tumbling("10 seconds"))
+        ended = [tens.trigger(trigger) for trigger in (transom.AfterClock(), transom.EndOfStream())]
     assert [row["n"] for row in ever.agg(n=F.count("*")).collect()] == [3]
-    assert sorted(row["n"] for row in tens.agg(n=F.count("*")).collect()) == [1, 2]
+    for windows in ended:
+        assert sorted(row["n"] for row in windows.agg(n=F.count("*")).collect()) == [1, 2]
+
+
+def test_windows_that_are_open_when_a_stream_is_drained_fire_by_its_end(
+    spark: SparkSession,
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+        windows = transom.stream(rows, time=clock).window(transom.Tumbling("10 seconds"))
+        return windows.trigger(transom.EndOfStream()).drain().agg(n=F.count("*"))
+
+    results = run_stream(spark, pipeline, SCHEMA, BATCHES).results
+    # The watermark of 50 drops the first window before the input ends.
+    assert [(row["window"]["start"].second, row["n"]) for row in results] == [(50, 1)]
 
 
 @pytest.mark.parametrize(

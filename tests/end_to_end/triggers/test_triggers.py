@@ -164,6 +164,13 @@ def test_partial_windows_of_rows_hold_the_last_ones(spark: SparkSession) -> None
         [3, 4, 5],
     ]
 
+    def panes(stream: transom.Stream) -> DataFrame:
+        return stream.window(window).with_pane().agg(values())
+
+    found = [row["pane"] for row in run_clocked(spark, panes, steps).results]
+    shown = [(pane["index"], pane["timing"], pane["number"]) for pane in found]
+    assert shown == [(0, "early", None), (1, "early", None), (2, "early", None)]
+
 
 def test_changed_results_are_taken_back_and_repeated_ones_not_sent(spark: SparkSession) -> None:
     def pipeline(stream: transom.Stream) -> DataFrame:

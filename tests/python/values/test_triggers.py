@@ -165,6 +165,7 @@ def test_a_duration_is_no_trigger(mistake: Callable[[], object], instead: str) -
         transom.AfterWatermark(),
         transom.AfterClock(),
         transom.AfterLateness(),
+        transom.EndOfStream(),
         transom.Purging(transom.AfterClock()),
         transom.ProcessingTimeout(transom.AfterWatermark(), after="1 minute"),
     ],

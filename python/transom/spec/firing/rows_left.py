@@ -58,7 +58,7 @@ def may_leave_late_rows(
         return False
     leaves = (
         late is None
-        or isinstance(late, AfterDelta | EndOfStream | Never | When)
+        or isinstance(late, AfterDelta | Never | When)
         or (isinstance(late, AfterCount) and late.rows > 1)
         or (isinstance(late, Every) and late.clock == "processing")
     )

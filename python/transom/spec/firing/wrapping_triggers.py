@@ -7,7 +7,7 @@ from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import value_error
 from transom._base.values import keywords_after
-from transom.spec.firing.end_triggers import AfterClock, AfterLateness
+from transom.spec.firing.end_triggers import AfterClock, AfterLateness, EndOfStream
 from transom.spec.firing.triggers import AfterCount, EveryBatch, Trigger, check_trigger
 
 _EACH_LATE_ROW = AfterCount(1)
@@ -40,7 +40,7 @@ class AfterWatermark(Trigger):
     ------
     PySparkValueError
         ``TRANSOM_NOT_IN_PLACE`` if ``early`` or ``late`` is or contains `EveryBatch` or a trigger
-        for the end of a window: `AfterWatermark`, `AfterClock` or `AfterLateness`.
+        for the end of a window: `AfterWatermark`, `AfterClock`, `AfterLateness` or `EndOfStream`.
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
 
@@ -81,9 +81,8 @@ class AfterWatermark(Trigger):
         for argument, inner in (("early", self.early), ("late", self.late)):
             check_trigger(argument, inner, or_none=True)
             if inner is not None:
-                _check_inner(
-                    argument, inner, self, EveryBatch, AfterWatermark, AfterClock, AfterLateness
-                )
+                at_ends = (AfterWatermark, AfterClock, AfterLateness, EndOfStream)
+                _check_inner(argument, inner, self, EveryBatch, *at_ends)
 
 
 @keywords_after(1, example="Purging(AfterCount(10))")

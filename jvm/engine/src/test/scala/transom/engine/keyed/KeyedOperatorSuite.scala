@@ -236,6 +236,24 @@ class KeyedOperatorSuite extends FunSuite {
     assert(waiting.isEmpty && never.isEmpty)
   }
 
+  test("a window that is open when the input ends fires once by EndOfStream") {
+    Seq(Tumbling(10), Session(10)).foreach { window =>
+      Seq(0L, 100L).foreach { lateness =>
+        def waiting() = {
+          val operator = runner(window, EndOfStream)(_.copy(allowedLateness = lateness))
+          processRow(operator, 0, 1)
+          operator
+        }
+        val ended = waiting()
+        assertEquals(ended.fire(Long.MaxValue).map(result => sum(result.values)), Seq(1L))
+        assert(ended.isEmpty)
+        val closed = waiting()
+        assertEquals(closed.fire(10 + lateness), Seq.empty)
+        assert(closed.isEmpty)
+      }
+    }
+  }
+
   test("a global window with Every fires only a few times at the end of the input") {
     val operator = runner(Global, Every(10))()
     processRow(operator, 0, 1)

@@ -124,7 +124,7 @@ final class AfterClockLogic[R, A] extends OneTimerLogic[R, A](Timeline.Clock) {
 /** Fires once, at the cleanup of the window. The result includes all late rows that were
   * accepted. A window without end fires when the input ends.
   */
-final class AfterLatenessLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
+sealed class AfterLatenessLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
 
   override protected def timerOf(window: TriggerContext[R, A]): Long =
     math.min(window.cleanup, GlobalGrid.EndOfTime)
@@ -133,11 +133,13 @@ final class AfterLatenessLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event)
     setTimer(window)
 }
 
-/** Fires when the input ends. */
-final class EndOfStreamLogic[R, A] extends OneTimerLogic[R, A](Timeline.Event) {
+/** Fires when the input ends, at the cleanup of each window that is open then. */
+final class EndOfStreamLogic[R, A] extends AfterLatenessLogic[R, A] {
 
-  override protected def timerOf(window: TriggerContext[R, A]): Long = GlobalGrid.EndOfTime
-
-  override def onMerge(sources: Seq[TriggerMemory], window: TriggerContext[R, A]): Unit =
-    setTimer(window)
+  override def onTimer(
+      timeline: Timeline,
+      timer: Long,
+      window: TriggerContext[R, A]): TriggerResult =
+    if (window.watermark < GlobalGrid.EndOfTime) TriggerResult.Continue
+    else super.onTimer(timeline, timer, window)
 }
