@@ -104,8 +104,9 @@ class LifetimeSteps(Steps):
     def with_watermarks(self) -> Self:
         """Emit, as a side output, the watermark of the results whenever it moves.
 
-        A watermark promises that no later result starts before it. The result becomes tagged rows,
-        as after `with_late_rows`. The tag ``watermarks`` has these columns:
+        A watermark promises that no later result starts before it, unless an `allowed_lateness`
+        lets a window fire again. The result becomes tagged rows, as after `with_late_rows`. The tag
+        ``watermarks`` has these columns:
 
         - ``watermark``: the watermark after a micro-batch. This is the watermark of the
           `TimePolicy`, unless results last as long as their windows (`output_policy`). Then it is

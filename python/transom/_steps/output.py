@@ -52,7 +52,8 @@ class OutputSteps(Steps):
 
         The column is a struct with these fields:
 
-        - ``index``: the number of earlier firings of the window. It is 0 for `Count` windows.
+        - ``index``: the number of earlier firings of the window. It is 0 for `Count` windows that
+          have a number.
         - ``timing``: "early", "on_time" or "late", relative to the end of the window.
         - ``is_last``: whether the window is dropped with this firing. With an allowed lateness, a
           window is dropped at the end of the lateness, where `AfterLateness` fires.

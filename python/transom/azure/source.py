@@ -71,7 +71,8 @@ def stream(
     eventsLateArrivalMaxDelayInSeconds : int
         The late arrival tolerance, at most 1,814,399. With -1 no event arrives too late, and the
         watermark does not move while no events come. A run with ``availableNow`` ends with an
-        estimate of the next arrival, so use -1 for scheduled runs, tests and replays.
+        estimate of the next arrival, so use -1 for tests and replays, whose arrivals are behind the
+        wall clock.
 
     Returns
     -------

@@ -267,3 +267,11 @@ def test_the_text_of_a_plan_has_the_lifetime(spark: SparkSession) -> None:
         listed(transom.Snapshot(), five)(df)
     )
     assert "from the time of a row on" not in transom.explain(listed(transom.Snapshot(), None)(df))
+
+
+def test_a_late_row_lists_no_more_than_a_thousand_windows(spark: SparkSession) -> None:
+    pipeline = listed(transom.Tumbling(size="1 second"))
+    batches = [[row(0, "a", 9000, 9001)], [row(1, "a", 9002, 9003)], [row(2, "a", 0, 3600)]]
+    (late,) = run_stream(spark, pipeline, SCHEMA, batches).late
+    assert late["row"]["n"] == 2
+    assert len(late["missed_windows"]) == 1000

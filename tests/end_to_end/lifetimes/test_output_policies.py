@@ -227,3 +227,19 @@ def test_a_static_dataframe_ends_with_the_last_watermark(spark: SparkSession) ->
     marks = [row["watermarks"] for row in found if row["tag"] == "watermarks"]
     assert [mark["watermark"] for mark in marks] == [END_OF_TIME]
     assert abs(marks[0]["at"].replace(tzinfo=UTC) - datetime.now(UTC)) < timedelta(minutes=10)
+
+
+def test_a_window_that_fires_again_may_start_before_the_watermark(spark: SparkSession) -> None:
+    def pipeline(df: DataFrame) -> DataFrame:
+        stream = transom.stream(df, time=transom.TimePolicy("at"))
+        kept = stream.window(HOURS).allowed_lateness("1 day")
+        policy = kept.output_policy("clip_to_window_end").with_watermarks()
+        return policy.agg(n=F.count("*"))
+
+    batches = [[(at("05:10"), None, 0)], [(at("07:10"), None, 0)], [(at("05:20"), None, 0)]]
+    outcome = run_stream(spark, pipeline, SCHEMA, batches)
+    tagged = [row for _, batch in sorted(outcome.by_batch.items()) for row in batch]
+    marks = [row["watermarks"]["watermark"] for row in tagged if row["tag"] == "watermarks"]
+    starts = [row["results"]["lifetime"]["start"] for row in tagged if row["tag"] == "results"]
+    assert starts == [at("05:00"), at("05:00")]
+    assert marks[-1] > at("05:00")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -77,3 +78,38 @@ def test_the_later_time_of_two_joined_rows_is_the_time_of_the_result(spark: Spar
     outcome = run_stream(spark, pipeline, "kind string, id int, at timestamp", batches)
     found = {row["window"]["start"]: row["ids"] for row in outcome.results}
     assert found == {at(0): [2], at(5): [1, 3]}
+
+
+def test_joined_rows_of_one_batch_are_on_time_in_the_order_of_their_times(
+    spark: SparkSession,
+) -> None:
+    times = [datetime(2024, 1, 1, 12) + timedelta(minutes=7 * n) for n in range(60)]
+
+    def late(*, order: bool) -> int:
+        def pipeline(rows: DataFrame) -> DataFrame:
+            def side(kind: str) -> DataFrame:
+                chosen = rows.where(F.col("kind") == kind).select("id", F.col("at").alias(kind))
+                return chosen.withWatermark(kind, "30 minutes")
+
+            joined = side("order").join(side("payment"), "id")
+            later = F.greatest("order", "payment")
+            policy = transom.TimePolicy(later, out_of_order="30 minutes")
+            stream = transom.stream(joined, time=policy, order=later if order else ())
+            windows = stream.window(transom.Tumbling(size="5 minutes")).with_late_rows()
+            return windows.agg(n=F.count("*"))
+
+        batch = [(kind, n, time) for n, time in enumerate(times) for kind in ("order", "payment")]
+        return len(run_stream(spark, pipeline, "kind string, id int, at timestamp", [batch]).late)
+
+    assert late(order=True) == 0
+    assert late(order=False) > 0
+
+
+def test_a_left_anti_join_does_not_run_over_two_streams(spark: SparkSession) -> None:
+    def side(name: str) -> DataFrame:
+        rates = spark.readStream.format("rate").load().withColumnRenamed("timestamp", name)
+        return rates.withWatermark(name, "1 minute")
+
+    left = side("started").join(side("stopped"), "value", "left_anti")
+    with pytest.raises(AnalysisException, match=r"(?i)left.?anti"):
+        left.writeStream.format("noop").start()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -165,3 +166,14 @@ def test_a_static_dataframe_has_them_too(spark: SparkSession) -> None:
         dead = transom.untag(tagged, "dead_letters").collect()
         assert shown(dead) == Counter([*without_time, *bad])
         assert {(row["watermark"], row["query"]) for row in dead} == {(None, None)}
+
+
+def test_a_gap_or_a_list_of_windows_that_fails_ends_the_query(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("a", second(1), 0)], SCHEMA)
+    gap = F.make_dt_interval(F.lit(0), F.lit(0), F.lit(0), F.expr("1 / value"))
+    instant = F.expr("timestamp_seconds(1 / value)")
+    listed = F.array(F.struct(instant.alias("start"), instant.alias("end")))
+    for window in (transom.Session(gap), transom.Custom(listed)):
+        counts = by_key(rows, window).with_dead_letters().agg(n=F.count("*"))
+        with pytest.raises(ArithmeticException, match="DIVIDE_BY_ZERO"):
+            counts.collect()
