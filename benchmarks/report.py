@@ -51,8 +51,9 @@ page shows two figures of Flink: the whole run, and the job only. transom's time
 ratios. A cell is empty where the record does not have the job's time. Early records have the job's
 time of their last run only.
 
-*Peak memory* is the highest resident memory of a JVM with a heap of 4 GB. Such a JVM uses its heap
-before it collects garbage. So a peer may need less memory than this figure.
+*Peak memory* is the highest resident memory of a JVM with a heap of 4 GB, or of the heap in the
+name of the query. Such a JVM uses its heap before it collects garbage. So a peer may need less
+memory than this figure.
 """
 FEWER_ROWS = """
 Some peers in Python have fewer rows than transom, because all rows would take longer than the time

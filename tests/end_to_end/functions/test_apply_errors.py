@@ -79,6 +79,15 @@ def test_numbers_become_those_of_the_schema(hours: Windowed) -> None:
     assert tuple(row)[2:] == (3, 2.0, [1, None], "x")
 
 
+def test_a_narrower_floating_point_type_rounds(hours: Windowed) -> None:
+    (row,) = hours.apply(
+        lambda _: pa.table({"f": [0.1], "g": [1e300]}), "f float, g float"
+    ).collect()
+    assert row["f"] == pytest.approx(0.1)
+    assert row["f"] != 0.1
+    assert row["g"] == float("inf")
+
+
 @pytest.mark.parametrize(
     ("schema", "condition"),
     [

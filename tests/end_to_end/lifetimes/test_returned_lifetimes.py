@@ -120,8 +120,9 @@ def test_a_lifetime_outside_of_its_window_is_an_error(
         rf"lasts from {shown[0]} to {shown[1]}, for the window from 2024-01-01 05:00:00 to "
         rf"2024-01-01 06:00:00"
     )
-    with pytest.raises(PySparkException, match=message):
+    with pytest.raises(PySparkException, match=message) as caught:
         windowed(returning(*returned), CLIP)(rows(spark)).collect()
+    assert caught.value.getCondition() == "USER_RAISED_EXCEPTION"
 
 
 def test_tagged_rows_and_streams_fail_too(spark: SparkSession) -> None:

@@ -148,8 +148,9 @@ def test_a_changed_spec_is_refused_and_the_field_named(
     field, before, after = change
     name = re.escape(field)
     text = f"TRANSOM_SPEC_CHANGED.* has {name} = {after}, but .* with {name} = {before}\\. "
-    with pytest.raises(StreamingQueryException, match=text):
+    with pytest.raises(StreamingQueryException, match=text) as caught:
         CHANGES[change].run(spark, folder, 60, writer=refuse)
+    assert caught.value.getCondition() == "STREAM_FAILED"
     # The rejected run has changed nothing. All changes are rejected at the same place.
     if LONG or change == next(iter(CHANGES)):
         assert [row["best"] for row in Query().run(spark, folder)] == ["a"]

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkAttributeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -202,6 +202,29 @@ def test_the_output_mode_complete_is_refused_with_the_text_on_the_page(
     page = Path(__file__).parents[3] / "docs/troubleshooting.md"
     (text,) = re.findall(rf"^\[{condition}\] .*$", page.read_text(), re.MULTILINE)
     assert str(caught.value).startswith(text)
+
+
+def test_operators_of_one_name_side_by_side_fail_with_the_text_on_the_page(
+    streaming: DataFrame,
+) -> None:
+    def counts(size: str) -> DataFrame:
+        clock = transom.EventTime("timestamp", delay="1 second")
+        windows = transom.stream(streaming, time=clock).window(transom.Tumbling(size))
+        return windows.agg(n=F.count("*"))
+
+    with pytest.raises(AnalysisException) as caught:
+        counts("1 hour").union(counts("2 hours"))
+    page = Path(__file__).parents[3] / "docs/troubleshooting.md"
+    (text,) = re.findall(r"^\[DUPLICATED_METRICS_NAME\] .*$", page.read_text(), re.MULTILINE)
+    assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("step", ["trigger", "retract", "with_late_rows"])
+def test_spark_knows_no_step_after_agg(rows: DataFrame, step: str) -> None:
+    counts = transom.stream(rows, time="t").window(HOUR).agg(n=F.count("*"))
+    with pytest.raises(PySparkAttributeError) as caught:
+        getattr(counts, step)
+    assert caught.value.getCondition() == "ATTRIBUTE_NOT_SUPPORTED"
 
 
 def test_an_aggregate_gets_its_name_from_its_keyword(rows: DataFrame) -> None:

@@ -78,3 +78,13 @@ def test_windows_of_rows_that_overlap_become_one(spark: SparkSession) -> None:
     merging = transom.Custom(windows=listed("value").windows, merging=True)
     outcome = run(spark, merging, [[("a", 1, 3), ("a", 3, 4), ("a", 9, 1)], 20])
     assert results(outcome) == [((1, 7), [3, 4]), ((9, 10), [1])]
+
+
+def test_a_row_that_lists_no_windows_is_in_a_gap(spark: SparkSession) -> None:
+    second = "named_struct('start', time, 'end', time + INTERVAL 1 SECOND)"
+    some = transom.Custom(F.expr(f"filter(array({second}), _ -> value > 0)"))
+    outcome = run(spark, some, [[("a", 1, 0), ("a", 1, 2)], 9])
+    assert results(outcome) == [((1, 2), [2])]
+    observed = outcome.observed()
+    assert observed["transom_rows_in_gaps"] == 1
+    assert observed["transom_rows_with_bad_windows"] == 0
