@@ -14,6 +14,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def megabytes(size: int | None) -> str:
     """Return a size as text, or an empty string for None."""
-    return (
-        "" if size is None else f"{size / 1e6:,.1f} MB" if size < 1e8 else f"{size / 1e6:,.0f} MB"
-    )
+    if size is None:
+        return ""
+    if size < 100_000:
+        return f"{size / 1e3:,.0f} KB"
+    return f"{size / 1e6:,.1f} MB" if size < 1e8 else f"{size / 1e6:,.0f} MB"

@@ -41,9 +41,9 @@ files) are points of reference, not alternatives.
 A *peer* is another way to compute the same query. `native` is Spark's own windows, and `python` is
 the same logic by hand in Python. `applyInPandas` passes Spark's sessions to a function in Python.
 `transom-keyed` is transom with the keyed layout forced. `flink-heap` and `flink-rocksdb` are Flink
-with its state on the heap and in RocksDB. `q5` to `q12` are queries of the benchmark Nexmark. A
-cell of *Targets* has the bound that we set, the measured ratio, and whether the ratio is within the
-bound.
+with its state on the heap and in RocksDB. `q5` to `q12` are queries of the benchmark Nexmark. For
+each machine, a table of inputs says what the other names of queries mean. A cell of *Targets* has
+the bound that we set, the measured ratio, and whether the ratio is within the bound.
 
 The time of a run goes from the start of the query to its end. For Flink this time contains the
 start of its cluster. For the peers on Spark it does not contain the start of the session. So the
