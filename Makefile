@@ -55,6 +55,8 @@ CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/tes
   setup/test_watermarks.py policies/test_stamped.py \
   triggers/test_drain.py::test_one_control_row_drains_operators_behind_each_other)
 
+# sbt starts slowly, so the Scala tests check the form of the code first.
+SCALA_FORM := scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
 TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect
 
 # Runs targets one after the other, then prints what each of them took.
@@ -71,7 +73,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
-.PHONY: help setup build jar generate fmt lint types test test-jvm test-canary test-python test-e2e test-connect \
+.PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
   test-connect-all test-packaging release-check \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
@@ -94,19 +96,21 @@ fmt: $(READY) ## Format all code
 	$(BIN)/ruff format .
 	./sbt scalafmtAll scalafmtSbt
 
-lint: $(READY) ## Check the code's form, in both languages
+lint: lint-python ## Check the code's form, in both languages
+	./sbt $(SCALA_FORM)
+
+lint-python: $(READY) ## Check the form of the Python code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	./sbt scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
 
 types: $(READY) ## Check Python's types
 	$(BIN)/mypy
 
 test: $(TESTS) ## Run all tests
 
-test-jvm: ## Run the Scala tests
-	./sbt engine/test spark/test benchmarks/compile
+test-jvm: ## Check the form of the Scala code, and run its tests
+	./sbt $(SCALA_FORM) engine/test spark/test benchmarks/compile
 
 # Part of test-jvm too, which runs on the Spark that the Scala code is compiled with.
 test-canary: $(READY) ## Run the tests of Spark's behaviour that transom relies on, on the jars of PySpark
@@ -195,7 +199,7 @@ pictures: $(READY) ## Draw the documentation's pictures
 # cut their rows into batches.
 check: export TRANSOM_QUICK := $(if $(TRANSOM_LONG),,1)
 check: ## Run all that CI runs, and print the minutes of each part
-	@$(call TIMED,lint types $(TESTS))
+	@$(call TIMED,lint-python types $(TESTS))
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3

@@ -46,6 +46,9 @@ def session() -> SparkSession:
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
+        # Over so few rows, Spark would spend more time on compiling code than the code saves.
+        .config("spark.sql.codegen.wholeStage", "false")
+        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     )
     spark = transom.configure(with_quick_files(builder)).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

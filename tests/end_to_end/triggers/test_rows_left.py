@@ -99,15 +99,7 @@ def test_other_triggers_give_late_rows_a_result(
         assert rows_in_results(spark, trigger, LATE, "1 hour") == 3
 
 
-@pytest.mark.parametrize(
-    "trigger",
-    [
-        transom.AfterWatermark(),
-        transom.AfterLateness(),
-        transom.Purging(transom.AfterWatermark()),
-    ],
-    ids=lambda trigger: type(trigger).__name__,
-)
+@pytest.mark.parametrize("trigger", [transom.AfterWatermark(), transom.AfterLateness()], ids=repr)
 def test_windows_without_end_warn_of_triggers_for_ends(
     spark: SparkSession, trigger: transom.Trigger
 ) -> None:
