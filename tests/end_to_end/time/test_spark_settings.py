@@ -67,3 +67,11 @@ def test_late_rows_are_in_the_counts_of_transom_alone(spark: SparkSession) -> No
         for operator in progress.stateOperators
     ]
     assert set(dropped) == {0}
+
+
+def test_the_progress_has_the_time_of_a_batch_and_no_rows_of_foreach_batch(
+    spark: SparkSession,
+) -> None:
+    progress = run_stream(spark, counts, SCHEMA, [[row(1)], [row(30)]]).progress
+    assert {batch.sink.numOutputRows for batch in progress} == {-1}
+    assert all(batch.durationMs["triggerExecution"] > 0 for batch in progress)
