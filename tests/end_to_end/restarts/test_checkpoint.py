@@ -241,8 +241,7 @@ def test_spark_refuses_another_kind_of_event_time(
         return stream.window(TEN_SECONDS).agg(F.max_by("key", "value").alias("best"))
 
     folder = copy_of(begun, tmp_path)
-    condition = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
-    with pytest.raises(StreamingQueryException, match=condition):
+    with pytest.raises(StreamingQueryException, match="OPERATOR_NOT_MATCH_IN_STATE_METADATA"):
         run_stream(spark, by_policy, SCHEMA, [[("a", at(60), 1)]], checkpoint=folder)
 
 
