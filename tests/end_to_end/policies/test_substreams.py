@@ -270,6 +270,23 @@ def test_estimated_arrivals_close_the_windows_of_silent_devices(
     assert given == [[], [], [(0, 10, [0]), (0, 10, [1])]]
 
 
+@pytest.mark.parametrize(
+    ("settings", "tasks"), [({}, 1), ({"over": ["device"]}, 2), ({"partition": "device"}, 2)]
+)
+def test_one_task_applies_the_rules_unless_there_are_substreams_or_partitions(
+    spark: SparkSession, settings: dict[str, Any], tasks: int
+) -> None:
+    def pipeline(read: DataFrame) -> DataFrame:
+        time = transom.TimePolicy("at", arrival="known", **settings)
+        stamped = transom.stream(read, time=time).stamped()
+        return stamped.select("n", F.spark_partition_id().alias("task"))
+
+    rows: list[Input] = [(n, str(n), "x", n, n) for n in range(20)]
+    results = run_stream(spark, pipeline, SCHEMA, [timed(rows)]).results
+    assert sorted(row["n"] for row in results) == list(range(20))
+    assert len({row["task"] for row in results}) == tasks
+
+
 def test_explain_names_the_substreams_and_the_layout(spark: SparkSession) -> None:
     text = transom.explain(by_device(spark.createDataFrame([], SCHEMA), "device"))
     assert "sources by substream device" in text

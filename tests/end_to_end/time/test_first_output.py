@@ -60,3 +60,24 @@ def test_rows_of_earlier_windows_are_not_late(spark: SparkSession) -> None:
     ]
     assert sorted(outcome.results) == sorted(closed)
     assert outcome.observed()["transom_rows_late"] == 0
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        transom.Tumbling(size="20 minutes"),
+        transom.Hopping(size="1 hour", slide="20 minutes"),
+        transom.Hopping(size="10 minutes", slide="30 minutes"),
+    ],
+    ids=repr,
+)
+def test_a_start_plus_the_interval_leaves_out_windows_that_began_before_the_start(
+    spark: SparkSession, window: transom.Tumbling | transom.Hopping
+) -> None:
+    rows = spark.createDataFrame(ROWS, SCHEMA)
+    everything = results(rows, window, "auto", None).collect()
+    (interval,) = {row["window"]["end"] - row["window"]["start"] for row in everything}
+    for start in (START + timedelta(hours=1), START + timedelta(minutes=67)):
+        expected = [row for row in everything if row["window"]["start"] >= start]
+        assert 0 < len(expected) < len(everything)
+        assert sorted(results(rows, window, "auto", start + interval).collect()) == sorted(expected)

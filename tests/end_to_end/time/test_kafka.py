@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from benchmarks.kafka.broker import broker
-from benchmarks.kafka.jars import connector_jars
 from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.clocked import START, instant, seconds
 from tests.end_to_end.support.kafka import (
@@ -28,13 +24,11 @@ from tests.end_to_end.support.kafka import (
     STEP,
     Event,
     Topic,
-    add_connector,
     millis,
     of_partition,
     rows_before,
     rows_of_steps,
 )
-from tests.end_to_end.support.sessions import Reason, skip_in_connect
 from tests.end_to_end.support.wall_clock import Step, run_steps
 from tests.time_model import stamping, windows
 from tests.time_model.stamping import Bound
@@ -68,25 +62,6 @@ long = pytest.mark.skipif(not LONG, reason="takes a minute: run by make check-lo
 Result = tuple[str, float, float, tuple[int, ...]]
 # The reason why a row is in no window, and its number.
 Left = tuple[str, int]
-
-
-@pytest.fixture(scope="module")
-def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a broker."""
-    skip_in_connect(Reason.CLOCK)
-    if not any(pyspark.__version__ in jar.name for jar in connector_jars()):
-        pytest.skip(f"the Kafka source is not the one of PySpark {pyspark.__version__}")
-    with broker(tmp_path_factory.mktemp("kafka")) as address:
-        yield address
-
-
-@pytest.fixture
-def topic(spark: SparkSession, brokers: str) -> Iterator[Topic]:
-    """A topic of its own for each test."""
-    add_connector(spark)
-    made = Topic(spark, brokers, f"topic-{uuid.uuid4()}")
-    yield made
-    made.close()
 
 
 def windowed(rows: DataFrame, policy: transom.TimePolicy) -> transom.Windowed:
