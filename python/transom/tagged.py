@@ -165,13 +165,14 @@ class _Route:
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         tags = _tags_of(rows, "rows")
-        for tag in tags:
-            if tag not in self._writers:
-                raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
+        # A misspelt tag is unknown, and the tag that was meant has no writer.
         for tag in self._writers:
             if tag not in tags:
                 shown = quoted_list(tags)
                 raise value_error("UNKNOWN_TAG", argument="route", value=repr(tag), tags=shown)
+        for tag in tags:
+            if tag not in self._writers:
+                raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
         query = _bridge.query_of(rows)
         cached = rows.persist()
         try:

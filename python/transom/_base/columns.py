@@ -220,7 +220,9 @@ def _is_missing(df: DataFrame, name: str) -> bool:
 
 def _unknown(df: DataFrame, argument: str, name: str) -> Exception:
     columns = quoted_list(df.columns)
-    if _OPERATORS.search(name):
+    if "." in name and name.lower() in (column.lower() for column in df.columns):
+        columns += f". A name with a dot needs backticks: '`{name}`'"
+    elif _OPERATORS.search(name):
         columns += f", or an expression: F.expr({name!r})"
     elif sorting := _DESCENDING.fullmatch(name):
         columns += f". For the largest number first, write -F.col({sorting[1] or sorting[2]!r})"

@@ -14,6 +14,9 @@ from transom._base.misplaced import Hints, check_given, misplaced_keyword, unkno
 
 T = TypeVar("T")
 
+# The name of the first argument of Spark's functions for windows.
+TIME_COLUMN = "timeColumn"
+
 
 class Value:
     """Base class of frozen dataclasses, with an equality that supports Columns.
@@ -77,6 +80,10 @@ def _comparable(value: object) -> object:
     return text_of(value) if isinstance(value, Column) else value
 
 
+def _is_column(value: object) -> bool:
+    return isinstance(value, Column) or (isinstance(value, str) and value.isidentifier())
+
+
 def keywords_after(
     count: int, *, example: str, hints: Hints | None = None, in_list: bool = False
 ) -> Callable[[type[T]], type[T]]:
@@ -92,7 +99,8 @@ def keywords_after(
     example : str
         A call, with a keyword if there is one, for the error.
     hints : mapping, optional
-        Keywords of other libraries, see `keyword_hints`.
+        Keywords of other libraries, see `keyword_hints`. With `TIME_COLUMN` among them, too many
+        arguments raise its hint if the first argument looks like a column.
     in_list : bool
         Whether several arguments by position belong in one list.
     """
@@ -110,6 +118,9 @@ def keywords_after(
         @wraps(made_by_dataclass)
         def init(self: T, *arguments: object, **keywords: object) -> None:
             if len(arguments) > count:
+                time = (hints or {}).get(TIME_COLUMN)
+                if time is not None and _is_column(arguments[0]):
+                    raise misplaced_keyword(kind.__name__, TIME_COLUMN, arguments[0], time)
                 place = f"argument {count + 1} of {kind.__name__}"
                 taken = [list(arguments)] if in_list else arguments[:count]
                 has_more = len(known) > count

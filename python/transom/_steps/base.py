@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
+from warnings import warn
 
 from pyspark.sql import DataFrame
 
 from transom._base.call_text import call_text
-from transom._base.errors import value_error
+from transom._base.columns import has_columns
+from transom._base.errors import value_error, warning
 from transom._base.expressions import Col
 from transom._base.misplaced import Hint, Hinted, Hints
 from transom._steps.hints import WINDOWED_HINTS, WINDOWED_IS_NO_DATAFRAME
+from transom.spec.firing.rows_left import drain_leaves_rows
 from transom.spec.times.time_policies import Clock
 from transom.spec.window_spec import WindowSpec
 from transom.spec.windows.lifetimes import Lifetime
@@ -33,6 +36,16 @@ class Steps(Hinted):
             raise value_error("SET_TWICE", argument=step, call=self._steps[step])
         steps = {**self._steps, step: f"{step}({arguments})"}
         return replace(self, _spec=replace(self._spec, **settings), _steps=steps)
+
+    def _is_streaming(self) -> bool:
+        return has_columns(self._df) and bool(self._df.isStreaming)
+
+    def _check_drained(self, levels: int) -> None:
+        """Warn of windows that leave rows when the stream is drained, in the line of the user."""
+        spec = self._spec
+        left = drain_leaves_rows(spec.trigger, spec.window, spec.time)
+        if spec.drain and left and self._is_streaming():
+            warn(warning("ROWS_LEFT", reason=left.reason, instead=left.instead), stacklevel=levels)
 
     def __repr__(self) -> str:
         spec = self._spec

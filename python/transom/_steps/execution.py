@@ -36,6 +36,13 @@ class ExecutionSteps(Steps):
         PySparkValueError
             ``TRANSOM_SET_TWICE``.
 
+        Warns
+        -----
+        TransomWarning
+            ``TRANSOM_ROWS_LEFT`` for windows of a stream that leave rows without a result when it
+            ends: `Count` windows that are not full, and `Global` windows whose trigger does not
+            fire then.
+
         Examples
         --------
         >>> import tempfile
@@ -55,7 +62,10 @@ class ExecutionSteps(Steps):
         |{2013-01-01 05:00...|  1|
         +--------------------+---+
         """
-        return self._with("drain", drain=True)
+        step = self._with("drain", drain=True)
+        # One decorator is between this frame and the user's.
+        step._check_drained(levels=4)
+        return step
 
     @keyword_hints(OPTIONS_KEYWORDS)
     def options(

@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Self
 from warnings import warn
 
-from transom._base.columns import has_columns
 from transom._base.durations import Duration, not_negative
 from transom._base.errors import type_error, value_error, warning
 from transom._base.misplaced import keyword_hints
@@ -15,8 +14,8 @@ from transom.spec.firing.evictors import Evictor
 from transom.spec.firing.rows_left import (
     may_leave_late_rows,
     may_leave_rows,
+    rows_left,
     waits_for_end,
-    with_end,
     with_late,
 )
 from transom.spec.firing.triggers import Trigger, check_trigger
@@ -84,10 +83,11 @@ class FiringSteps(Steps):
         kind = type(trigger).__name__
         # Two decorators are between this frame and the user's.
         if may_leave_rows(trigger, window, time, self._is_streaming):
-            fix, name = with_end(trigger, window, time), type(window).__name__
-            warn(warning("ROWS_LEFT", trigger=kind, window=name, instead=fix), stacklevel=4)
+            left = rows_left(trigger, window, time)
+            warn(warning("ROWS_LEFT", reason=left.reason, instead=left.instead), stacklevel=4)
         if waits_for_end(trigger, window, self._is_streaming):
             warn(warning("NO_END", trigger=kind), stacklevel=4)
+        step._check_drained(levels=5)
         step._check_late_rows(levels=5)
         return step
 
@@ -100,9 +100,6 @@ class FiringSteps(Steps):
             kind = type(spec.trigger).__name__
             fix = with_late(spec.trigger)
             warn(warning("LATE_ROWS_LEFT", trigger=kind, instead=fix), stacklevel=levels)
-
-    def _is_streaming(self) -> bool:
-        return has_columns(self._df) and bool(self._df.isStreaming)
 
     def evictor(self, evictor: Evictor) -> Self:
         """Set which rows a window keeps when it fires.

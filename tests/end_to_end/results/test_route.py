@@ -184,6 +184,10 @@ def test_a_tag_without_a_writer_is_refused(spark: SparkSession) -> None:
         transom.route(results=Kept())(tagged, 0)
     with raises("UNKNOWN_TAG"):
         transom.untag(tagged, "early")
+    with raises("UNKNOWN_TAG", "route") as caught:
+        transom.route(result=Kept(), late=Kept())(tagged, 0)
+    assert "'result'" in str(caught.value)
+    assert "'results', 'late'" in str(caught.value)
 
 
 def test_a_static_result_is_tagged_as_well(spark: SparkSession) -> None:

@@ -130,6 +130,23 @@ def test_text_with_an_expression_is_no_name(rows: DataFrame) -> None:
     assert by_number.window(HOUR).agg(n=F.count("*")).select("n").collect() == [(1,)]
 
 
+def test_a_name_with_a_dot_needs_backticks(spark: SparkSession) -> None:
+    rows = spark.createDataFrame(
+        [("a", datetime(2024, 1, 1), 1)], "`a.k` string, `a.t` timestamp, v int"
+    )
+    mistakes: list[tuple[Callable[[], object], str]] = [
+        (lambda: transom.stream(rows, time=transom.EventTime("a.t")), "a.t"),
+        (lambda: transom.stream(rows, time="`a.t`").key_by("a.k"), "a.k"),
+        (lambda: transom.stream(rows, time="`a.t`").window(HOUR).agg(F.max("a.k")), "a.k"),
+    ]
+    for mistake, name in mistakes:
+        with raises("UNKNOWN_COLUMN") as caught:
+            mistake()
+        assert str(caught.value).endswith(f"A name with a dot needs backticks: '`{name}`'.")
+    by_key = transom.stream(rows, time="`a.t`").key_by("`a.k`").window(HOUR)
+    assert by_key.agg(k=F.max("`a.k`")).select("k").collect() == [("a",)]
+
+
 def test_a_duration_is_no_column_of_lifetimes(spark: SparkSession, rows: DataFrame) -> None:
     with raises("BAD_TYPE", "lifetime") as caught:
         transom.stream(rows, time="t", lifetime="5 minutes")

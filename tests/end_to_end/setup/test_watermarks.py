@@ -61,6 +61,14 @@ def test_a_time_beside_the_watermark_is_refused_with_advice_that_works(
     counted(streaming, transom.EventTime(shifted, delay="10 minutes"))
 
 
+def test_the_time_of_results_is_their_window(streaming: DataFrame) -> None:
+    results = counted(streaming, transom.EventTime("timestamp", delay="10 minutes"))
+    with raises("NO_WATERMARK", "time") as caught:
+        counted(results.select(F.col("window.end").alias("end")), "end")
+    assert str(caught.value).endswith("keep the column window and set time='window'.")
+    counted(results, "window")
+
+
 def test_each_of_two_joined_streams_may_give_the_time(streaming: DataFrame) -> None:
     ordered = streaming.withWatermark("timestamp", "1 minute")
     paid = streaming.select(F.col("value").alias("order"), F.col("timestamp").alias("paid"))

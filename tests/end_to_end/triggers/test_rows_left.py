@@ -63,7 +63,7 @@ def test_rows_after_the_last_firing_are_lost_with_a_warning(
 
 
 def test_in_event_time_the_wall_clock_leaves_rows_with_a_warning(spark: SparkSession) -> None:
-    advice = r"TRANSOM_ROWS_LEFT.* Write AfterWatermark\(\) "
+    advice = r"TRANSOM_ROWS_LEFT.* Write transom.AfterWatermark\(\) "
     with pytest.warns(transom.TransomWarning, match=advice):
         assert rows_in_results(spark, transom.AfterClock(), DROPPED) == 2
     assert rows_in_results(spark, transom.AfterWatermark(), DROPPED) == 3
@@ -183,3 +183,60 @@ def test_other_triggers_give_all_rows_a_result(
     with warnings.catch_warnings():
         warnings.simplefilter("error", transom.TransomWarning)
         assert rows_in_results(spark, trigger) == 3
+
+
+def rows_of_drained(spark: SparkSession, window: transom.Window, trigger: Any = None) -> int:
+    """How many of the four rows of a drained stream a result covers."""
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime(F.timestamp_seconds("second"), delay="0 seconds")
+        windows = transom.stream(rows, time=clock, order="second").window(window)
+        chosen = windows if trigger is None else windows.trigger(trigger)
+        return chosen.drain().agg(ids=F.collect_set("second"))
+
+    results = run_stream(spark, pipeline, SCHEMA, [[(1, 1), (2, 1)], [(3, 1), (4, 1)]]).results
+    return len({second for row in results for second in row["ids"]})
+
+
+@pytest.mark.parametrize(
+    ("window", "trigger"),
+    [
+        (transom.Count(3), None),
+        (transom.Count(3, 2), None),
+        (transom.Count(3, partial=True), None),
+        (transom.Global(), transom.AfterCount(3)),
+        (transom.Global(), transom.ProcessingTimeout(transom.AfterCount(3), after="1 hour")),
+    ],
+    ids=repr,
+)
+def test_rows_that_a_drained_stream_leaves_are_warned_of(
+    spark: SparkSession, window: transom.Window, trigger: transom.Trigger | None
+) -> None:
+    with pytest.warns(transom.TransomWarning, match="TRANSOM_ROWS_LEFT"):
+        assert rows_of_drained(spark, window, trigger) == 3
+
+
+@pytest.mark.parametrize(
+    ("window", "trigger"),
+    [
+        (transom.Count(3, 1, partial=True), None),
+        (transom.Global(), transom.EndOfStream()),
+        (transom.Global(), transom.AfterWatermark(early=transom.Purging(transom.AfterCount(3)))),
+        (
+            transom.Global(),
+            transom.AfterWatermark(
+                early=transom.ProcessingTimeout(transom.AfterCount(3), after="1 hour")
+            ),
+        ),
+        (transom.Global(), transom.Every("1 hour", clock="processing")),
+    ],
+    ids=repr,
+)
+def test_what_the_warning_of_a_drained_stream_says_to_write_leaves_no_rows(
+    spark: SparkSession, window: transom.Window, trigger: transom.Trigger | None
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", transom.TransomWarning)
+        # The results of Global windows come when the stream ends.
+        warnings.filterwarnings("ignore", "TRANSOM_NO_END")
+        assert rows_of_drained(spark, window, trigger) == 4

@@ -39,6 +39,26 @@ from tests.python.steps.test_misplaced import DF, WINDOWED
             "Cumulate('1 day', '1 hour')",
         ),
         (
+            lambda: transom.Tumbling("at", "1 hour"),  # type: ignore[call-arg]
+            "timeColumn",
+            "stream(df, time='at')",
+        ),
+        (
+            lambda: transom.Hopping("at", "1 hour", "1 minute"),  # type: ignore[call-arg]
+            "timeColumn",
+            "stream(df, time='at')",
+        ),
+        (
+            lambda: transom.Session(timeColumn="at", gap="1 hour"),  # type: ignore[call-arg]
+            "timeColumn",
+            "stream(df, time='at')",
+        ),
+        (
+            lambda: transom.Tumbling("1 hour", time="at"),  # type: ignore[call-arg]
+            "time",
+            "stream(df, time='at')",
+        ),
+        (
             lambda: transom.Tumbling(windowDuration="1 hour"),  # type: ignore[call-arg]
             "windowDuration",
             "Tumbling('1 hour')",

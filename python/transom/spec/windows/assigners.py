@@ -13,7 +13,8 @@ from transom._base.constants import MOST_WINDOWS_PER_ROW
 from transom._base.durations import Length, duration, positive
 from transom._base.errors import value_error
 from transom._base.expressions import Col, check_column
-from transom._base.values import Value, keywords_after
+from transom._base.misplaced import Hints
+from transom._base.values import TIME_COLUMN, Value, keywords_after
 
 Closed = Literal["left", "right"]
 
@@ -22,6 +23,13 @@ class Window(Value):
     """Base class of all windows."""
 
     __slots__ = ()
+
+
+# Hints for the first argument of Spark's functions for windows.
+SPARK_TIME: Hints = dict.fromkeys(
+    (TIME_COLUMN, "time"),
+    ("the column with the time belongs in stream()", "stream(df, time=<value>)"),
+)
 
 
 @keywords_after(0, example="Global()")

@@ -9,6 +9,7 @@ from transom._base.errors import value_error
 from transom._base.misplaced import Hints
 from transom._base.values import keywords_after
 from transom.spec.windows.assigners import (
+    SPARK_TIME,
     Closed,
     Window,
     check_ends,
@@ -21,6 +22,7 @@ _TUMBLING = "Tumbling('1 hour', offset='15 minutes')"
 _HOPPING = "Hopping('1 hour', '5 minutes', offset='1 minute')"
 # Spark's words for the arguments of windows, and arguments of the other kind.
 _NOT_TUMBLING: Hints = {
+    **SPARK_TIME,
     "windowDuration": ("Spark's windowDuration is the size", "Tumbling('1 hour')"),
     "startTime": ("Spark's startTime is the offset", _TUMBLING),
     **dict.fromkeys(
@@ -29,6 +31,7 @@ _NOT_TUMBLING: Hints = {
     ),
 }
 _NOT_HOPPING: Hints = {
+    **SPARK_TIME,
     "windowDuration": ("Spark's windowDuration is the size", "Hopping('1 hour', '5 minutes')"),
     "slideDuration": ("Spark's slideDuration is the slide", "Hopping('1 hour', '5 minutes')"),
     "startTime": ("Spark's startTime is the offset", _HOPPING),

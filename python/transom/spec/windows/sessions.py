@@ -10,7 +10,13 @@ from transom._base.durations import Duration
 from transom._base.errors import type_error
 from transom._base.misplaced import Hints, check_given
 from transom._base.values import keywords_after
-from transom.spec.windows.assigners import Closed, Window, check_closed, keep_positive
+from transom.spec.windows.assigners import (
+    SPARK_TIME,
+    Closed,
+    Window,
+    check_closed,
+    keep_positive,
+)
 
 LateStart = Literal["open", "reject"]
 MaxCheck = Literal[">=", ">"]
@@ -18,6 +24,7 @@ Gap = Duration | Column
 
 # Other words for the arguments of sessions.
 _OTHER_WORDS: Hints = {
+    **SPARK_TIME,
     "gapDuration": ("Spark's gapDuration is the gap", "Session('5 minutes')"),
     "timeout": ("the timeout of a session is the gap", "Session('5 minutes')"),
 }
