@@ -24,8 +24,8 @@ def of_spark(rows: DataFrame) -> DataFrame:
     return timed.groupBy(F.window("at", "1 hour").alias("window")).agg(F.count("*").alias("n"))
 
 
-def windowed(rows: DataFrame, time: str = "at") -> transom.Windowed:
-    clock = transom.EventTime(time, delay="0 seconds")
+def windowed(rows: DataFrame) -> transom.Windowed:
+    clock = transom.EventTime("at", delay="0 seconds")
     return transom.stream(rows, time=clock).window(transom.Tumbling("1 hour"))
 
 
@@ -84,19 +84,23 @@ def test_spark_reads_files_with_changed_columns_by_a_schema_whose_columns_may_be
     assert sorted(map(tuple, rows), key=repr) == sorted(values, key=repr)
 
 
-def test_the_columns_before_the_windows_keep_the_name_of_the_time(
+def by_key(rows: DataFrame, time: str = "at", key: str = "key", read: str = "key") -> DataFrame:
+    clock = transom.EventTime(time, delay="0 seconds")
+    keyed = transom.stream(rows, time=clock).key_by(key)
+    return keyed.window(transom.Tumbling("1 hour")).agg(n=F.max(read))
+
+
+def test_the_time_the_keys_and_the_columns_of_aggregates_keep_their_names(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    def with_others(rows: DataFrame) -> DataFrame:
-        return of_transom(rows.select("at", F.lit(1).alias("more")))
-
-    run(spark, tmp_path, of_transom, 1)
-    run(spark, tmp_path, with_others, 3)
+    run(spark, tmp_path, by_key, 1)
+    run(spark, tmp_path, lambda rows: by_key(rows.withColumn("more", F.lit(1))), 3)
     assert spark.read.parquet(str(tmp_path / "out")).count() == 1
-    with pytest.raises(PySparkException, match="TRANSOM_SPEC_CHANGED"):
-        run(
-            spark,
-            tmp_path,
-            lambda rows: windowed(rows.withColumnRenamed("at", "time"), "time").agg(n=F.count("*")),
-            5,
-        )
+    changes: list[Pipeline] = [
+        lambda rows: by_key(rows.withColumnRenamed("at", "other"), time="other"),
+        lambda rows: by_key(rows.withColumn("other", F.col("key")), key="other"),
+        lambda rows: by_key(rows.withColumn("other", F.col("key")), read="other"),
+    ]
+    for hour, change in enumerate(changes, 5):
+        with pytest.raises(PySparkException, match="TRANSOM_SPEC_CHANGED"):
+            run(spark, tmp_path, change, hour)
