@@ -62,6 +62,8 @@ def reserved_name(argument: str, name: str) -> PySparkValueError:
     The argument has the name as a column. ``outputs`` may also have it as the name of an output.
     """
     fix = _OTHER_NAME.get(argument, "Use another name in the schema")
+    if argument == "keys" and name.lower() == "window":
+        fix += ". Windows of time are no key: write window(transom.Tumbling('1 hour'))"
     return value_error("RESERVED_NAME", argument=argument, column=repr(name), fix=fix)
 
 

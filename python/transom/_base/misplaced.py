@@ -106,10 +106,11 @@ def _check_call(
     parameters = list(signature(function).parameters.values())[own:]
     kinds = [parameter.kind for parameter in parameters]
     if Parameter.VAR_POSITIONAL not in kinds:
-        free = [each.name for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
+        free = [each for each in parameters if each.kind is Parameter.KEYWORD_ONLY]
         count = kinds.count(Parameter.POSITIONAL_OR_KEYWORD)
         if len(arguments) > count:
-            extra = dict(zip(free, arguments[count:], strict=False))
+            pairs = zip(free, arguments[count:], strict=False)
+            extra = {each.name: _fitting(each, value) for each, value in pairs}
             first = arguments[count]
             if isinstance(first, Mapping) and Parameter.VAR_KEYWORD in kinds:
                 extra = {str(keyword): value for keyword, value in first.items()}
@@ -132,6 +133,12 @@ def _check_call(
             raise misplaced_keyword(name, keyword, value, hint)
     required = [each.name for each in named if each.default is Parameter.empty]
     check_given(name, required, given, call)
+
+
+def _fitting(parameter: Parameter, value: object) -> object:
+    """Return a value for an example: for a flag, another value than the default."""
+    flag = parameter.default
+    return not flag if isinstance(flag, bool) and not isinstance(value, bool) else value
 
 
 def unknown_keyword(

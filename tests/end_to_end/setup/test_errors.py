@@ -56,6 +56,9 @@ def test_a_key_may_not_be_called_window(rows: DataFrame) -> None:
     by_window = transom.stream(rows, time="t").key_by(F.col("k").alias("window"))
     with raises("RESERVED_NAME", "keys"):
         by_window.window(HOUR).agg(F.sum("v"))
+    with raises("RESERVED_NAME", "keys") as caught:
+        transom.stream(rows, time="t").key_by(F.window("t", "1 hour")).window(HOUR).agg(F.sum("v"))
+    assert str(caught.value).endswith("are no key: write window(transom.Tumbling('1 hour')).")
 
 
 def test_two_columns_of_a_result_may_not_have_the_same_name(rows: DataFrame) -> None:

@@ -30,6 +30,11 @@ def print_all(rows: Any, batch_id: int) -> None:
             "a keyword, as in with_late_rows(partly=True)",
         ),
         (
+            lambda: WINDOWED.with_late_rows("late"),
+            "argument 1 of with_late_rows",
+            "a keyword, as in with_late_rows(partly=True)",
+        ),
+        (
             lambda: WINDOWED.idle_timeout("1 minute", "last_row"),
             "argument 2 of idle_timeout",
             "a keyword, as in idle_timeout('1 minute', rule='last_row')",
