@@ -5,6 +5,7 @@ A window operator emits one DataFrame. Two DataFrames would be two queries, each
 
 from collections.abc import Callable
 
+from pyspark.errors import PySparkValueError
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructType
@@ -123,6 +124,8 @@ def route(
     ------
     PySparkTypeError
         ``TRANSOM_BAD_TYPE``.
+    PySparkValueError
+        ``TRANSOM_ROUTE_MISSING`` without a writer of results.
 
     Examples
     --------
@@ -154,7 +157,14 @@ def route(
     for tag, writer in writers.items():
         if writer is not None:
             check_binary(tag, writer, "a function of a DataFrame and a batch id")
+    if results is None:
+        # All tagged rows have this tag.
+        raise _missing("results")
     return _Route({tag: writer for tag, writer in writers.items() if writer is not None})
+
+
+def _missing(tag: str) -> PySparkValueError:
+    return value_error("ROUTE_MISSING", argument=tag, tag=tag)
 
 
 class _Route:
@@ -172,7 +182,7 @@ class _Route:
                 raise value_error("UNKNOWN_TAG", argument="route", value=repr(tag), tags=shown)
         for tag in tags:
             if tag not in self._writers:
-                raise value_error("ROUTE_MISSING", argument=tag, tag=tag)
+                raise _missing(tag)
         query = _bridge.query_of(rows)
         cached = rows.persist()
         try:

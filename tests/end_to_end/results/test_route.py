@@ -184,9 +184,12 @@ def test_a_tag_without_a_writer_is_refused(spark: SparkSession) -> None:
         transom.route(results=Kept())(tagged, 0)
     with raises("UNKNOWN_TAG"):
         transom.untag(tagged, "early")
+    # All tagged rows have results.
+    with raises("ROUTE_MISSING", "results"):
+        transom.route(result=Kept(), late=Kept())
     with raises("UNKNOWN_TAG", "route") as caught:
-        transom.route(result=Kept(), late=Kept())(tagged, 0)
-    assert "'result'" in str(caught.value)
+        transom.route(results=Kept(), lates=Kept())(tagged, 0)
+    assert "'lates'" in str(caught.value)
     assert "'results', 'late'" in str(caught.value)
 
 
