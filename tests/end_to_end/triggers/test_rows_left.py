@@ -240,3 +240,12 @@ def test_what_the_warning_of_a_drained_stream_says_to_write_leaves_no_rows(
         # The results of Global windows come when the stream ends.
         warnings.filterwarnings("ignore", "TRANSOM_NO_END")
         assert rows_of_drained(spark, window, trigger) == 4
+
+
+def test_a_static_dataframe_leaves_rows_without_a_warning(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([(second, 1) for second in range(4)], SCHEMA)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", transom.TransomWarning)
+        threes = transom.stream(rows, order="second").window(transom.Count(3)).drain()
+        (result,) = threes.agg(seconds=F.collect_list("second")).collect()
+    assert result["seconds"] == [0, 1, 2]
