@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     StatefulProcessor,
@@ -21,7 +19,13 @@ from pyspark.sql.streaming.stateful_processor import (
 import transom
 from tests.end_to_end.support.clocked import START, instant
 from tests.end_to_end.support.queries import run_stream
-from tests.end_to_end.support.wall_clock import HandClock, Step, recent_progress, run_on_clock
+from tests.end_to_end.support.wall_clock import (
+    HandClock,
+    Step,
+    recent_progress,
+    run_on_clock,
+    wait_until,
+)
 
 SCHEMA = "key string, seq int, at timestamp"
 EVENT_TIME = transom.EventTime("at", delay="0 seconds")
@@ -114,14 +118,6 @@ def sorted_list(column: str) -> Column:
     return F.sort_array(F.collect_list(column))
 
 
-def wait(query: StreamingQuery, condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds, for a minute at most."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, query.status
-        query.awaitTermination(1)
-
-
 def row(key: str, seq: int, second: float) -> tuple[Any, ...]:
     return key, seq, instant(second)
 
@@ -170,10 +166,10 @@ def test_a_timer_of_the_wall_clock_that_flushes(spark: SparkSession, tmp_path: P
         theirs(rows).writeStream.foreachBatch(lambda new, _: found.extend(new.collect()))
     )
     try:
-        wait(query, lambda: sum(each.numInputRows for each in recent_progress(query)) == 3)
+        wait_until(query, lambda: sum(each.numInputRows for each in recent_progress(query)) == 3)
         assert not found
         clock.move(10.001)
-        wait(query, lambda: bool(found))
+        wait_until(query, lambda: bool(found))
     finally:
         query.stop()
     assert sorted((each["key"], each["seqs"]) for each in found) == expected

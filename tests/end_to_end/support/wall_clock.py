@@ -7,6 +7,7 @@ that the wall clock moves to before the next rows come.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -223,6 +224,14 @@ class Past(StreamingQuery):
     def lastProgress(self) -> StreamingQueryProgress:  # noqa: N802
         """The progress of the batch."""
         return self._progress
+
+
+def wait_until(query: StreamingQuery, condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds, for a minute at most."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, query.status
+        query.awaitTermination(1)
 
 
 def recent_progress(query: StreamingQuery) -> list[StreamingQueryProgress]:

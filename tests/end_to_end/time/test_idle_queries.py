@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from pyspark.sql.streaming.listener import (
 
 import transom
 from tests.end_to_end.support.queries import add_batch, parse_schema
-from tests.end_to_end.support.wall_clock import Past
+from tests.end_to_end.support.wall_clock import Past, wait_until
 
 INTERVAL = "spark.sql.streaming.noDataProgressEventInterval"
 SCHEMA = "at timestamp"
@@ -69,15 +68,12 @@ def test_an_idle_query_keeps_the_counts_of_its_last_batch(
     query = counts.agg(n=F.count("*")).writeStream.format("noop").start()
     try:
         query.processAllAvailable()
-        deadline = time.monotonic() + 60
-        while events.idle < 2 and time.monotonic() < deadline:
-            query.awaitTermination(1)
+        wait_until(query, lambda: events.idle >= 2)
         updates = query.recentProgress
         metrics = transom.metrics(query)
     finally:
         query.stop()
         spark.streams.removeListener(events)
-    assert events.idle >= 2
     with_counts = ["window" in update.observedMetrics for update in updates]
     # The listener gets a batch as progress, and an update without a batch as idle.
     idle = with_counts.count(False)
