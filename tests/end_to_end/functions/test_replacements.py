@@ -49,7 +49,7 @@ class Listing(StatefulProcessor):
 
 
 class ListingThree(Listing):
-    """Emits the list when it has three numbers or more."""
+    """Emits the list when it has three numbers."""
 
     def handleInputRows(
         self, key: Any, rows: Iterator[Row], timerValues: TimerValues
@@ -158,7 +158,8 @@ def test_a_timer_of_the_wall_clock_that_flushes(spark: SparkSession, tmp_path: P
     emitted = run_on_clock(spark, ours, SCHEMA, [*before, 10.001], folder=tmp_path)
     assert [[(each["key"], each["seqs"]) for each in rows] for rows in emitted[:-1]] == [[]] * 3
     assert sorted((each["key"], each["seqs"]) for each in emitted[-1]) == expected
-    # Spark runs a batch of the processor after the other, so no call waits until all rows are read.
+    # With timers of the wall clock, Spark runs batches without end, so processAllAvailable() would
+    # never return.
     found: list[Row] = []
     clock = HandClock(spark)
     rows = spark.readStream.schema(SCHEMA).parquet(str(tmp_path / "input"))
