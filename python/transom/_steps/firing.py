@@ -38,7 +38,8 @@ class FiringSteps(Steps):
           firing are in no result,
         - with an `allowed_lateness`, one that does not fire for each late row,
         - one that fires only at the end of windows, for the `Global` windows of a stream, which
-          have no end.
+          have no end,
+        - with `drain`, one that does not fire the `Global` windows of a stream when it ends.
 
         Parameters
         ----------

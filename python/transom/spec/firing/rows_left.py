@@ -81,7 +81,7 @@ def rows_left(trigger: Trigger, window: Window, time: Clock | None) -> RowsLeft:
     """Return why a trigger leaves rows, and the text of a trigger that fires at the end too."""
     kind, windows = type(trigger).__name__, type(window).__name__
     reason = f"{kind} does not fire at the end of {windows} windows"
-    return RowsLeft(reason, with_end(trigger, window, time))
+    return RowsLeft(reason, _with_end(trigger, window, time))
 
 
 def drain_leaves_rows(
@@ -117,7 +117,7 @@ def _inner(trigger: Trigger) -> Trigger:
     return trigger.trigger if isinstance(trigger, Purging) else trigger
 
 
-def with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
+def _with_end(trigger: Trigger, window: Window, time: Clock | None) -> str:
     """Return the text of a trigger that fires as another one does, and at the end of windows."""
     shown = _shown(trigger)
     if isinstance(window, Global) and not isinstance(time, EventClock):
