@@ -6,11 +6,14 @@ import os
 import signal
 import socket
 import subprocess
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.kafka.jars import broker_jars
+
+# The same name for each broker. A random one can start with "-", and Kafka's
+# tool then takes it for an option.
+CLUSTER = base64.urlsafe_b64encode(b"transom's broker").rstrip(b"=").decode()
 
 SETTINGS = """\
 process.roles=broker,controller
@@ -35,8 +38,7 @@ def broker(folder: Path) -> Iterator[str]:
     ports = dict(zip(("broker", "controller"), _free_ports(2), strict=True))
     settings = folder / "server.properties"
     settings.write_text(SETTINGS.format(folder=folder / "data", **ports))
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
-    format_ = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster]
+    format_ = ["kafka.tools.StorageTool", "format", "--cluster-id", CLUSTER]
     subprocess.run(
         [*java, *format_, "--config", str(settings)], check=True, stdout=subprocess.DEVNULL
     )
