@@ -4,11 +4,14 @@ Start a query with `stream`. ``stream(df, time=...).key_by(...).window(...).agg(
 DataFrame.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
 from transom import atlas, azure, streaminsight
 from transom import typing as typing
 from transom._base.errors import TransomWarning
+from transom._base.names import missing_name
 from transom._built_stream import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
@@ -106,3 +109,10 @@ __all__ = [
     "udaf",
     "untag",
 ]
+
+# Type checkers do not see this function, so they report unknown names.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        steps = {"transom.stream(...)": Stream, "transom.stream(...).window(...)": Windowed}
+        raise missing_name(name, __all__, steps)

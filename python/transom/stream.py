@@ -18,7 +18,7 @@ from transom.spec.windows.lifetimes import Lifetime
 
 
 @explained
-@keyword_hints(STREAM_KEYWORDS, first=1, example="stream(df, time='departed')")
+@keyword_hints(STREAM_KEYWORDS, first=1, example="stream(df, time=<value>)")
 def stream(
     df: DataFrame,
     *,

@@ -60,10 +60,11 @@ class Hinted:
                 raise misplaced_attribute(owner, name, self._hints[name])
             if not name.startswith("_"):
                 why, instead = self._dataframe_hint
-                if hasattr(DataFrame, name):
-                    raise misplaced_attribute(owner, name, (why, f"{instead}.{name}"))
-                if hasattr(DataStreamWriter, name):
-                    raise misplaced_attribute(owner, name, (why, f"{instead}.writeStream.{name}"))
+                for kind, before in ((DataFrame, ""), (DataStreamWriter, "writeStream.")):
+                    if hasattr(kind, name):
+                        call = "(...)" if callable(getattr(kind, name)) else ""
+                        hint = why, f"{instead}.{before}{name}{call}"
+                        raise misplaced_attribute(owner, name, hint)
             text = f"{owner!r} object has no attribute {name!r}"
             raise AttributeError(text, name=name, obj=self)
 
@@ -206,7 +207,7 @@ def keyword_hints(
     first : int, optional
         The number of arguments by position. More of them raise ``TRANSOM_BAD_TYPE``.
     example : str
-        A call with a keyword, for this error.
+        A call with a keyword, for this error. In it, ``<value>`` stands for the first of them.
     system : str, optional
         The system that does not have the keywords.
     """
@@ -216,7 +217,8 @@ def keyword_hints(
         def call(*arguments: P.args, **keywords: P.kwargs) -> R:
             if first is not None and len(arguments) > first:
                 place = f"argument {first + 1} of {function.__name__}"
-                raise type_error(place, arguments[first], f"a keyword, as in {example}")
+                call = example.replace("<value>", short_repr(arguments[first]))
+                raise type_error(place, arguments[first], f"a keyword, as in {call}")
             for name, value in keywords.items():
                 if name in hints and system is not None:
                     raise preset_limit(name, value, system, hints[name])

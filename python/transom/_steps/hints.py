@@ -27,16 +27,16 @@ _WATERMARKS = ("withWatermark", "with_watermark", "watermark")
 
 
 def _aggregate(name: str) -> str:
-    return "agg(n=F.count('*'))" if name == "count" else f"agg(F.{name}('delay'))"
+    return "agg(n=F.count('*'))" if name == "count" else f"agg(F.{name}(...))"
 
 
 _WATERMARK: Hint = (
     "the time of a stream sets its watermark",
-    "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+    "stream(df, time=transom.EventTime(..., delay='10 minutes'))",
 )
 
 STREAM_HINTS: Hints = {
-    **dict.fromkeys(_GROUPING, ("the keys of a stream group its rows", "key_by('origin')")),
+    **dict.fromkeys(_GROUPING, ("the keys of a stream group its rows", "key_by(...)")),
     **{name: (f"{name}() sets up windows", f"{_WINDOW}.{name}(...)") for name in _STEPS},
     **{
         name: ("only windows have aggregates", f"{_WINDOW}.{_aggregate(name)}")
@@ -61,7 +61,7 @@ STREAM_IS_NO_DATAFRAME: Hint = (
 
 _KEYS_FIRST: Hint = (
     "the keys come before the windows",
-    f"stream(...).key_by('origin').{_WINDOW}",
+    f"stream(...).key_by(...).{_WINDOW}",
 )
 _WINDOWED_ONCE: Hint = (
     "these rows have their windows",
@@ -74,7 +74,7 @@ WINDOWED_HINTS: Hints = {
     **{name: ("aggregates are the arguments of agg()", _aggregate(name)) for name in _AGGREGATES},
     "aggregate": ("Flink's aggregate is agg", "agg(n=F.count('*'))"),
     "process": ("Flink's process is apply", "apply(function, 'spread double')"),
-    "reduce": ("reduce makes an aggregate", "agg(transom.reduce('delay', lambda a, b: a + b))"),
+    "reduce": ("reduce makes an aggregate", "agg(transom.reduce(..., lambda a, b: a + b))"),
     **dict.fromkeys(
         ("allowedLateness", "lateness"),
         ("the name here is allowed_lateness", "allowed_lateness('15 minutes')"),
@@ -83,7 +83,7 @@ WINDOWED_HINTS: Hints = {
         ("sideOutputLateData", "side_output_late_data", "late_rows"),
         ("late rows are tagged rows", "with_late_rows()"),
     ),
-    "scan": ("scan() has no windows", "stream(...).key_by('origin').scan(...)"),
+    "scan": ("scan() has no windows", "stream(...).key_by(...).scan(...)"),
     "stamped": ("stamped() has no windows", "stream(...).stamped()"),
     **dict.fromkeys(_WATERMARKS, _WATERMARK),
 }
@@ -97,7 +97,7 @@ STREAM_KEYWORDS: Hints = {
         ("delay", "watermark", "withWatermark"),
         (
             "the delay of the watermark belongs to the time",
-            "stream(df, time=transom.EventTime('departed', delay='10 minutes'))",
+            "stream(df, time=transom.EventTime(..., delay=<value>))",
         ),
     ),
     **dict.fromkeys(
@@ -111,9 +111,9 @@ STREAM_KEYWORDS: Hints = {
 TOP_KEYWORDS: Hints = {
     **dict.fromkeys(
         ("ascending", "descending"),
-        ("each column has its direction", "top(3, F.desc('delay'), F.asc('id'))"),
+        ("each column has its direction", "top(3, F.desc(...), F.asc(...))"),
     ),
-    "order_by": ("the order has no keyword", "top(3, F.desc('delay'))"),
+    "order_by": ("the order has no keyword", "top(3, F.desc(...))"),
 }
 _SPARK_TRIGGER: Hint = (
     "a trigger of windows says when a window fires, and Spark's trigger when a batch starts",

@@ -18,7 +18,7 @@ object AnalyzedAggregate {
   /** Why a column of `agg` is no aggregate, and what to write instead. */
   private val OfRow = (
     "it has no single value for a window",
-    "Use an aggregate such as F.max('delay'), or add the column to key_by()")
+    "Use an aggregate such as F.max(...), or add the column to key_by()")
   private val OfFunction = (
     "a function of F.udf() computes a value for each row",
     "For a value of each window, use transom.udaf(), or apply() instead of agg()")
