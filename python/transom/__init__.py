@@ -12,7 +12,7 @@ from transom import atlas, azure, streaminsight
 from transom import typing as typing
 from transom._base.errors import TransomWarning
 from transom._base.names import missing_name
-from transom._built_stream import Stream
+from transom._streams.built import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf

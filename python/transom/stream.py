@@ -10,9 +10,9 @@ from transom._base.constants import HIDDEN_PREFIX
 from transom._base.errors import reserved_name, type_error, warning
 from transom._base.expressions import Col, check_column
 from transom._base.misplaced import explained, keyword_hints
-from transom._built_stream import Stream
 from transom._steps.hints import STREAM_KEYWORDS
-from transom._stream_columns import checked_lifetime, checked_time
+from transom._streams.built import Stream
+from transom._streams.columns import checked_lifetime, checked_time
 from transom.spec.times.time_policies import Time, TimePolicy, uses_batch_time
 from transom.spec.windows.lifetimes import Lifetime
 

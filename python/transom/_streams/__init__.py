@@ -1,0 +1,1 @@
+"""The builder that `transom.stream` returns, and the checks of its columns."""
