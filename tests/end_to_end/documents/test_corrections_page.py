@@ -1,10 +1,12 @@
-"""The table of the page on corrections, when batches are repeated and when rows come late."""
+"""The table of the page on corrections: repeated batches, late rows, null keys and final rows."""
 
 import sqlite3
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +19,11 @@ from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/results/corrections.md"
 Merge = Callable[[DataFrame, int], None]
+LATENESS = timedelta(minutes=20)
+CREATE = (
+    "create table sessions (user text, start text, end text, clicks int,"
+    " primary key (user, start, end))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +42,7 @@ def table(
 ) -> list[tuple[Any, ...]]:
     """The rows of a new table, after a run that hands its batches to a function."""
     with sqlite3.connect(database) as made:
-        made.execute(
-            "create table sessions (user text, start text, end text, clicks int,"
-            " primary key (user, start, end))"
-        )
+        made.execute(CREATE)
     page["database"] = str(database)
     writer = results.writeStream.foreachBatch(merge).trigger(availableNow=True)
     writer.option("checkpointLocation", f"{database}-checkpoint").start().awaitTermination()
@@ -75,3 +79,55 @@ def test_the_function_corrects_a_window_for_a_late_row(
     counts = tens.agg(F.count("*").alias("clicks"))
     found = table(page, tmp_path / "late.db", counts, page["merge"])
     assert found[0] == ("ann", "2024-01-01 12:00:00", "2024-01-01 12:10:00", 3)
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [transom.AfterWatermark(early=transom.AfterCount(1)), transom.EveryBatch()],
+    ids=lambda trigger: type(trigger).__name__,
+)
+def test_the_table_has_all_sessions_and_final_rows_do_not_change(
+    page: dict[str, Any], spark: SparkSession, tmp_path: Path, trigger: transom.Trigger
+) -> None:
+    folder = tmp_path / "clicks"
+    folder.mkdir()
+    read = spark.readStream.schema("user string, at timestamp").csv(str(folder))
+    stream = transom.stream(read, time=transom.EventTime("at", delay="5 minutes")).key_by("user")
+    # No row is late: none is more than 20 minutes behind, and the lateness is as long.
+    windows = stream.window(transom.Session("3 minutes")).allowed_lateness(LATENESS)
+    results = windows.trigger(trigger).retract().agg(F.count("*").alias("clicks"))
+    page["database"] = str(tmp_path / "sessions.db")
+    final: set[tuple[Any, ...]] = set()
+    with sqlite3.connect(page["database"]) as table:
+        table.execute(CREATE)
+        writer = results.writeStream.foreachBatch(page["merge"])
+        query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        for batch in batches():
+            rows = spark.createDataFrame(batch, "user string, at string")
+            rows.coalesce(1).write.mode("append").csv(str(folder))
+            query.processAllAvailable()
+            found = set(table.execute("select * from sessions").fetchall())
+            assert final <= found
+            closed = (transom.metrics(query).watermark or datetime.min) - LATENESS
+            final |= {row for row in found if row[2] <= f"{closed:%Y-%m-%d %H:%M:%S}"}
+        query.stop()
+    clicks = spark.read.schema("user string, at timestamp").csv(str(folder))
+    bounds = [F.col(f"session.{name}").cast("string") for name in ("start", "end")]
+    sessions = clicks.groupBy("user", F.session_window("at", "3 minutes").alias("session")).count()
+    assert found == {tuple(row) for row in sessions.select("user", *bounds, "count").collect()}
+    assert len({user for user, *_ in final}) == 3
+    assert 10 < len(final) < len(found)
+
+
+def batches() -> list[list[tuple[str | None, str]]]:
+    """Ten batches of fifteen clicks, one each minute, and up to 20 minutes old."""
+    chosen = Random(2)
+    start = datetime(2024, 1, 1, 12)
+    clicks = [
+        (
+            chosen.choice(["ann", "bob", None]),
+            str(start + timedelta(minutes=minute - chosen.randrange(20))),
+        )
+        for minute in range(150)
+    ]
+    return [clicks[at : at + 15] for at in range(0, len(clicks), 15)]
