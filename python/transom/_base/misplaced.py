@@ -217,8 +217,8 @@ def keyword_hints(
         def call(*arguments: P.args, **keywords: P.kwargs) -> R:
             if first is not None and len(arguments) > first:
                 place = f"argument {first + 1} of {function.__name__}"
-                call = example.replace("<value>", short_repr(arguments[first]))
-                raise type_error(place, arguments[first], f"a keyword, as in {call}")
+                shown = example.replace("<value>", short_repr(arguments[first]))
+                raise type_error(place, arguments[first], f"a keyword, as in {shown}")
             for name, value in keywords.items():
                 if name in hints and system is not None:
                     raise preset_limit(name, value, system, hints[name])
