@@ -53,7 +53,7 @@ class AnalyzedAggregateSuite extends PlanTest {
 
   test("the error for a value that is not an aggregate names what to write instead") {
     def fix(column: Column): String = errorOf(analyzed(column))._2("fix")
-    assert(fix(col("n")).contains("F.max('delay')"))
+    assert(fix(col("n")).contains("F.max(...)"))
     assert(fix(upper(col("region"))).contains("Remove it from agg()"))
     val function =
       UserDefinedPythonFunction("plus", null, LongType, 100, udfDeterministic = true)
