@@ -44,7 +44,7 @@ PACKAGE: Any = transom
         ("key_by", "transom.stream(...).key_by(...)"),
         ("agg", "transom.stream(...).window(...).agg(...)"),
         ("with_late_rows", "transom.stream(...).window(...).with_late_rows(...)"),
-        # Slips.
+        # Typing errors.
         ("tumbling", "transom.Tumbling"),
         ("AfterWaterMark", "transom.AfterWatermark"),
         ("Cumulative", "transom.Cumulate"),

@@ -207,7 +207,8 @@ def keyword_hints(
     first : int, optional
         The number of arguments by position. More of them raise ``TRANSOM_BAD_TYPE``.
     example : str
-        A call with a keyword, for this error. In it, ``<value>`` stands for the first of them.
+        A call with a keyword, for this error. ``<value>`` in it stands for the first argument
+        too many.
     system : str, optional
         The system that does not have the keywords.
     """

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from transom._base.misplaced import Hint, misplaced_attribute
 
-_BY_ARRIVAL = "with time=transom.ProcessingTime()"
+_BY_WALL_CLOCK = "with time=transom.ProcessingTime()"
 # Names of Spark, Flink and Beam that are not similar to ours, by what to write instead.
 _OF_OTHERS = {
     "AfterClock()": ("AfterProcessingTime", "ProcessingTimeTrigger"),
@@ -15,15 +15,15 @@ _OF_OTHERS = {
     "EventTime(..., delay='10 minutes')": ("WatermarkStrategy", "withWatermark"),
     "Every('1 minute')": ("ContinuousEventTimeTrigger", "ContinuousProcessingTimeTrigger"),
     "Hopping('1 hour', '5 minutes')": ("Hop", "SlidingEventTimeWindows", "SlidingWindows"),
-    f"Hopping('1 hour', '5 minutes') {_BY_ARRIVAL}": ("SlidingProcessingTimeWindows",),
+    f"Hopping('1 hour', '5 minutes') {_BY_WALL_CLOCK}": ("SlidingProcessingTimeWindows",),
     "KeepLast(10)": ("CountEvictor",),
     "KeepNear(lambda old, last: ..., threshold=...)": ("DeltaEvictor",),
     "KeepRecent('1 minute')": ("TimeEvictor",),
     "Purging(...)": ("PurgingTrigger",),
     "Session('5 minutes')": ("EventTimeSessionWindows",),
-    f"Session('5 minutes') {_BY_ARRIVAL}": ("ProcessingTimeSessionWindows",),
+    f"Session('5 minutes') {_BY_WALL_CLOCK}": ("ProcessingTimeSessionWindows",),
     "Tumbling('1 hour')": ("FixedWindows", "Tumble", "TumblingEventTimeWindows"),
-    f"Tumbling('1 hour') {_BY_ARRIVAL}": ("TumblingProcessingTimeWindows",),
+    f"Tumbling('1 hour') {_BY_WALL_CLOCK}": ("TumblingProcessingTimeWindows",),
 }
 _OURS = {name: call for call, names in _OF_OTHERS.items() for name in names}
 

@@ -18,6 +18,7 @@ def run(
     spark: SparkSession,
     before: Callable[[DataFrame], DataFrame],
     time: str | transom.EventTime = "at",
+    batches: list[Batch] = BATCHES,
 ) -> Outcome:
     """Run windows with a lateness over the rows that steps of Spark leave."""
 
@@ -27,7 +28,7 @@ def run(
         tens = tens.allowed_lateness("1 hour")
         return tens.with_late_rows().agg(ids=F.collect_set("id"), n=F.count("*"))
 
-    return run_stream(spark, pipeline, SCHEMA, BATCHES)
+    return run_stream(spark, pipeline, SCHEMA, batches)
 
 
 def dropped_by_spark(outcome: Outcome) -> int:
@@ -72,6 +73,14 @@ def test_rows_that_spark_drops_first_are_not_late(
     assert dropped_by_spark(outcome) == 1
     assert {row["n"] for row in outcome.results} == {1}
     assert not any("d" in row["ids"] for row in outcome.results)
+
+
+def test_spark_drops_duplicates_whose_times_differ_by_the_delay(spark: SparkSession) -> None:
+    def once(rows: DataFrame) -> DataFrame:
+        return rows.withWatermark("at", "10 seconds").dropDuplicatesWithinWatermark(["id"])
+
+    outcome = run(spark, once, batches=[[("a", 1)], [("b", 11)], [("a", 11), ("c", 11)]])
+    assert outcome.observed()["transom_rows_in"] == 3
 
 
 def test_spark_removes_ids_as_the_watermark_moves_on(spark: SparkSession) -> None:

@@ -137,12 +137,12 @@ def test_no_warning_if_each_late_row_fires(trigger: transom.Trigger) -> None:
         (
             windowed(transom.Count(3, 2), time=CLOCK),
             "drain() does not fire Count windows that are not full",
-            "transom.Count(3, 1, partial=True), with a result at each row,",
+            "transom.Count(3, 1, partial=True), which gives a result at each row,",
         ),
         (
             windowed(transom.Count(3, partial=True)),
             "drain() does not fire Count windows that are not full",
-            "transom.Count(3, 1, partial=True), with a result at each row,",
+            "transom.Count(3, 1, partial=True), which gives a result at each row,",
         ),
         (
             windowed(transom.Global(), time=CLOCK, trigger=transom.When("AbsV(v) > 5")),

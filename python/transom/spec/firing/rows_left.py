@@ -108,7 +108,7 @@ def drain_leaves_rows(
 def _instead_of(window: Count, time: Clock | None) -> str:
     """Return the text of windows that also have the rows of `Count` windows that are not full."""
     if window.step != window.size or not isinstance(time, EventClock):
-        return f"transom.Count({window.size}, 1, partial=True), with a result at each row,"
+        return f"transom.Count({window.size}, 1, partial=True), which gives a result at each row,"
     trigger = _qualified(f"AfterWatermark(early=Purging(AfterCount({window.size})))")
     return f"window(transom.Global()).trigger({trigger})"
 

@@ -23,14 +23,18 @@ _EVENT_TIME = "EventTime('departed', delay='10 minutes')"
 _POLICY = "TimePolicy('departed', out_of_order='10 minutes')"
 _NOT_EVENT_TIME: Hints = {
     **dict.fromkeys(
-        _DELAYS, ("the delay of the watermark is delay", "EventTime(..., delay=<value>)")
+        _DELAYS,
+        ("the argument for the delay of the watermark is delay", "EventTime(..., delay=<value>)"),
     ),
     **_NO_LATENESS,
 }
 _NOT_POLICY: Hints = {
     **dict.fromkeys(
         (*_DELAYS, "delay"),
-        ("the delay of the watermark is out_of_order", "TimePolicy(..., out_of_order=<value>)"),
+        (
+            "the argument for the delay of the watermark is out_of_order",
+            "TimePolicy(..., out_of_order=<value>)",
+        ),
     ),
     **_NO_LATENESS,
 }
