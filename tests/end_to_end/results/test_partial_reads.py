@@ -27,14 +27,18 @@ def test_a_batch_that_is_read_in_part_fails_with_the_text_on_the_page(spark: Spa
     assert cause in caught.value._stackTrace  # type: ignore[attr-defined]
 
 
-def test_a_batch_that_is_persisted_and_counted_may_be_read_in_part(spark: SparkSession) -> None:
-    found: list[int] = []
+def test_a_batch_that_is_persisted_and_counted_may_be_read_in_part(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    # In a Connect session the function runs in another process.
+    found = tmp_path / "found"
 
     def read_part(rows: DataFrame, _: int) -> None:
         rows.persist()
         rows.count()
-        found.extend(row["n"] for row in rows.take(1))
+        with found.open("a") as file:
+            file.writelines(f"{row['n']}\n" for row in rows.take(1))
         rows.unpersist()
 
     run_stream(spark, plain, SCHEMA, BATCHES, writer=read_part)
-    assert len(found) > 0
+    assert found.read_text()

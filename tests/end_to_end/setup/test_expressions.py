@@ -162,7 +162,7 @@ def test_a_duration_is_no_column_of_lifetimes(spark: SparkSession, rows: DataFra
     [
         lambda: F.max("v"),
         lambda: F.explode(F.array("v")),
-        lambda: F.row_number().over(Window.orderBy("v")),
+        lambda: F.row_number().over(Window.partitionBy("k").orderBy("v")),
         lambda: F.col("v") + F.count("*"),
     ],
 )
