@@ -98,19 +98,23 @@ def test_the_table_has_all_sessions_and_final_rows_do_not_change(
     results = windows.trigger(trigger).retract().agg(F.count("*").alias("clicks"))
     page["database"] = str(tmp_path / "sessions.db")
     final: set[tuple[Any, ...]] = set()
-    with sqlite3.connect(page["database"]) as table:
-        table.execute(CREATE)
+    with sqlite3.connect(page["database"]) as connection:
+        connection.execute(CREATE)
         writer = results.writeStream.foreachBatch(page["merge"])
         query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
-        for batch in batches():
-            rows = spark.createDataFrame(batch, "user string, at string")
-            rows.coalesce(1).write.mode("append").csv(str(folder))
-            query.processAllAvailable()
-            found = set(table.execute("select * from sessions").fetchall())
-            assert final <= found
-            closed = (transom.metrics(query).watermark or datetime.min) - LATENESS
-            final |= {row for row in found if row[2] <= f"{closed:%Y-%m-%d %H:%M:%S}"}
-        query.stop()
+        try:
+            for batch in batches():
+                rows = spark.createDataFrame(batch, "user string, at string")
+                rows.coalesce(1).write.mode("append").csv(str(folder))
+                query.processAllAvailable()
+                found = set(connection.execute("select * from sessions").fetchall())
+                assert final <= found
+                watermark = transom.metrics(query).watermark
+                assert watermark is not None
+                closed = f"{watermark - LATENESS:%Y-%m-%d %H:%M:%S}"
+                final |= {row for row in found if row[2] <= closed}
+        finally:
+            query.stop()
     clicks = spark.read.schema("user string, at timestamp").csv(str(folder))
     bounds = [F.col(f"session.{name}").cast("string") for name in ("start", "end")]
     sessions = clicks.groupBy("user", F.session_window("at", "3 minutes").alias("session")).count()
