@@ -26,10 +26,6 @@ val compilerOptions = Seq(
   "-Xlint",
   "-Wdead-code",
   "-Werror",
-  // Lines for stack traces, but no names of local variables: the jar is to stay small.
-  "-g:line",
-  // The JVM finds the methods of traits without a copy in each class.
-  "-Xmixin-force-forwarders:false",
   // Within a method only: what is inlined from another file is not compiled anew with that file.
   "-opt:local")
 
@@ -110,11 +106,6 @@ lazy val spark = project
     // The Scala library is Spark's: what Spark runs with is what we run with.
     autoScalaLibrary := false,
     Compile / packageBin / mappings ++= (engine / Compile / packageBin / mappings).value,
-    Compile / packageBin / mappings := Shrink(
-      (Compile / packageBin / mappings).value,
-      (Compile / dependencyClasspath).value.files,
-      target.value / "shrunk"),
-    Compile / packageBin := Repack((Compile / packageBin).value, target.value / "packed"),
     Compile / packageBin / mappings +=
       (ThisBuild / baseDirectory).value / "LICENSE" -> "META-INF/LICENSE",
     Compile / packageSrc / mappings ++= (engine / Compile / packageSrc / mappings).value,
