@@ -60,7 +60,9 @@ class KeyedOperatorBenchmark {
     time += 1
     arrival.time = time
     arrival.watermark = time - time % 100
-    operator.process(state, one, arrival)
+    operator.advance(state, arrival.watermark, arrival.clock).foreach(identity)
+    operator.process(state, one, arrival).foreach(identity)
+    operator.disposition
   }
 
   /** A batch with one row of the key: processes the row, writes the state and reads it again. */
@@ -104,7 +106,8 @@ private object NoRows extends Contents[java.lang.Long] {
 private object Discarded extends Results[java.lang.Long, LongSum] {
   override def pointAt(key: Array[Byte]): Unit = ()
   override def emit(window: FiredWindow, sum: LongSum): Unit = ()
-  override def emitRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Unit = ()
+  override def emitRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Iterator[Unit] =
+    Iterator.empty
   override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
   override def emitEnd(window: FiredWindow): Unit = ()
 }

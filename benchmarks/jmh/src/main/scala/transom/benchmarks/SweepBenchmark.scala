@@ -93,16 +93,22 @@ class SweepBenchmark {
     arrival.end = time
     arrival.watermark = time - 1
     val ended = random.nextInt(live)
-    operator.process(state, java.lang.Long.valueOf(open(ended)), arrival)
+    process(java.lang.Long.valueOf(open(ended)))
     open(ended) += live
     start(open(ended))
+  }
+
+  private def process(row: java.lang.Long): Disposition = {
+    operator.advance(state, arrival.watermark, arrival.clock).foreach(identity)
+    operator.process(state, row, arrival).foreach(identity)
+    operator.disposition
   }
 
   private def start(id: Long): Disposition = {
     arrival.time = time
     arrival.end = Arrival.NoEnd
     arrival.watermark = time - 1
-    operator.process(state, java.lang.Long.valueOf(id), arrival)
+    process(java.lang.Long.valueOf(id))
   }
 
   private def enter(): Disposition = {
@@ -110,7 +116,7 @@ class SweepBenchmark {
     arrival.time = time
     arrival.end = time + 1 + random.nextLong(2L * live)
     arrival.watermark = time - 1
-    operator.process(state, java.lang.Long.valueOf(random.nextLong(1000000L)), arrival)
+    process(java.lang.Long.valueOf(random.nextLong(1000000L)))
   }
 }
 

@@ -34,21 +34,22 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   private val isOnClock = timeline == Timeline.Clock
   private var missed = Seq.empty[TimeWindow]
 
-  override def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
-    advance(state, arrival.watermark, arrival.clock)
+  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
     assigned.clear()
     assigner.assign(arrival, state.rowCount, assigned)
     val own = assigned.head
     if (isLate(state, own, arrival.watermark)) {
       missed = Seq(alone(own))
-      Disposition.Late
     } else {
       missed = Nil
       val now = nowOf(arrival.watermark, arrival.clock)
       contents.add(state, join(state, own, own.start, now), row, arrival.time)
-      Disposition.Added
     }
+    Steps.None
   }
+
+  override def disposition: Disposition =
+    if (missed.isEmpty) Disposition.Added else Disposition.Late
 
   override def missedWindows: Seq[TimeWindow] = missed
 
@@ -56,7 +57,7 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       state: KeyState[A],
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Unit = {
+      withoutIdle: Long): Iterator[Unit] = {
     firingContext.withoutIdle = withoutIdle
     val now = nowOf(watermark, clock)
     val hasMoved = now > nowOf(state.watermark, state.clock)
@@ -66,7 +67,7 @@ final class CheckedSessionOperator[R, A <: AnyRef](
     if (hasMoved && now >= bound) {
       firingContext.set(Cause.Rows, watermark, clock)
       close(state, now)
-    }
+    } else Steps.None
   }
 
   override def fired: Long = firing.count
@@ -151,14 +152,17 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   }
 
   /** Closes the sessions that have ended by `now`, in order of time. */
-  private def close(state: KeyState[A], now: Long): Unit = {
+  private def close(state: KeyState[A], now: Long): Iterator[Unit] = {
     var session = firstSession(state)
-    while (session != null && session.bounds.end <= now) {
-      close(state, session, now)
-      session = firstSession(state)
+    new StepLoop {
+      override protected def continues: Boolean = session != null && session.bounds.end <= now
+      override protected def turn(): Iterator[Unit] =
+        Steps.andDo(close(state, session, now)) { session = firstSession(state) }
+      override protected def finish(): Unit = {
+        if (session != null) awaitEnd(state, session)
+        state.refreshBound(timeline)
+      }
     }
-    if (session != null) awaitEnd(state, session)
-    state.refreshBound(timeline)
   }
 
   /** The earliest session by the rows so far, or null if the key has none. */
@@ -182,16 +186,19 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       new OpenSession(TimeWindow(start, math.min(end, check)), parts, end)
     }
 
-  private def close(state: KeyState[A], session: OpenSession[A], now: Long): Unit = {
+  private def close(state: KeyState[A], session: OpenSession[A], now: Long): Iterator[Unit] = {
     val whole = new WindowState[A](session.bounds)
     session.parts.foreach(state.remove)
     contents.merge(session.parts, whole)
-    if (!contents.isEmpty(whole)) {
-      firingContext.setTimer(timeline, session.bounds.end)
-      firing.fire(whole, firingContext)
-      contents.clear(whole)
+    val fired =
+      if (contents.isEmpty(whole)) Steps.None
+      else {
+        firingContext.setTimer(timeline, session.bounds.end)
+        Steps.andDo(firing.fire(whole, firingContext))(contents.clear(whole))
+      }
+    Steps.andDo(fired) {
+      if (session.bounds.end < session.uncheckedEnd) reopen(state, session, now)
     }
-    if (session.bounds.end < session.uncheckedEnd) reopen(state, session, now)
   }
 
   /** Opens a part without rows at the check that has closed a session. Skips the sessions without

@@ -20,10 +20,10 @@ private[keyed] final class Firing[R, A <: AnyRef](
   def count: Long = emitted
 
   /** Fires a window, unless it ends before the first output. */
-  def fire(window: WindowState[A], firingContext: FiringContext): Unit =
-    if (plan.emits(window.bounds)) emit(window, firingContext)
+  def fire(window: WindowState[A], firingContext: FiringContext): Iterator[Unit] =
+    if (plan.emits(window.bounds)) emit(window, firingContext) else Steps.None
 
-  private def emit(window: WindowState[A], firingContext: FiringContext): Unit = {
+  private def emit(window: WindowState[A], firingContext: FiringContext): Iterator[Unit] = {
     val pane = paneOf(window, firingContext)
     if (plan.countsPanes) window.firings += 1
     val watermark = firingContext.watermark
@@ -34,36 +34,41 @@ private[keyed] final class Firing[R, A <: AnyRef](
     }
   }
 
-  private def emitAll(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit =
+  private def emitAll(window: WindowState[A], pane: PaneInfo, watermark: Long): Iterator[Unit] =
     if (plan.evicts) evict(window, pane, watermark)
     else if (plan.emitsRows) {
       results.emitRows(firingOf(pane, watermark, boundsOf(window)), contents.rows(window))
     } else {
       val accumulator = window.accumulatorBy(aggregation)
-      results.emit(firingOf(pane, watermark, boundsOf(window)), accumulator)
+      Steps.one(results.emit(firingOf(pane, watermark, boundsOf(window)), accumulator))
     }
 
   /** Signals that the window is removed, if `emitsEnds` is set. */
-  def end(window: WindowState[A], firingContext: FiringContext): Unit =
-    if (plan.emitsEnds)
-      results.emitEnd(
-        firingOf(paneOf(window, firingContext), firingContext.watermark, boundsOf(window)))
+  def end(window: WindowState[A], firingContext: FiringContext): Iterator[Unit] =
+    if (plan.emitsEnds) {
+      val ended =
+        firingOf(paneOf(window, firingContext), firingContext.watermark, boundsOf(window))
+      Steps.one(results.emitEnd(ended))
+    } else Steps.None
 
   /** Applies the first evictor, emits the result, and applies the second evictor. The remaining
     * rows become the contents of the window (flink.md 7.2).
     */
-  private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
+  private def evict(window: WindowState[A], pane: PaneInfo, watermark: Long): Iterator[Unit] = {
     val all = contents.allRows(window)
     val before = plan.before.fold(EveryRow)(keep(_, all.toIndexedSeq))
     val positions = all.indices.filter(before)
     val kept = positions.map(all)
     val bounds = assigner.boundsOf(window.bounds, spanOf(kept))
     val fired = firingOf(pane, watermark, bounds)
-    if (plan.emitsRows) results.emitRows(fired, kept.iterator)
-    else results.emit(fired, contents.accumulatorOf(kept))
-    val after = plan.after.fold(EveryRow)(keep(_, kept))
-    val left = positions.indices.filter(after).map(positions).toSet
-    if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
+    val emitted =
+      if (plan.emitsRows) results.emitRows(fired, kept.iterator)
+      else Steps.one(results.emit(fired, contents.accumulatorOf(kept)))
+    Steps.andDo(emitted) {
+      val after = plan.after.fold(EveryRow)(keep(_, kept))
+      val left = positions.indices.filter(after).map(positions).toSet
+      if (left.size < all.size) contents.retain(window, all.toIndexedSeq, left)
+    }
   }
 
   private val EveryRow: Int => Boolean = _ => true
@@ -77,22 +82,27 @@ private[keyed] final class Firing[R, A <: AnyRef](
     * result that equals the previous one is not emitted (flink.md 9.1). After a merge the results
     * of all source windows are retracted.
     */
-  private def emitIfChanged(window: WindowState[A], pane: PaneInfo, watermark: Long): Unit = {
+  private def emitIfChanged(
+      window: WindowState[A],
+      pane: PaneInfo,
+      watermark: Long): Iterator[Unit] = {
     val bounds = boundsOf(window)
     val result = aggregation.result(window.accumulatorBy(aggregation))
     val isRepeated = window.lastEmitted match {
       case List(before) => before.bounds == bounds && Arrays.equals(before.result, result)
       case _ => false
     }
-    if (!isRepeated) {
+    if (isRepeated) Steps.None
+    else {
       emitted += 1
       val change = if (window.lastEmitted.isEmpty) Change.Insert else Change.UpdateAfter
-      window.lastEmitted.foreach { before =>
+      val retractions = window.lastEmitted.iterator.map { before =>
         val retracted = firingOf(pane, watermark, before.bounds)
         results.emitChange(retracted, Change.UpdateBefore, before.result)
       }
-      results.emitChange(firingOf(pane, watermark, bounds), change, result)
       window.lastEmitted = List(new EmittedResult(bounds, result))
+      retractions ++
+        Steps.one(results.emitChange(firingOf(pane, watermark, bounds), change, result))
     }
   }
 

@@ -68,25 +68,29 @@ final class KeyGroup[R, S <: PerKeyState](
   /** Number of rows of all keys that wait for the row with their end. Complete after `save`. */
   def openRows: Long = store.openRows
 
-  /** Processes a row of a key.
+  /** Makes the key of a row current, and advances it to the arrival of the row. */
+  def reach(key: ByteRange, arrival: Arrival): Iterator[Unit] =
+    operator.advance(find(key).state, arrival.watermark, arrival.clock)
+
+  /** Adds a row to the current key. Call `reach` first. See `disposition`.
     *
     * @param weight
-    *   maximum number of bytes that the row adds to the contents of its windows
+    *   maximum number of bytes that the row adds to the state of its key
     */
-  def process(key: ByteRange, row: R, arrival: Arrival, weight: Int): Disposition = {
-    val entry = find(key)
-    val windows = entry.state.size
-    val disposition = operator.process(entry.state, row, arrival)
-    bytes += weight + KeyGroup.WindowWeight * (entry.state.size - windows)
-    disposition
+  def add(row: R, arrival: Arrival, weight: Int): Iterator[Unit] = {
+    bytes += weight
+    operator.process(latest.state, row, arrival)
   }
+
+  /** What has become of the last row. */
+  def disposition: Disposition = operator.disposition
 
   /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time. A key whose
     * own watermark is later advances to its own watermark.
     *
     * Reaches keys with rows or punctuation in this batch, keys with due timers, and all keys at
-    * the end of the input if `forgetsAtEnd`. The returned iterator works lazily: each `next` call
-    * processes one key. Exhaust the iterator before calling `save`. No rows may follow.
+    * the end of the input if `forgetsAtEnd`. The returned iterator works lazily, see
+    * [[PerKeyOperator]]. Exhaust it before calling `save`. No rows may follow.
     *
     * @param lateWatermark
     *   the watermark by which all rows of this batch are late; `NotYet` if each row has its own
@@ -120,7 +124,7 @@ final class KeyGroup[R, S <: PerKeyState](
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
-      .map { key =>
+      .flatMap { key =>
         val own = clocks.of(key)
         val (reached, byRows) = (math.max(watermark, own), math.max(withoutIdle, own))
         advanceKey(key, lateWatermark, reached, clock, byRows)
@@ -150,22 +154,30 @@ final class KeyGroup[R, S <: PerKeyState](
       lateWatermark: Long,
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Unit = {
+      withoutIdle: Long): Iterator[Unit] = {
     latest = null
     listener.pointAt(entry.key)
-    if (operator.seesBatches) {
-      entry.isChanged = true
-      operator.endBatch(entry.state, lateWatermark, clock)
-    }
-    val hasExpired = entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
-    if (hasExpired || isEnd(watermark)) {
-      entry.isChanged = true
-      operator.advance(entry.state, watermark, clock, withoutIdle)
+    val ended =
+      if (operator.seesBatches) {
+        entry.isChanged = true
+        operator.endBatch(entry.state, lateWatermark, clock)
+      } else Steps.None
+    Steps.andThen(ended) {
+      val hasExpired =
+        entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
+      if (hasExpired || isEnd(watermark)) {
+        entry.isChanged = true
+        operator.advance(entry.state, watermark, clock, withoutIdle)
+      } else Steps.None
     }
   }
 
   /** Finds the key of a row, or reads it from the store, and makes it current. */
   def find(key: ByteRange): HeldKey[S] = {
+    if (latest != null) {
+      bytes += KeyGroup.WindowWeight * (latest.state.size - latest.counted)
+      latest.counted = latest.state.size
+    }
     if (bytes > maxHeld) flush()
     if (latest == null || !latestKey.contentEquals(key)) {
       lookupKey.set(key.bytes, key.offset, key.length)
@@ -257,6 +269,9 @@ private[keyed] final class HeldKey[S <: PerKeyState](
     */
   var watermarkListed: Long = state.nextTimer
   var clockListed: Long = state.nextClockTimer
+
+  /** Number of windows or rows that the memory limit has counted. */
+  var counted: Int = state.size
 
   /** Whether the state in memory may differ from the store. */
   var isChanged: Boolean = false

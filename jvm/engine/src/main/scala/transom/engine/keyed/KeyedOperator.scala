@@ -36,28 +36,41 @@ final class KeyedOperator[R, A <: AnyRef](
   /** Adds a row to its windows and runs the triggers. Windows that have passed their cleanup time
     * do not get the row.
     */
-  override def process(state: KeyState[A], row: R, arrival: Arrival): Disposition = {
-    advance(state, arrival.watermark, arrival.clock)
+  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
     assigned.clear()
     missed.clear()
     assigner.assign(arrival, state.rowCount, assigned)
     context.open(state, arrival.watermark, arrival.clock)
     context.setRow(row, arrival)
-    var i = 0
-    while (i < assigned.length) {
+    addTo(0, state, row, arrival)
+  }
+
+  /** Adds a row to the assigned windows from number `from` on. */
+  private def addTo(from: Int, state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
+    var i = from
+    var steps = Steps.None
+    while (i < assigned.length && (steps eq Steps.None)) {
       val bounds = assigned(i)
       val window = if (assigner.isMerging) join(state, bounds) else find(state, bounds)
-      if (window == null) missed += bounds else addRow(state, window, row, arrival)
+      if (window == null) missed += bounds else steps = addRow(state, window, row, arrival)
       i += 1
     }
-    // The `pane` column numbers the windows of a key, so the count must never restart.
-    val isIdle = !plan.countsPanes && state.windows.isEmpty
-    state.rowCount = assigner.countRow(state.rowCount, isIdle)
+    if (steps eq Steps.None) {
+      // The `pane` column numbers the windows of a key, so the count must never restart.
+      val isIdle = !plan.countsPanes && state.windows.isEmpty
+      state.rowCount = assigner.countRow(state.rowCount, isIdle)
+      steps
+    } else {
+      val next = i
+      steps ++ addTo(next, state, row, arrival)
+    }
+  }
+
+  override def disposition: Disposition =
     if (assigned.length == 0) Disposition.NoWindow
     else if (missed.length == 0) Disposition.Added
     else if (missed.length < assigned.length) Disposition.PartlyLate
     else Disposition.Late
-  }
 
   override def missedWindows: Seq[TimeWindow] =
     missed.iterator
@@ -71,22 +84,31 @@ final class KeyedOperator[R, A <: AnyRef](
       state: KeyState[A],
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Unit = {
+      withoutIdle: Long): Iterator[Unit] = {
     firingContext.withoutIdle = withoutIdle
-    if (watermark > state.watermark) {
-      state.watermark = watermark
-      if (watermark >= state.watermarkBound) {
-        runTimers(state, Timeline.Event, watermark, watermark, clock)
+    Steps.andThen(advanceWatermark(state, watermark, clock)) {
+      Steps.andThen(advanceClock(state, clock)) {
+        if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock) else Steps.None
       }
     }
-    if (clock > state.clock) {
+  }
+
+  private def advanceWatermark(state: KeyState[A], watermark: Long, clock: Long) =
+    if (watermark <= state.watermark) Steps.None
+    else {
+      state.watermark = watermark
+      if (watermark < state.watermarkBound) Steps.None
+      else runTimers(state, Timeline.Event, watermark, watermark, clock)
+    }
+
+  private def advanceClock(state: KeyState[A], clock: Long) =
+    if (clock <= state.clock) Steps.None
+    else {
       state.clock = clock
       // A tick may come without a watermark. The key keeps the one that it has reached.
-      if (clock >= state.clockBound)
-        runTimers(state, Timeline.Clock, clock, state.watermark, clock)
+      if (clock < state.clockBound) Steps.None
+      else runTimers(state, Timeline.Clock, clock, state.watermark, clock)
     }
-    if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock)
-  }
 
   override def fired: Long = firing.count
 
@@ -104,14 +126,15 @@ final class KeyedOperator[R, A <: AnyRef](
   /** Signals the end of a micro-batch to the triggers of all windows of the key. Triggers act
     * only on windows that had rows in the batch.
     */
-  override def endBatch(state: KeyState[A], watermark: Long, clock: Long): Unit = {
+  override def endBatch(state: KeyState[A], watermark: Long, clock: Long): Iterator[Unit] = {
     // The key has met its own watermark. Windows that end later have not fired at their end.
     val met = math.max(watermark, state.watermark)
     context.open(state, met, clock)
     firingContext.set(Cause.Batch, met, clock)
-    state.windows.values.toArray(Array.empty[WindowState[A]]).foreach { window =>
-      handle(trigger.onBatchEnd(context.pointAt(window)), window)
-      if (window.isIdle) state.remove(window)
+    state.windows.values.toArray(Array.empty[WindowState[A]]).iterator.flatMap { window =>
+      Steps.andDo(handle(trigger.onBatchEnd(context.pointAt(window)), window)) {
+        if (window.isIdle) state.remove(window)
+      }
     }
   }
 
@@ -166,24 +189,35 @@ final class KeyedOperator[R, A <: AnyRef](
       state: KeyState[A],
       window: WindowState[A],
       row: R,
-      arrival: Arrival): Unit = {
+      arrival: Arrival): Iterator[Unit] = {
     contents.add(state, window, row, arrival.time)
     val result = trigger.onRow(context.pointAt(window))
-    if (result ne TriggerResult.Continue) {
+    if (result eq TriggerResult.Continue) {
+      addCleanup(window)
+      Steps.None
+    } else {
       firingContext.set(Cause.Rows, arrival.watermark, arrival.clock)
-      handle(result, window)
-    }
-    val cleanup = plan.cleanupOf(window.bounds)
-    if (cleanup != Long.MaxValue) context.addTimer(assigner.timeline, cleanup)
-    if (result.purges) {
-      if (assigner.endsWhenPurged) forget(state, window)
-      else if (window.isIdle) state.remove(window)
+      Steps.andThen(handle(result, window)) {
+        addCleanup(window)
+        if (result.purges && assigner.endsWhenPurged) forget(state, window)
+        else {
+          if (result.purges && window.isIdle) state.remove(window)
+          Steps.None
+        }
+      }
     }
   }
 
-  private def handle(result: TriggerResult, window: WindowState[A]): Unit = {
-    if (result.fires && !contents.isEmpty(window)) firing.fire(window, firingContext)
-    if (result.purges) contents.clear(window)
+  private def addCleanup(window: WindowState[A]): Unit = {
+    val cleanup = plan.cleanupOf(window.bounds)
+    if (cleanup != Long.MaxValue) context.addTimer(assigner.timeline, cleanup)
+  }
+
+  private def handle(result: TriggerResult, window: WindowState[A]): Iterator[Unit] = {
+    val fired =
+      if (result.fires && !contents.isEmpty(window)) firing.fire(window, firingContext)
+      else Steps.None
+    if (result.purges) Steps.andDo(fired)(contents.clear(window)) else fired
   }
 
   /** Runs the timers of one timeline in ascending order up to `until`. Timers that are set
@@ -194,18 +228,22 @@ final class KeyedOperator[R, A <: AnyRef](
       timeline: Timeline,
       until: Long,
       watermark: Long,
-      clock: Long): Unit = {
+      clock: Long): Iterator[Unit] = {
     val windows = state.windows.values.iterator
     while (windows.hasNext) enqueue(windows.next(), timeline, until)
     context.open(state, watermark, clock)
-    while (!expired.isEmpty) {
-      val next = expired.poll()
-      firingContext.set(Cause.Rows, watermark, clock).setTimer(timeline, next.timer)
-      runTimer(state, next.window, timeline, next.timer)
-      if (state.windows.get(next.window.bounds) eq next.window)
-        enqueue(next.window, timeline, until)
+    new StepLoop {
+      override protected def continues: Boolean = !expired.isEmpty
+      override protected def turn(): Iterator[Unit] = {
+        val next = expired.poll()
+        firingContext.set(Cause.Rows, watermark, clock).setTimer(timeline, next.timer)
+        Steps.andDo(runTimer(state, next.window, timeline, next.timer)) {
+          if (state.windows.get(next.window.bounds) eq next.window)
+            enqueue(next.window, timeline, until)
+        }
+      }
+      override protected def finish(): Unit = state.refreshBound(timeline)
     }
-    state.refreshBound(timeline)
   }
 
   private def enqueue(window: WindowState[A], timeline: Timeline, until: Long): Unit = {
@@ -218,35 +256,48 @@ final class KeyedOperator[R, A <: AnyRef](
       state: KeyState[A],
       window: WindowState[A],
       timeline: Timeline,
-      timer: Long): Unit = {
+      timer: Long): Iterator[Unit] = {
     window.timers(timeline).remove(timer)
     val isCleanup = timeline == assigner.timeline && timer == plan.cleanupOf(window.bounds)
     // The trigger runs before the cleanup and may fire one last time (flink.md 3.5), unless it
     // has removed its timer (flink.md 5.8).
-    if (!isCleanup || !window.endsSilently)
-      handle(trigger.onTimer(timeline, timer, context.pointAt(window)), window)
-    if (isCleanup) forget(state, window) else if (window.isIdle) state.remove(window)
+    val handled =
+      if (isCleanup && window.endsSilently) Steps.None
+      else handle(trigger.onTimer(timeline, timer, context.pointAt(window)), window)
+    Steps.andThen(handled) {
+      if (isCleanup) forget(state, window)
+      else {
+        if (window.isIdle) state.remove(window)
+        Steps.None
+      }
+    }
   }
 
-  private def forget(state: KeyState[A], window: WindowState[A]): Unit = {
-    firing.end(window, firingContext)
-    contents.clear(window)
-    trigger.clear(context.pointAt(window))
-    state.remove(window)
-  }
+  private def forget(state: KeyState[A], window: WindowState[A]): Iterator[Unit] =
+    Steps.andDo(firing.end(window, firingContext)) {
+      contents.clear(window)
+      trigger.clear(context.pointAt(window))
+      state.remove(window)
+    }
 
   /** Removes windows when the input ends. Windows of `Timeline.Endless` live until then. A
     * watermark of `Long.MaxValue` also removes all other windows.
     */
-  private def end(state: KeyState[A], watermark: Long, clock: Long): Unit =
+  private def end(state: KeyState[A], watermark: Long, clock: Long): Iterator[Unit] =
     if (watermark == Long.MaxValue || assigner.timeline == Timeline.Endless) {
       context.open(state, watermark, clock)
       firingContext.set(Cause.Drain, watermark, clock)
-      while (!state.windows.isEmpty) forget(state, state.windows.firstEntry.getValue)
-      state.rowCount = 0L
-      state.refreshBound(Timeline.Event)
-      state.refreshBound(Timeline.Clock)
-    }
+      new StepLoop {
+        override protected def continues: Boolean = !state.windows.isEmpty
+        override protected def turn(): Iterator[Unit] =
+          forget(state, state.windows.firstEntry.getValue)
+        override protected def finish(): Unit = {
+          state.rowCount = 0L
+          state.refreshBound(Timeline.Event)
+          state.refreshBound(Timeline.Clock)
+        }
+      }
+    } else Steps.None
 }
 
 /** A due timer and its window, ordered by time and then by the bounds of the window. */

@@ -116,12 +116,22 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }
 
-  override protected def handle(event: Event): Unit = event match {
+  override protected def handle(event: Event): Iterator[Unit] = event match {
     case row: Event.Row =>
       val time = row.arrival.time
       val reason = clocks.judge(row, group.find(row.key), counts)
-      if (reason == null) place(row) else drop(row, reason, time)
+      if (reason == null) place(row)
+      else {
+        drop(row, reason, time)
+        Steps.None
+      }
     case segment: Event.Segment => add(segment)
+    case other =>
+      note(other)
+      Steps.None
+  }
+
+  private def note(event: Event): Unit = event match {
     case Event.Tick => hasTicked = true
     case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
     case task: Event.Counts =>
@@ -132,12 +142,12 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       withoutIdle = math.max(withoutIdle, reached.withoutIdle)
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
     case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
+    case _: Event.Row | _: Event.Segment =>
   }
 
-  private def place(row: Event.Row): Unit = {
-    val disposition = add(row)
-    val retry = if (lateRowsWait) operator.retry(disposition) else null
-    if (retry != null) waiting += ((retry, row.copy())) else report(row, disposition)
+  private def place(row: Event.Row): Iterator[Unit] = Steps.andDo(add(row)) {
+    val retry = if (lateRowsWait) operator.retry(group.disposition) else null
+    if (retry != null) waiting += ((retry, row.copy())) else report(row, group.disposition)
   }
 
   /** @param time
@@ -152,30 +162,38 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       emissions.emit(side.deadLetter(dropped))
     }
 
-  private def add(row: Event.Row): Disposition = {
+  private def add(row: Event.Row): Iterator[Unit] = {
     lateWatermark = row.arrival.watermark
     if (isOnClock) row.arrival.time = convention.timeIn(clock)
     add(row.key, row.value, row.arrival)
   }
 
   /** Adds the accumulators of a segment, which contains no late rows. */
-  private def add(segment: Event.Segment): Unit = {
+  private def add(segment: Event.Segment): Iterator[Unit] = {
     lateWatermark = segment.lateWatermark
     combined.watermark = segment.lateWatermark
     combined.slice = segment.slice
-    val accumulators = new Cursor(Iterator.single(segment.bytes))
-    while (accumulators.advance())
-      add(accumulators.key, accumulators.accumulator, combined)
+    addAll(new Cursor(Iterator.single(segment.bytes)))
   }
 
-  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Disposition = {
+  private def addAll(accumulators: Cursor): Iterator[Unit] = {
+    var steps = Steps.None
+    while ((steps eq Steps.None) && accumulators.advance())
+      steps = add(accumulators.key, accumulators.accumulator, combined)
+    if (steps eq Steps.None) steps else steps ++ addAll(accumulators)
+  }
+
+  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Iterator[Unit] = {
     if (savesFirstRow) {
       savesFirstRow = false
       store.saveFirstRow(clock)
     }
     arrival.clock = now
-    val row = rows.codec.view(value)
-    group.process(key, row, arrival, operators.weightOf(row))
+    Steps.andThen(group.reach(key, arrival)) {
+      // The codec shares its rows, and windows that fire read others.
+      val row = rows.codec.view(value)
+      group.add(row, arrival, operators.weightOf(row, value.length))
+    }
   }
 
   private def report(row: Event.Row, disposition: Disposition): Unit = disposition match {
@@ -212,18 +230,22 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
         operator.resume(retry)
         row
       }
-    if (spec.window.lateStart == LateStart.Open) newestFirst.map(row => report(row, add(row)))
+    if (spec.window.lateStart == LateStart.Open) newestFirst.flatMap(addAndReport)
     else {
       val late = ArrayBuffer.empty[Event.Row]
-      newestFirst.map(addOrKeep(_, late)) ++
-        late.sortBy(_.arrival.time).iterator.map(row => report(row, add(row)))
+      newestFirst.flatMap(addOrKeep(_, late)) ++
+        late.sortBy(_.arrival.time).iterator.flatMap(addAndReport)
     }
   }
 
-  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Unit = {
-    val disposition = add(row)
-    if (disposition == Disposition.Late) late += row else report(row, disposition)
-  }
+  // A report is a step of its own.
+  private def addAndReport(row: Event.Row): Iterator[Unit] =
+    add(row) ++ Steps.one(report(row, group.disposition))
+
+  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Iterator[Unit] =
+    add(row) ++ Steps.one {
+      if (group.disposition == Disposition.Late) late += row else report(row, group.disposition)
+    }
 
   private def advanceTime(): Iterator[Unit] = {
     // Windows in processing time fire too when the input ends.

@@ -11,18 +11,28 @@ import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
   * each call. Before each call, the caller points the operator's `rows` and `results` at the same
   * key.
   *
+  * A call returns [[Steps]], each of which emits at most one result. The work is done as the
+  * caller reads the steps. Exhaust them before the next call, and before `rows` and `results`
+  * point at another key.
+  *
   * Times are microseconds since the epoch. A watermark W means that no more rows with a time
   * before W arrive. Windows end, and timers are due, at the first watermark or wall-clock time
   * that is not below their own time.
   */
 trait PerKeyOperator[R, S <: PerKeyState] {
 
-  /** Adds a row to its windows.
+  /** Adds a row to its windows. Windows that are over do not get the row. See `disposition` and
+    * `missedWindows`.
     *
-    * First advances the key to the watermark and wall-clock time of the row's arrival. Windows
-    * that are over do not get the row. See `missedWindows`.
+    * Requires that the key has advanced to the watermark and wall-clock time of the row's
+    * arrival. The row must stay valid until the steps are exhausted.
     */
-  def process(state: S, row: R, arrival: Arrival): Disposition
+  def process(state: S, row: R, arrival: Arrival): Iterator[Unit]
+
+  /** What has become of the last processed row. Valid once its steps are exhausted, and until the
+    * next call of `process`.
+    */
+  def disposition: Disposition
 
   /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
     * until the next call of `process`.
@@ -44,7 +54,11 @@ trait PerKeyOperator[R, S <: PerKeyState] {
     * @param withoutIdle
     *   the watermark that the idle timeout has not moved
     */
-  def advance(state: S, watermark: Long, clock: Long, withoutIdle: Long = Long.MaxValue): Unit
+  def advance(
+      state: S,
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long = Long.MaxValue): Iterator[Unit]
 
   /** Number of results that the windows of all keys have emitted so far. */
   def fired: Long
@@ -58,7 +72,7 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   def seesBatches: Boolean = false
 
   /** Signals the end of a micro-batch. */
-  def endBatch(state: S, watermark: Long, clock: Long): Unit = ()
+  def endBatch(state: S, watermark: Long, clock: Long): Iterator[Unit] = Steps.None
 }
 
 /** How a late row is tried again.
@@ -79,8 +93,12 @@ trait PerKeyOperators[R, S <: PerKeyState] {
   /** The kind of time by which the windows end. */
   def timeline: Timeline
 
-  /** The number of bytes by which a row may enlarge the state of its key. */
-  def weightOf(row: R): Int
+  /** The number of bytes by which a row may enlarge the state of its key.
+    *
+    * @param length
+    *   number of bytes of the encoded row
+    */
+  def weightOf(row: R, length: Int): Int
 
   /** Returns the operator of a key group.
     *

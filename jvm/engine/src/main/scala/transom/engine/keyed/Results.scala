@@ -1,6 +1,7 @@
 package transom.engine.keyed
 
-/** Receives the results of windows. Arguments are valid only during the call: do not keep them.
+/** Receives the results of windows, one by one. Arguments are valid only during the call: do not
+  * keep them.
   */
 trait Results[R, A] extends KeyListener {
 
@@ -30,8 +31,12 @@ trait Results[R, A] extends KeyListener {
       entered: Iterator[R],
       left: Option[Iterator[R]]): Unit = throw new UnsupportedOperationException
 
-  /** Emits a result as the rows of the window, in order of arrival. */
-  def emitRows(window: FiredWindow, rows: Iterator[R]): Unit
+  /** Emits a result as the rows of the window, in order of arrival.
+    *
+    * @param rows
+    *   valid until the returned steps are exhausted
+    */
+  def emitRows(window: FiredWindow, rows: Iterator[R]): Iterator[Unit]
 
   /** Emits a change of a result, in the encoding of `WindowAggregation.result`. */
   def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit

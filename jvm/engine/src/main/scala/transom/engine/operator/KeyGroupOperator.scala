@@ -46,8 +46,9 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
     new Batch(events)
   }
 
-  /** Processes an event. May add results to the queue of emissions. */
-  protected def handle(event: Event): Unit
+  /** Processes an event. Each of the returned steps may add a result to the queue of emissions.
+    */
+  protected def handle(event: Event): Iterator[Unit]
 
   /** Returns an iterator that does the work that is due after the last event. */
   protected def advance(): Iterator[T]
@@ -56,12 +57,15 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   protected def save(): Unit
 
   private final class Batch(events: Iterator[Event]) extends AbstractIterator[T] {
+    private var steps: Iterator[Unit] = Iterator.empty
     private var last: Iterator[T] = _
     private var isOver = false
 
     override def hasNext: Boolean = {
       while (emissions.isEmpty && last == null)
-        if (events.hasNext) handle(events.next()) else last = advance()
+        if (steps.hasNext) steps.next()
+        else if (events.hasNext) steps = handle(events.next())
+        else last = advance()
       !emissions.isEmpty || last.hasNext || {
         close()
         false

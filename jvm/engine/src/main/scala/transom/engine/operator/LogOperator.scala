@@ -43,7 +43,12 @@ final class LogOperator[T](
 
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
-  override protected def handle(event: Event): Unit = event match {
+  override protected def handle(event: Event): Iterator[Unit] = {
+    take(event)
+    Iterator.empty
+  }
+
+  private def take(event: Event): Unit = event match {
     case segment: Event.Segment if segment.waits =>
       waiting.getOrElseUpdate(segment.lateWatermark, ArrayBuffer.empty) +=
         ((segment.slice, segment.bytes))

@@ -122,7 +122,12 @@ private final class TimeStageOperator[T](
       watermark = Some(clocks.watermark).filter(_ != Watermark.NotYet),
       partitions = clocks.partitions))
 
-  override protected def handle(event: Event): Unit = event match {
+  override protected def handle(event: Event): Iterator[Unit] = {
+    take(event)
+    Iterator.empty
+  }
+
+  private def take(event: Event): Unit = event match {
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, row.arrival.end, stamp)
       TimeStage.count(counts, stamp)

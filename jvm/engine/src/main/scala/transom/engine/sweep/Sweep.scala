@@ -1,5 +1,6 @@
 package transom.engine.sweep
 
+import transom.engine.keyed.{StepLoop, Steps}
 import transom.engine.spec._
 import transom.engine.window._
 
@@ -52,7 +53,7 @@ private[sweep] sealed abstract class Sweep {
   def timerOf(start: Long): Long
 
   /** Moves the sweep as far as the watermark allows, and sets the next timer. */
-  def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit
+  def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit]
 }
 
 /** What a sweep does at its stops. */
@@ -68,7 +69,7 @@ private[sweep] trait SweepSteps {
   def leave(state: SweepState, position: Long): Unit
 
   /** Emits the result of the live rows. Requires that there is one. */
-  def emit(state: SweepState, start: Long, end: Long): Unit
+  def emit(state: SweepState, start: Long, end: Long): Iterator[Unit]
 }
 
 private[sweep] object Sweep {
@@ -121,50 +122,62 @@ private object SnapshotSweep extends Sweep {
 
   override def timerOf(start: Long): Long = start
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
     var stop = Sweep.nextStop(state)
-    while (stop <= watermark && stop != Arrival.NoEnd) {
-      if (state.position < stop && !state.live.isEmpty) steps.emit(state, state.position, stop)
-      steps.leave(state, stop)
-      steps.enterBefore(state, stop + 1)
-      state.position = stop
-      stop = Sweep.nextStop(state)
+    new StepLoop {
+      override protected def continues: Boolean = stop <= watermark && stop != Arrival.NoEnd
+      override protected def turn(): Iterator[Unit] = {
+        val fired =
+          if (state.position < stop && !state.live.isEmpty)
+            steps.emit(state, state.position, stop)
+          else Steps.None
+        Steps.andDo(fired) {
+          steps.leave(state, stop)
+          steps.enterBefore(state, stop + 1)
+          state.position = stop
+          stop = Sweep.nextStop(state)
+        }
+      }
+      override protected def finish(): Unit = state.timer = stop
     }
-    state.timer = stop
   }
 }
 
-/** The last `size` microseconds before each start and each end. Rows live for `size`.
+/** The last `duration` microseconds before each start and each end. Rows live as long.
   *
   * A row at `t` is in the windows that end from `t` on, and their ends are inclusive. So the
   * result at `t` is complete only when the watermark is past `t`.
   */
-private final class RollingSweep(size: Long) extends SweepWithoutEdges {
+private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
 
-  override def endOfPoint(time: Long): Long = time + size
+  override def endOfPoint(time: Long): Long = time + duration
 
   override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(TimeWindow(start - size, start))
+    Seq(TimeWindow(start - duration, start))
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
     var stop = Sweep.nextStop(state)
-    while (stop < watermark && stop != Arrival.NoEnd) {
-      steps.leave(state, stop)
-      steps.enterBefore(state, stop + 1)
-      state.position = stop
-      if (!state.live.isEmpty) steps.emit(state, stop - size, stop)
-      stop = Sweep.nextStop(state)
+    new StepLoop {
+      override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
+      override protected def turn(): Iterator[Unit] = {
+        steps.leave(state, stop)
+        steps.enterBefore(state, stop + 1)
+        state.position = stop
+        val end = stop
+        stop = Sweep.nextStop(state)
+        if (state.live.isEmpty) Steps.None else steps.emit(state, end - duration, end)
+      }
+      override protected def finish(): Unit = state.timer = Sweep.above(stop)
     }
-    state.timer = Sweep.above(stop)
   }
 }
 
-/** Windows over `size` distinct starts. A live row ends `size` starts after its own start, so the
-  * ends of live rows are numbers of starts.
+/** Windows over `width` distinct starts. A live row ends `width` starts after its own start, so
+  * the ends of live rows are numbers of starts.
   */
-private final class StartCountSweep(size: Int) extends SweepWithoutEdges {
+private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
 
   override def lateness(start: Long, end: Long, watermark: Long): Disposition =
     if (start < watermark) Disposition.Late else Disposition.Added
@@ -174,17 +187,22 @@ private final class StartCountSweep(size: Int) extends SweepWithoutEdges {
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
     var stop = state.pending.firstStart
-    while (stop < watermark && stop != Arrival.NoEnd) {
-      state.starts += 1
-      steps.leave(state, state.starts)
-      while (state.pending.firstStart == stop) steps.enter(state, state.starts + size)
-      state.position = stop
-      if (state.starts >= size) steps.emit(state, state.live.firstStart, stop + 1)
-      stop = state.pending.firstStart
+    new StepLoop {
+      override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
+      override protected def turn(): Iterator[Unit] = {
+        state.starts += 1
+        steps.leave(state, state.starts)
+        while (state.pending.firstStart == stop) steps.enter(state, state.starts + width)
+        state.position = stop
+        val last = stop
+        stop = state.pending.firstStart
+        if (state.starts < width) Steps.None
+        else steps.emit(state, state.live.firstStart, last + 1)
+      }
+      override protected def finish(): Unit = state.timer = Sweep.above(stop)
     }
-    state.timer = Sweep.above(stop)
   }
 }
 
@@ -230,18 +248,24 @@ private final class GridSweep(grid: Grid) extends Sweep {
   private def overlaps(window: TimeWindow, end: Long): Boolean =
     window != null && grid.instantOf(window.start) < end
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Unit = {
+  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
     // A row without end would be in all windows until the end of time.
     val limit = if (watermark >= GlobalGrid.EndOfTime) state.lastStop else Arrival.NoEnd
     var window = firstOf(state)
-    while (overlaps(window, limit) && grid.endOf(window) <= watermark) {
-      steps.enterBefore(state, grid.endOf(window))
-      steps.leave(state, grid.instantOf(window.start))
-      if (!state.live.isEmpty) steps.emit(state, grid.instantOf(window.start), grid.endOf(window))
-      state.position = grid.endOf(window)
-      window = nextOf(state, window)
+    new StepLoop {
+      override protected def continues: Boolean =
+        overlaps(window, limit) && grid.endOf(window) <= watermark
+      override protected def turn(): Iterator[Unit] = {
+        val (start, end) = (grid.instantOf(window.start), grid.endOf(window))
+        steps.enterBefore(state, end)
+        steps.leave(state, start)
+        val isEmpty = state.live.isEmpty
+        state.position = end
+        window = nextOf(state, window)
+        if (isEmpty) Steps.None else steps.emit(state, start, end)
+      }
+      override protected def finish(): Unit = state.timer = endOf(window)
     }
-    state.timer = endOf(window)
   }
 
   /** The first window that may hold rows. */

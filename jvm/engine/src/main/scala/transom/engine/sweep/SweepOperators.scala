@@ -24,7 +24,8 @@ final class SweepOperators[R, A <: AnyRef](
 
   override def timeline: Timeline = Timeline.Event
 
-  override def weightOf(row: R): Int = aggregation.weightOf(row)
+  // The state holds the row itself.
+  override def weightOf(row: R, length: Int): Int = length + aggregation.weightOf(row)
 
   override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SweepState] = operator
 }
@@ -59,21 +60,18 @@ final class SweepOperator[R, A <: AnyRef](
     else null
   // Most late rows are only counted, so their windows are listed on request.
   private var missed: () => Seq[TimeWindow] = () => Nil
+  private var disposed: Disposition = Disposition.Added
   private var watermark = Long.MinValue
   private var emitted = 0L
 
-  override def process(state: SweepState, row: R, arrival: Arrival): Disposition = {
-    // The codec shares its rows, and `advance` reads others.
-    val bytes = codec.encode(row)
-    if (edges == null) {
-      advance(state, arrival.watermark, arrival.clock)
-      add(state, bytes, arrival)
-    } else {
-      val id = codec.idOf(row)
-      advance(state, arrival.watermark, arrival.clock)
-      edges.process(state, id, bytes, arrival)
-    }
+  override def process(state: SweepState, row: R, arrival: Arrival): Iterator[Unit] = {
+    disposed =
+      if (edges == null) add(state, codec.encode(row), arrival)
+      else edges.process(state, codec.idOf(row), codec.encode(row), arrival)
+    Steps.None
   }
+
+  override def disposition: Disposition = disposed
 
   private def add(state: SweepState, bytes: Array[Byte], arrival: Arrival): Disposition = {
     val start = arrival.time
@@ -97,11 +95,16 @@ final class SweepOperator[R, A <: AnyRef](
     if (edges == null) missed() else edges.missedWindows
 
   // The idle timeout cannot be used with lifetimes.
-  override def advance(state: SweepState, watermark: Long, clock: Long, withoutIdle: Long): Unit =
-    if (watermark >= state.nextTimer) {
+  override def advance(
+      state: SweepState,
+      watermark: Long,
+      clock: Long,
+      withoutIdle: Long): Iterator[Unit] =
+    if (watermark < state.nextTimer) Steps.None
+    else {
       this.watermark = watermark
-      sweep.advance(state, watermark, this)
-      if (watermark >= GlobalGrid.EndOfTime) state.clear()
+      val stops = sweep.advance(state, watermark, this)
+      if (watermark < GlobalGrid.EndOfTime) stops else Steps.andDo(stops)(state.clear())
     }
 
   override def fired: Long = emitted
@@ -127,18 +130,21 @@ final class SweepOperator[R, A <: AnyRef](
     if (state.live.size < before) state.isChanged = true
   }
 
-  override def emit(state: SweepState, start: Long, end: Long): Unit = {
+  override def emit(state: SweepState, start: Long, end: Long): Iterator[Unit] = {
     val isNew = state.isChanged || !spec.changesOnly
     state.isChanged = false
-    if (isNew && end >= firstOutput) emit(start, end, state)
+    if (isNew && end >= firstOutput) emit(start, end, state) else Steps.None
   }
 
-  private def emit(start: Long, end: Long, state: SweepState): Unit = {
+  private def emit(start: Long, end: Long, state: SweepState): Iterator[Unit] = {
     emitted += 1
     val cause = if (watermark >= GlobalGrid.EndOfTime) Cause.Drain else Cause.Watermark
     val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)
     val window = new FiredWindow(start, end, pane, watermark)
     if (spec.function.takesRows) results.emitRows(window, live.rowsOf(state.live))
-    else live.emit(state.live, window, results)
+    else {
+      live.emit(state.live, window, results)
+      Steps.None
+    }
   }
 }

@@ -99,7 +99,9 @@ object KeyGroupPropertiesSuite {
         arrival.watermark = arrived.watermark
         arrival.gap = arrived.gap
         arrival.windows = arrived.row.windows
-        val disposition = group.process(keyBytes(number), arrived.row, arrival, 10)
+        group.reach(keyBytes(number), arrival).foreach(identity)
+        group.add(arrived.row, arrival, 10).foreach(identity)
+        val disposition = group.disposition
         if (disposition != Disposition.Added) events += ((number, (arrived, disposition)))
       }
       group
@@ -118,8 +120,8 @@ object KeyGroupPropertiesSuite {
         val bounds = TimeWindow(window.start, window.end)
         events += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
       }
-      override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit =
-        emit(window, rows.map(_.value).toVector)
+      override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+        Steps.one(emit(window, rows.map(_.value).toVector))
       override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
       override def emitEnd(window: FiredWindow): Unit = ()
     }

@@ -35,7 +35,8 @@ class KeyGroupSuite extends FunSuite {
         override def pointAt(key: Array[Byte]): Unit = ()
         override def emit(window: FiredWindow, values: Vector[Json]): Unit =
           results += ((key, window.end, values.map(_.long)))
-        override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit = ()
+        override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+          Iterator.empty
         override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit =
           ()
         override def emitEnd(window: FiredWindow): Unit = ()
@@ -70,7 +71,8 @@ class KeyGroupSuite extends FunSuite {
         arrival.watermark = lateWatermark
         arrival.clock = clock
         val row = Row(Json.parse("0"), Json.parse(time.toString), Some(time), 0L, 0L)
-        group.process(keyBytes(key), row, arrival, 10)
+        group.reach(keyBytes(key), arrival).foreach(identity)
+        group.add(row, arrival, 10).foreach(identity)
       }
       group.advance(lateWatermark, watermark, clock, hasTicked).foreach(_ => ())
       group.save()

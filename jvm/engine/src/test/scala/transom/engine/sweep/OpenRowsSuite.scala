@@ -2,7 +2,7 @@ package transom.engine.sweep
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.Specs
+import transom.engine.conformance.driver.{OneKey, Specs}
 import transom.engine.keyed.RowCodec
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.spec._
@@ -59,7 +59,7 @@ class OpenRowsSuite extends FunSuite {
       arrival.time = time
       arrival.end = end
       arrival.watermark = time
-      operator.process(state, Cells.view(range(value)), arrival): Unit
+      OneKey.process(operator, state, Cells.view(range(value)), arrival): Unit
     }
 
     /** Ends a row, and returns how much is computed until the next result. */
@@ -72,7 +72,7 @@ class OpenRowsSuite extends FunSuite {
       process(Long.MaxValue / 2, Arrival.NoEnd)
       process(Long.MaxValue / 2, time)
       time += 1
-      operator.advance(state, time, time)
+      OneKey.advance(operator, state, time, time)
       counting.work
     }
 

@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.Specs
+import transom.engine.conformance.driver.{OneKey, Specs}
 import transom.engine.keyed._
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.spec._
@@ -35,10 +35,10 @@ class SharedRowSuite extends FunSuite {
           arrival.time = start
           arrival.end = end
           arrival.watermark = watermark
-          operator.process(state, Cells.view(range(value)), arrival)
+          OneKey.process(operator, state, Cells.view(range(value)), arrival)
       }
-      operator.advance(state, 31L, 31L)
-      operator.advance(state, Long.MaxValue, Long.MaxValue)
+      OneKey.advance(operator, state, 31L, 31L)
+      OneKey.advance(operator, state, Long.MaxValue, Long.MaxValue)
       assert(sums.emitted.contains(108L), sums.emitted)
     }
   }
@@ -100,7 +100,8 @@ private object SharedRowSuite {
 
     override def emit(window: FiredWindow, sum: Cell): Unit = emitted += sum.value
 
-    override def emitRows(window: FiredWindow, rows: Iterator[Cell]): Unit = ()
+    override def emitRows(window: FiredWindow, rows: Iterator[Cell]): Iterator[Unit] =
+      Iterator.empty
 
     override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
 

@@ -83,7 +83,7 @@ private[several] final class MemberResults[R, A](
   override def emit(window: FiredWindow, accumulator: A): Unit =
     results.emit(marked(window), accumulator)
 
-  override def emitRows(window: FiredWindow, rows: Iterator[R]): Unit =
+  override def emitRows(window: FiredWindow, rows: Iterator[R]): Iterator[Unit] =
     results.emitRows(marked(window), rows)
 
   override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit =

@@ -21,20 +21,28 @@ private[several] final class SeveralOperator[R](
   private var isTaken = false
   private var resumed = SeveralRetry.None
 
-  override def process(states: SeveralStates, row: R, arrival: Arrival): Disposition = {
+  override def process(states: SeveralStates, row: R, arrival: Arrival): Iterator[Unit] = {
     val open = resumed.members.getOrElse(members.indices)
     missedBefore = resumed.missed
     isTaken = resumed.isTaken
     resumed = SeveralRetry.None
     missed = Vector.empty
     val copy = codec.decode(codec.encode(row))
-    open.foreach { i =>
-      val disposition =
-        operators(i).process(states(i), copy, arrivalOf(members(i).times, arrival))
-      val isPartly = disposition == Disposition.PartlyLate
-      if (isPartly || disposition == Disposition.Late) missed :+= i
-      isTaken ||= isPartly || disposition == Disposition.Added
+    open.iterator.flatMap { i =>
+      Steps.andDo(operators(i).process(states(i), copy, arrivalOf(members(i).times, arrival)))(
+        note(i))
     }
+  }
+
+  /** Notes what has become of the row in a member. */
+  private def note(member: Int): Unit = {
+    val disposition = operators(member).disposition
+    val isPartly = disposition == Disposition.PartlyLate
+    if (isPartly || disposition == Disposition.Late) missed :+= member
+    isTaken ||= isPartly || disposition == Disposition.Added
+  }
+
+  override def disposition: Disposition = {
     val isMissed = missed.nonEmpty || missedBefore.nonEmpty
     if (!isMissed) if (isTaken) Disposition.Added else Disposition.NoWindow
     else if (isTaken) Disposition.PartlyLate
@@ -63,7 +71,7 @@ private[several] final class SeveralOperator[R](
       states: SeveralStates,
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Unit =
+      withoutIdle: Long): Iterator[Unit] =
     each { (operator, i, times) =>
       operator.advance(states(i), times.watermarkIn(watermark), times.clockIn(clock))
     }
@@ -72,13 +80,14 @@ private[several] final class SeveralOperator[R](
 
   override def seesBatches: Boolean = operators.exists(_.seesBatches)
 
-  override def endBatch(states: SeveralStates, watermark: Long, clock: Long): Unit =
+  override def endBatch(states: SeveralStates, watermark: Long, clock: Long): Iterator[Unit] =
     each { (operator, i, times) =>
       operator.endBatch(states(i), times.watermarkIn(watermark), times.clockIn(clock))
     }
 
-  private def each(act: (PerKeyOperator[R, PerKeyState], Int, MemberTimes) => Unit): Unit =
-    operators.indices.foreach(i => act(operators(i), i, members(i).times))
+  private def each(
+      act: (PerKeyOperator[R, PerKeyState], Int, MemberTimes) => Iterator[Unit]): Iterator[Unit] =
+    operators.indices.iterator.flatMap(i => act(operators(i), i, members(i).times))
 
   private def arrivalOf(times: MemberTimes, arrival: Arrival): Arrival = {
     own.set(arrival)

@@ -2,9 +2,9 @@ package transom.engine.conformance.check
 
 import scala.util.Try
 
-import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory, Specs}
+import transom.engine.conformance.driver.{JsonAggregation, OneKey, Row, RowsInMemory, Specs}
 import transom.engine.conformance.vector.{Json, Unsupported}
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results, Steps}
 import transom.engine.keyed.state.KeyState
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.spec._
@@ -141,10 +141,10 @@ object StateAccounting {
       arrival.time = time
       arrival.windows = windows
       val value = Json.parse("1")
-      operator.process(state, Row(value, value, Some(time), 0L), arrival)
+      OneKey.process(operator, state, Row(value, value, Some(time), 0L), arrival): Unit
     }
 
-    def advance(watermark: Long): Unit = operator.advance(state, watermark, Long.MinValue)
+    def advance(watermark: Long): Unit = OneKey.advance(operator, state, watermark, Long.MinValue)
 
     def counts: Map[String, Any] = {
       val timers = if (state.nextTimer == Long.MaxValue) 0L else 1L
@@ -162,7 +162,8 @@ object StateAccounting {
 
     override def emit(window: FiredWindow, values: Vector[Json]): Unit = ()
 
-    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Unit = results += 1
+    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+      Steps.one(results += 1)
 
     override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
     override def emitEnd(window: FiredWindow): Unit = ()

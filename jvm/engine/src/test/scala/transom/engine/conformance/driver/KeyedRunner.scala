@@ -77,8 +77,8 @@ final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
 
   override def emit(window: FiredWindow, values: Vector[Json]): Unit = note(window, values)
 
-  override def emitRows(window: FiredWindow, rows: Iterator[R]): Unit =
-    note(window, rows.map(value).toVector)
+  override def emitRows(window: FiredWindow, rows: Iterator[R]): Iterator[Unit] =
+    Steps.one(note(window, rows.map(value).toVector))
 
   override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
     val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom.task
 
+import scala.collection.AbstractIterator
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.GenericArrayData
@@ -8,7 +10,7 @@ import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Timing}
+import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Steps, Timing}
 import transom.engine.operator.Emissions
 import transom.engine.window.Arrival
 
@@ -74,17 +76,21 @@ final class KeyedResults(
   /** Emits one output row for each row of the window, or a single output row for a window without
     * rows.
     */
-  override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Unit =
+  override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Iterator[Unit] =
     if (rows.isEmpty)
-      add(window, aggregation.evaluated(aggregation.create()), null, isLast = true)
+      Steps.one(add(window, aggregation.evaluated(aggregation.create()), null, isLast = true))
     else {
-      var row = rows.next()
+      val first = rows.next()
       // `First` may restore the key from a row. Any row of the key is suitable.
-      val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), row))
-      while (row != null) {
-        val next = if (rows.hasNext) rows.next() else null
-        add(window, ofKeys, toContents(row), isLast = next == null)
-        row = next
+      val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), first))
+      new AbstractIterator[Unit] {
+        private var row = first
+        override def hasNext: Boolean = row != null
+        override def next(): Unit = {
+          val current = row
+          row = if (rows.hasNext) rows.next() else null
+          add(window, ofKeys, toContents(current), isLast = row == null)
+        }
       }
     }
 

@@ -1,0 +1,26 @@
+package transom.engine.conformance.driver
+
+import transom.engine.keyed.PerKeyOperator
+import transom.engine.keyed.state.PerKeyState
+import transom.engine.window.{Arrival, Disposition}
+
+/** Calls the operator of a key, and does all work of a call at once. */
+object OneKey {
+
+  /** Advances the key to the arrival of a row, and adds the row. */
+  def process[R, S <: PerKeyState](
+      operator: PerKeyOperator[R, S],
+      state: S,
+      row: => R,
+      arrival: Arrival): Disposition = {
+    advance(operator, state, arrival.watermark, arrival.clock)
+    operator.process(state, row, arrival).foreach(identity)
+    operator.disposition
+  }
+
+  def advance[R, S <: PerKeyState](
+      operator: PerKeyOperator[R, S],
+      state: S,
+      watermark: Long,
+      clock: Long): Unit = operator.advance(state, watermark, clock).foreach(identity)
+}
