@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.exec
 
+import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.rdd.RDD
@@ -12,13 +13,14 @@ import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.task.{GaugeRow, KeyGroupOutput}
-import org.apache.spark.util.CollectionAccumulator
+import org.apache.spark.util.{CollectionAccumulator, CompletionIterator}
 
 import transom.engine.operator.RowCounts
 
 /** Unwraps the key group outputs from the object column of a stateful operator.
   *
-  * Adds their counts to the SQL metrics of the query, and collects their gauges.
+  * Collects their counts and gauges, see [[BatchMetrics]]. Spark's UI shows sums over all tasks:
+  * they include tasks whose stage runs again because its shuffle files are lost.
   *
   * @param operatorId
   *   identifies the operator within its query
@@ -46,16 +48,13 @@ case class KeyGroupOutputsExec(
   // The driver reads task results with a class loader that does not see jars added to a session.
   // The accumulator and its elements must therefore be of classes of Spark.
   @transient private lazy val collected = {
-    val gauges = new CollectionAccumulator[Row]
-    gauges.register(sparkContext)
-    gauges
+    val tasks = new CollectionAccumulator[Row]
+    tasks.register(sparkContext)
+    tasks
   }
 
-  /** A count of the batch, see [[RowCounts]]. */
-  def count(index: Int): Long = longMetric(RowCounts.names(index)).value
-
-  /** The gauges of the key groups that the batch has touched, see `GaugeRow`. */
-  def gauges: Seq[Row] = collected.value.asScala.toSeq
+  /** The metrics of the batch, from the last task of each partition that has ended. */
+  def batchMetrics: BatchMetrics = BatchMetrics.of(collected.value.asScala.toSeq)
 
   override def producedAttributes: AttributeSet = outputSet
 
@@ -66,7 +65,7 @@ case class KeyGroupOutputsExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     checkStateStore()
-    val gauges = collected
+    val tasks = collected
     val counters = RowCounts.names.map(longMetric)
     val (watermark, delay) = (longMetric("watermark"), longMetric("watermark_delay"))
     val operator = OperatorMetrics.operatorOf(this)
@@ -80,17 +79,25 @@ case class KeyGroupOutputsExec(
       }
       // One task is enough for a watermark that all tasks share.
       if (partition == 0) common.foreach(note)
-      outputs.map { wrapped =>
+      val counts = new Array[Long](counters.length)
+      val gauges = ArrayBuffer.empty[Row]
+      val noted = outputs.map { wrapped =>
         val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
         groupOutput.metrics.foreach { metrics =>
-          counters.indices.foreach(i => counters(i) += metrics.counts(i))
+          counters.indices.foreach { i =>
+            counters(i) += metrics.counts(i)
+            counts(i) += metrics.counts(i)
+          }
           metrics.gauges.foreach { row =>
-            gauges.add(row)
+            gauges += row
             GaugeRow.watermark(row).foreach(note)
           }
         }
         groupOutput
       }
+      CompletionIterator[InternalRow, Iterator[InternalRow]](
+        noted,
+        tasks.add(BatchMetrics.ofTask(partition, counts, gauges.toSeq)))
     }
   }
 

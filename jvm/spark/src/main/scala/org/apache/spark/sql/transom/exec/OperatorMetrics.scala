@@ -1,7 +1,5 @@
 package org.apache.spark.sql.transom.exec
 
-import java.util.UUID
-
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
@@ -42,23 +40,29 @@ object OperatorMetrics {
     *   the same node of the time stage in front of the operator, if there is one
     */
   def of(own: KeyGroupOutputsExec, stage: Option[KeyGroupOutputsExec]): Seq[Any] = {
+    val (ownMetrics, stageMetrics) = (own.batchMetrics, stage.map(_.batchMetrics))
     // The window operator counts the rows again that the stage has counted, but for these counts.
     val ofStage = Set(RowCounts.IdleCloses, RowCounts.Overtaken)
     val counts = RowCounts.names.indices.map { count =>
-      if (ofStage(count)) stage.fold(0L)(_.count(count)) else own.count(count)
+      if (ofStage(count)) stageMetrics.fold(0L)(_.counts(count)) else ownMetrics.counts(count)
     }
     val operator = operatorOf(own)
-    val clocks = stage.getOrElse(own).gauges
+    val gauges = ownMetrics.gauges
+    val clocks = stageMetrics.fold(gauges)(_.gauges)
     val watermark =
       clocks.flatMap(GaugeRow.watermark).maxOption.orElse(sparkWatermark(operator))
-    val open = openIn(own, operator)(GaugeRow.open)(_.after(_, _)).flatten.orElse {
-      val touched = own.gauges.flatMap(GaugeRow.touched)
-      operator.stateInfo.flatMap(state =>
-        own.openWindows.afterTouching(state.queryRunId, touched))
+    // The key groups of the batch, each with a gauge, if it has one.
+    def touched[T](gauge: Row => Option[T]) =
+      gauges.map(row => (GaugeRow.group(row), gauge(row)))
+    val run = operator.stateInfo.map(_.queryRunId)
+    val open = run.flatMap { run =>
+      own.openWindows
+        .after(run, touched(GaugeRow.open))
+        .orElse(own.openWindows.afterTouching(run, gauges.flatMap(GaugeRow.touched)))
     }
-    val rowsOpen = openIn(own, operator)(GaugeRow.rowsOpen)(_.rowsAfter(_, _))
+    val rowsOpen = run.map(own.openWindows.rowsAfter(_, touched(GaugeRow.rowsOpen)))
     counts ++ Seq(
-      DeadLetterReason.counts.map(own.count).sum,
+      DeadLetterReason.counts.map(ownMetrics.counts).sum,
       rowsOpen.getOrElse(0L),
       orNull(watermark),
       orNull(watermark.flatMap(delay(operator.batchTimestampMs, _))),
@@ -71,14 +75,6 @@ object OperatorMetrics {
   /** The stateful operator whose outputs a node has unpacked. */
   def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
     Nodes.in[TransformWithStateExec](outputs.child).head
-
-  private def openIn[G, T](own: KeyGroupOutputsExec, operator: TransformWithStateExec)(
-      gauge: Row => Option[G])(
-      after: (OpenWindows, UUID, Seq[(Int, Option[G])]) => T): Option[T] =
-    operator.stateInfo.map { state =>
-      val touched = own.gauges.map(row => (GaugeRow.group(row), gauge(row)))
-      after(own.openWindows, state.queryRunId, touched)
-    }
 
   /** The watermark of Spark by which the windows of the batch fire, if they follow it. */
   def sparkWatermark(operator: TransformWithStateExec): Option[Long] =
