@@ -102,3 +102,39 @@ def test_without_a_watermark_spark_drops_only_duplicates(spark: SparkSession) ->
     assert dropped_by_spark(outcome) == 0
     assert max(row["n"] for row in outcome.results) == 2
     assert ids_removed(outcome) == 0
+
+
+def by_count(
+    spark: SparkSession, step: Callable[[DataFrame], DataFrame], *, reads_time: bool
+) -> tuple[list[str], int]:
+    """The ids that windows of one row get behind a step, and the rows that Spark has dropped."""
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        timed = rows.select("id", F.timestamp_seconds("second").alias("at"))
+        windows = transom.stream(step(timed)).window(transom.Count(1))
+        read = [F.max("at").alias("at")] if reads_time else []
+        return windows.agg(F.max("id").alias("id"), *read)
+
+    outcome = run_stream(spark, pipeline, SCHEMA, [[("a", 100)], [("b", 101)], [("c", 50)]])
+    return sorted(row["id"] for row in outcome.results), dropped_by_spark(outcome)
+
+
+ONCE: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "dropDuplicates": lambda rows: with_watermark(rows).dropDuplicates(["id"]),
+    "within_watermark": lambda rows: with_watermark(rows).dropDuplicatesWithinWatermark(["id"]),
+}
+
+
+@pytest.mark.parametrize("step", ONCE)
+def test_windows_that_read_the_time_get_no_row_that_spark_drops(
+    spark: SparkSession, step: str
+) -> None:
+    assert by_count(spark, ONCE[step], reads_time=True) == (["a", "b"], 1)
+
+
+def test_without_a_reader_of_the_time_spark_drops_no_row_before_the_watermark(
+    spark: SparkSession,
+) -> None:
+    # Spark removes the unread column below `dropDuplicates`, so the step does not know the time.
+    assert by_count(spark, ONCE["dropDuplicates"], reads_time=False) == (["a", "b", "c"], 0)
+    assert by_count(spark, ONCE["within_watermark"], reads_time=False) == (["a", "b"], 1)

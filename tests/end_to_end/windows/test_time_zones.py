@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.clocked import START, Step, run_clocked
+from tests.end_to_end.support.queries import run_stream
 
 ROME = "Europe/Rome"
 EPOCH = datetime(1970, 1, 1)
@@ -208,3 +209,78 @@ def test_a_day_ends_at_the_second_pass_of_its_end_too(spark: SparkSession) -> No
     # The day before began at 02:30 in summer time, and lasts 25 hours.
     assert found == [(day - 47 * HOUR / 2, day + 3 * HOUR / 2, [1, 3])]
     assert late == []
+
+
+# The real hours of the rows, and what clocks show. In New York clocks show 01:30 and then 03:30 in
+# spring, and 01:30 twice in autumn. In Sydney they show 02:15 and 02:45 twice in autumn.
+SPRING = ["2026-03-08 06:30", "2026-03-08 07:30"]
+AUTUMN = ["2026-11-01 05:30", "2026-11-01 06:30"]
+SYDNEY = ["2024-04-06 15:15", "2024-04-06 15:45", "2024-04-06 16:15", "2024-04-06 16:45"]
+
+
+def hourly(
+    spark: SparkSession, window: transom.Window, times: list[str]
+) -> list[tuple[str, str, int]]:
+    """The windows of a stream whose batches have one row each, which equal those at rest."""
+
+    def pipeline(rows: DataFrame) -> DataFrame:
+        clock = transom.EventTime("at", delay="1 day")
+        return transom.stream(rows, time=clock).window(window).drain().agg(n=F.count("*"))
+
+    rows = [(datetime.fromisoformat(time),) for time in times]
+    at_rest = transom.stream(spark.createDataFrame(rows, "at timestamp"), time="at")
+    outcome = run_stream(spark, pipeline, "at timestamp", [[row] for row in rows])
+    both = [
+        sorted((f"{row.window.start:%H:%M}", f"{row.window.end:%H:%M}", row.n) for row in found)
+        for found in (outcome.results, at_rest.window(window).agg(n=F.count("*")).collect())
+    ]
+    assert both[0] == both[1]
+    return both[0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "times", "expected"),
+    [
+        ("America/New_York", SPRING, [("06:00", "07:00", 1), ("07:00", "08:00", 1)]),
+        ("America/New_York", AUTUMN, [("05:00", "07:00", 2)]),
+        ("Australia/Sydney", SYDNEY, [("15:00", "17:00", 4)]),
+    ],
+)
+def test_an_hour_that_clocks_show_twice_is_one_window_of_two_hours(
+    spark: SparkSession, zone: str, times: list[str], expected: list[tuple[str, str, int]]
+) -> None:
+    assert hourly(spark, transom.Tumbling("1 hour", time_zone=zone), times) == expected
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        (SPRING, [("06:00", "07:00", 1), ("07:00", "08:00", 1)]),
+        (AUTUMN, [("05:00", "06:00", 1), ("06:00", "07:00", 1)]),
+        (SYDNEY, [("15:00", "16:00", 2), ("16:00", "17:00", 2)]),
+    ],
+)
+def test_hours_without_a_time_zone_last_an_hour(
+    spark: SparkSession, times: list[str], expected: list[tuple[str, str, int]]
+) -> None:
+    assert hourly(spark, transom.Tumbling("1 hour"), times) == expected
+
+
+def test_real_hours_of_a_place_half_an_hour_apart_begin_with_its_hours(spark: SparkSession) -> None:
+    # Adelaide's clocks go back from 03:00 to 02:00 at 16:30 UTC, and are 9:30 hours ahead then.
+    times = ["2024-04-06 15:45", "2024-04-06 16:15", "2024-04-06 16:45", "2024-04-06 17:15"]
+    hours = transom.Tumbling("1 hour", offset="30 minutes")
+    assert hourly(spark, hours, times) == [("15:30", "16:30", 2), ("16:30", "17:30", 2)]
+
+
+def test_an_hour_that_clocks_skip_is_no_step_of_its_cycle(spark: SparkSession) -> None:
+    steps = transom.Cumulate("1 day", "1 hour", time_zone="America/New_York")
+    # Ends of one row each: at 08:00 UTC clocks show 04:00, and the next midnight is at 04:00 UTC.
+    found = hourly(spark, steps, SPRING)
+    assert {start for start, _, _ in found} == {"05:00"}
+    ends = [end for _, end, _ in found]
+    assert len(ends) == len(set(ends)) == 22
+    assert {end: n for _, end, n in found if end <= "08:00" and end >= "07:00"} == {
+        "07:00": 1,
+        "08:00": 2,
+    }
