@@ -37,4 +37,21 @@ class OpenWindowsSuite extends FunSuite {
     assertEquals(windows.afterTouching(run, Nil), Some((5L, 5L)))
     assertEquals(windows.afterTouching(UUID.randomUUID(), Nil), None)
   }
+
+  test("two runs of one DataFrame keep what each has seen") {
+    val windows = new OpenWindows
+    val other = UUID.randomUUID()
+    val touched = Seq(new TouchedWindows(reached = 0L, closings = Map(5L -> 9L)))
+    windows.after(run, Seq(1 -> Some((5L, 9L)))): Unit
+    windows.afterTouching(run, touched): Unit
+    windows.rowsAfter(run, Seq(1 -> Some(3L))): Unit
+    assertEquals(windows.after(other, Seq(1 -> Some((7L, 7L)))), Some((7L, 7L)))
+    assertEquals(windows.afterTouching(other, Nil), None)
+    assertEquals(windows.rowsAfter(other, Seq(2 -> Some(1L))), 1L)
+    assertEquals(windows.after(run, Nil), Some((5L, 9L)))
+    assertEquals(windows.afterTouching(run, Nil), Some((5L, 5L)))
+    assertEquals(windows.rowsAfter(run, Nil), 3L)
+    assertEquals(windows.after(other, Nil), Some((7L, 7L)))
+    assertEquals(windows.rowsAfter(other, Nil), 1L)
+  }
 }
