@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom.explain
 
+import java.util.Locale
+
 import transom.engine.spec._
 
 /** Describes parts of a spec for people: the kind of the part, then the fields that differ from
@@ -45,5 +47,5 @@ final class SpecText(column: Int => String) {
   }
 
   private def words(name: String): String =
-    name.replaceAll("([a-z])([A-Z])", "$1 $2").toLowerCase
+    name.replaceAll("([a-z])([A-Z])", "$1 $2").toLowerCase(Locale.ROOT)
 }

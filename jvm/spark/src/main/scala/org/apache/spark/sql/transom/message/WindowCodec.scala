@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom.message
 
 import java.time.DayOfWeek
+import java.util.Locale
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
@@ -17,7 +18,8 @@ private[message] object WindowCodec {
     "month" -> CalendarUnit.Month,
     "quarter" -> CalendarUnit.Quarter,
     "year" -> CalendarUnit.Year)
-  private val dayNames = DayOfWeek.values.toSeq.map(day => day.name.toLowerCase -> day)
+  private val dayNames =
+    DayOfWeek.values.toSeq.map(day => day.name.toLowerCase(Locale.ROOT) -> day)
   private val lateStartNames = Seq("open" -> LateStart.Open, "reject" -> LateStart.Reject)
   private val maxCheckNames = Seq(">=" -> MaxCheck.AtLeast, ">" -> MaxCheck.Above)
   private val staggerNames =
