@@ -19,7 +19,10 @@ class State(dict[str, Any]):
 class Context:
     """The key, window and time of a call of a `Windowed.apply` function.
 
-    Timestamps are `datetime` values in UTC.
+    Timestamps are `datetime` values in UTC. Spark has times outside of the years 1 to 9999, which
+    Python lacks: the end of the day 9999-12-31 is one. Such a time in the key, the window, the
+    watermark or the state is ``datetime.min`` or ``datetime.max``, and a date ``date.min`` or
+    ``date.max``. Results keep the times of Spark.
 
     Attributes
     ----------

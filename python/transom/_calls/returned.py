@@ -1,7 +1,7 @@
 """Conversion of the values that a user function returns or keeps, to Arrow and back."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow.types as kinds
 from pyspark.sql import Row
 
 from transom._base.columns import quoted_list
+from transom._base.times import date_of, datetime_of
 
 # Families of types. Values are cast only within a family, by Arrow's safe casts, which raise when
 # they would truncate a value.
@@ -178,7 +179,8 @@ def _is_list(kind: pa.DataType) -> bool:
 def python_value(scalar: pa.Scalar) -> Any:
     """Convert a value of Arrow to the Python value that Spark collects.
 
-    Timestamps with a time zone are an exception: they are in UTC.
+    Timestamps with a time zone are an exception: they are in UTC. Spark has times and dates outside
+    of the years 1 to 9999, which Python lacks. They are the first or the last of Python's.
     """
     if not scalar.is_valid:
         return None
@@ -191,7 +193,8 @@ def python_value(scalar: pa.Scalar) -> Any:
         return {python_value(k): python_value(v) for k, v in zip(keys, items, strict=True)}
     if _is_list(kind):
         return [python_value(item) for item in scalar.values]
-    value = scalar.as_py()
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        return value.astimezone(UTC)
-    return value
+    if kinds.is_timestamp(kind) and kind.unit == "us":
+        return datetime_of(scalar.value, None if kind.tz is None else UTC)
+    if kinds.is_date32(kind):
+        return date_of(scalar.value)
+    return scalar.as_py()

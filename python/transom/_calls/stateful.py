@@ -133,7 +133,9 @@ class StatefulCalls:
 
     def in_memory(self, table: pa.Table) -> pa.Table:
         """Make all calls of a key of a static DataFrame, and return the packed results."""
-        results = list(self.call_all(table.to_pylist(), InMemoryKeyState()))
+        # Python may have no values for the groups.
+        rows = table.select([field.name for field in PACKED]).to_pylist()
+        results = list(self.call_all(rows, InMemoryKeyState()))
         return pa.table({"result": pa.array(results, pa.binary())})
 
     def _call(self, front: pa.RecordBatch, rows: pa.Table, store: KeyState) -> list[pa.RecordBatch]:

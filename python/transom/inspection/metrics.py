@@ -12,11 +12,9 @@ from transom import _bridge
 from transom._base import checks
 from transom._base.errors import type_error, value_error
 from transom._base.misplaced import explained
+from transom._base.times import datetime_of
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PREFIX = "transom_"
-_FIRST = datetime.min.replace(tzinfo=UTC)
-_LAST = datetime.max.replace(tzinfo=UTC)
 _START_OURS = "Start the query with the result of agg() or apply(), or a DataFrame derived from it"
 
 
@@ -256,9 +254,4 @@ def _metrics(observed: dict[str, Any]) -> Metrics:
 
 
 def _instant(micros: int | None) -> datetime | None:
-    if micros is None:
-        return None
-    try:
-        return _EPOCH + timedelta(microseconds=micros)
-    except OverflowError:
-        return _LAST if micros > 0 else _FIRST
+    return None if micros is None else datetime_of(micros, UTC)

@@ -1,6 +1,6 @@
 """Values of state: what a function reads is what it, or an earlier call, has set."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -72,3 +72,28 @@ def test_a_value_that_a_function_leaves_untouched_stays(
 def test_a_value_of_another_type_is_refused(kind: pa.DataType, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError, pa.ArrowException)):
         column_of([value], pa.field("v", kind))
+
+
+# Microseconds and days beyond Python's years on both sides, in zones on both sides of UTC.
+FAR = 253_402_300_800_000_000
+BEFORE = -62_135_596_800_000_001
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_a_time_that_python_lacks_is_the_first_or_the_last_that_it_has(zone: str) -> None:
+    kind = pa.timestamp("us", zone)
+    times = pa.array([FAR - 1, FAR, BEFORE, BEFORE + 1], pa.int64()).cast(kind)
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    assert [python_value(time) for time in times] == [last, last, first, first]
+
+
+def test_local_times_and_dates_that_python_lacks() -> None:
+    walls = pa.array([FAR, BEFORE, 0], pa.int64()).cast(pa.timestamp("us"))
+    assert [python_value(t) for t in walls] == [datetime.max, datetime.min, datetime(1970, 1, 1)]
+    dates = pa.array([2_932_897, 2_932_896, -719_163, 0], pa.int32()).cast(pa.date32())
+    expected = [date.max, date.max, date.min, date(1970, 1, 1)]
+    assert [python_value(d) for d in dates] == expected
+    nested = pa.array([{"on": [2_932_897]}], pa.struct([("on", pa.list_(pa.int32()))])).cast(
+        pa.struct([("on", pa.list_(pa.date32()))])
+    )
+    assert python_value(nested[0]) == Row(on=[date.max])
