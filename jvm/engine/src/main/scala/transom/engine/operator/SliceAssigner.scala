@@ -51,14 +51,8 @@ final class GridSlices(val grids: Vector[Grid]) extends SliceAssigner {
 
   /** The end of the last window of a slice that has fired at a watermark, or `Watermark.NotYet`.
     */
-  def lastFired(slice: Long, watermark: Long): Long = ends(slice) { (grid, own) =>
-    Iterator
-      .iterate(grid.firstWindow(own, Long.MinValue))(grid.nextWindow)
-      .takeWhile(window => window != null && grid.holds(window, own))
-      .map(grid.endOf)
-      .takeWhile(_ <= watermark)
-      .foldLeft(Watermark.NotYet)(math.max)
-  }.max
+  def lastFired(slice: Long, watermark: Long): Long =
+    ends(slice)(_.lastEndBy(_, watermark)).max
 
   /** An end for each grid whose windows contain the slice. */
   private def ends(slice: Long)(endIn: (Grid, Long) => Long): Seq[Long] = for {

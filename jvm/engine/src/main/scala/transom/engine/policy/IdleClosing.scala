@@ -2,7 +2,6 @@ package transom.engine.policy
 
 import scala.collection.mutable
 
-import transom.engine.operator.GridSlices
 import transom.engine.spec._
 import transom.engine.time.{Ticks, Watermark}
 import transom.engine.window.{Grid, TimeConvention}
@@ -89,7 +88,6 @@ private[policy] sealed abstract class OpenWindows {
 /** Windows on a grid: remembers the slices that have rows. */
 private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends OpenWindows {
   private val slices = mutable.TreeSet.empty[Long]
-  private val lateness = new GridSlices(Vector(grid)).lateness()
   private var last = Grid.NoSlice
 
   override def add(time: Long): Unit = {
@@ -99,8 +97,18 @@ private final class OpenGridWindows(grid: Grid, convention: TimeConvention) exte
     last = slice
   }
 
-  override def lastEnd(bound: Long): Long =
-    slices.iterator.map(lateness.lastFired(_, bound)).foldLeft(Watermark.NotYet)(math.max)
+  // A slice that starts later has windows that end later, or at the same time. So the result is
+  // an end of the latest slice that has a window that ends by the bound.
+  override def lastEnd(bound: Long): Long = {
+    var end = Watermark.NotYet
+    // A window that ends by the bound contains only slices before the bound.
+    var slice = slices.maxBefore(if (bound == Long.MaxValue) bound else grid.timeAt(bound))
+    while (slice.nonEmpty && end == Watermark.NotYet) {
+      end = grid.lastEndBy(slice.get, bound)
+      slice = slices.maxBefore(slice.get)
+    }
+    end
+  }
 
   // Later slices are in windows that end later, or at the same time.
   override def forget(watermark: Long): Unit =

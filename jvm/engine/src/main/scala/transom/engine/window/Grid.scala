@@ -1,7 +1,7 @@
 package transom.engine.window
 
 import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
-import transom.engine.time.{Ticks, Zone}
+import transom.engine.time.{Ticks, Watermark, Zone}
 
 /** A fixed grid of windows, cut into slices so that each window consists of whole slices.
   *
@@ -56,6 +56,32 @@ trait Grid extends Serializable {
     * rows of the slice are late.
     */
   def lastEndOf(slice: Long): Long
+
+  /** The instant at which the last window ends that contains `slice` and ends by `instant`;
+    * `Watermark.NotYet` if no such window exists. The cost depends neither on the number of
+    * windows that contain the slice nor on their sizes.
+    */
+  final def lastEndBy(slice: Long, instant: Long): Long = {
+    val last = lastEndOf(slice)
+    if (last <= instant) last
+    else if (endOf(firstWindow(slice, Long.MinValue)) > instant) Watermark.NotYet
+    else {
+      // Doubling the distance finds a window that ends at most two windows before the result.
+      var distance = unit
+      var window = firstWindow(slice, Ticks.subtract(instant, distance))
+      while (endOf(window) > instant) {
+        distance *= 2
+        window = firstWindow(slice, Ticks.subtract(instant, distance))
+      }
+      // All windows from here to the last one contain the slice.
+      var next = nextWindow(window)
+      while (endOf(next) <= instant) {
+        window = next
+        next = nextWindow(window)
+      }
+      endOf(window)
+    }
+  }
 
   /** The start of the last window that contains `slice`, in grid time. */
   def lastStartOf(slice: Long): Long

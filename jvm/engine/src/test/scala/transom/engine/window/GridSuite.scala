@@ -4,12 +4,13 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import java.time.{LocalDateTime, ZoneOffset}
 
 import munit.ScalaCheckSuite
+import org.scalacheck.Gen
 import org.scalacheck.Prop.{forAll, propBoolean}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.spec._
-import transom.engine.time.Zone
+import transom.engine.time.{Watermark, Zone}
 
 class GridSuite extends ScalaCheckSuite {
 
@@ -51,6 +52,21 @@ class GridSuite extends ScalaCheckSuite {
         assertEquals(grid.sliceEnd(window.start - 1), window.start)
         assertEquals(grid.sliceEnd(window.end - 1), window.end)
       }
+    }
+  }
+
+  property("the last end by an instant is the largest such end of the windows of a row") {
+    forAll(Generators.gridAndInstant, Gen.choose(-3 * Day, 3 * Day)) {
+      case ((spec, time), distance) =>
+        val grid = Grid.of(spec)
+        val slice = grid.sliceOf(time)
+        val ends = GridModel.windows(spec, time).map(grid.endOf)
+        val some = ends.take(3) ++ ends.takeRight(3)
+        val instants = (time + distance) +: some.flatMap(end => Seq(end - 1, end))
+        (slice != Grid.NoSlice) ==> instants.foreach { instant =>
+          val expected = ends.filter(_ <= instant).maxOption.getOrElse(Watermark.NotYet)
+          assertEquals(grid.lastEndBy(slice, instant), expected)
+        }
     }
   }
 
