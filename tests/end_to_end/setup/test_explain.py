@@ -111,3 +111,20 @@ def test_a_name_is_given_once(rows: DataFrame) -> None:
     with pytest.raises(IllegalArgumentException, match="an earlier window operator") as caught:
         named(first, "window", "Hours")
     assert caught.value.getCondition() == "TRANSOM_NAME_TAKEN"
+
+
+def test_it_tells_whether_the_rows_of_a_policy_stay_with_their_tasks(spark: SparkSession) -> None:
+    def line(rows: DataFrame) -> str:
+        policy = transom.TimePolicy("timestamp")
+        windows = transom.stream(rows, time=policy).window(transom.Tumbling(size="1 minute"))
+        text = transom.explain(windows.agg(F.count("*")))
+        return next(line for line in text.splitlines() if line.startswith("  rows "))
+
+    source = spark.readStream.format("rate").load()
+    table = spark.range(3).withColumnRenamed("id", "value")
+    stay = "  rows        stay with their tasks, and only their times go to one task"
+    assert line(source.where("value > 1")) == stay
+    assert line(source.join(F.broadcast(table), "value")) == stay
+    travel = "  rows        go to one task: {} may bring them in another order when a task reads"
+    assert line(source.repartition(4)) == travel.format("Repartition") + " them again"
+    assert line(source.join(table, "value")) == travel.format("Join") + " them again"

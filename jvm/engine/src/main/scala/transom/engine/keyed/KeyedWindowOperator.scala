@@ -143,6 +143,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
     case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
     case _: Event.Row | _: Event.Segment =>
+    // Only a time stage judges rows that stay with their tasks.
+    case _: Event.ReadRows =>
   }
 
   private def place(row: Event.Row): Iterator[Unit] = Steps.andDo(add(row)) {

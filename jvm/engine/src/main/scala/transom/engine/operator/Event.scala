@@ -94,6 +94,17 @@ object Event {
     */
   final class LatestArrival(val time: Long) extends Event
 
+  /** The rows that one map-side task has read and kept, for the task that reads them again.
+    *
+    * @param task
+    *   the number of the map-side task
+    * @param rows
+    *   the number of rows
+    * @param sum
+    *   a sum of the rows that depends on their order
+    */
+  final class ReadRows(val task: Int, val rows: Long, val sum: Long) extends Event
+
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 

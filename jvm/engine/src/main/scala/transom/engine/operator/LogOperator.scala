@@ -62,8 +62,9 @@ final class LogOperator[T](
       counts.add(task.bytes)
       side.isFirst = true
     case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
-    // Windows in processing time and over substreams need the keyed layout.
-    case Event.Tick | _: Event.LatestArrival | _: Event.Punctuation =>
+    // Windows in processing time and over substreams need the keyed layout, and only a time stage
+    // judges rows that stay with their tasks.
+    case Event.Tick | _: Event.LatestArrival | _: Event.Punctuation | _: Event.ReadRows =>
   }
 
   override protected def advance(): Iterator[T] = {

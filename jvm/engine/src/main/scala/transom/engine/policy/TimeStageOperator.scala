@@ -17,6 +17,12 @@ trait StampedRows[T] {
   /** An input row that no rule can judge. */
   def unusable(row: ByteRange, reason: DeadLetterReason): T
 
+  /** The row by which a task that keeps rows sees which rows the stage has judged. Other tasks
+    * send no such event.
+    */
+  def read(rows: Event.ReadRows): T =
+    throw new UnsupportedOperationException("these rows do not stay with their tasks")
+
   /** The row by which the operators below see that the watermark has advanced.
     *
     * @param watermark
@@ -141,6 +147,7 @@ private final class TimeStageOperator[T](
       clocks.noteRow()
       emissions.emit(rows.unusable(letter.input, letter.reason))
     case task: Event.Counts => counts.add(task.bytes)
+    case read: Event.ReadRows => emissions.emit(rows.read(read))
     case Event.Tick => hasTicked = true
     case _: Event.Watermark =>
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")

@@ -21,7 +21,7 @@ private object ArchitectureSuite {
     "operator" -> Set("error", "function", "tree"),
     "aggregate" -> Set("operator", "function", "tree"),
     "batch" -> Set("operator", "tree"),
-    "exchange" -> Set("operator", "aggregate", "batch"),
+    "exchange" -> Set("error", "operator", "aggregate", "batch"),
     "state" -> Set(),
     "checkpoint" -> Set("error", "message", "operator", "batch", "tree"),
     "clock" -> Set("error", "operator", "batch", "checkpoint", "tree"),
@@ -45,7 +45,7 @@ private object ArchitectureSuite {
       "clock",
       "task",
       "exec"),
-    "explain" -> Set("error", "operator", "exec"),
+    "explain" -> Set("error", "operator", "exec", "tree"),
     "connect" -> Set("error", "message", "plan", "explain"),
     "transom.spark" -> Set("message", "plan", "explain", "connect"))
 }

@@ -118,6 +118,18 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
       AnyPosition,
       ByteBuffer.allocate(8).putLong(arrival).array)
 
+  /** The sum of the rows that stay with a task.
+    *
+    * @param task
+    *   the number of the task
+    */
+  def readRows(group: Int, task: Int, sum: RowsSum): InternalRow =
+    encode(
+      group,
+      ExchangeFormat.ReadRows,
+      AnyPosition,
+      ByteBuffer.allocate(20).putInt(task).putLong(sum.rows).putLong(sum.sum).array)
+
   private def nextPosition(): Long = {
     position += 1
     position

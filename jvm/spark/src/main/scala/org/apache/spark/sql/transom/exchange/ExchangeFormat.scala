@@ -16,7 +16,8 @@ import org.apache.spark.sql.types._
   *            end by it fire before waiting segments are added; with a watermark, the watermark
   *            without the idle timeout
   * payload    a segment batch, a chunk of rows, a dead letter, counts, the watermark by which
-  *            windows fire, the latest arrival of a task, or empty for a tick
+  *            windows fire, the latest arrival of a task, the sum of the rows that stay with a
+  *            task, or empty for a tick
   * }}}
   *
   * The user's order columns follow, if there are any.
@@ -36,6 +37,7 @@ object ExchangeFormat {
   final val Watermark = 5
   final val WaitingSegments = 6
   final val LatestArrival = 7
+  final val ReadRows = 8
 
   private val columns = Seq(
     "group" -> IntegerType,

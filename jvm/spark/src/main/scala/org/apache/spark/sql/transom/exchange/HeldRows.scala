@@ -7,6 +7,7 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.{StampColumns, TimeStagePlan, Verdict}
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.Platform
@@ -99,21 +100,31 @@ object HeldRows {
   * was none, because the first row of a task may have met a later watermark. Another one comes
   * last in the first task, if the watermark has advanced.
   *
+  * Stamps find rows by their place. So after the last row, the iterator compares the rows with
+  * those that the stage has judged. Throws `TRANSOM_ROWS_CHANGED` if they differ.
+  *
   * @param chunks
   *   the chunks of [[HeldRows]]
+  * @param operator
+  *   the name of the operator
   */
-final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iterator[Array[Byte]])
+final class StampedHeldRows(
+    plan: TimeStagePlan,
+    stamps: RowStamps,
+    chunks: Iterator[Array[Byte]],
+    operator: String)
     extends AbstractIterator[InternalRow] {
   private val watermarkAt = plan.columns.length
   private val verdictAt = watermarkAt + 1
   private val rows = HeldRows.read(plan, chunks)
-  private var place = 0L
+  private val read = new RowsSum(plan, plan.columns)
   private var marker = markerOf(stamps.firedBefore, Verdict.FiredBefore)
   private var isOver = false
 
   override def hasNext: Boolean = marker != null || rows.hasNext || {
     if (!isOver) {
       isOver = true
+      check()
       if (stamps.reached != Watermark.NotYet)
         marker = markerOf(stamps.reached, Verdict.Watermark, stamps.withoutIdle)
     }
@@ -128,9 +139,22 @@ final class StampedHeldRows(plan: TimeStagePlan, stamps: RowStamps, chunks: Iter
       row
     } else {
       val row = rows.next()
+      val place = read.rows
+      read.add(row)
       if (stamps.moveTo(place)) stamp(row)
-      place += 1
       row
+    }
+
+  private def check(): Unit =
+    if (read.rows != stamps.rows || read.sum != stamps.sum) {
+      val difference =
+        if (read.rows == stamps.rows) " with other times or in another order" else ""
+      throw new TransomException(
+        "TRANSOM_ROWS_CHANGED",
+        Map(
+          "operator" -> operator,
+          "now" -> s"${read.rows} rows$difference",
+          "before" -> s"${math.max(0L, stamps.rows)} rows"))
     }
 
   private def stamp(row: UnsafeRow): Unit = {

@@ -119,6 +119,9 @@ final class OrderedChunkDecoder(
         case ExchangeFormat.LatestArrival =>
           val payload = ByteBuffer.wrap(exchangeRow.getBinary(ExchangeFormat.Payload))
           other = new Event.LatestArrival(payload.getLong())
+        case ExchangeFormat.ReadRows =>
+          val payload = ByteBuffer.wrap(exchangeRow.getBinary(ExchangeFormat.Payload))
+          other = new Event.ReadRows(payload.getInt(), payload.getLong(), payload.getLong())
       }
   }
 

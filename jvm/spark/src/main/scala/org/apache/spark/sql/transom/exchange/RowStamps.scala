@@ -23,7 +23,9 @@ object RowNumbers {
   def placeOf(number: Long): Long = number & ((1L << PlaceBits) - 1)
 }
 
-/** What a time stage says about a row that stays with its map-side task: four numbers. */
+/** What a time stage says about a row that stays with its map-side task, or about all rows of
+  * such a task: four numbers.
+  */
 object RowStamp {
   final val Number = 0
   final val Time = 1
@@ -43,7 +45,8 @@ object RowStamp {
 /** Sends the stamps of a batch back to the map-side tasks that hold the rows.
   *
   * Each record is the number of a task, the watermark of the batch before, the watermark after
-  * this batch or `NotYet`, the same without the idle timeout, and stamps.
+  * this batch or `NotYet`, the same without the idle timeout, the number and the sum of the rows
+  * that the task has read, and stamps. Only the last record of a task has the sum.
   *
   * @param stamps
   *   the rows of the time stage, as [[RowStamp]] describes them
@@ -53,6 +56,8 @@ object RowStamp {
 final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
     extends AbstractIterator[(Int, Array[Long])] {
   private val bySplit = Array.fill(splits)(new StampBuffer)
+  private val rows = Array.fill(splits)(RowStamps.Unknown)
+  private val sums = new Array[Long](splits)
   private var firedBefore = Watermark.NotYet
   private var reached = Watermark.NotYet
   private var withoutIdle = Watermark.NotYet
@@ -64,7 +69,7 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
     while (ready == null && stamps.hasNext) {
       add(stamps.next())
       // Without any row there is nothing to say.
-      if (!stamps.hasNext) last = (0 until splits).iterator.map(recordOf)
+      if (!stamps.hasNext) last = (0 until splits).iterator.map(lastRecordOf)
     }
     ready != null || last.hasNext
   }
@@ -84,6 +89,10 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
     if (verdict == Verdict.Watermark) {
       reached = math.max(reached, watermark)
       withoutIdle = math.max(withoutIdle, stamp.getLong(RowStamp.Time))
+    } else if (verdict == Verdict.ReadRows) {
+      val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
+      rows(split) = watermark
+      sums(split) = stamp.getLong(RowStamp.Time)
     } else {
       if (isFirst && Verdict.isJudged(verdict)) {
         firedBefore = watermark
@@ -93,6 +102,13 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
       bySplit(split).add(stamp)
       if (bySplit(split).isFull) ready = recordOf(split)
     }
+  }
+
+  private def lastRecordOf(split: Int): (Int, Array[Long]) = {
+    val record = recordOf(split)
+    record._2(RowStamps.Rows) = rows(split)
+    record._2(RowStamps.Sum) = sums(split)
+    record
   }
 
   private def recordOf(split: Int): (Int, Array[Long]) =
@@ -122,6 +138,7 @@ private final class StampBuffer {
     record(FiredBefore) = firedBefore
     record(Reached) = reached
     record(WithoutIdle) = withoutIdle
+    record(Rows) = Unknown
     length = Header
     record
   }
@@ -144,6 +161,12 @@ final class RowStamps(records: Seq[Array[Long]]) {
 
   /** The watermark after this batch that the idle timeout has not moved, or `NotYet`. */
   val withoutIdle: Long = latest(WithoutIdle)
+
+  /** The number of the rows that the stage has judged or refused. */
+  val rows: Long = records.iterator.map(_(Rows)).maxOption.getOrElse(Unknown)
+
+  /** Their sum, see [[RowsSum]]. */
+  val sum: Long = records.find(_(Rows) == rows).fold(0L)(_(Sum))
 
   // Addresses of the stamps: the record in the upper half, the position in it in the lower.
   private val addresses: Array[Long] = {
@@ -194,7 +217,12 @@ private object RowStamps {
   final val FiredBefore = 0
   final val Reached = 1
   final val WithoutIdle = 2
-  final val Header = 3
+  final val Rows = 3
+  final val Sum = 4
+  final val Header = 5
+
+  /** The number of rows in a record that does not tell it. */
+  final val Unknown = -1L
 
   /** The length at which a buffer is sent. */
   final val FullLength = 1 << 12

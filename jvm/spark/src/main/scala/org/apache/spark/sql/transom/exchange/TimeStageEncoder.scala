@@ -24,7 +24,7 @@ import transom.engine.time.Watermark
   * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
   * within a partition and the order by arrival agree.
   *
-  * If the rows stay with this task, only their times are sent.
+  * If the rows stay with this task, only their times are sent, and the sum of the rows.
   *
   * @param input
   *   the columns of the rows, under the stage's names
@@ -57,6 +57,7 @@ final class TimeStageEncoder(
   private val byGroup = Array.tabulate(plan.keyGroups)(chunks.chunkOf)
   private val byPartition = new LinkedHashMap[UTF8String, chunks.OrderedChunk]
   private val counts = new RowCounts
+  private val held = if (plan.holdsRows) Some(new RowsSum(plan, input)) else None
   private val source = new ByteRange
   private val row = new ByteRange
   private val noInput = new ByteRange
@@ -69,7 +70,8 @@ final class TimeStageEncoder(
       isOver = true
       out = (byGroup.iterator ++ byPartition.values.asScala)
         .filterNot(_.isEmpty)
-        .map(_.encoded()) ++ Iterator.single(counts).map(encoder.counts)
+        .map(_.encoded()) ++ Iterator.single(counts).map(encoder.counts) ++
+        held.iterator.map(encoder.readRows(group = 0, split, _))
     }
     out.hasNext
   }
@@ -79,6 +81,7 @@ final class TimeStageEncoder(
 
   private def add(read: InternalRow): Unit = {
     counts.add(RowCounts.In)
+    if (held.isDefined) held.get.add(read)
     if (hasSources) UnsafeRows.bytesOf(toSource(read), source)
     val reason = problem(read)
     if (reason == null) add(read, chunkOf(read))

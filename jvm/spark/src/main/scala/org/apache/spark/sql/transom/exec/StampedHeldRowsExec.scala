@@ -20,7 +20,7 @@ case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends
 
   override def inputRDD: RDD[InternalRow] = {
     val mapSide = Nodes.in[TimeStageMapSideExec](child).head
-    val (plan, held) = (mapSide.plan, mapSide.held)
+    val (plan, held, operator) = (mapSide.plan, mapSide.held, mapSide.spec.name)
     val (id, splits) = (held.id, held.getNumPartitions)
     val stamps = child
       .execute()
@@ -33,7 +33,7 @@ case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends
         SparkEnv.get.blockManager.removeBlock(RDDBlockId(id, split)))
     }
     once.zipPartitions(stamps) { (chunks, records) =>
-      new StampedHeldRows(plan, new RowStamps(records.map(_._2).toVector), chunks)
+      new StampedHeldRows(plan, new RowStamps(records.map(_._2).toVector), chunks, operator)
     }
   }
 

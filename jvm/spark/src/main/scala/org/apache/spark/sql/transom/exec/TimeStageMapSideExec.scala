@@ -1,19 +1,19 @@
 package org.apache.spark.sql.transom.exec
 
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
+import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exchange.{HeldRows, TimeStageEncoder}
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, TimeStagePlan}
-import org.apache.spark.storage.StorageLevel
 
 /** Map side of a time stage: encodes rows by source, in their order.
   *
   * If the rows stay with their tasks, Spark's block manager keeps them until
-  * [[StampedHeldRowsExec]] reads them.
+  * [[StampedHeldRowsExec]] has read them, and at most until the batch ends.
   */
 case class TimeStageMapSideExec(
     plan: TimeStagePlan,
@@ -48,12 +48,15 @@ case class TimeStageMapSideExec(
   @transient lazy val held: RDD[Array[Byte]] = {
     val (taskPlan, columns) = (plan, input)
     val rows = InputRows.of(child)
+    // The planner has seen no shuffle, but Spark or the source may have added one.
+    if (rows.outputDeterministicLevel != DeterministicLevel.DETERMINATE)
+      throw new TransomException(
+        "TRANSOM_ORDER_NOT_REPEATED",
+        Map("operator" -> spec.name, "plan" -> child.nodeName))
     // The first task also sends the watermark on, so there is always one.
     val some =
       if (rows.getNumPartitions > 0) rows else sparkContext.parallelize(Seq.empty[InternalRow], 1)
-    some
-      .mapPartitionsInternal(new HeldRows(taskPlan, columns, _))
-      .persist(StorageLevel.MEMORY_AND_DISK)
+    HeldBlocks.persist(some.mapPartitionsInternal(new HeldRows(taskPlan, columns, _)))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): TimeStageMapSideExec =

@@ -3,8 +3,9 @@ package org.apache.spark.sql.transom.explain
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.exec.{OperatorNode, TimeStageMapSide, WindowMapSide}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan, WindowOperatorPlan}
+import org.apache.spark.sql.transom.exec.{OperatorNode, ReplayedOrder, TimeStageMapSide, WindowMapSide}
+import org.apache.spark.sql.transom.tree.Nodes
+import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan}
 
 import transom.engine.spec._
 
@@ -22,7 +23,7 @@ object Explain {
   private def text(df: Dataset[Row]): String =
     operators(df)
       .map {
-        case s: WindowMapSide => describeOperator(s.operatorPlan, s.isStreaming)
+        case s: WindowMapSide => describeOperator(s)
         case s: TimeStageMapSide => describeStage(s.plan, s.spec)
       }
       .mkString("\n\n")
@@ -40,7 +41,8 @@ object Explain {
     operators
   }
 
-  private def describeOperator(operatorPlan: WindowOperatorPlan, isStreaming: Boolean): String = {
+  private def describeOperator(node: WindowMapSide): String = {
+    import node.{isStreaming, operatorPlan}
     val spec = operatorPlan.settings
     val columns = operatorPlan.spec.columns
     val text = new SpecText(columns)
@@ -58,7 +60,7 @@ object Explain {
       "bad rows" -> (if (spec.deadLetters) "counted, and emitted as dead letters"
                      else "counted")) ++ spec.idleTimeout.map("silence" -> silence(_)) ++ Seq(
       "drain" -> drain(spec, isStreaming),
-      "layout" -> layout(operatorPlan.choice),
+      "layout" -> layout(operatorPlan.choice)) ++ rows(node).map("rows" -> _) ++ Seq(
       "key groups" -> spec.keyGroups.toString,
       "state" -> ((operatorPlan.layout match {
         case SliceLayout => slicedState(spec.window)
@@ -146,6 +148,20 @@ object Explain {
     case KeyedLayout =>
       choice.unsupportedBySlices
         .fold("keyed: set by options(layout='keyed')")(part => s"keyed: needed for $part")
+  }
+
+  /** Whether the rows of a stream stay with their tasks while a time policy judges them. */
+  private def rows(node: WindowMapSide): Option[String] = {
+    val stage = Nodes.in[TimeStageMapSide](node.child).find(_.operatorId == node.operatorId)
+    stage.filter(_ => node.isStreaming).map { stage =>
+      if (stage.plan.holdsRows) "stay with their tasks, and only their times go to one task"
+      else {
+        val broken = ReplayedOrder.brokenBy(stage.child).map { below =>
+          s": ${below.nodeName} may bring them in another order when a task reads them again"
+        }
+        s"go to one task${broken.getOrElse("")}"
+      }
+    }
   }
 
   private def keyedState(spec: WindowSpec): String = if (spec.isSwept) sweptState(spec)

@@ -16,6 +16,11 @@ object Verdict {
   /** Marks a row that carries the watermark by which windows had fired before the batch. */
   final val FiredBefore = -2L
 
+  /** Marks the rows that a map-side task has kept: its time is their sum, and its watermark their
+    * number.
+    */
+  final val ReadRows = -3L
+
   private final val Rules = 7L
   private final val Adjusted = 8L
   private final val Punctuation = 16L

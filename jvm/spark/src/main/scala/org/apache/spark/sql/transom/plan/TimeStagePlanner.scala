@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.transom.clock.ClockSource
 import org.apache.spark.sql.transom.exchange.{ExchangeFormat, RowStamp}
-import org.apache.spark.sql.transom.exec.{KeyGroupTicks, StampedHeldRows, TimeStageMapSide}
+import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StampColumns, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
 import org.apache.spark.sql.types.LongType
@@ -82,7 +82,7 @@ object TimeStagePlanner {
     *   the columns that operators above the stage read
     * @param mayHoldRows
     *   whether the rows may stay with their map-side tasks, if numbers say all that the rules
-    *   read
+    *   read, and if a task that reads the rows again reads them in the same order
     * @param keyFailed
     *   the column that says whether a key of a row failed, if a key can fail
     * @param end
@@ -109,7 +109,7 @@ object TimeStagePlanner {
       else orderOf(policy, columns, arrival)
     val holdsRows = mayHoldRows && columns.punctuation.isEmpty && end.isEmpty &&
       (columns.order.isEmpty || columns.order.length == 1 && ExchangeFormat.isNumber(
-        columns.order.head))
+        columns.order.head)) && ReplayedOrder.brokenBy(rows).isEmpty
     val plan = TimeStagePlan(
       policy,
       keyGroups,

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowStamp, RowTimes}
+import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowNumbers, RowStamp, RowTimes}
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.transom.state.StateStoreSources
 
@@ -98,6 +98,9 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
 
   override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
     write(RowTimes.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
+
+  override def read(rows: Event.ReadRows): InternalRow =
+    write(RowNumbers.first(rows.task), rows.sum, rows.rows, Verdict.ReadRows)
 
   override def watermark(watermark: Long, withoutIdle: Long): InternalRow =
     write(0L, withoutIdle, watermark, Verdict.Watermark)

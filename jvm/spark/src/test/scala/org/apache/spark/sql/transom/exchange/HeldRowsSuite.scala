@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.exchange
 import munit.ScalaCheckSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -46,7 +47,7 @@ class HeldRowsSuite extends ScalaCheckSuite {
   }
 
   test("the watermarks before and after the batch come first and last, also without rows") {
-    val record = Array(5L, 9L, 7L)
+    val record = Array(5L, 9L, 7L) ++ noSum
     val before = (Watermark.NotYet, 5L, Verdict.FiredBefore)
     // The idle timeout has moved the watermark from 7 to 9.
     val after = (7L, 9L, Verdict.Watermark)
@@ -59,8 +60,32 @@ class HeldRowsSuite extends ScalaCheckSuite {
   test("a dropped row keeps its own time") {
     val verdict = Verdict.unusable(DeadLetterReason.Early)
     val none = Watermark.NotYet
-    val record = Array(none, none, none, 0L, 77L, 3L, verdict)
+    val record = Array(none, none, none) ++ noSum ++ Array(0L, 77L, 3L, verdict)
     assertEquals(stampedRows(Seq(record), List("a")).last, (0L, 3L, verdict))
+  }
+
+  property("rows in another order, with another time or in another number are refused") {
+    forAll(Gen.chooseNum(2, 50), Gen.oneOf("order", "time", "number")) { (rows, kind) =>
+      val judged = List.tabulate(rows)(_.toLong)
+      val read = kind match {
+        case "order" => judged.reverse
+        case "time" => judged.init :+ judged.last + 1
+        case _ => judged.init
+      }
+      val error = intercept[TransomException](
+        stampedRows(Seq(recordOf(Nil), readRecord(judged)), read.map(_ => ""), read))
+      assertEquals(error.getCondition, "TRANSOM_ROWS_CHANGED")
+      assertEquals(error.getMessageParameters.get("before"), s"$rows rows")
+      assertEquals(
+        error.getMessageParameters.get("now"),
+        if (kind == "number") s"${rows - 1} rows"
+        else s"$rows rows with other times or in another order")
+    }
+  }
+
+  test("rows are refused if the stage has sent no sum") {
+    val error = intercept[TransomException](stampedRows(Seq(recordOf(Nil)), List("a"), List(0L)))
+    assertEquals(error.getMessageParameters.get("before"), "0 rows")
   }
 
   test("each task receives the stamps of its rows and the watermarks, the first the new one") {
@@ -68,14 +93,15 @@ class HeldRowsSuite extends ScalaCheckSuite {
     val stamps = Iterator(
       stamp(RowNumbers.first(1), 1L, 10L, 0L),
       stamp(RowNumbers.first(0) + 7L, 2L, 11L, late),
+      stamp(RowNumbers.first(1), 99L, 3L, Verdict.ReadRows),
       stamp(0L, 8L, 12L, Verdict.Watermark))
     val records = new RowStampRecords(stamps, 3).toList
     assertEquals(
       records.map { case (task, record) => (task, record.toList) },
       List(
-        (0, List(10L, 12L, 8L, 7L, 2L, 11L, late)),
-        (1, List(10L, none, none, RowNumbers.first(1), 1L, 10L, 0L)),
-        (2, List(10L, none, none))))
+        (0, List(10L, 12L, 8L) ++ noSum ++ List(7L, 2L, 11L, late)),
+        (1, List(10L, none, none, 3L, 99L, RowNumbers.first(1), 1L, 10L, 0L)),
+        (2, List(10L, none, none) ++ noSum)))
   }
 
   test("a row that no rule can judge says nothing about the watermark before the batch") {
@@ -100,20 +126,29 @@ class HeldRowsSuite extends ScalaCheckSuite {
     assert((0 until 5000).forall(i => read.moveTo(i.toLong)))
   }
 
-  private def chunksOf(texts: List[String]): Iterator[Array[Byte]] = {
-    val rows = texts.iterator.zipWithIndex.map { case (text, i) =>
-      InternalRow(i.toLong, 0L, UTF8String.fromString(text))
-    }
-    new HeldRows(plan, plan.columns, rows)
-  }
+  private def chunksOf(texts: List[String]): Iterator[Array[Byte]] =
+    chunksOf(texts, texts.indices.map(_.toLong))
+
+  private def chunksOf(texts: Seq[String], times: Seq[Long]): Iterator[Array[Byte]] =
+    new HeldRows(plan, plan.columns, rowsOf(texts, times))
 
   /** The time, watermark and verdict of each row. */
   private def stampedRows(
       records: Seq[Array[Long]],
-      texts: List[String]): List[(Long, Long, Long)] =
-    new StampedHeldRows(plan, new RowStamps(records), chunksOf(texts)).map { row =>
-      (row.getLong(0), row.getLong(3), row.getLong(4))
-    }.toList
+      texts: List[String]): List[(Long, Long, Long)] = {
+    val times = texts.indices.map(_.toLong)
+    stampedRows(records :+ readRecord(times), texts, times)
+  }
+
+  private def stampedRows(
+      records: Seq[Array[Long]],
+      texts: List[String],
+      times: Seq[Long]): List[(Long, Long, Long)] = {
+    val chunks = chunksOf(texts, times)
+    new StampedHeldRows(plan, new RowStamps(records), chunks, "window")
+      .map(row => (row.getLong(0), row.getLong(3), row.getLong(4)))
+      .toList
+  }
 }
 
 private object HeldRowsSuite {
@@ -153,9 +188,24 @@ private object HeldRowsSuite {
     keyFailed = None,
     windows = None)
 
+  def rowsOf(texts: Seq[String], times: Seq[Long]): Iterator[InternalRow] =
+    texts.iterator.zip(times.iterator).map { case (text, time) =>
+      InternalRow(time, 0L, UTF8String.fromString(text))
+    }
+
+  /** The number and the sum in a record that has none. */
+  val noSum: Array[Long] = Array(-1L, 0L)
+
+  /** A record with the sum of the rows that the stage has judged. */
+  def readRecord(times: Seq[Long]): Array[Long] = {
+    val sum = new RowsSum(plan, plan.columns)
+    rowsOf(times.map(_ => ""), times).foreach(sum.add)
+    Array.fill(3)(Watermark.NotYet) ++ Array(sum.rows, sum.sum)
+  }
+
   /** A record with stamps of rows and no watermark: each moves the time of its row by 100. */
   def recordOf(rows: Seq[Int]): Array[Long] =
-    Array.fill(3)(Watermark.NotYet) ++
+    Array.fill(3)(Watermark.NotYet) ++ noSum ++
       rows.flatMap(i => Seq(i.toLong, i + 100L, i + 200L, Stamped))
 
   def stamp(number: Long, time: Long, watermark: Long, verdict: Long): InternalRow =

@@ -1,0 +1,220 @@
+package org.apache.spark.sql.transom.exec
+
+import java.nio.file.Files
+import java.sql.Timestamp
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.concurrent.duration.{Duration, MINUTES}
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkEnv
+import org.apache.spark.sql.{functions => F, Column, DataFrame, Dataset, Row}
+import org.apache.spark.sql.classic.{Dataset => ClassicDataset}
+import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
+import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
+import org.apache.spark.sql.transom.{TestSession, TestSpecs}
+import org.apache.spark.sql.transom.plan.WindowPlanner
+
+import transom.engine.spec._
+
+/** A task reads its rows again, because the block that held them is lost: the file manager of the
+  * checkpoint removes the block when the time stage commits its state.
+  */
+class RowsReadAgainSuite extends FunSuite {
+  import RowsReadAgainSuite._
+
+  override def munitTimeout: Duration = Duration(2, MINUTES)
+
+  override def beforeEach(context: BeforeEach): Unit = {
+    Readings.count.set(0)
+    LosingFileManager.lost.set(0)
+    TestSession.spark.conf.set(FileManager, classOf[LosingFileManager].getName)
+  }
+
+  override def afterEach(context: AfterEach): Unit = TestSession.spark.conf.unset(FileManager)
+
+  test("rows that come back in their order meet their stamps") {
+    assertEquals(run(rows => Readings.changed(rows)(identity)), expected)
+    assertEquals(Readings.count.get, 2)
+  }
+
+  test("rows that come back in another order fail the batch") {
+    assertEquals(
+      changedNow(_.reverse),
+      "60 rows with other times or in another order instead of 60 rows")
+  }
+
+  test("rows that come back with another time fail the batch") {
+    def moved(rows: Seq[Row]): Seq[Row] = rows.map { row =>
+      if (row.getLong(0) != 20L) row
+      else Row(20L, new Timestamp(row.getTimestamp(1).getTime + 1))
+    }
+    assertEquals(
+      changedNow(moved),
+      "60 rows with other times or in another order instead of 60 rows")
+  }
+
+  test("fewer or more rows fail the batch") {
+    assertEquals(changedNow(_.drop(1)), "59 rows instead of 60 rows")
+    Readings.count.set(0)
+    assertEquals(changedNow(rows => rows :+ rows.last), "61 rows instead of 60 rows")
+  }
+
+  /** Runs the windows over rows that change. Returns the difference that fails the query. */
+  private def changedNow(change: Seq[Row] => Seq[Row]): String = {
+    val failed =
+      intercept[StreamingQueryException](run(rows => Readings.changed(rows)(change)))
+    val all = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null)
+    val text = all.map(_.toString).find(_.contains("TRANSOM_ROWS_CHANGED")).getOrElse(throw failed)
+    "and got (.*?)\\. The".r.findFirstMatchIn(text).get.group(1)
+  }
+
+  test("rows behind a shuffle stay right in whatever order they come back") {
+    assertEquals(run(rows => Readings.changed(rows.repartition(1))(_.reverse)), expected)
+    assertEquals(LosingFileManager.lost.get, 0)
+  }
+
+  test("no rows stay behind when a batch and its query have ended") {
+    TestSession.spark.conf.unset(FileManager)
+    val query = start(identity)(_.collect(): Unit)
+    try {
+      query.processAllAvailable()
+      awaitNoneHeld()
+    } finally query.stop()
+    awaitNoneHeld()
+  }
+
+  test("no rows stay behind when a batch fails before it reads them, or while it does") {
+    TestSession.spark.conf.unset(FileManager)
+    assert(failed(start(identity)(_ => throw new IllegalStateException("a failing sink"))))
+    awaitNoneHeld()
+    val fail = F.udf((_: Long) => (throw new IllegalStateException("a failing row")): Long)
+    val query = start(identity, F.sum(fail(F.col("n"))).as("rows"))(_.collect(): Unit)
+    assert(failed(query))
+    awaitNoneHeld()
+  }
+
+  private def failed(query: StreamingQuery): Boolean = {
+    intercept[StreamingQueryException](query.processAllAvailable())
+    query.exception.isDefined
+  }
+
+  /** Waits until neither the driver nor the block manager knows rows that stay with a task. */
+  private def awaitNoneHeld(): Unit = {
+    val context = TestSession.spark.sparkContext
+    def held = context.getPersistentRDDs.size +
+      SparkEnv.get.blockManager.getMatchingBlockIds(_.isRDD).size
+    val end = System.nanoTime() + 30000000000L
+    while (held > 0 && System.nanoTime() < end) Thread.onSpinWait()
+    assertEquals(held, 0)
+  }
+
+  /** Runs the windows over one batch. Returns the number of rows by the start of a window, in
+    * seconds.
+    */
+  private def run(below: DataFrame => DataFrame): Map[Long, Long] = {
+    val found = scala.collection.mutable.Map.empty[Long, Long]
+    val query = start(below) { batch =>
+      batch.collect().foreach { row =>
+        found(row.getStruct(0).getTimestamp(0).getTime / 1000) = row.getLong(1)
+      }
+    }
+    try query.processAllAvailable()
+    finally query.stop()
+    found.toMap
+  }
+
+  private def start(
+      below: DataFrame => DataFrame,
+      aggregate: Column = F.count("*").as("rows"))(save: DataFrame => Unit): StreamingQuery = {
+    val spark = TestSession.spark
+    import spark.implicits._
+    val stream = MemoryStream[(Long, Timestamp)](spark)
+    stream.addData(times.zipWithIndex.map { case (second, n) =>
+      (n.toLong, new Timestamp(second * 1000))
+    })
+    val rows = below(stream.toDF().toDF("n", "time")).asInstanceOf[ClassicDataset[Row]]
+    val columns: Seq[Column] = Seq(F.col("time"), aggregate, F.col("n"))
+    WindowPlanner
+      .plan(rows, spec, columns)
+      .writeStream
+      .option("checkpointLocation", Files.createTempDirectory("read-again").toString)
+      .foreachBatch((batch: Dataset[Row], _: Long) => save(batch))
+      .start()
+  }
+}
+
+private object RowsReadAgainSuite {
+  val FileManager: String = SQLConf.STREAMING_CHECKPOINT_FILE_MANAGER_CLASS.parent.key
+
+  /** The seconds of the rows in their order. Every seventh row is late. */
+  val times: Seq[Long] = (0 until 60).map(n => if (n % 7 == 6) n - 40L + 100L else n + 100L)
+
+  /** Windows of 10 seconds over rows in the order of `n`, with the latest time as the watermark.
+    */
+  val spec: WindowSpec = TestSpecs.hours.copy(
+    time = Some(
+      TimePolicy(
+        timeColumn = Some(0),
+        arrivalColumn = None,
+        partitionColumn = None,
+        partitions = Nil,
+        overColumns = Nil,
+        early = None,
+        late = None,
+        outOfOrder = Accept(0L),
+        advance = Periodic(Some(1), None),
+        idlePartitionUs = None,
+        estimateArrival = false)),
+    keyColumns = Nil,
+    window = Tumbling(10000000L),
+    function = AggFunction(Seq(1)),
+    orderColumns = Seq(2))
+
+  /** The windows that fire, by the rule: a row is late if its window ends by the latest time of
+    * the rows before it.
+    */
+  val expected: Map[Long, Long] = {
+    val before = times.scanLeft(Long.MinValue)(math.max)
+    val taken = times.zip(before).collect {
+      case (second, latest) if second / 10 * 10 + 10 > latest => second / 10 * 10
+    }
+    taken.groupBy(identity).view.mapValues(_.length.toLong).filterKeys(_ + 10 <= before.last).toMap
+  }
+}
+
+/** Counts how often the rows of a stream with one task are read. */
+private object Readings {
+  val count = new AtomicInteger
+
+  /** Rows that change when they are read a second time. */
+  def changed(rows: DataFrame)(change: Seq[Row] => Seq[Row]): DataFrame =
+    rows.mapPartitions { (read: Iterator[Row]) =>
+      val all = read.toVector
+      (if (count.getAndIncrement() == 0) all else change(all)).iterator
+    }(org.apache.spark.sql.Encoders.row(rows.schema))
+}
+
+/** Removes the rows that tasks hold whenever state is committed. */
+private class LosingFileManager(path: Path, conf: Configuration)
+    extends FileContextBasedCheckpointFileManager(path, conf) {
+
+  override def renameTempFile(from: Path, to: Path, overwriteIfPossible: Boolean): Unit = {
+    if (to.toString.contains("/state/")) {
+      val blocks = SparkEnv.get.blockManager
+      blocks.getMatchingBlockIds(_.isRDD).foreach { block =>
+        blocks.removeBlock(block)
+        LosingFileManager.lost.incrementAndGet()
+      }
+    }
+    super.renameTempFile(from, to, overwriteIfPossible)
+  }
+}
+
+private object LosingFileManager {
+  val lost = new AtomicInteger
+}
