@@ -35,8 +35,7 @@ final class RowsSum(plan: TimeStagePlan, input: Seq[Attribute]) {
       i += 1
     }
     if (partitionAt >= 0)
-      add(
-        if (row.isNullAt(partitionAt)) Null else row.getUTF8String(partitionAt).hashCode.toLong)
+      add(if (row.isNullAt(partitionAt)) Null else row.getUTF8String(partitionAt).hashCode.toLong)
   }
 
   private def add(number: Long): Unit =

@@ -52,7 +52,7 @@ case class ByKeyGroupExec(
     val sorting = ByKeyGroupSorting(order, output, schema, conf.enableRadixSort)
     val (sortTime, peakMemory, spillSize) =
       (longMetric("sortTime"), longMetric("peakMemory"), longMetric("spillSize"))
-    child.execute().mapPartitionsInternal { rows =>
+    val sorted = child.execute().mapPartitionsInternal { rows =>
       val task = TaskContext.get().taskMetrics()
       val spilledBefore = task.memoryBytesSpilled
       val sorter = sorting.sorter()
@@ -63,6 +63,9 @@ case class ByKeyGroupExec(
       task.incPeakExecutionMemory(sorter.getPeakMemoryUsage)
       sorted
     }
+    // Positions are unique, so no other order is possible. Rows without a position may come in any
+    // order.
+    if (order.length > 1) new RowsInTotalOrder(sorted) else sorted
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): ByKeyGroupExec =

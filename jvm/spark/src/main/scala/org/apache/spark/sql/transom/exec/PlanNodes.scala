@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
-import org.apache.spark.sql.execution.{ProjectExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
@@ -145,6 +145,8 @@ object WindowStrategy extends SparkStrategy {
       TimeStageMapSideExec(plan, spec, input, output, operatorId, below) :: Nil
     case KeyGroupTicks(order, groups, output, child) =>
       KeyGroupTicksExec(order, groups, output, planLater(child)) :: Nil
+    case RepeatableOrder(order, child) =>
+      RepeatableOrderExec(SortExec(order, global = false, planLater(child))) :: Nil
     case ByKeyGroup(order, child) =>
       ByKeyGroupExec(order, child.output, planLater(child)) :: Nil
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>

@@ -40,8 +40,9 @@ case class TimeStageMapSideExec(
     val (read, rows): (Seq[Attribute], RDD[InternalRow]) =
       if (plan.holdsRows) (plan.columns, held.mapPartitionsInternal(HeldRows.read(taskPlan, _)))
       else (input, InputRows.of(child))
-    rows.mapPartitionsWithIndexInternal((split, rows) =>
-      new TimeStageEncoder(taskPlan, read, split, rows))
+    rows.mapPartitionsWithIndexInternal(
+      (split, rows) => new TimeStageEncoder(taskPlan, read, split, rows),
+      isOrderSensitive = true)
   }
 
   /** The rows that stay with their tasks, in chunks of [[HeldRows]]. */

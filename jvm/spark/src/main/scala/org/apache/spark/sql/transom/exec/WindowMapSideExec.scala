@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.exchange.MapSidePlan
-import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowOperatorPlan}
+import org.apache.spark.sql.transom.operator.{KeyedLayout, MapSideNode, OperatorSpec, WindowOperatorPlan}
 
 import transom.engine.time.Watermark
 
@@ -42,7 +42,11 @@ case class WindowMapSideExec(
       if (operatorPlan.followsSpark) LateWatermark.of(session, operatorId)
       else Watermark.NotYet
     val plan = new MapSidePlan(operatorPlan, input, watermark)
-    InputRows.of(child).mapPartitionsInternal(plan.encode)
+    InputRows
+      .of(child)
+      .mapPartitionsWithIndexInternal(
+        (_, rows) => plan.encode(rows),
+        isOrderSensitive = operatorPlan.layout == KeyedLayout)
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): WindowMapSideExec =

@@ -126,13 +126,15 @@ object TimeStagePlanner {
       windows)
     val computed = Seq(arrival) ++ over
     val below = plan.columns.filterNot(AttributeSet(computed.map(_.toAttribute)).contains)
+    // Within a partition, the order comes before the arrival.
+    val inTask = if (plan.movesArrival) plan.order.drop(1) :+ plan.order.head else plan.order
     val mapSide = TimeStageMapSide(
       plan,
       spec,
       plan.columns,
       operatorId,
       ExchangeFormat.attributes(plan.order),
-      Project(below ++ computed, rows))
+      RepeatableOrder.of(inTask, time, Project(below ++ computed, rows)))
     val rowColumns = if (holdsRows) plan.columns else plan.row
     val output = rowColumns.map(_.newInstance())
     val stamp = StampColumns.create()

@@ -99,7 +99,9 @@ object WindowPlanner {
           substreams.flatMap(_.columns.punctuation) ++ aggregation.keyFailed ++
           layout.operatorPlan.order
         val below = columns.distinct.filterNot(computed.map(_.toAttribute).contains)
-        mapSideOf(columns, Project(below ++ computed, aggregation.plan))
+        val read = Project(below ++ computed, aggregation.plan)
+        val order = layout.operatorPlan.order
+        mapSideOf(columns, RepeatableOrder.of(order, aggregation.time, read))
     }
     val rows =
       if (input.isStreaming) streaming(session, layout, mapSide) else static(layout, mapSide)

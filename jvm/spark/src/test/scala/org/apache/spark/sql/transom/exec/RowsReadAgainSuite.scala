@@ -10,14 +10,19 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkEnv
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.{functions => F, Column, DataFrame, Dataset, Row}
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
 import org.apache.spark.sql.transom.{TestSession, TestSpecs}
+import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.plan.WindowPlanner
+import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec._
 
@@ -69,7 +74,8 @@ class RowsReadAgainSuite extends FunSuite {
     val failed =
       intercept[StreamingQueryException](run(rows => Readings.changed(rows)(change)))
     val all = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null)
-    val text = all.map(_.toString).find(_.contains("TRANSOM_ROWS_CHANGED")).getOrElse(throw failed)
+    val text =
+      all.map(_.toString).find(_.contains("TRANSOM_ROWS_CHANGED")).getOrElse(throw failed)
     "and got (.*?)\\. The".r.findFirstMatchIn(text).get.group(1)
   }
 
@@ -80,7 +86,8 @@ class RowsReadAgainSuite extends FunSuite {
 
   test("no rows stay behind when a batch and its query have ended") {
     TestSession.spark.conf.unset(FileManager)
-    val query = start(identity)(_.collect(): Unit)
+    val columns = Seq(F.col("time"), counted, F.col("n"))
+    val query = start(identity, policy, columns)(_.collect(): Unit)
     try {
       query.processAllAvailable()
       awaitNoneHeld()
@@ -90,12 +97,76 @@ class RowsReadAgainSuite extends FunSuite {
 
   test("no rows stay behind when a batch fails before it reads them, or while it does") {
     TestSession.spark.conf.unset(FileManager)
-    assert(failed(start(identity)(_ => throw new IllegalStateException("a failing sink"))))
-    awaitNoneHeld()
+    def columns(aggregate: Column) = Seq(F.col("time"), aggregate, F.col("n"))
+    assert(failed(start(identity, policy, columns(counted)) { _ =>
+      throw new IllegalStateException("a failing sink")
+    }))
     val fail = F.udf((_: Long) => (throw new IllegalStateException("a failing row")): Long)
-    val query = start(identity, F.sum(fail(F.col("n"))).as("rows"))(_.collect(): Unit)
-    assert(failed(query))
     awaitNoneHeld()
+    // Spark refuses a batch of which a sink reads only a part.
+    val part = start(identity, policy, columns(counted))(_.limit(1).collect(): Unit)
+    assert(failed(part))
+    awaitNoneHeld()
+    val failing = columns(F.sum(fail(F.col("n"))).as("rows"))
+    assert(failed(start(identity, policy, failing)(_.collect(): Unit)))
+    awaitNoneHeld()
+  }
+
+  private val reversed: DataFrame => DataFrame =
+    rows => Readings.changed(rows.repartition(1))(_.reverse)
+
+  private val counted = F.count("*").as("rows")
+
+  test("rows behind a shuffle cross the exchange alike, however a task reads them") {
+    val arrived = policy.copy(time = Some(timePolicy.copy(arrivalColumn = Some(2))))
+    val minute = F.date_trunc("minute", F.col("time"))
+    val inputs = Seq(
+      "an order" -> (policy, Seq(F.col("time"), counted, F.col("n"))),
+      "an arrival with ties" ->
+        (arrived.copy(orderColumns = Nil), Seq(F.col("time"), counted, minute)),
+      "an order with ties" -> (policy, Seq(F.col("time"), counted, F.expr("n div 20"))),
+      "the keyed layout" -> (threes, Seq(F.collect_list("n"), F.expr("n div 20"))))
+    inputs.foreach { case (name, (spec, columns)) =>
+      Readings.count.set(0)
+      val (first, second) = inBatch(reversed, spec, columns) { plan =>
+        val sent = sentBy(mapSideOf(plan))
+        (sent.collect().toSeq, sent.collect().toSeq)
+      }
+      assert(Readings.count.get >= 2)
+      assert(first.length > 1 && first == second, s"$name: rows depend on the order of reading")
+    }
+  }
+
+  test("Spark knows which rows a retried task may change") {
+    def level(below: DataFrame => DataFrame, spec: WindowSpec, columns: Seq[Column]) =
+      inBatch(below, spec, columns)(plan =>
+        Nodes.in[WindowMapSideExec](plan).head.execute()).outputDeterministicLevel
+    val unordered = threes.copy(orderColumns = Nil)
+    val lists = Seq(F.collect_list("n"))
+    import DeterministicLevel._
+    assertEquals(level(identity, unordered, lists), DETERMINATE)
+    assertEquals(level(_.repartition(2), unordered, lists), INDETERMINATE)
+    assertEquals(level(_.repartition(2), threes, lists :+ F.col("n")), DETERMINATE)
+    // The windows read the rows of a time stage, which come from an exchange.
+    val ordered = Seq(F.col("time"), counted, F.col("n"))
+    assertEquals(
+      level(_.repartition(2), policy.copy(layout = Layout.Keyed), ordered),
+      DETERMINATE)
+    assertEquals(level(identity, policy.copy(layout = Layout.Keyed), ordered), DETERMINATE)
+  }
+
+  /** Reads the plan of a batch while the batch runs. */
+  private def inBatch[T](below: DataFrame => DataFrame, spec: WindowSpec, columns: Seq[Column])(
+      read: SparkPlan => T): T = {
+    var found: Option[T] = None
+    val query = start(below, spec, columns) { batch =>
+      val running = LateWatermark.runningBatch(TestSession.spark)
+      found = running.map(execution => read(execution.executedPlan))
+      batch.collect(): Unit
+    }
+    try query.processAllAvailable()
+    finally query.stop()
+    found.get
   }
 
   private def failed(query: StreamingQuery): Boolean = {
@@ -118,7 +189,7 @@ class RowsReadAgainSuite extends FunSuite {
     */
   private def run(below: DataFrame => DataFrame): Map[Long, Long] = {
     val found = scala.collection.mutable.Map.empty[Long, Long]
-    val query = start(below) { batch =>
+    val query = start(below, policy, Seq(F.col("time"), counted, F.col("n"))) { batch =>
       batch.collect().foreach { row =>
         found(row.getStruct(0).getTimestamp(0).getTime / 1000) = row.getLong(1)
       }
@@ -128,9 +199,8 @@ class RowsReadAgainSuite extends FunSuite {
     found.toMap
   }
 
-  private def start(
-      below: DataFrame => DataFrame,
-      aggregate: Column = F.count("*").as("rows"))(save: DataFrame => Unit): StreamingQuery = {
+  private def start(below: DataFrame => DataFrame, spec: WindowSpec, columns: Seq[Column])(
+      save: DataFrame => Unit): StreamingQuery = {
     val spark = TestSession.spark
     import spark.implicits._
     val stream = MemoryStream[(Long, Timestamp)](spark)
@@ -138,7 +208,6 @@ class RowsReadAgainSuite extends FunSuite {
       (n.toLong, new Timestamp(second * 1000))
     })
     val rows = below(stream.toDF().toDF("n", "time")).asInstanceOf[ClassicDataset[Row]]
-    val columns: Seq[Column] = Seq(F.col("time"), aggregate, F.col("n"))
     WindowPlanner
       .plan(rows, spec, columns)
       .writeStream
@@ -154,26 +223,45 @@ private object RowsReadAgainSuite {
   /** The seconds of the rows in their order. Every seventh row is late. */
   val times: Seq[Long] = (0 until 60).map(n => if (n % 7 == 6) n - 40L + 100L else n + 100L)
 
+  private lazy val timePolicy = TimePolicy(
+    timeColumn = Some(0),
+    arrivalColumn = None,
+    partitionColumn = None,
+    partitions = Nil,
+    overColumns = Nil,
+    early = None,
+    late = None,
+    outOfOrder = Accept(0L),
+    advance = Periodic(Some(1), None),
+    idlePartitionUs = None,
+    estimateArrival = false)
+
   /** Windows of 10 seconds over rows in the order of `n`, with the latest time as the watermark.
     */
-  val spec: WindowSpec = TestSpecs.hours.copy(
-    time = Some(
-      TimePolicy(
-        timeColumn = Some(0),
-        arrivalColumn = None,
-        partitionColumn = None,
-        partitions = Nil,
-        overColumns = Nil,
-        early = None,
-        late = None,
-        outOfOrder = Accept(0L),
-        advance = Periodic(Some(1), None),
-        idlePartitionUs = None,
-        estimateArrival = false)),
+  val policy: WindowSpec = TestSpecs.hours.copy(
+    time = Some(timePolicy),
     keyColumns = Nil,
     window = Tumbling(10000000L),
     function = AggFunction(Seq(1)),
     orderColumns = Seq(2))
+
+  /** A result for every three rows, in the keyed layout. */
+  val threes: WindowSpec = TestSpecs.hours.copy(
+    time = None,
+    keyColumns = Nil,
+    window = Global,
+    trigger = AfterCount(3),
+    function = AggFunction(Seq(0)),
+    orderColumns = Seq(1))
+
+  def mapSideOf(plan: SparkPlan): SparkPlan =
+    plan
+      .collectFirst { case stage: TimeStageMapSideExec => stage }
+      .getOrElse(Nodes.in[WindowMapSideExec](plan).head)
+
+  /** The rows that a map side sends, as text. */
+  def sentBy(mapSide: SparkPlan): RDD[String] =
+    mapSide.execute().map(_.asInstanceOf[UnsafeRow].getBytes.mkString(","))
 
   /** The windows that fire, by the rule: a row is late if its window ends by the latest time of
     * the rows before it.
@@ -183,7 +271,12 @@ private object RowsReadAgainSuite {
     val taken = times.zip(before).collect {
       case (second, latest) if second / 10 * 10 + 10 > latest => second / 10 * 10
     }
-    taken.groupBy(identity).view.mapValues(_.length.toLong).filterKeys(_ + 10 <= before.last).toMap
+    taken
+      .groupBy(identity)
+      .view
+      .mapValues(_.length.toLong)
+      .filterKeys(_ + 10 <= before.last)
+      .toMap
   }
 }
 
