@@ -89,6 +89,10 @@ def test_the_spec_lies_in_the_checkpoint(begun: Path, spark: SparkSession) -> No
     assert [column["sql"] for column in stored["columns"]] == ["key", "time", "max_by(key, value)"]
     assert stored["columns"][2]["type"] == "STRING"
     assert stored["columns"][2]["reads"] == {"key": "STRING", "value": "INT"}
+    (state,) = stored.pop("state")
+    assert state["since_batch"] == 0
+    kinds = {part["name"]: part["type"]["fields"] for part in state["schema"]["fields"]}
+    assert [(key["name"], key["type"]) for key in kinds["keys"]] == [("key", "string")]
     assert [stored] == json.loads(Query().explained(spark))
 
 

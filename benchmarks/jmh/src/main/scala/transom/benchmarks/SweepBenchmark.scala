@@ -140,7 +140,15 @@ private object LongMaxAggregation extends WindowAggregation[java.lang.Long, Long
 private object LongCodec extends RowCodec[java.lang.Long] {
   override def view(bytes: ByteRange): java.lang.Long =
     ByteBuffer.wrap(bytes.bytes, bytes.offset, bytes.length).getLong()
-  override def decode(bytes: Array[Byte]): java.lang.Long = ByteBuffer.wrap(bytes).getLong()
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): java.lang.Long =
+    ByteBuffer.wrap(bytes, offset, length).getLong()
+  override def layout: Int = 0
+  override def converted(
+      written: Int,
+      bytes: Array[Byte],
+      offset: Int,
+      length: Int): Array[Byte] =
+    throw new UnsupportedOperationException("there is one layout")
   override def encode(row: java.lang.Long): Array[Byte] =
     ByteBuffer.allocate(8).putLong(row).array
   override def setTime(bytes: ByteRange, time: Long): Unit = ()

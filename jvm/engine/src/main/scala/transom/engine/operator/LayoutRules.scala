@@ -42,6 +42,12 @@ object LayoutRules {
     spec.orderColumns.isEmpty && spec.policy.isEmpty
   }
 
+  /** Whether the keyed layout keeps the rows of windows in its state, besides accumulators. */
+  def keepsRows(spec: WindowSpec): Boolean =
+    spec.function.takesRows || spec.evictor.isDefined || spec.window.members.exists { member =>
+      member.ownEvictor.isDefined || spec.copy(window = member).isSwept
+    }
+
   /** Whether windows depend on the order of rows within a batch. Behind a time stage a session
     * may close between two rows of a batch, and the second row may touch it.
     */

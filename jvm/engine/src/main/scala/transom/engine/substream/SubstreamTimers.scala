@@ -5,7 +5,7 @@ import java.util.{Arrays, HashMap}
 
 import scala.collection.AbstractIterator
 
-import transom.engine.state.KeyBytes
+import transom.engine.state.{KeyBytes, UnknownStateVersion}
 
 /** Finds the keys of a substream whose timers are due, without reading the other keys. */
 private[substream] trait SubstreamTimers {
@@ -43,7 +43,7 @@ private[substream] object NoTimers extends SubstreamTimers {
   * therefore processed once without effect.
   *
   * {{{
-  * position 0        number of entries int
+  * position 0        version byte, number of entries int
   * position 1 and on timer long, key
   * }}}
   */
@@ -75,7 +75,7 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
   private final class Heap(substream: Array[Byte]) {
     private val saved = {
       val bytes = store.get(substream, TimerHeaps.Size)
-      if (bytes == null) 0 else ByteBuffer.wrap(bytes).getInt()
+      if (bytes == null) 0 else TimerHeaps.sizeIn(bytes)
     }
     var size: Int = saved
 
@@ -131,7 +131,7 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
     def save(): Unit =
       if (size == 0) { if (saved > 0) store.remove(substream, TimerHeaps.Size) }
       else if (size != saved)
-        store.put(substream, TimerHeaps.Size, ByteBuffer.allocate(4).putInt(size).array)
+        store.put(substream, TimerHeaps.Size, TimerHeaps.bytesOf(size))
 
     private def entry(position: Int): Array[Byte] = store.get(substream, position)
   }
@@ -141,6 +141,18 @@ private object TimerHeaps {
 
   /** The position of the number of entries. */
   final val Size = 0
+
+  private val Version: Byte = 1
+
+  def bytesOf(size: Int): Array[Byte] = ByteBuffer.allocate(5).put(Version).putInt(size).array
+
+  def sizeIn(bytes: Array[Byte]): Int = {
+    val in = ByteBuffer.wrap(bytes)
+    val version = in.get()
+    if (version != Version)
+      throw new UnknownStateVersion("the timers of a substream", version, Version)
+    in.getInt()
+  }
 
   def timerOf(entry: Array[Byte]): Long = ByteBuffer.wrap(entry).getLong()
 }

@@ -1,5 +1,7 @@
 package transom.engine.sweep
 
+import transom.engine.keyed.RowCodec
+
 /** A row with its lifetime `[start, end)`, in the engine's convention.
   *
   * @param end
@@ -13,6 +15,18 @@ private[sweep] sealed class LifetimeRow(
     val bytes: Array[Byte],
     val offset: Int,
     val length: Int) {
+
+  /** The same row in the layout of this run.
+    *
+    * @param written
+    *   the layout of its bytes
+    */
+  def from(written: Int, codec: RowCodec[_]): LifetimeRow =
+    if (written == codec.layout) this
+    else {
+      val own = codec.converted(written, bytes, offset, length)
+      new LifetimeRow(start, end, own, 0, own.length)
+    }
 
   /** The same row, which waits for the row with its end. */
   def opened: OpenRow = new OpenRow(start, end, bytes, offset, length)

@@ -152,7 +152,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   def rowsOf(live: LiveRows): Iterator[R] = decoded(live.iterator.toArray.sorted(byStart))
 
   private def decoded(rows: Iterable[LifetimeRow]): Iterator[R] = rows.iterator.map { row =>
-    codec.decode(Arrays.copyOfRange(row.bytes, row.offset, row.offset + row.length))
+    codec.decode(row.bytes, row.offset, row.length)
   }
 
   // The rows that the key of the last result has gained and lost since then.

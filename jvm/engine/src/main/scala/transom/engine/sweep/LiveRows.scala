@@ -90,14 +90,19 @@ private[sweep] final class LiveRows(val open: OpenRows) {
 
 private[sweep] object LiveRows {
 
-  def read(in: StateReader, hasEdges: Boolean): LiveRows = {
-    val runs = Array.fill(in.unsigned().toInt)(LiveRun.read(in))
+  /** Reads what `write` has written.
+    *
+    * @param convert
+    *   returns a row in the layout of this run, or the same row
+    */
+  def read(in: StateReader, hasEdges: Boolean, convert: LifetimeRow => LifetimeRow): LiveRows = {
+    val runs = Array.fill(in.unsigned().toInt)(LiveRun.read(in).converted(convert))
     val back = ArrayBuffer.empty[LifetimeRow]
-    readRows(in)(back += _)
+    readRows(in)(back += convert(_))
     val rows = new LiveRows(if (hasEdges) new OpenRows else null)
     rows.accumulated = in.unsigned().toInt
     if (rows.accumulated > 0) rows.backAccumulator = in.array()
-    if (hasEdges) rows.open.read(in)
+    if (hasEdges) rows.open.read(in, convert)
     rows.runs ++= runs
     rows.back ++= back
     back.foreach(row => rows.backEnd = math.min(rows.backEnd, row.end))

@@ -1,5 +1,7 @@
 package transom.engine.sweep
 
+import java.util.Arrays
+
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.state.{StateReader, StateWriter}
@@ -67,6 +69,24 @@ private[sweep] final class LiveRun(
       rest.removeFirst()
     }
   }
+
+  /** A run of the converted rows; this run if `convert` returns the rows unchanged. */
+  def converted(convert: LifetimeRow => LifetimeRow): LiveRun =
+    if (head == null || (convert(head) eq head)) this
+    else {
+      val rows = ArrayBuffer.empty[LifetimeRow]
+      val accumulators = ArrayBuffer.empty[Array[Byte]]
+      val rest = copy
+      while (rest.first != null) {
+        rows += convert(rest.first)
+        accumulators += rest.ownAccumulator
+        rest.removeFirst()
+      }
+      LiveRun.of(rows, accumulators.toArray, new StateWriter)
+    }
+
+  private def ownAccumulator: Array[Byte] =
+    Arrays.copyOfRange(bytes, accumulatorFrom, accumulatorFrom + accumulatorLength)
 
   def write(out: StateWriter): Unit = {
     out.unsigned(count)

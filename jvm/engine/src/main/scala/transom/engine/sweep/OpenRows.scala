@@ -170,8 +170,12 @@ private[sweep] final class OpenRows {
     levels.foreach(_.write(out))
   }
 
-  /** Adds the rows that `write` has written to no rows. */
-  def read(in: StateReader): Unit = {
+  /** Adds the rows that `write` has written to no rows.
+    *
+    * @param convert
+    *   returns a row in the layout of this run, or the same row
+    */
+  def read(in: StateReader, convert: LifetimeRow => LifetimeRow): Unit = {
     var left = in.unsigned()
     var start = 0L
     while (left > 0) {
@@ -180,7 +184,7 @@ private[sweep] final class OpenRows {
         encoded.grow()
         encoded.empty(slots.length - 1)
       } else {
-        val open = LiveRows.readRow(in, start).opened
+        val open = convert(LiveRows.readRow(in, start)).opened
         start = open.start
         append(open)
       }

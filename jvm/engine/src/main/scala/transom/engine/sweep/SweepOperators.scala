@@ -20,7 +20,7 @@ final class SweepOperators[R, A <: AnyRef](
     extends PerKeyOperators[R, SweepState] {
   private val operator = new SweepOperator(spec, aggregation, rows, results)
 
-  override val codec: PerKeyCodec[SweepState] = new SweepCodec(spec.hasEdges)
+  override val codec: PerKeyCodec[SweepState] = new SweepCodec(spec.hasEdges, rows)
 
   override def timeline: Timeline = Timeline.Event
 

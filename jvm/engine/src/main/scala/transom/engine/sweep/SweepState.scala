@@ -2,6 +2,7 @@ package transom.engine.sweep
 
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.keyed.RowCodec
 import transom.engine.keyed.state._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.{Arrival, GlobalGrid}
@@ -69,13 +70,15 @@ final class SweepState private[sweep] (
 /** Encodes and decodes the states of keys.
   *
   * {{{
-  * key     version, position, number of starts, timer, whether live rows have changed,
-  *         rows that start later, live rows
+  * key     version, layout of the rows, position, number of starts, timer, whether live rows
+  *         have changed, rows that start later, live rows
   * }}}
   *
-  * With edges, a flag for each row that starts later says whether the row waits for its end.
+  * With edges, a flag for each row that starts later says whether the row waits for its end. Rows
+  * of another layout are converted when the key is read.
   */
-private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[SweepState] {
+private[sweep] final class SweepCodec(hasEdges: Boolean, rows: RowCodec[_])
+    extends PerKeyCodec[SweepState] {
   private val currentVersion = if (hasEdges) SweepCodec.EdgeVersion else SweepCodec.Version
   private val out = new StateWriter
 
@@ -84,6 +87,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
 
   override def encode(state: SweepState): Array[Byte] = {
     out.byte(currentVersion)
+    out.signed(rows.layout)
     out.signed(state.position)
     out.unsigned(state.starts)
     out.signed(state.timer)
@@ -101,13 +105,15 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     val in = new StateReader(bytes)
     val version = in.byte()
     if (version != currentVersion) throw new UnknownStateVersion("a key", version, currentVersion)
+    val written = in.signed().toInt
     val position = in.signed()
     val starts = in.unsigned()
     val timer = in.signed()
     val isChanged = in.byte() != 0
     val pending = new PendingRows
-    val pendingOpen = if (hasEdges) readEdges(in, pending) else readPlain(in, pending)
-    val state = new SweepState(pending, LiveRows.read(in, hasEdges))
+    val pendingOpen =
+      if (hasEdges) readEdges(in, written, pending) else readPlain(in, written, pending)
+    val state = new SweepState(pending, LiveRows.read(in, hasEdges, _.from(written, rows)))
     state.pendingOpen = pendingOpen
     state.position = position
     state.starts = starts
@@ -116,16 +122,16 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
     state
   }
 
-  private def readPlain(in: StateReader, pending: PendingRows): Int = {
-    LiveRows.readRows(in)(pending.add)
+  private def readPlain(in: StateReader, written: Int, pending: PendingRows): Int = {
+    LiveRows.readRows(in)(row => pending.add(row.from(written, rows)))
     0
   }
 
   /** Returns the number of rows that wait for their end. */
-  private def readEdges(in: StateReader, pending: PendingRows): Int = {
-    val rows = ArrayBuffer.empty[LifetimeRow]
-    LiveRows.readRows(in)(rows += _)
-    rows.count { row =>
+  private def readEdges(in: StateReader, written: Int, pending: PendingRows): Int = {
+    val read = ArrayBuffer.empty[LifetimeRow]
+    LiveRows.readRows(in)(read += _.from(written, rows))
+    read.count { row =>
       val isOpen = in.byte() != 0
       pending.add(if (isOpen) row.opened else row)
       isOpen
@@ -135,6 +141,6 @@ private[sweep] final class SweepCodec(hasEdges: Boolean) extends PerKeyCodec[Swe
 
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
-  final val Version = 68
-  final val EdgeVersion = 69
+  final val Version = 70
+  final val EdgeVersion = 71
 }

@@ -96,7 +96,15 @@ private object HeldBytesSuite {
 
   object Arrays extends RowCodec[Array[Byte]] {
     override def view(bytes: ByteRange): Array[Byte] = RowList.copy(bytes)
-    override def decode(bytes: Array[Byte]): Array[Byte] = bytes
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Array[Byte] =
+      bytes.slice(offset, offset + length)
+    override def layout: Int = 0
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] =
+      throw new UnsupportedOperationException("there is one layout")
     override def encode(row: Array[Byte]): Array[Byte] = row
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
     override def timeOf(row: Array[Byte]): Long = Arrival.NoTime

@@ -26,7 +26,7 @@ class LargeAccumulatorSuite extends FunSuite {
       val lists = new Lists
       val spec = Specs.of(Snapshot()).copy(lifetime = Some(Lifetime(endColumn = Some(0))))
       val operator = new SweepOperator[Cell, List](spec, listing, Cells, lists)
-      val codec = new SweepCodec(hasEdges = false)
+      val codec = new SweepCodec(hasEdges = false, Cells)
       val arrival = new Arrival
       val ends = ArrayBuffer.empty[Long]
       var state = codec.create()

@@ -34,17 +34,24 @@ class OpenRowsSuite extends FunSuite {
   // The value of a row is its id.
   private object Identified extends RowCodec[Cell] {
     override def view(bytes: ByteRange): Cell = Cells.view(bytes)
-    override def decode(bytes: Array[Byte]): Cell = Cells.decode(bytes)
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Cell =
+      Cells.decode(bytes, offset, length)
     override def encode(row: Cell): Array[Byte] = Cells.encode(row)
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
     override def timeOf(row: Cell): Long = Arrival.NoTime
     override def idOf(row: Cell): Array[Byte] = Cells.encode(row)
+    override def layout: Int = Cells.layout
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] = Cells.converted(written, bytes, offset, length)
   }
 
   private final class Key(count: Int) {
     val counting = new Counting
     val sums = new Sums
-    private val codec = new SweepCodec(hasEdges = true)
+    private val codec = new SweepCodec(hasEdges = true, Identified)
     private val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
     private val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
     private val operator = new SweepOperator[Cell, Cell](spec, counting, Identified, sums)

@@ -27,7 +27,7 @@ class SharedRowSuite extends FunSuite {
           Adding,
           Cells,
           sums)
-      val state = new SweepCodec(hasEdges = false).create()
+      val state = new SweepCodec(hasEdges = false, Cells).create()
       val arrival = new Arrival
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
       Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {
@@ -64,13 +64,23 @@ private object SharedRowSuite {
       shared
     }
 
-    override def decode(bytes: Array[Byte]): Cell = new Cell(ByteBuffer.wrap(bytes).getLong)
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Cell =
+      new Cell(ByteBuffer.wrap(bytes, offset, length).getLong)
 
     override def encode(row: Cell): Array[Byte] = bytes(row.value)
 
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
 
     override def timeOf(row: Cell): Long = Arrival.NoTime
+
+    override def layout: Int = 0
+
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] =
+      throw new UnsupportedOperationException("there is one layout")
   }
 
   object Adding extends WindowAggregation[Cell, Cell] {

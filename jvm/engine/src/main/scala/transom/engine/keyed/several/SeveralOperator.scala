@@ -27,7 +27,8 @@ private[several] final class SeveralOperator[R](
     isTaken = resumed.isTaken
     resumed = SeveralRetry.None
     missed = Vector.empty
-    val copy = codec.decode(codec.encode(row))
+    val bytes = codec.encode(row)
+    val copy = codec.decode(bytes, 0, bytes.length)
     open.iterator.flatMap { i =>
       Steps.andDo(operators(i).process(states(i), copy, arrivalOf(members(i).times, arrival)))(
         note(i))

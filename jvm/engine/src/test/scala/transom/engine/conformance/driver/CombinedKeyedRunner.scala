@@ -48,7 +48,14 @@ private object CombinedKeyedRunner {
   object ListBytes extends RowCodec[Vector[Json]] {
     override def view(bytes: ByteRange): Vector[Json] =
       RowList.values(RowList.copy(bytes)).map(_._2)
-    override def decode(bytes: Array[Byte]): Vector[Json] = RowList.values(bytes).map(_._2)
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Vector[Json] =
+      Unsupported("no rows are stored")
+    override def layout: Int = Unsupported("no rows are stored")
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] = Unsupported("no rows are stored")
     override def encode(row: Vector[Json]): Array[Byte] = Unsupported("no rows are stored")
     override def setTime(bytes: ByteRange, time: Long): Unit = Unsupported("rows have no time")
     override def timeOf(row: Vector[Json]): Long = Arrival.NoTime

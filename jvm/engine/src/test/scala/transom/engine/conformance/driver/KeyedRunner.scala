@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.conformance.vector.Json
+import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
 import transom.engine.keyed.state.{Contents, MemoryKeyStore}
 import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
@@ -109,7 +109,7 @@ object RowBytes extends RowCodec[Row] {
   def range(row: Row): ByteRange = RowList.range(encode(row))
 
   override def view(bytes: ByteRange): Row =
-    decode(bytes.bytes.slice(bytes.offset, bytes.offset + bytes.length))
+    decode(bytes.bytes, bytes.offset, bytes.length)
 
   override def encode(row: Row): Array[Byte] = {
     val (key, value) = (row.key.toString.getBytes(UTF_8), row.value.toString.getBytes(UTF_8))
@@ -124,8 +124,16 @@ object RowBytes extends RowCodec[Row] {
     out.array
   }
 
-  override def decode(bytes: Array[Byte]): Row = {
-    val in = ByteBuffer.wrap(bytes)
+  override def layout: Int = 0
+
+  override def converted(
+      written: Int,
+      bytes: Array[Byte],
+      offset: Int,
+      length: Int): Array[Byte] = Unsupported("there is one layout")
+
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): Row = {
+    val in = ByteBuffer.wrap(bytes, offset, length)
     def text(): String = {
       val text = new Array[Byte](in.getInt())
       in.get(text)

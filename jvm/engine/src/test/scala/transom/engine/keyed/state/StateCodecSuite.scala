@@ -86,4 +86,14 @@ class StateCodecSuite extends ScalaCheckSuite {
     assertEquals(error.version, 9)
     assert(error.getMessage.contains("has format 9, this version reads 4:"), error.getMessage)
   }
+
+  test("a timer index of another format version is rejected") {
+    val store = new MemoryTimerStore
+    val timers = new TimerIndex(store)
+    timers.add(5L, Array[Byte](1))
+    timers.save()
+    assertEquals(new TimerIndex(store).first, 5L)
+    store.header(0) = 9
+    assertEquals(intercept[UnknownStateVersion](new TimerIndex(store)).version, 9)
+  }
 }

@@ -6,24 +6,29 @@ import java.time.temporal.ChronoUnit
 import java.util.{Collections, WeakHashMap}
 
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.{NullNode, ObjectNode}
-import org.apache.hadoop.fs.Path
+import com.fasterxml.jackson.databind.node.{ArrayNode, NullNode, ObjectNode}
+import org.apache.hadoop.fs.{ChecksumException, Path}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.checkpointing.CheckpointFileManager
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec}
+import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowOperatorPlan}
+import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.sql.transom.tree.Nodes
-import transom.engine.spec.Durations
+import org.apache.spark.sql.types.{DataType, StructField}
+import transom.engine.spec.{Constants, Durations}
 
-/** Stores the spec of each operator in the checkpoint, and rejects a run whose spec differs.
+/** Stores the spec of each operator and the schemas of its state in the checkpoint, and rejects a
+  * run that cannot read the state.
   *
   * The file is `<checkpoint>/transom/<operator>.json`. State that was written under one spec
-  * cannot be read under another, so the check precedes any access to state.
+  * cannot be read under another, so the check precedes any access to state. Rows that were
+  * written with another schema are read by name, see `RowReader`.
   */
 object CheckpointedSpec {
   private final val Spec = "spec"
@@ -53,9 +58,9 @@ object CheckpointedSpec {
   private val ColumnField =
     """(?:function\.)?(.+?)_columns?(?:\.(\d+))?(?:\.(sql|type|reads\.(.+)))?""".r
 
-  /** Ids of the operators whose spec has been checked, by running query. */
+  /** The schemas of the operators whose spec has been checked, by running query and operator. */
   private val checked =
-    Collections.synchronizedMap(new WeakHashMap[StreamExecution, Set[String]])
+    Collections.synchronizedMap(new WeakHashMap[StreamExecution, Map[String, StateSchemas]])
 
   /** Checks the spec of an operator. Called on the driver for each batch.
     *
@@ -65,35 +70,108 @@ object CheckpointedSpec {
   def check(session: SparkSession, mapSide: MapSideNode): Unit =
     for {
       query <- LateWatermark.runningQuery(session)
-      before = checked.getOrDefault(query, Set.empty)
-      if !before(mapSide.operatorId)
+      before = checked.getOrDefault(query, Map.empty)
+      if !before.contains(mapSide.operatorId)
       batch <- Option(query.lastExecution)
     } {
       val mapSides = Nodes.in[MapSideNode](batch.executedPlan)
       // A static plan inside `foreachBatch` runs under the same query, but is not part of its
       // plan.
-      if (mapSides.exists(_.operatorId == mapSide.operatorId)) {
-        check(session, batch, mapSide.spec, mapSides.map(_.spec.name))
-        checked.put(query, before + mapSide.operatorId)
+      val ofOperator = mapSides.filter(_.operatorId == mapSide.operatorId)
+      if (ofOperator.nonEmpty) {
+        val schema = ofOperator.flatMap(_.stateSchema).headOption.getOrElse(StateSchema.empty)
+        val schemas = check(session, batch, mapSide.spec, schema, mapSides.map(_.spec.name))
+        checked.put(query, before + (mapSide.operatorId -> schemas))
       }
     }
+
+  /** The schemas of the state for the tasks of a batch. Called when Spark plans the batch, which
+    * is before `check`. Neither reads nor writes any state.
+    */
+  def schemas(
+      session: SparkSession,
+      batch: IncrementalExecution,
+      operatorId: String,
+      operatorPlan: WindowOperatorPlan): StateSchemas = {
+    val known = LateWatermark
+      .runningQuery(session)
+      .flatMap(query => checked.getOrDefault(query, Map.empty).get(operatorId))
+    known.getOrElse {
+      val files = new SpecFiles(session, checkpointOf(batch))
+      val name = operatorPlan.name
+      schemasOf(session, batch, name, files, files.read(name), operatorPlan.schema)._2
+    }
+  }
+
+  private def checkpointOf(batch: IncrementalExecution): Path =
+    new Path(batch.checkpointLocation).getParent
 
   private def check(
       session: SparkSession,
       batch: IncrementalExecution,
       spec: OperatorSpec,
-      names: Seq[String]): Unit = {
-    val files = new SpecFiles(session, new Path(batch.checkpointLocation).getParent)
+      schema: StateSchema,
+      names: Seq[String]): StateSchemas = {
+    val files = new SpecFiles(session, checkpointOf(batch))
     val stored = files.read(spec.name)
+    val (written, schemas) = schemasOf(session, batch, spec.name, files, stored, schema)
     // No state exists before batch 0 is complete.
     if (batch.currentBatchId > 0) {
       if (stored.isEmpty)
-        files.names.find(!names.contains(_)).foreach { before =>
-          throw changed(spec.name, "name", before, spec.name)
+        files.names.find(!names.contains(_)) match {
+          case Some(before) => throw changed(spec.name, "name", before, spec.name)
+          case None => throw files.damaged(spec.name, "is missing")
         }
-      stored.foreach(before => refuseChange(spec.name, before, spec.json))
+      stored.foreach(before => refuseChange(spec.name, before.record, spec.json))
+      written.foreach(before => refuseChange(spec.name, before.schema, schemas))
     }
-    if (!stored.contains(spec.json)) files.write(spec.name, spec.json)
+    val record = StoredSpec(spec.json, written)
+    if (!stored.contains(record)) files.write(spec.name, record)
+    schemas
+  }
+
+  /** The schemas that the file of this run has, and the same schemas for its tasks.
+    *
+    * A schema that the current batch or a later one has written first is in no state: no such
+    * batch has been committed. So an attempt that failed restricts no later run.
+    */
+  private def schemasOf(
+      session: SparkSession,
+      batch: IncrementalExecution,
+      operator: String,
+      files: SpecFiles,
+      stored: Option[StoredSpec],
+      schema: StateSchema): (Vector[WrittenSchema], StateSchemas) = {
+    val committed = stored
+      .fold(Vector.empty[WrittenSchema])(_.state)
+      .filter(_.sinceBatch < batch.currentBatchId)
+    val numbers = committed.map(_.number)
+    val all =
+      if (committed.exists(_.schema == schema)) committed
+      else {
+        val free = Iterator.iterate(schema.number)(_ + 1).find(!numbers.contains(_)).get
+        committed :+ WrittenSchema(free, batch.currentBatchId, schema)
+      }
+    val conf = session.sessionState.conf
+    val schemas = StateSchemas(
+      all.map(written => written.number -> written.schema).toMap,
+      all.find(_.schema == schema).get.number,
+      conf.caseSensitiveAnalysis,
+      conf.sessionLocalTimeZone,
+      operator,
+      files.file(operator).toString)
+    (all, schemas)
+  }
+
+  private def refuseChange(operator: String, before: StateSchema, schemas: StateSchemas): Unit =
+    before.problem(schemas.now, schemas.isCaseSensitive).foreach { mismatch =>
+      val path = mismatch.path.filterNot(_.startsWith(Constants.HiddenPrefix))
+      val field = if (path.isEmpty) "schema of the state" else s"column ${path.mkString(".")}"
+      throw changed(operator, field, shown(mismatch.before), shown(mismatch.after))
+    }
+
+  private def shown(column: Option[StructField]): String = column.fold("none") { column =>
+    column.dataType.sql + (if (column.nullable) "" else " NOT NULL")
   }
 
   /** Throws if the spec needs more clock sources than the spec in the checkpoint.
@@ -108,6 +186,7 @@ object CheckpointedSpec {
       record: ObjectNode): Unit =
     new SpecFiles(session, checkpoint)
       .read(operator)
+      .map(_.record)
       .filter(clocksOf(_) < clocksOf(record))
       .foreach(refuseChange(operator, _, record))
 
@@ -117,7 +196,7 @@ object CheckpointedSpec {
   }
 
   private def refuseChange(operator: String, before: ObjectNode, after: ObjectNode): Unit = {
-    val (was, is) = (resolved(before), resolved(after))
+    val (was, is) = (StoredSpec.resolved(before), StoredSpec.resolved(after))
     // A change of the spec often changes the layout. Report the spec first: the user changed it.
     val found = difference(Spec, was.get(Spec), is.get(Spec)).orElse(difference("", was, is))
     found.foreach { case (path, was, is) =>
@@ -168,22 +247,6 @@ object CheckpointedSpec {
       "TRANSOM_SPEC_CHANGED",
       Map("operator" -> operator, "field" -> field, "before" -> before, "after" -> after))
 
-  /** A copy of the record in which the columns replace their indexes. */
-  private def resolved(record: ObjectNode): ObjectNode = {
-    val whole = record.deepCopy()
-    val columns = whole.remove("columns")
-    def resolve(node: JsonNode): Unit = node.properties.asScala.toSeq.foreach { field =>
-      val (name, value) = (field.getKey, field.getValue)
-      if (name.endsWith("_column") && value.isInt) field.setValue(columns.get(value.intValue))
-      else if (name.endsWith("_columns"))
-        field.setValue(
-          OperatorSpec.array(value.elements.asScala.map(i => columns.get(i.intValue)).toSeq))
-      else resolve(value)
-    }
-    resolve(whole)
-    whole
-  }
-
   /** The first difference of two records: its dotted path, the old value and the new value. */
   private def difference(
       path: String,
@@ -208,6 +271,74 @@ object CheckpointedSpec {
   private def orNull(node: JsonNode): JsonNode = Option(node).getOrElse(NullNode.instance)
 }
 
+/** A schema with which state may have been written.
+  *
+  * @param number
+  *   the number of the schema in values of the state
+  * @param sinceBatch
+  *   the first batch that has written state with the schema
+  */
+private final case class WrittenSchema(number: Int, sinceBatch: Long, schema: StateSchema)
+
+/** The file of an operator.
+  *
+  * @param record
+  *   the spec, see `OperatorSpec`
+  * @param state
+  *   the schemas of the state
+  */
+private final case class StoredSpec(record: ObjectNode, state: Vector[WrittenSchema]) {
+
+  def json: ObjectNode = {
+    val file = record.deepCopy()
+    val schemas = state.map { written =>
+      val node = file.objectNode()
+      node.put(StoredSpec.Number, written.number).put(StoredSpec.Since, written.sinceBatch)
+      node.set[ObjectNode](StoredSpec.Schema, OperatorSpec.read(written.schema.asType.json))
+    }
+    file.set[ObjectNode](StoredSpec.State, OperatorSpec.array(schemas))
+  }
+}
+
+private object StoredSpec {
+  private final val State = "state"
+  private final val Number = "number"
+  private final val Since = "since_batch"
+  private final val Schema = "schema"
+
+  /** Reads the text of a file. Throws an exception if it is not the file of the operator. */
+  def of(text: String, operator: String): StoredSpec = {
+    val record = OperatorSpec.read(text)
+    require(record.path("operator").asText == operator, "it describes another operator")
+    val state = record.remove(State).asInstanceOf[ArrayNode].elements.asScala.map { node =>
+      val schema = DataType.fromJson(node.get(Schema).toString)
+      require(node.get(Number).isInt && node.get(Since).isIntegralNumber, "a schema is cut off")
+      WrittenSchema(node.get(Number).intValue, node.get(Since).longValue, StateSchema.of(schema))
+    }
+    // The columns that the spec refers to must be there.
+    require(resolved(record).get("spec").isObject, "it has no spec")
+    StoredSpec(record, state.toVector)
+  }
+
+  /** A copy of the record in which the columns replace their indexes. */
+  def resolved(record: ObjectNode): ObjectNode = {
+    val whole = record.deepCopy()
+    val columns = whole.remove("columns").asInstanceOf[ArrayNode]
+    def column(index: JsonNode): JsonNode =
+      Option(columns.get(index.intValue))
+        .getOrElse(throw new NoSuchElementException(s"column ${index.intValue}"))
+    def resolve(node: JsonNode): Unit = node.properties.asScala.toSeq.foreach { field =>
+      val (name, value) = (field.getKey, field.getValue)
+      if (name.endsWith("_column") && value.isInt) field.setValue(column(value))
+      else if (name.endsWith("_columns"))
+        field.setValue(OperatorSpec.array(value.elements.asScala.map(column).toSeq))
+      else resolve(value)
+    }
+    resolve(whole)
+    whole
+  }
+}
+
 /** Reads and writes the spec files of one checkpoint. Writes are atomic. */
 private final class SpecFiles(session: SparkSession, checkpoint: Path) {
   private final val Suffix = ".json"
@@ -215,7 +346,7 @@ private final class SpecFiles(session: SparkSession, checkpoint: Path) {
   private val files =
     CheckpointFileManager.create(checkpoint, session.sessionState.newHadoopConf())
 
-  private def file(operator: String): Path = new Path(directory, operator + Suffix)
+  def file(operator: String): Path = new Path(directory, operator + Suffix)
 
   def names: Seq[String] =
     if (!files.exists(directory)) Nil
@@ -228,19 +359,41 @@ private final class SpecFiles(session: SparkSession, checkpoint: Path) {
         .map(_.stripSuffix(Suffix))
         .sorted
 
-  def read(operator: String): Option[ObjectNode] =
+  /** The file of an operator; none if there is none. Throws `TRANSOM_SPEC_DAMAGED` if it cannot
+    * be read.
+    */
+  def read(operator: String): Option[StoredSpec] =
     if (!files.exists(file(operator))) None
     else {
-      val in = files.open(file(operator))
-      try Some(OperatorSpec.read(new String(in.readAllBytes(), UTF_8)))
-      finally in.close()
+      val text =
+        try {
+          val in = files.open(file(operator))
+          try new String(in.readAllBytes(), UTF_8)
+          finally in.close()
+        } catch { case e: ChecksumException => throw damaged(operator, "is damaged", e) }
+      try Some(StoredSpec.of(text, operator))
+      catch { case NonFatal(e) => throw damaged(operator, "is damaged", e) }
     }
 
-  def write(operator: String, record: ObjectNode): Unit = {
+  /** The error for a file that cannot be used.
+    *
+    * @param problem
+    *   what is wrong with the file
+    */
+  def damaged(operator: String, problem: String, cause: Throwable = null): TransomException =
+    new TransomException(
+      "TRANSOM_SPEC_DAMAGED",
+      Map(
+        "file" -> file(operator).toString,
+        "problem" -> problem,
+        "operator" -> operator),
+      cause)
+
+  def write(operator: String, record: StoredSpec): Unit = {
     files.mkdirs(directory)
     val out = files.createAtomic(file(operator), overwriteIfPossible = true)
     try {
-      out.write(OperatorSpec.pretty(record).getBytes(UTF_8))
+      out.write(OperatorSpec.pretty(record.json).getBytes(UTF_8))
       out.close()
     } catch {
       case e: Throwable =>

@@ -9,6 +9,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.batch.LateWatermark
+import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
@@ -139,7 +140,12 @@ object WindowStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case WindowMapSide(operatorPlan, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(operatorPlan.columns))
-      WindowMapSideExec(operatorPlan.copy(query = query), input, output, operatorId, below) :: Nil
+      WindowMapSideExec(
+        inBatch(operatorId)(operatorPlan),
+        input,
+        output,
+        operatorId,
+        below) :: Nil
     case TimeStageMapSide(plan, spec, columns, operatorId, output, child) =>
       val (input, below) = readingFrom(child, columns.zip(plan.columns))
       TimeStageMapSideExec(plan, spec, input, output, operatorId, below) :: Nil
@@ -152,14 +158,18 @@ object WindowStrategy extends SparkStrategy {
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
       new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
-      KeyGroupOutputsExec(operatorId, openWindows, output, planLater(inQuery(child))) :: Nil
+      KeyGroupOutputsExec(
+        operatorId,
+        openWindows,
+        output,
+        planLater(planned(operatorId, child))) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case StampedHeldRows(output, child) =>
       StampedHeldRowsExec(output, planLater(child)) :: Nil
     case node @ Drained(time, controlTime, _, child) =>
       DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
     case StaticOperator(tasks, output, child) =>
-      StaticOperatorExec(tasks.in(query), output, planLater(child)) :: Nil
+      StaticOperatorExec(tasks.in(_.copy(query = query)), output, planLater(child)) :: Nil
     case _ => Nil
   }
 
@@ -170,9 +180,24 @@ object WindowStrategy extends SparkStrategy {
     */
   private def query: Option[String] = LateWatermark.queryId(SparkSession.active)
 
-  private def inQuery(operator: LogicalPlan): LogicalPlan = operator match {
+  /** The plan of an operator in the batch that is being planned. */
+  private def inBatch(
+      operatorId: String)(operatorPlan: WindowOperatorPlan): WindowOperatorPlan = {
+    val inQuery = operatorPlan.copy(query = query)
+    val session = SparkSession.active
+    // A static plan inside `foreachBatch` is planned under the same query.
+    val batch = LateWatermark
+      .runningBatch(session)
+      .filter(batch => OperatorNode.allIn(batch.logical).exists(_.operatorId == operatorId))
+    batch
+      .map(CheckpointedSpec.schemas(session, _, operatorId, operatorPlan))
+      .fold(inQuery)(inQuery.over)
+  }
+
+  private def planned(operatorId: String, operator: LogicalPlan): LogicalPlan = operator match {
     case node: TransformWithState =>
-      node.copy(statefulProcessor = KeyGroupProcessor.in(node.statefulProcessor, query))
+      node.copy(statefulProcessor =
+        KeyGroupProcessor.in(node.statefulProcessor, inBatch(operatorId)))
     case other => other
   }
 

@@ -9,6 +9,7 @@ import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exchange.{HeldRows, TimeStageEncoder}
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, TimeStagePlan}
+import org.apache.spark.sql.transom.schema.StateSchema
 
 /** Map side of a time stage: encodes rows by source, in their order.
   *
@@ -24,6 +25,8 @@ case class TimeStageMapSideExec(
     child: SparkPlan)
     extends UnaryExecNode
     with MapSideNode {
+
+  override def stateSchema: Option[StateSchema] = None
 
   override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
 

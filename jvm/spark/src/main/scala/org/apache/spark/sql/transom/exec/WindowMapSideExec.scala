@@ -9,6 +9,7 @@ import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.exchange.MapSidePlan
 import org.apache.spark.sql.transom.operator.{KeyedLayout, MapSideNode, OperatorSpec, WindowOperatorPlan}
+import org.apache.spark.sql.transom.schema.StateSchema
 
 import transom.engine.time.Watermark
 
@@ -25,6 +26,8 @@ case class WindowMapSideExec(
     with MapSideNode {
 
   override def spec: OperatorSpec = operatorPlan.spec
+
+  @transient override lazy val stateSchema: Option[StateSchema] = Some(operatorPlan.schema)
 
   override def producedAttributes: AttributeSet = outputSet ++ AttributeSet(input)
 

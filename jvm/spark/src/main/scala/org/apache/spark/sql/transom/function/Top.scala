@@ -3,14 +3,18 @@ package org.apache.spark.sql.transom.function
 import java.nio.ByteBuffer
 import java.util
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.util.GenericArrayData
+import org.apache.spark.sql.transom.schema.{RowReader, StateSchemas}
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.Constants
+import transom.engine.state.UnknownStateVersion
 
 /** The first rows of a window in an order, with their ranks.
   *
@@ -18,29 +22,45 @@ import transom.engine.spec.Constants
   * rows before it: 1, 2, 2, 4. All rows with a rank up to `k` are results, so ties may add rows.
   * The accumulator holds only rows that may be results.
   *
+  * Rows in an accumulator are read by name if another run has written them, see `RowReader`.
+  *
   * @param row
   *   the row, a struct; results have its fields and the rank
+  * @param stored
+  *   the schemas with which accumulators in the state were written; none if there is no state
   */
 final case class Top(
     k: Int,
     row: Expression,
     order: Seq[SortOrder],
+    stored: Option[StateSchemas] = None,
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[TopRows] {
   // The time of a result is its window, so no column of a row has a watermark.
-  private lazy val fields = StructType(row.dataType.asInstanceOf[StructType].map { field =>
+  private lazy val fields = StructType(rowType.map { field =>
     val metadata = new MetadataBuilder().withMetadata(field.metadata)
     field.copy(metadata = metadata.remove(EventTimeWatermark.delayKey).build())
   })
 
+  /** The type of a row. */
+  def rowType: StructType = row.dataType.asInstanceOf[StructType]
+
+  /** The function over a state that was written with some schemas. */
+  def over(schemas: StateSchemas): Top = copy(stored = Some(schemas))
+
   override def children: Seq[Expression] = row +: order
+
+  // Plans print this text.
+  override protected def stringArgs: Iterator[Any] = Iterator(k, row, order)
+
   override def nullable: Boolean = false
   override lazy val dataType: DataType =
     ArrayType(fields.add(Top.Rank, IntegerType, nullable = false), containsNull = false)
   override def prettyName: String = "top"
+  // The rows are all columns, so their names say nothing.
   override def sql(isDistinct: Boolean): String =
-    (k.toString +: children.map(_.sql)).mkString(s"$prettyName(", ", ", ")")
+    (k.toString +: order.map(_.sql)).mkString(s"$prettyName(", ", ", ")")
 
   // A record holds the columns of the order, and then the row.
   @transient private lazy val toRecord = UnsafeProjection.create(order.map(_.child) :+ row)
@@ -74,18 +94,43 @@ final case class Top(
   }
 
   override def serialize(rows: TopRows): Array[Byte] = {
-    var size = 0
+    var size = Top.HeaderSize
     rows.foreach((record, _) => size += UnsafeRecords.sizeOf(record))
-    val out = ByteBuffer.allocate(size)
+    val out = ByteBuffer.allocate(size).put(Top.Version).putInt(schema)
     rows.foreach((record, _) => UnsafeRecords.write(record, out))
     out.array
   }
 
   override def deserialize(bytes: Array[Byte]): TopRows = {
     val in = ByteBuffer.wrap(bytes)
+    val version = in.get()
+    if (version != Top.Version)
+      throw new UnknownStateVersion("the rows of top()", version, Top.Version)
+    val written = in.getInt()
     val rows = createAggregationBuffer()
-    while (in.hasRemaining) rows.add(UnsafeRecords.read(in, order.length + 1))
+    while (in.hasRemaining) {
+      val record = UnsafeRecords.read(in, order.length + 1)
+      rows.add(if (written == schema) record else read(record, written))
+    }
     rows
+  }
+
+  private def schema: Int = stored.fold(0)(_.current)
+
+  @transient private lazy val readers = mutable.HashMap.empty[Int, RowReader]
+  @transient private lazy val toCurrent =
+    UnsafeProjection.create((order.map(_.child) :+ row).map(_.dataType).toArray)
+
+  /** Reads a record that was written with another schema. The columns of the order keep their
+    * types.
+    */
+  private def read(record: UnsafeRow, written: Int): UnsafeRow = {
+    val reader = readers.getOrElseUpdate(written, stored.get.topReader(written))
+    val values = order.zipWithIndex.map { case (column, i) =>
+      record.get(i, column.child.dataType)
+    }
+    val own = record.getStruct(order.length, stored.get(written).top.length)
+    toCurrent(InternalRow.fromSeq(values :+ reader.values(own))).copy()
   }
 
   override def withNewMutableAggBufferOffset(offset: Int): Top =
@@ -105,6 +150,10 @@ object Top {
   val Name: String = Constants.TopFunction
 
   private final val Rank = Constants.RankColumn
+
+  // An accumulator begins with its version byte and the number of its schema.
+  private final val Version: Byte = 1
+  private final val HeaderSize = 5
 
   def of(arguments: Seq[Expression]): Expression = {
     val Literal(k: Int, _) +: row +: order = arguments: @unchecked

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom.operator
 
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.transom.schema.StateSchema
 
 /** The physical node of an operator's map side.
   *
@@ -11,4 +12,8 @@ trait MapSideNode extends SparkPlan {
 
   /** Identifies the operator within its query and across the batches of a run. */
   def operatorId: String
+
+  /** The types of everything that the state of the window operator holds; none for a time stage.
+    */
+  def stateSchema: Option[StateSchema]
 }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom.operator
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 
@@ -29,7 +29,8 @@ final case class OperatorSpec(name: String, record: String, columns: Seq[String]
 
 /** Reads and writes the JSON of specs. */
 object OperatorSpec {
-  private val mapper = new ObjectMapper()
+  // A file must end where its value ends.
+  private val mapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
   def read(record: String): ObjectNode = mapper.readTree(record).asInstanceOf[ObjectNode]
 

@@ -2,7 +2,8 @@ package org.apache.spark.sql.transom.operator
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.transom.function.{Parts, RowOrder}
+import org.apache.spark.sql.transom.function.{Parts, RowOrder, Top}
+import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{LayoutRules, SliceAssigner}
@@ -49,6 +50,9 @@ import transom.engine.window.TimeConvention
   *   the columns that the tasks emit
   * @param query
   *   the id of the streaming query, once a batch is planned
+  * @param stored
+  *   the schemas of the state in the checkpoint, once a batch is planned; none before, and for a
+  *   static DataFrame
   */
 final case class WindowOperatorPlan(
     spec: OperatorSpec,
@@ -69,7 +73,8 @@ final case class WindowOperatorPlan(
     hidden: Seq[AggregateExpression],
     userExpressions: UserExpressions,
     output: OutputSchema,
-    query: Option[String] = None) {
+    query: Option[String] = None,
+    stored: Option[StateSchemas] = None) {
 
   def name: String = spec.name
 
@@ -141,6 +146,30 @@ final case class WindowOperatorPlan(
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"
+
+  /** The types of everything that the state holds. */
+  @transient lazy val schema: StateSchema = {
+    val keepsRows = layout == KeyedLayout && LayoutRules.keepsRows(settings)
+    val ofUser = AttributeSet(contents) - time -- windowColumn
+    StateSchema.of(
+      keys,
+      buffers,
+      if (keepsRows) record else Nil,
+      isOwn = !ofUser.contains(_),
+      accumulated.map(_.aggregateFunction).collectFirst { case top: Top => top.rowType })
+  }
+
+  /** The schemas with which the state was written. */
+  def schemas: StateSchemas = stored.getOrElse(StateSchemas.only(schema))
+
+  /** The plan over a state that was written with some schemas. */
+  def over(schemas: StateSchemas): WindowOperatorPlan = {
+    def read(function: AggregateExpression) = function.aggregateFunction match {
+      case top: Top => function.copy(aggregateFunction = top.over(schemas))
+      case _ => function
+    }
+    copy(aggregates = aggregates.map(read), hidden = hidden.map(read), stored = Some(schemas))
+  }
 
   /** The functions whose partial results an accumulator holds. */
   def accumulated: Seq[AggregateExpression] = aggregates ++ hidden

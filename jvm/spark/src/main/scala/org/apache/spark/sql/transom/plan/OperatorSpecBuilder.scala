@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.OperatorNode
+import org.apache.spark.sql.transom.function.Top
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
 import org.apache.spark.sql.transom.tree.Nodes
@@ -43,7 +44,7 @@ object OperatorSpecBuilder {
     record.put("operator", name).put("transom", BuildInfo.version)
     layout.foreach(layout => record.put("layout", layout.name))
     record.set[JsonNode]("spec", mapper.readTree(message))
-    val inOrder = columns.toSeq.sortBy(_._1).map(_._2)
+    val inOrder = columns.toSeq.sortBy(_._1).map(column => withoutRows(column._2))
     record.set[JsonNode]("columns", OperatorSpec.array(inOrder.map(describe)))
     OperatorSpec(name, mapper.writeValueAsString(record), inOrder.map(textOf))
   }
@@ -64,6 +65,14 @@ object OperatorSpecBuilder {
 
   private def refusal(condition: String, name: String): TransomException =
     new TransomException(s"TRANSOM_$condition", Map("value" -> s"'$name'"))
+
+  /** The column without the rows that `top` keeps. The checkpoint has their schema apart from the
+    * spec, because they may change.
+    */
+  private def withoutRows(column: Expression): Expression = Nodes.up(column) {
+    case top: Top => top.copy(row = CreateNamedStruct(Nil))
+    case other => other
+  }
 
   /** Describes a column: its SQL, its type, and the types of the columns it reads. */
   private def describe(expression: Expression): JsonNode = {

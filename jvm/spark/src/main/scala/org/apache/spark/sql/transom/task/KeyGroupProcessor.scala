@@ -3,6 +3,7 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.batch.SparkWatermark
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 import org.apache.spark.sql.transom.state.GroupTimer
 
 /** The stateful processor of a streaming operator.
@@ -60,8 +61,9 @@ object KeyGroupProcessor {
 
   def of(tasks: KeyGroupTasks): Untyped = new KeyGroupProcessor(tasks).asInstanceOf[Untyped]
 
-  /** A processor of transom in a streaming query, which has an id. */
-  def in(processor: Untyped, query: Option[String]): Untyped = of(tasks(processor).in(query))
+  /** A processor of transom in a batch, see `KeyGroupTasks.in`. */
+  def in(processor: Untyped, change: WindowOperatorPlan => WindowOperatorPlan): Untyped =
+    of(tasks(processor).in(change))
 
   /** The tasks of a processor of transom. */
   def tasks(processor: Untyped): KeyGroupTasks = processor.asInstanceOf[KeyGroupProcessor].tasks

@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
+import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
 import transom.engine.operator._
 
@@ -57,6 +58,10 @@ trait KeyGroupTasks extends Serializable {
   /** Whether the watermark of the operator is Spark's. */
   def followSpark: Boolean
 
-  /** These tasks in a streaming query, which has an id. */
-  def in(query: Option[String]): KeyGroupTasks
+  /** These tasks in a batch.
+    *
+    * @param change
+    *   returns the plan of a window operator in this batch
+    */
+  def in(change: WindowOperatorPlan => WindowOperatorPlan): KeyGroupTasks
 }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowNumbers, RowStamp, RowTimes}
-import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.StateStoreSources
 
 import transom.engine.operator._
@@ -20,7 +20,7 @@ final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
 
   override def followSpark: Boolean = false
 
-  override def in(query: Option[String]): KeyGroupTasks = this
+  override def in(change: WindowOperatorPlan => WindowOperatorPlan): KeyGroupTasks = this
 }
 
 /** A task of a time stage. */

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.transom.task
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
@@ -7,6 +9,7 @@ import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregatio
 import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
+import org.apache.spark.sql.transom.schema.RowReader
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
 import transom.engine.keyed._
@@ -31,8 +34,8 @@ final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupT
 
   override def followSpark: Boolean = operatorPlan.followsSpark
 
-  override def in(query: Option[String]): KeyGroupTasks =
-    WindowTasks(operatorPlan.copy(query = query))
+  override def in(change: WindowOperatorPlan => WindowOperatorPlan): KeyGroupTasks =
+    WindowTasks(change(operatorPlan))
 }
 
 /** A task of a window operator. */
@@ -173,6 +176,9 @@ private[task] object KeyedTask {
   */
 private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
     extends RowCodec[UnsafeRow] {
+  private val schemas = operatorPlan.schemas
+  private lazy val keepsRows = LayoutRules.keepsRows(operatorPlan.settings)
+  private val readers = mutable.HashMap.empty[Int, RowReader]
   private val width =
     if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
     else operatorPlan.record.length
@@ -186,13 +192,29 @@ private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
     shared
   }
 
-  override def decode(bytes: Array[Byte]): UnsafeRow = {
+  override def decode(bytes: Array[Byte], offset: Int, length: Int): UnsafeRow =
+    rowOf(width, bytes, offset, length)
+
+  private def rowOf(width: Int, bytes: Array[Byte], offset: Int, length: Int): UnsafeRow = {
     val row = new UnsafeRow(width)
-    row.pointTo(bytes, bytes.length)
+    row.pointTo(bytes, UnsafeRows.ArrayOffset + offset, length)
     row
   }
 
   override def encode(row: UnsafeRow): Array[Byte] = row.getBytes
+
+  override def layout: Int =
+    if (keepsRows) schemas.current
+    else throw new IllegalStateException("the schema of the state has no rows")
+
+  override def converted(
+      written: Int,
+      bytes: Array[Byte],
+      offset: Int,
+      length: Int): Array[Byte] = {
+    val reader = readers.getOrElseUpdate(written, schemas.rowReader(written))
+    reader(rowOf(schemas(written).rows.length, bytes, offset, length)).copy().getBytes
+  }
 
   override def setTime(bytes: ByteRange, time: Long): Unit = view(bytes).setLong(0, time)
 

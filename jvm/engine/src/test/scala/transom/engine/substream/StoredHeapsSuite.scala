@@ -1,0 +1,20 @@
+package transom.engine.substream
+
+import munit.FunSuite
+
+import transom.engine.state.UnknownStateVersion
+
+class StoredHeapsSuite extends FunSuite {
+  test("the timers of a substream of another format are refused") {
+    val store = new MemoryHeapStore
+    val substream = Array[Byte](1)
+    val heaps = new TimerHeaps(store)
+    heaps.add(substream, 5L, Array[Byte](2))
+    heaps.save()
+    assert(new TimerHeaps(store).isWaiting(substream, 4L))
+    store.get(substream, TimerHeaps.Size)(0) = 99
+    val error =
+      intercept[UnknownStateVersion](new TimerHeaps(store).isWaiting(substream, 4L): Unit)
+    assertEquals(error.version, 99)
+  }
+}

@@ -1,0 +1,122 @@
+package transom.engine.sweep
+
+import java.nio.ByteBuffer
+
+import munit.FunSuite
+
+import transom.engine.conformance.driver.Specs
+import transom.engine.keyed.{RowCodec, StoredRows}
+import transom.engine.keyed.state.MemoryKeyStore
+import transom.engine.spec.{Lifetime, Snapshot}
+import transom.engine.state.{ByteRange, UnknownStateVersion}
+import transom.engine.window.{Arrival, TimeConvention}
+
+/** Stored rows whose layout differs from that of the run are converted before they are read. */
+class ChangedLayoutSuite extends FunSuite {
+  import ChangedLayoutSuite._
+  import SharedRowSuite._
+
+  for (hasEdges <- Seq(false, true))
+    test(s"every row of a swept key is converted, with edges: $hasEdges") {
+      val (before, after) = (new SweepCodec(hasEdges, Narrow), new SweepCodec(hasEdges, Wide))
+      val bytes = before.encode(stateOf(hasEdges, before))
+      val kept = rowsOf(before.decode(bytes))
+      val read = after.decode(bytes)
+      assertEquals(read.live.runs.nonEmpty, !hasEdges)
+      assert(!read.live.isEmpty && !read.pending.isEmpty)
+      assertEquals(rowsOf(read).map(_._1), kept.map(_._1))
+      assertEquals(rowsOf(read).map(_._2).distinct, Seq(16))
+
+      // From then on the key has the new layout.
+      val rewritten = after.encode(read)
+      assertEquals(rowsOf(after.decode(rewritten)), rowsOf(read))
+      val error = intercept[IllegalStateException](before.decode(rewritten))
+      assertEquals(error.getMessage, "layout 1")
+
+      rewritten(0) = 9
+      assertEquals(intercept[UnknownStateVersion](after.decode(rewritten)).version, 9)
+    }
+
+  test("a row of a window is converted, and new rows have the layout of the run") {
+    val store = new MemoryKeyStore
+    def rowsWith(codec: RowCodec[Cell]) = {
+      val rows = new StoredRows(codec, TimeConvention.Start)
+      rows.open(store)
+      rows.pointAt(Array[Byte](1))
+      rows
+    }
+    rowsWith(Narrow).put(0L, 0L, new Cell(7L))
+    rowsWith(Wide).put(0L, 1L, new Cell(8L))
+    assertEquals((0L to 1L).map(rowsWith(Wide).get(0L, _).value), Seq(7L, 8L))
+    assertEquals(
+      intercept[IllegalStateException](rowsWith(Narrow).get(0L, 1L)).getMessage,
+      "layout 1")
+  }
+
+  test("a row of another format is refused") {
+    val store = new MemoryKeyStore
+    val rows = new StoredRows(Narrow, TimeConvention.Start)
+    rows.open(store)
+    rows.pointAt(Array[Byte](1))
+    rows.put(0L, 0L, new Cell(7L))
+    val value = store.getRow(Array[Byte](1), 0L, 0L)
+    value(0) = 9
+    store.putRow(Array[Byte](1), 0L, 0L, value)
+    assertEquals(intercept[UnknownStateVersion](rows.get(0L, 0L)).version, 9)
+  }
+
+  /** A key with pending rows, and live rows in all parts of the state. */
+  private def stateOf(hasEdges: Boolean, codec: SweepCodec): SweepState = {
+    val lifetime = Lifetime(endColumn = Some(0), idColumns = if (hasEdges) Seq(1) else Nil)
+    val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
+    val operator = new SweepOperator[Cell, Cell](spec, Adding, Narrow, new Sums)
+    val arrival = new Arrival
+    val state = codec.create()
+    (0 until 60).foreach { n =>
+      arrival.time = n.toLong
+      arrival.end = if (hasEdges) Arrival.NoEnd else n + 3L + n % 40
+      arrival.watermark = math.max(0L, n - 10L)
+      operator.process(state, Narrow.view(range(n.toLong)), arrival)
+    }
+    state
+  }
+}
+
+private object ChangedLayoutSuite {
+  import SharedRowSuite._
+
+  /** The values of all rows with the sizes of their bytes. */
+  def rowsOf(state: SweepState): Seq[(Long, Int)] =
+    (state.pending.iterator ++ state.live.iterator).toSeq
+      .map(row => (ByteBuffer.wrap(row.bytes, row.offset, row.length).getLong, row.length))
+      .sorted
+
+  abstract class Layout(override val layout: Int, size: Int) extends RowCodec[Cell] {
+    override def view(bytes: ByteRange): Cell = decode(bytes.bytes, bytes.offset, bytes.length)
+    override def decode(bytes: Array[Byte], offset: Int, length: Int): Cell =
+      new Cell(ByteBuffer.wrap(bytes, offset, length).getLong)
+    override def encode(row: Cell): Array[Byte] =
+      ByteBuffer.allocate(size).putLong(row.value).array
+    override def setTime(bytes: ByteRange, time: Long): Unit = ()
+    override def timeOf(row: Cell): Long = Arrival.NoTime
+    override def idOf(row: Cell): Array[Byte] = encode(row)
+  }
+
+  /** The layout of the first run: 8 bytes. */
+  object Narrow extends Layout(0, 8) {
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] = throw new IllegalStateException(s"layout $written")
+  }
+
+  /** The layout of the second run: 16 bytes. */
+  object Wide extends Layout(1, 16) {
+    override def converted(
+        written: Int,
+        bytes: Array[Byte],
+        offset: Int,
+        length: Int): Array[Byte] = encode(Narrow.decode(bytes, offset, length))
+  }
+}
