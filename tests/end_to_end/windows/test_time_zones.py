@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -284,3 +287,116 @@ def test_an_hour_that_clocks_skip_is_no_step_of_its_cycle(spark: SparkSession) -
         "07:00": 1,
         "08:00": 2,
     }
+
+
+# Zones with fixed offsets and with clocks that change, as Java and Spark name them.
+ZONES = ["Asia/Shanghai", "GMT+08:00", "+08:00", "UTC+8", "-05:30", "Etc/GMT-8", "GMT0", ROME]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_time_without_zone_is_in_the_day_that_it_names(spark: SparkSession, zone: str) -> None:
+    rows = spark.sql("select timestamp_ntz '2024-03-31 17:00:00' as at")
+    for window in (
+        transom.Calendar("day", time_zone=zone),
+        transom.Tumbling("1 day", time_zone=zone),
+    ):
+        found = transom.stream(rows, time="at").window(window).agg(F.count("*")).first()
+        assert found is not None
+        assert tuple(found["window"]) == (datetime(2024, 3, 31), datetime(2024, 4, 1))
+
+
+@pytest.mark.parametrize(
+    ("zone", "start"),
+    [
+        *((zone, "1969-12-31 16:00:00") for zone in ZONES[:4]),
+        ("-05:30", "1969-12-31 05:30:00"),
+        ("Etc/GMT-8", "1969-12-31 16:00:00"),
+        ("GMT0", "1970-01-01 00:00:00"),
+    ],
+)
+def test_zones_with_a_fixed_offset(spark: SparkSession, zone: str, start: str) -> None:
+    rows = spark.sql("select timestamp '1970-01-01 00:00:00' as at")
+    day = datetime.fromisoformat(start)
+    instant = datetime(1970, 1, 1)
+    for window, bounds in (
+        (transom.Tumbling("10 seconds", time_zone=zone), (instant, instant + HOUR / 360)),
+        (transom.Tumbling("1 day", time_zone=zone), (day, day + DAY)),
+        (transom.Calendar("day", time_zone=zone), (day, day + DAY)),
+    ):
+        found = transom.stream(rows, time="at").window(window).agg(F.count("*")).first()
+        assert found is not None
+        assert tuple(found["window"]) == bounds
+
+
+def on_the_grid_of(zone: str) -> dict[str, transom.Window]:
+    """All windows that take a time zone, alone and with others."""
+    grids: dict[str, transom.Window] = {
+        name: cast("transom.Window", replace(cast("Any", window), time_zone=zone))
+        for name, (window, _) in WINDOWS.items()
+    }
+    for stagger in ("random", "natural"):
+        grids[f"stagger {stagger}"] = transom.Tumbling(
+            "4 hours",
+            time_zone=zone,
+            stagger=stagger,
+        )
+    grids["several"] = transom.Windows(
+        {
+            "days": transom.Calendar("day", time_zone=zone),
+            "hours": transom.Tumbling("5 hours", time_zone=ROME),
+            "sessions": transom.Session("25 minutes"),
+        }
+    )
+    return grids
+
+
+def rows_of(stream: transom.Stream, window: transom.Window) -> DataFrame:
+    values = F.sort_array(F.collect_list("n")).alias("rows")
+    return stream.key_by("k").window(window).agg(values)
+
+
+def lasting(rows: DataFrame) -> transom.Stream:
+    return transom.stream(rows, time="at", lifetime="2 hours")
+
+
+# How the rows get their time. Sweeps and policies have operators of their own.
+STREAMS: Mapping[str, Callable[[DataFrame], transom.Stream]] = {
+    "time": lambda rows: transom.stream(rows, time="at"),
+    "lifetimes": lasting,
+    "policy": lambda rows: transom.stream(
+        rows, time=transom.TimePolicy("at", out_of_order="3 days", arrival="at"), order="n"
+    ),
+    "substreams": lambda rows: transom.stream(
+        rows,
+        time=transom.TimePolicy("at", out_of_order="3 days", arrival="at", over=["k"]),
+        order="n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", on_the_grid_of(ROME))
+def test_times_without_zone_are_windowed_as_the_same_times_of_utc(
+    spark: SparkSession, name: str
+) -> None:
+    random_ = random.Random(name)
+    zone = random_.choice([*ZONES, "Australia/Lord_Howe", "America/New_York", "Pacific/Apia"])
+    local = [(random_.choice("ab"), time, n) for n, time in enumerate(times())]
+    walls = spark.createDataFrame(local, "k string, at timestamp_ntz, n int")
+    instants = spark.createDataFrame(local, "k string, at timestamp, n int")
+    for kind, stream in STREAMS.items():
+        if kind == "lifetimes" and (name.startswith("stagger") or name == "several"):
+            continue
+        found = rows_of(stream(walls), on_the_grid_of(zone)[name])
+        expected = rows_of(stream(instants), on_utc(name))
+        assert found.schema["window"].dataType.simpleString() == (
+            "struct<start:timestamp_ntz,end:timestamp_ntz>"
+        )
+        assert sorted(map(repr, found.collect())) == sorted(map(repr, expected.collect())), kind
+
+
+def on_utc(name: str) -> transom.Window:
+    window = on_the_grid_of("UTC")[name]
+    if isinstance(window, transom.Windows):
+        utc_hours = transom.Tumbling("5 hours")
+        return transom.Windows({**dict(window.windows), "hours": utc_hours})  # type: ignore[arg-type]
+    return window

@@ -21,6 +21,11 @@ sealed trait Window extends Product {
   /** The evictor that belongs to the definition of the windows. */
   def ownEvictor: Option[Evictor] = None
 
+  /** The same windows in UTC. Times that have no time zone are windowed so: such a time is
+    * wall-clock time itself.
+    */
+  def inUtc: Window = this
+
   /** The windows that are computed in one pass. */
   def members: Seq[Window] = Seq(this)
 
@@ -42,6 +47,13 @@ sealed trait GridWindow extends Window {
 
   /** The time zone whose wall-clock time defines the grid. */
   def timeZone: String
+
+  final override def inUtc: Window = this match {
+    case tumbling: Tumbling => tumbling.copy(timeZone = "UTC")
+    case hopping: Hopping => hopping.copy(timeZone = "UTC")
+    case cumulate: Cumulate => cumulate.copy(timeZone = "UTC")
+    case calendar: Calendar => calendar.copy(timeZone = "UTC")
+  }
 }
 
 /** Windows of one size without overlap or gaps.
@@ -286,6 +298,9 @@ final case class CountByStart(size: Int) extends SweptWindow {
 final case class Windows(windows: Seq[NamedWindow]) extends Window {
 
   NamedWindow.check(windows)
+
+  override def inUtc: Window =
+    Windows(windows.map(member => member.copy(window = member.window.inUtc)))
 
   override def members: Seq[Window] = windows.map(_.window)
 

@@ -218,7 +218,8 @@ object Aggregation {
     else aggregate.copy(aggregateFunction = function, mode = Complete, filter = filter)
   }
 
-  private def timeType(time: DataType): DataType = time match {
+  /** The type of the bounds of windows over times of a type. */
+  private[plan] def timeType(time: DataType): DataType = time match {
     case window: StructType if window.length == 2 && window.map(_.name) == Seq("start", "end") =>
       timeType(window(1).dataType)
     case TimestampType | TimestampNTZType => time

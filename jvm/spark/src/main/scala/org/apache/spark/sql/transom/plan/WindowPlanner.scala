@@ -34,16 +34,19 @@ object WindowPlanner {
       Place.Name -> Place.of,
       Top.Name -> Top.of)
 
-  def plan(df: Dataset[Row], spec: WindowSpec, ofMessage: Seq[Column]): Dataset[Row] = {
+  def plan(df: Dataset[Row], message: WindowSpec, ofMessage: Seq[Column]): Dataset[Row] = {
     val session = df.sparkSession
     prepare(session)
-    val follows = InputWatermark.followed(df, spec.time, ofMessage)
+    val follows = InputWatermark.followed(df, message.time, ofMessage)
     val (input, columns) =
-      if (follows.isDefined) (df, ofMessage) else InputWatermark.of(df, spec.time, ofMessage)
-    val analyzed = AnalyzedColumns.of(input, spec, columns)
+      if (follows.isDefined) (df, ofMessage) else InputWatermark.of(df, message.time, ofMessage)
+    val analyzed = AnalyzedColumns.of(input, message, columns)
+    val spec =
+      if (Aggregation.timeType(analyzed.time.dataType) != TimestampNTZType) message
+      else message.copy(window = message.window.inUtc)
     val choice = Layouts.choose(spec, analyzed.functions)
     val operatorSpec =
-      OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, choice.layout, analyzed)
+      OperatorSpecBuilder.of(input.queryExecution.analyzed, message, choice.layout, analyzed)
     def drained(rows: LogicalPlan): LogicalPlan =
       if (!spec.drain || !input.isStreaming) rows
       else if (follows.isEmpty) Drain.below(session, rows, operatorSpec)
