@@ -94,9 +94,11 @@ def route(
 
     A query that failed repeats its last batch, with the same id and the same rows. While the
     process lives, `route` does not call a writer again for a batch that the writer has finished.
-    After a restart of the process it does. In a Connect session each run of a query has its own
-    process. Store each batch under its id and overwrite existing rows, as the example does: a
-    repeated batch then replaces itself. The page "Delivery guarantees" has a complete program.
+    After a restart of the process it does. A query that goes back to an older checkpoint computes
+    its batches anew, and `route` calls the writers for them. In a Connect session each run of a
+    query has its own process. Store each batch under its id and overwrite existing rows, as the
+    example does: a repeated batch then replaces itself. The page "Delivery guarantees" has a
+    complete program.
 
     Parameters
     ----------
@@ -170,8 +172,8 @@ def _missing(tag: str) -> PySparkValueError:
 class _Route:
     def __init__(self, writers: dict[str, Writer]) -> None:
         self._writers = writers
-        # Id of the last batch that a writer has finished, by query and tag.
-        self._finished_batches: dict[tuple[str, str], int] = {}
+        # The last batch that a writer has finished, by tag.
+        self._finished: dict[str, str] = {}
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         tags = _tags_of(rows, "rows")
@@ -183,24 +185,21 @@ class _Route:
         for tag in tags:
             if tag not in self._writers:
                 raise _missing(tag)
-        query = _bridge.query_of(rows)
+        batch = _bridge.batch_of(rows)
         cached = rows.persist()
         try:
             # A task commits its state at its end, and a writer may read only some of the rows. This
             # reads them all.
             (found,) = cached.agg(F.collect_set("tag")).collect()[0]
             for tag in tags:
-                if tag not in found or self._has_finished(query, tag, batch_id):
+                # Without a query, the next call may have other rows and the same id.
+                if tag not in found or (batch is not None and self._finished.get(tag) == batch):
                     continue
                 self._writers[tag](untag(cached, tag), batch_id)
-                # Without a query, the next call may have other rows and the same id.
-                if query is not None:
-                    self._finished_batches[query, tag] = batch_id
+                if batch is not None:
+                    self._finished[tag] = batch
         finally:
             cached.unpersist()
-
-    def _has_finished(self, query: str | None, tag: str, batch_id: int) -> bool:
-        return query is not None and self._finished_batches.get((query, tag), -1) >= batch_id
 
 
 def _tags_of(rows: DataFrame, argument: str) -> list[str]:

@@ -33,8 +33,8 @@ class _Session(Protocol):
     def explain(self, df: DataFrame, mode: str) -> str:
         """Return Spark's description of the window operators of `df`."""
 
-    def query_of(self, df: DataFrame) -> str | None:
-        """Return the id of the query whose batch a DataFrame is, if the session tells it."""
+    def batch_of(self, df: DataFrame) -> str | None:
+        """Identify the batch of a query that a DataFrame is, if the session tells it."""
 
 
 def apply(df: DataFrame, spec: WindowSpec) -> DataFrame:
@@ -101,9 +101,12 @@ def explain(df: DataFrame, mode: str) -> str:
     return _session_of(df).explain(df, mode)
 
 
-def query_of(df: DataFrame) -> str | None:
-    """Return the id of the query whose batch a DataFrame is, if the session tells it."""
-    return _session_of(df).query_of(df)
+def batch_of(df: DataFrame) -> str | None:
+    """Identify the batch of a query that a DataFrame is, if the session tells it.
+
+    A repeated batch with the same offsets has the same text.
+    """
+    return _session_of(df).batch_of(df)
 
 
 def is_streaming_query(value: object) -> TypeGuard[StreamingQuery]:

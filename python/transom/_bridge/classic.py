@@ -41,10 +41,10 @@ def explain(df: DataFrame, mode: str) -> str:
     return str(entry_object(df).explain(df._jdf, mode))
 
 
-def query_of(df: DataFrame) -> str | None:
-    """Return the id of the query whose batch a DataFrame is, in a function of ``foreachBatch``."""
-    query: str | None = df.sparkSession.sparkContext.getLocalProperty(_QUERY)
-    return query
+def batch_of(df: DataFrame) -> str | None:
+    """Identify the batch that a DataFrame is, in a function of ``foreachBatch``."""
+    batch: str | None = entry_object(df).batch(df._jdf)
+    return batch
 
 
 def entry_object(df: DataFrame) -> Any:

@@ -44,8 +44,8 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
     return result
 
 
-def query_of(df: DataFrame) -> None:
-    """Return None. Each run of a query has its own process, so `route` needs no id."""
+def batch_of(df: DataFrame) -> None:
+    """Return None. Each run of a query has its own process, so `route` needs no batch."""
 
 
 def explain(df: DataFrame, mode: str) -> str:

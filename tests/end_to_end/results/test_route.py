@@ -1,5 +1,6 @@
 """`route`: results and late rows each have their own writer."""
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -107,6 +108,26 @@ def test_each_writer_gets_its_rows_and_the_counts_are_exact(
     # The second run begins with the batch that failed. Its writers each read it twice.
     assert outcome.observed()["transom_rows_in"] == 4
     assert outcome.observed()["transom_rows_late"] == 3
+
+
+def test_writers_are_called_again_after_a_return_to_an_older_checkpoint(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    results, late = Kept(), Kept()
+    to_writers = transom.route(results=results, late=late)
+    checkpoint, older = tmp_path / "checkpoint", tmp_path / "older"
+    run_stream(spark, counts, SCHEMA, BATCHES[:2], checkpoint=checkpoint, writer=to_writers)
+    shutil.copytree(checkpoint, older)
+    run_stream(spark, counts, SCHEMA, BATCHES[2:], checkpoint=checkpoint, writer=to_writers)
+    before = len(results.batches)
+    shutil.rmtree(checkpoint)
+    older.rename(checkpoint)
+    run_stream(spark, counts, SCHEMA, [[("c", 50)]], checkpoint=checkpoint, writer=to_writers)
+    again = results.rows[-1]
+    # The batch has the id of a batch that the writer has finished, and other rows.
+    assert len(results.batches) > before
+    assert results.batches[-1] <= max(results.batches[:before])
+    assert (again["key"], again["window"]["start"], again["n"]) == ("b", at(30), 1)
 
 
 def test_two_actions_on_a_batch_count_its_rows_once(spark: SparkSession) -> None:

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{Column, Row}
 import org.apache.spark.sql.classic.Dataset
+import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.explain.Explain
 import org.apache.spark.sql.transom.plan.{BuildInfo, FunctionPlanner, StampedPlanner, WindowPlanner}
@@ -55,6 +56,18 @@ object PythonApi {
   /** Describes the window operators of a DataFrame. */
   def explain(df: Dataset[Row], mode: String): String =
     Explain.of(df, mode)
+
+  /** Identifies the batch of the streaming query that runs on the current thread. A repeated batch
+    * has the same text, because Spark stores its timestamp with its offsets. Null without a query.
+    */
+  def batch(df: Dataset[Row]): String =
+    LateWatermark
+      .runningBatch(df.sparkSession)
+      .map { batch =>
+        val query = LateWatermark.queryId(df.sparkSession).get
+        s"$query ${batch.currentBatchId} ${batch.offsetSeqMetadata.batchTimestampMs}"
+      }
+      .orNull
 
   /** The version of the jar. */
   def version(): String = BuildInfo.version
