@@ -206,7 +206,9 @@ final class OutputLayout(
     // is therefore found by its grouping columns.
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
     ofResults.keys.map(key => ofCall(key, Constants.CallKeyPrefix + key.name)) ++
-      groups.zipWithIndex.map { case (group, i) => ofCall(group, s"group_$i") } ++
+      groups.zipWithIndex.map { case (group, i) =>
+        ofCall(Alias(OutputLayout.withoutTimes(group), group.name)(), s"group_$i")
+      } ++
       (ofResults.window +: (ofResults.firing ++ call.columns(ofResults.aggregates))).map(column =>
         ofCall(column, column.name)) ++ sideOutputColumns
   }
@@ -285,6 +287,29 @@ private final class ResultColumns(
 /** Names and types that output columns share. */
 object OutputLayout {
   private final val Results = "results"
+
+  /** A value with numbers in place of its times and dates. Spark converts the groups of a Python
+    * function to values of Python, which has no times outside of the years 1 to 9999.
+    */
+  private def withoutTimes(e: Expression): Expression = e.dataType match {
+    case TimestampType | TimestampNTZType => PreciseTimestampConversion(e, e.dataType, LongType)
+    case DateType => UnixDate(e)
+    case struct: StructType if struct.existsRecursively(isTime) =>
+      val fields = struct.fields.toSeq.zipWithIndex.flatMap { case (field, i) =>
+        Seq(Literal(field.name), withoutTimes(GetStructField(e, i, Some(field.name))))
+      }
+      val numbers = CreateNamedStruct(fields)
+      If(IsNull(e), Literal(null, numbers.dataType), numbers)
+    case ArrayType(element, containsNull) if element.existsRecursively(isTime) =>
+      val each = NamedLambdaVariable("element", element, containsNull)
+      ArrayTransform(e, LambdaFunction(withoutTimes(each), Seq(each)))
+    case _ => e
+  }
+
+  private def isTime(kind: DataType): Boolean = kind match {
+    case TimestampType | TimestampNTZType | DateType => true
+    case _ => false
+  }
 
   private def isSession(window: Window): Boolean = window match {
     case _: Session | _: DynamicSession => true
