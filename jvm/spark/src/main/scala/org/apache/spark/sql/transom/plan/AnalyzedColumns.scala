@@ -96,7 +96,7 @@ object AnalyzedColumns {
         RowColumns.order(spec.orderColumns, columns) ++
         policy.toSeq.flatMap(RowColumns.policy(_, columns)))
     val selected = analyzed(input.select(col("*") +: added.map(_._2): _*))
-    val rows = RowColumns.guarded(selected, spec.lifetime)
+    val rows = RowColumns.guarded(selected, spec.lifetime, policy)
     val ofRows = rows.output.drop(input.columns.length)
     val visible = Dataset.ofRows(input.sparkSession, Hiding(ofRows, rows))
     val aggregate =
@@ -107,7 +107,7 @@ object AnalyzedColumns {
     new AnalyzedColumns(
       time = ofRows.head,
       windowColumn = RowColumns.windowIn(ofRows),
-      policy = policy.map(_ => RowColumns.policyIn(ofRows)),
+      policy = policy.map(RowColumns.policyIn(ofRows, _, selected)),
       order = RowColumns.orderIn(ofRows),
       keyNames = keys.output.map(_.name),
       aggregates = aggregates.length,

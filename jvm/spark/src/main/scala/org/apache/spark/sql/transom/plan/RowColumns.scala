@@ -22,13 +22,16 @@ import transom.engine.spec._
   * @param order
   *   the columns that define the order of arrival; empty if rows keep the order in which they are
   *   read
+  * @param partitions
+  *   the ids of all partitions; empty if the policy does not name them
   */
 final class PolicyColumns(
     val arrival: Attribute,
     val punctuation: Option[Attribute],
     val partition: Option[Attribute],
     val over: Seq[Attribute],
-    val order: Seq[Attribute]) {
+    val order: Seq[Attribute],
+    val partitions: Seq[String]) {
 
   /** The columns besides the order. */
   def sources: Seq[Attribute] = Seq(arrival) ++ punctuation ++ partition ++ over
@@ -128,10 +131,15 @@ object RowColumns {
     *
     * A row has no time if the condition for punctuation fails.
     *
+    * It also replaces the partition by its id.
+    *
     * @param rows
     *   rows with the added columns
     */
-  def guarded(rows: LogicalPlan, lifetime: Option[Lifetime] = None): LogicalPlan = rows match {
+  def guarded(
+      rows: LogicalPlan,
+      lifetime: Option[Lifetime] = None,
+      policy: Option[TimePolicy] = None): LogicalPlan = rows match {
     case Project(columns, child) =>
       val edges = lifetime.filter(_.hasEdges)
       def added(name: String) = columns.findLast(_.name == name).map(valueOf)
@@ -155,6 +163,9 @@ object RowColumns {
             Alias(NullOnError(If(added(When).get, at, time)), Time)(column.exprId)
           case alias: Alias if edges.isDefined && alias.name == Time =>
             Alias(time, Time)(alias.exprId)
+          case alias: Alias if alias.name == Partition =>
+            val id = PartitionIds.of(alias.child, policy.toSeq.flatMap(_.partitions))
+            Alias(NullOnError.of(id), Partition)(alias.exprId)
           case alias: Alias if guardedPrefixes.exists(alias.name.startsWith) =>
             Alias(NullOnError.of(alias.child), alias.name)(
               alias.exprId,
@@ -171,7 +182,7 @@ object RowColumns {
   }
 
   private val guardedPrefixes =
-    Seq(Time, At, IdPrefix, Arrival, Partition, OverPrefix, OrderPrefix)
+    Seq(Time, At, IdPrefix, Arrival, OverPrefix, OrderPrefix)
 
   /** The user's columns by their index in the message.
     *
@@ -192,10 +203,19 @@ object RowColumns {
   def orderIn(added: Seq[Attribute]): Seq[Attribute] =
     added.filter(_.name.startsWith(OrderPrefix))
 
-  def policyIn(added: Seq[Attribute]): PolicyColumns = new PolicyColumns(
-    added.find(_.name == Arrival).get,
-    added.find(_.name == When),
-    added.find(_.name == Partition),
-    added.filter(_.name.startsWith(OverPrefix)),
-    orderIn(added))
+  /** The columns that the policy reads.
+    *
+    * @param rows
+    *   rows with the added columns, before `guarded` replaces any
+    */
+  def policyIn(added: Seq[Attribute], policy: TimePolicy, rows: LogicalPlan): PolicyColumns =
+    new PolicyColumns(
+      added.find(_.name == Arrival).get,
+      added.find(_.name == When),
+      added.find(_.name == Partition),
+      added.filter(_.name.startsWith(OverPrefix)),
+      orderIn(added),
+      rows.expressions
+        .collectFirst { case Alias(column, Partition) => column }
+        .fold(policy.partitions)(PartitionIds.distinct(_, policy.partitions)))
 }

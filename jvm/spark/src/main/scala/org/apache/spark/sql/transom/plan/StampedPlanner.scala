@@ -21,7 +21,7 @@ object StampedPlanner {
       (spec.lifetime.map(RowColumns.end(_, columns)).toSeq ++
         RowColumns.order(spec.orderColumns, columns) ++ RowColumns.policy(policy, columns))
     val selected = input.select(col("*") +: added.map(_._2): _*).queryExecution.analyzed
-    val rows = RowColumns.guarded(selected, spec.lifetime)
+    val rows = RowColumns.guarded(selected, spec.lifetime, Some(policy))
     val (visible, ofRows) = rows.output.splitAt(input.columns.length)
     val byIndex =
       RowColumns.byIndex(added, new OverInput(input).outputOf(selected).drop(visible.length))
@@ -37,7 +37,7 @@ object StampedPlanner {
       UUID.randomUUID().toString,
       Project(rows.output :+ micros, rows),
       micros.toAttribute,
-      RowColumns.policyIn(ofRows),
+      RowColumns.policyIn(ofRows, policy, selected),
       carried = visible ++ end,
       mayHoldRows = false,
       keyFailed = None,

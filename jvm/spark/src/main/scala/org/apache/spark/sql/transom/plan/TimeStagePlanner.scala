@@ -111,7 +111,7 @@ object TimeStagePlanner {
       (columns.order.isEmpty || columns.order.length == 1 && ExchangeFormat.isNumber(
         columns.order.head)) && ReplayedOrder.brokenBy(rows).isEmpty
     val plan = TimeStagePlan(
-      policy,
+      policy.copy(partitions = columns.partitions),
       keyGroups,
       time,
       arrival.toAttribute,
