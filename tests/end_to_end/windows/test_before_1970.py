@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -110,4 +112,19 @@ def test_results_before_1970_are_early_while_there_is_no_watermark(spark: SparkS
     assert [(row["rows"], row["pane"]["timing"]) for row in outcome.results] == [
         (1, "early"),
         (2, "early"),
+    ]
+
+
+def test_the_advice_for_nanoseconds_cuts_digits_towards_the_past(spark: SparkSession) -> None:
+    numbers = spark.createDataFrame([(1704067199999999999,), (0,), (-1,)], "ns bigint")
+    with pytest.raises(PySparkException, match=r"NOT_A_TIMESTAMP.*F\.timestamp_micros") as caught:
+        transom.stream(numbers, time="ns")
+    advice = re.search(r"F\.expr\('(.*)'\)", str(caught.value))
+    assert advice is not None
+    days = transom.stream(numbers, time=F.expr(advice[1])).window(transom.Tumbling("1 day"))
+    found = days.agg(F.count("*").alias("n")).collect()
+    day = timedelta(days=1)
+    assert sorted((row["window"]["start"], row["window"]["end"], row["n"]) for row in found) == [
+        (start, start + day, 1)
+        for start in (datetime(1969, 12, 31), datetime(1970, 1, 1), datetime(2023, 12, 31))
     ]

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapabil
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
+import org.apache.spark.sql.transom.batch.RealTime
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.operator.OperatorSpec
 import org.apache.spark.sql.types.{LongType, StructType}
@@ -89,6 +90,7 @@ private object ClockTable extends Table with SupportsRead {
         // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
         val checkpoint = new Path(metadata).getParent.getParent
         val session = SparkSession.active
+        RealTime.refuse(session, operator)
         CheckpointedSpec.refuseNewClock(session, checkpoint, operator, record)
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)

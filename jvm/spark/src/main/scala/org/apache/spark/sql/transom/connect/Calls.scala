@@ -82,6 +82,10 @@ final class ResolveCalls(session: SparkSession) extends Rule[LogicalPlan] {
       case "explain" =>
         val text = UTF8String.fromString(Explain.of(input, mode = call.message))
         LocalRelation(Seq(AttributeReference("text", StringType)()), Seq(InternalRow(text)))
+      case unknown =>
+        throw new TransomException(
+          "TRANSOM_CONNECT_CALL",
+          Map("method" -> s"'$unknown'", "version" -> BuildInfo.version))
     }
   }
 }

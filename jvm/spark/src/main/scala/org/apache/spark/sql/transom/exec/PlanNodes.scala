@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.apache.spark.sql.transom.batch.LateWatermark
+import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
@@ -158,6 +158,9 @@ object WindowStrategy extends SparkStrategy {
     case CollectMetrics(name, metrics, outputs: KeyGroupOutputs, _) =>
       new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
+      OperatorNode.allIn(child).lastOption.foreach { operator =>
+        RealTime.refuse(SparkSession.active, operator.spec.name)
+      }
       KeyGroupOutputsExec(
         operatorId,
         openWindows,
