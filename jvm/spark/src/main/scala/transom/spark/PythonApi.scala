@@ -57,8 +57,9 @@ object PythonApi {
   def explain(df: Dataset[Row], mode: String): String =
     Explain.of(df, mode)
 
-  /** Identifies the batch of the streaming query that runs on the current thread. A repeated batch
-    * has the same text, because Spark stores its timestamp with its offsets. Null without a query.
+  /** Identifies the batch of the streaming query that runs on the current thread. A repeated
+    * batch has the same text, because Spark stores its timestamp with its offsets. Null without a
+    * query.
     */
   def batch(df: Dataset[Row]): String =
     LateWatermark

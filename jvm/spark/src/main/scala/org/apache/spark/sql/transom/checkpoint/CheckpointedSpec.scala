@@ -383,10 +383,7 @@ private final class SpecFiles(session: SparkSession, checkpoint: Path) {
   def damaged(operator: String, problem: String, cause: Throwable = null): TransomException =
     new TransomException(
       "TRANSOM_SPEC_DAMAGED",
-      Map(
-        "file" -> file(operator).toString,
-        "problem" -> problem,
-        "operator" -> operator),
+      Map("file" -> file(operator).toString, "problem" -> problem, "operator" -> operator),
       cause)
 
   def write(operator: String, record: StoredSpec): Unit = {

@@ -33,9 +33,9 @@ final case class StateSchema private (
     top: StructType) {
   import StateSchema._
 
-  /** A number for the schema, which another schema is unlikely to have. It does not depend on other
-    * schemas. So a value is never read with a wrong schema, even if the file with the schemas is
-    * older than the state.
+  /** A number for the schema, which another schema is unlikely to have. It does not depend on
+    * other schemas. So a value is never read with a wrong schema, even if the file with the
+    * schemas is older than the state.
     */
   def number: Int = MurmurHash3.stringHash(asType.json)
 
