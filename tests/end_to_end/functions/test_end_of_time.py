@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -47,15 +46,14 @@ def zone(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def seen(rows: Any, context: transom.Context) -> Any:
+def seen(rows: pa.Table, context: transom.Context) -> pa.Table:
     """Return what the function gets as texts."""
     assert context.clock is not None
     window = context.window
     assert window is not None
     values = {"n": [len(rows)], "start": [str(window.start)], "end": [str(window.end)]}
     values["key"] = [repr(tuple(context.key))]
-    table = pa.table({name: pa.array(column) for name, column in values.items()})
-    return table if isinstance(rows, pa.Table) else table.to_pandas()
+    return pa.table({name: pa.array(column) for name, column in values.items()})
 
 
 SEEN = "n bigint, start string, end string, key string"
@@ -71,14 +69,13 @@ def texts(name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("zone")
-@pytest.mark.parametrize("form", ["arrow", "pandas"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_bounds_of_windows_are_the_nearest_times_of_python(
-    spark: SparkSession, name: str, form: Any
+    spark: SparkSession, name: str
 ) -> None:
     rows = timed(spark.createDataFrame(ROWS, SCHEMA))
     by_time = transom.stream(rows, time="at").key_by("k", F.struct("at", "on").alias("when"))
-    found = by_time.window(WINDOWS[name]).apply(seen, SEEN, form=form).select("n", "start", "end")
+    found = by_time.window(WINDOWS[name]).apply(seen, SEEN).select("n", "start", "end")
     assert sorted((row["start"], row["end"]) for row in found.collect()) == texts(name)
     whole = by_time.window(WINDOWS[name]).apply(seen, SEEN, agg=[F.count("*").alias("m")])
     assert whole.count() == 3

@@ -356,7 +356,7 @@ def rows_of(stream: transom.Stream, window: transom.Window) -> DataFrame:
 
 
 def lasting(rows: DataFrame) -> transom.Stream:
-    return transom.stream(rows, time="at", lifetime="2 hours")
+    return transom.stream(rows, time="at", lifetime=transom.Lifetime(duration="2 hours"))
 
 
 # How the rows get their time. Sweeps and policies have operators of their own.
@@ -374,7 +374,8 @@ STREAMS: Mapping[str, Callable[[DataFrame], transom.Stream]] = {
 }
 
 
-@pytest.mark.parametrize("name", on_the_grid_of(ROME))
+# A natural stagger begins at the wall-clock time of the first row, which differs between two runs.
+@pytest.mark.parametrize("name", sorted(on_the_grid_of(ROME).keys() - {"stagger natural"}))
 def test_times_without_zone_are_windowed_as_the_same_times_of_utc(
     spark: SparkSession, name: str
 ) -> None:

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.Specs
+import transom.engine.conformance.driver.{OneKey, Specs}
 import transom.engine.keyed.{RowCodec, StoredRows}
 import transom.engine.keyed.state.MemoryKeyStore
 import transom.engine.spec.{Lifetime, Snapshot}
@@ -76,7 +76,7 @@ class ChangedLayoutSuite extends FunSuite {
       arrival.time = n.toLong
       arrival.end = if (hasEdges) Arrival.NoEnd else n + 3L + n % 40
       arrival.watermark = math.max(0L, n - 10L)
-      operator.process(state, Narrow.view(range(n.toLong)), arrival)
+      OneKey.process(operator, state, Narrow.view(range(n.toLong)), arrival)
     }
     state
   }
