@@ -21,7 +21,7 @@ private object ArchitectureSuite {
     "function" -> Set("schema", "tree"),
     "operator" -> Set("error", "function", "schema", "tree"),
     "aggregate" -> Set("operator", "function", "tree"),
-    "batch" -> Set("operator", "tree"),
+    "batch" -> Set("error", "operator", "tree"),
     "exchange" -> Set("error", "operator", "aggregate", "batch"),
     "state" -> Set(),
     "checkpoint" -> Set("error", "message", "schema", "operator", "batch", "tree"),
@@ -49,5 +49,5 @@ private object ArchitectureSuite {
       "exec"),
     "explain" -> Set("error", "operator", "exec", "tree"),
     "connect" -> Set("error", "message", "plan", "explain"),
-    "transom.spark" -> Set("message", "plan", "explain", "connect"))
+    "transom.spark" -> Set("batch", "message", "plan", "explain", "connect"))
 }
