@@ -42,11 +42,15 @@ object LayoutRules {
     spec.orderColumns.isEmpty && spec.policy.isEmpty
   }
 
-  /** Whether the keyed layout keeps the rows of windows in its state, besides accumulators. */
+  /** Whether the keyed layout keeps rows in its state, besides accumulators: those of windows, or
+    * the row of the last firing that `AfterDelta` compares with.
+    */
   def keepsRows(spec: WindowSpec): Boolean =
-    spec.function.takesRows || spec.evictor.isDefined || spec.window.members.exists { member =>
-      member.ownEvictor.isDefined || spec.copy(window = member).isSwept
-    }
+    spec.function.takesRows || spec.evictor.isDefined ||
+      spec.trigger.parts.exists(_.isInstanceOf[AfterDelta]) ||
+      spec.window.members.exists { member =>
+        member.ownEvictor.isDefined || spec.copy(window = member).isSwept
+      }
 
   /** Whether windows depend on the order of rows within a batch. Behind a time stage a session
     * may close between two rows of a batch, and the second row may touch it.
