@@ -39,6 +39,11 @@ SOURCE ?= parquet
 # How the crash sweep disturbs each query, besides a crash at each durable write.
 SWEEP ?= --pairs 4 --halts 5 --kills 1
 
+# The workers of the cluster in tests have a Python of their own, made from the wheel. PySpark is
+# Spark's, as on any cluster.
+CLUSTER_VENV := build/cluster/environment
+CLUSTER_READY := build/cluster/.ready
+
 VECTORS ?= tests/conformance
 LEVEL ?= all
 
@@ -57,7 +62,8 @@ CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/tes
 
 # sbt starts slowly, so the Scala tests check the form of the code first.
 SCALA_FORM := scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
-TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect \
+  test-cluster
 
 # Runs targets one after the other, then prints what each of them took.
 define TIMED
@@ -74,7 +80,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
-  test-connect-all test-packaging release-check \
+  test-connect-all test-packaging release-check test-cluster test-cluster-all \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 upgrade-check upgrade-begin upgrade-continue clean
@@ -131,6 +137,12 @@ test-connect: $(READY) $(JAR) $(CRASHING) ## Run a part of the end-to-end tests 
 test-connect-all: export TRANSOM_LONG :=
 test-connect-all: $(READY) $(JAR) $(CRASHING) ## Run all end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/end_to_end
+
+test-cluster: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb queries on a cluster of processes
+	$(BIN)/pytest tests/cluster
+
+test-cluster-all: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb all kinds of queries on a cluster, print a table [CASE=a,b]
+	$(BIN)/python -m tests.cluster --case "$(CASE)"
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging
@@ -203,7 +215,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
@@ -263,6 +275,12 @@ $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(READY)
 	@rm -f dist/*.whl
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls -l $@
+
+$(CLUSTER_READY): $(WHEEL)
+	@$(FIND_PYTHON); "$$python" -m venv --clear $(CLUSTER_VENV)
+	$(CLUSTER_VENV)/bin/pip install --quiet 'numpy>=2,<2.5' 'pandas>=2.2,<3' 'protobuf>=6' 'pyarrow>=18'
+	$(CLUSTER_VENV)/bin/pip install --quiet --no-deps $(WHEEL)
+	@touch $@
 
 $(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)
 	@rm -f dist/*.tar.gz

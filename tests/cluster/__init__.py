@@ -1,0 +1,1 @@
+"""Queries on a Spark Standalone cluster whose executors are disturbed."""

@@ -1,0 +1,206 @@
+"""Disturb queries on a cluster, and compare what they write and count with undisturbed runs."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.cluster.runs import (
+    Case,
+    Outcome,
+    Place,
+    Point,
+    clear,
+    cluster_session,
+    run,
+    write_input,
+)
+from tests.cluster.standalone import ENVIRONMENT, ROOT, Standalone
+from tests.end_to_end.restarts.crashes.kinds import KINDS
+
+_SHOWN = 3
+_LAST_DISTURBED = 2
+_MOST_SECONDS = 600
+
+
+@dataclass
+class Report:
+    """The disturbed runs of a case.
+
+    Attributes
+    ----------
+    tried, identical : int
+        The number of runs, and of those that write and count the same as an undisturbed run.
+    of_spark : int
+        The number of other runs, if the query is Spark's own.
+    different : list of str
+        The other runs, if it is not.
+    """
+
+    case: Case
+    tried: int = 0
+    identical: int = 0
+    of_spark: int = 0
+    different: list[str] = field(default_factory=list)
+
+    def add(self, disturbance: str, difference: str) -> None:
+        """Note a disturbed run, and its difference from an undisturbed one if there is any."""
+        self.tried += 1
+        if not difference:
+            self.identical += 1
+        elif KINDS[self.case.kind].layout == "Spark":
+            self.of_spark += 1
+        else:
+            self.different.append(f"{disturbance}: {difference}")
+
+
+def difference_of(expected: Outcome, found: Outcome) -> str:
+    """What differs between an undisturbed run and a disturbed one, or an empty string."""
+    wanted, written = Counter(expected.rows), Counter(found.rows)
+    missing, extra = wanted - written, written - wanted
+    parts = [
+        f"{rows.total()} rows are {what}, such as {list(rows)[:_SHOWN]}"
+        for what, rows in (("missing", missing), ("extra", extra))
+        if rows
+    ]
+    parts += [
+        f"{name} is {found.counts.get(name)} and not {expected.counts.get(name)}"
+        for name in sorted(expected.counts.keys() | found.counts.keys())
+        if found.counts.get(name) != expected.counts.get(name)
+    ]
+    return "; ".join(parts)
+
+
+def points(places: Sequence[Place], action: str, chosen: random.Random) -> list[Point]:
+    """A point in each of the first batches, at a random stage."""
+    found = []
+    for batch in range(_LAST_DISTURBED + 1):
+        in_batch = [place for place in places if place.batch == batch]
+        if action == "lose":
+            # Only a stage that is not the first one of its job has shuffle files to read.
+            in_batch = [place for place in in_batch if place.stage > 0]
+        if action == "stall":
+            # Spark judges by the other tasks of a stage whether a task is slow.
+            in_batch = [place for place in in_batch if place.tasks > 1]
+        if in_batch:
+            moment = "start" if action == "lose" else chosen.choice(["start", "end"])
+            found.append(Point(action, chosen.choice(in_batch), moment))
+    return found
+
+
+class Disturber:
+    """Runs cases on a cluster.
+
+    Parameters
+    ----------
+    cluster : Standalone
+        A cluster with two workers.
+    expected : mapping of Case to Outcome
+        The undisturbed runs.
+    folder : Path
+        Gets all files.
+    """
+
+    def __init__(self, cluster: Standalone, expected: dict[Case, Outcome], folder: Path) -> None:
+        self._cluster = cluster
+        self._expected = expected
+        self._folder = folder / "run"
+        self._local = folder
+        self._spark: SparkSession | None = None
+        self._is_speculating = False
+        self.reports = {case: Report(case) for case in expected}
+        write_input(self._folder / "input")
+
+    def session(self, *, speculates: bool = False) -> SparkSession:
+        """The session on the cluster, with or without speculation."""
+        if self._spark is None or self._is_speculating != speculates:
+            self.stop()
+            self._is_speculating = speculates
+            settings = {
+                "spark.speculation": str(speculates).lower(),
+                "spark.speculation.interval": "50ms",
+                "spark.speculation.quantile": "0.1",
+                # A task that does not stall is quicker.
+                "spark.speculation.minTaskRuntime": "2s",
+            }
+            python = ENVIRONMENT / "bin" / "python"
+            self._spark = cluster_session(self._cluster.url, python, self._local, **settings)
+        return self._spark
+
+    def stop(self) -> None:
+        """Stop the session."""
+        if self._spark is not None:
+            self._spark.stop()
+            self._spark = None
+
+    def disturb(self, case: Case, action: str, seed: int = 0) -> None:
+        """Run a case with a disturbance in each of its first batches."""
+        expected = self._expected[case]
+        chosen = points(expected.places, action, random.Random(f"{case} {action} {seed}"))
+        spark = self.session(speculates=action == "stall")
+        self._report(
+            case, ", ".join(map(str, chosen)), lambda: run(spark, case, self._folder, chosen)
+        )
+
+    def replace_worker(self, case: Case) -> None:
+        """Run a case during which one executor leaves and one joins."""
+
+        def replace(batch: int) -> None:
+            if batch == 1:
+                self._cluster.remove_worker()
+                self._cluster.add_worker()
+
+        spark = self.session()
+        self._report(
+            case,
+            "an executor leaves and one joins",
+            lambda: run(spark, case, self._folder, after_batch=replace),
+        )
+
+    def kill_driver(self, case: Case, batch: int = 1) -> None:
+        """Run a case in a process that is killed in a batch, and again in a second process."""
+        # Two applications would share the executors' cores.
+        self.stop()
+
+        def twice() -> Outcome:
+            killed = drive(self._cluster.url, case, self._folder, batch)
+            assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
+            done = drive(self._cluster.url, case, self._folder, None)
+            assert done.returncode == 0, done.stderr[-4000:]
+            return Outcome.parse(done.stdout.splitlines()[-1])
+
+        self._report(case, f"the driver is killed in batch {batch}", twice)
+
+    def _report(self, case: Case, disturbance: str, runs: Callable[[], Outcome]) -> None:
+        clear(self._folder)
+        try:
+            difference = difference_of(self._expected[case], runs())
+        except PySparkException as error:
+            difference = str(error)[:2000]
+        self.reports[case].add(disturbance, difference)
+
+
+def drive(
+    url: str, case: Case, folder: Path, killed_in: int | None
+) -> subprocess.CompletedProcess[str]:
+    """Run a case in a driver of its own."""
+    batch = "none" if killed_in is None else str(killed_in)
+    return subprocess.run(
+        [sys.executable, "-m", "tests.cluster.driver", url, str(case), folder, batch],
+        cwd=ROOT,
+        env=os.environ | {"TZ": "UTC"},
+        capture_output=True,
+        text=True,
+        timeout=_MOST_SECONDS,
+        check=False,
+    )

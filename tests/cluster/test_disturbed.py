@@ -1,0 +1,37 @@
+"""Queries on a cluster write and count the same when their executors are disturbed.
+
+`make test-cluster-all` tries all kinds of state, and `make check-long` runs it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.runs import Case
+from tests.cluster.standalone import Standalone
+from tests.cluster.sweep import Disturber
+from tests.cluster.undisturbed import undisturbed
+
+LATE_ROWS = Case("late-rows", is_shuffled=True)
+SESSIONS = Case("sessions", is_shuffled=True)
+POLICY = Case("policy", is_shuffled=False)
+CASES = [LATE_ROWS, SESSIONS, POLICY]
+
+
+@pytest.fixture(scope="module")
+def disturber(cluster: Standalone, folder: Path) -> Iterator[Disturber]:
+    made = Disturber(cluster, undisturbed(CASES, folder / "undisturbed"), folder)
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize("case", [LATE_ROWS, POLICY], ids=str)
+def test_a_killed_executor_changes_nothing(disturber: Disturber, case: Case) -> None:
+    disturber.disturb(case, "halt")
+    assert disturber.reports[case].different == []
+
+
+def test_lost_shuffle_files_change_nothing(disturber: Disturber) -> None:
+    disturber.disturb(SESSIONS, "lose")
+    assert disturber.reports[SESSIONS].different == []
