@@ -62,8 +62,7 @@ CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/tes
 
 # sbt starts slowly, so the Scala tests check the form of the code first.
 SCALA_FORM := scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
-TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect \
-  test-cluster
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect
 
 # Runs targets one after the other, then prints what each of them took.
 define TIMED
@@ -215,7 +214,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster test-cluster-all release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
