@@ -6,6 +6,7 @@ out from the rules.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,10 @@ from tests.end_to_end.support.clocked import bounds, instant
 from tests.end_to_end.support.queries import Batch, run_stream
 from tests.end_to_end.support.wall_clock import Past, recent_progress, run_dated
 from tests.end_to_end.time.test_idle import Step, run
+
+pytestmark = pytest.mark.skipif(
+    not os.environ.get("TRANSOM_LONG"), reason="takes minutes: run by make check-long"
+)
 
 DAY = 86_400
 HONEST = [60 * minute + 10 for minute in range(3, 13)]
