@@ -172,8 +172,8 @@ def _missing(tag: str) -> PySparkValueError:
 class _Route:
     def __init__(self, writers: dict[str, Writer]) -> None:
         self._writers = writers
-        # The last batch that a writer has finished, by tag.
-        self._finished: dict[str, str] = {}
+        # The last batch that a writer has finished, by query and tag.
+        self._finished: dict[tuple[str, str], str] = {}
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         tags = _tags_of(rows, "rows")
@@ -186,6 +186,7 @@ class _Route:
             if tag not in self._writers:
                 raise _missing(tag)
         batch = _bridge.batch_of(rows)
+        query = None if batch is None else batch.partition(" ")[0]
         cached = rows.persist()
         try:
             # A task commits its state at its end, and a writer may read only some of the rows. This
@@ -193,11 +194,12 @@ class _Route:
             (found,) = cached.agg(F.collect_set("tag")).collect()[0]
             for tag in tags:
                 # Without a query, the next call may have other rows and the same id.
-                if tag not in found or (batch is not None and self._finished.get(tag) == batch):
+                is_finished = query is not None and self._finished.get((query, tag)) == batch
+                if tag not in found or is_finished:
                     continue
                 self._writers[tag](untag(cached, tag), batch_id)
-                if batch is not None:
-                    self._finished[tag] = batch
+                if query is not None and batch is not None:
+                    self._finished[query, tag] = batch
         finally:
             cached.unpersist()
 

@@ -104,7 +104,8 @@ def explain(df: DataFrame, mode: str) -> str:
 def batch_of(df: DataFrame) -> str | None:
     """Identify the batch of a query that a DataFrame is, if the session tells it.
 
-    A repeated batch with the same offsets has the same text.
+    The text begins with the id of the query and a space. A batch that is repeated with the same
+    offsets has the same text.
     """
     return _session_of(df).batch_of(df)
 

@@ -19,9 +19,6 @@ from transom.spec.message import MessageColumn
 # A Scala object is the single instance of a class with this name.
 _ENTRY = "transom.spark.PythonApi$"
 
-# The thread-local property with the id of the query.
-_QUERY = "sql.streaming.queryId"
-
 # Exceptions that PySpark raises if Spark or the connection to the JVM fails.
 ERRORS = (PySparkException, Py4JError)
 

@@ -130,6 +130,20 @@ def test_writers_are_called_again_after_a_return_to_an_older_checkpoint(
     assert (again["key"], again["window"]["start"], again["n"]) == ("b", at(30), 1)
 
 
+def test_a_route_remembers_the_batches_of_each_query(spark: SparkSession, tmp_path: Path) -> None:
+    if is_connect():
+        pytest.skip("each run of a query has a copy of the route")
+    results = Kept()
+    to_writers = transom.route(results=results, late=Kept(fails_at=3))
+    first, second = tmp_path / "first", tmp_path / "second"
+    with pytest.raises(StreamingQueryException, match="the disk is full"):
+        run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=first, writer=to_writers)
+    run_stream(spark, counts, SCHEMA, BATCHES, checkpoint=second, writer=to_writers)
+    # The last batch of the first query has written its results, but not its late rows.
+    run_stream(spark, counts, SCHEMA, [], checkpoint=first, writer=to_writers)
+    assert results.batches == [2, 3, 2, 3]
+
+
 def test_two_actions_on_a_batch_count_its_rows_once(spark: SparkSession) -> None:
     def count_twice(rows: DataFrame, _: int) -> None:
         rows.count()
