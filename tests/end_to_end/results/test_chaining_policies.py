@@ -57,8 +57,8 @@ def at(*seconds: float) -> list[tuple[object, ...]]:
     return [("a", START + timedelta(seconds=second), 1) for second in seconds]
 
 
-def shown(results: list[Row]) -> list[tuple[int, int]]:
-    """The second at which each minute starts, and its number of rows."""
+def shown(results: list[Row]) -> list[tuple[int, int | list[int]]]:
+    """The second at which each minute starts, and its number of rows, or the number of each."""
     return [
         (round((row["window"]["start"] - START).total_seconds()), row["rows"]) for row in results
     ]
@@ -73,6 +73,18 @@ def test_windows_over_results_fire_by_the_watermark(spark: SparkSession) -> None
     causes = [row["pane"]["cause"] for row in outcome.results]
     assert shown(outcome.results) == [(0, 2), (60, 1)]
     assert causes == ["watermark", "watermark"]
+
+
+def test_windows_over_results_read_the_results_of_a_batch_in_the_order_that_is_named(
+    spark: SparkSession,
+) -> None:
+    def pipeline(rows: DataFrame) -> DataFrame:
+        second = transom.stream(counts(rows), time="window", order="rows").window(MINUTE)
+        return second.options(name="second").agg(F.collect_list("rows").alias("rows"))
+
+    # The first batch closes the window with two rows, and the second one those with three and one.
+    outcome = run_stream(spark, pipeline, SCHEMA, [at(1, 2, 11, 12, 13, 21), at(135)])
+    assert shown(outcome.results) == [(0, [2, 1, 3])]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)
