@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
@@ -46,14 +47,15 @@ def zone(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[str]:
     spark.conf.set("spark.sql.session.timeZone", "UTC")
 
 
-def seen(rows: pa.Table, context: transom.Context) -> pa.Table:
+def seen(rows: Any, context: transom.Context) -> Any:
     """Return what the function gets as texts."""
     assert context.clock is not None
     window = context.window
     assert window is not None
     values = {"n": [len(rows)], "start": [str(window.start)], "end": [str(window.end)]}
     values["key"] = [repr(tuple(context.key))]
-    return pa.table({name: pa.array(column) for name, column in values.items()})
+    table = pa.table({name: pa.array(column) for name, column in values.items()})
+    return table if isinstance(rows, pa.Table) else table.to_pandas()
 
 
 SEEN = "n bigint, start string, end string, key string"
@@ -61,7 +63,12 @@ SEEN = "n bigint, start string, end string, key string"
 
 def timed(rows: DataFrame) -> DataFrame:
     at = rows.withColumn("at", F.timestamp_micros("us"))
-    return at.withColumn("on", F.date_from_unix_date((F.col("us") / 86_400_000_000).cast("int")))
+    return at.withColumn("on", F.expr("date_from_unix_date(cast(us div 86400000000 as int))"))
+
+
+def next_day() -> Column:
+    """The next day: for the last time in the year 10000, which pandas lacks in rows."""
+    return F.date_add("on", 1).alias("next")
 
 
 def texts(name: str) -> list[tuple[str, str]]:
@@ -69,13 +76,14 @@ def texts(name: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("zone")
+@pytest.mark.parametrize("form", ["arrow", "pandas"])
 @pytest.mark.parametrize("name", WINDOWS)
 def test_the_bounds_of_windows_are_the_nearest_times_of_python(
-    spark: SparkSession, name: str
+    spark: SparkSession, name: str, form: Any
 ) -> None:
     rows = timed(spark.createDataFrame(ROWS, SCHEMA))
-    by_time = transom.stream(rows, time="at").key_by("k", F.struct("at", "on").alias("when"))
-    found = by_time.window(WINDOWS[name]).apply(seen, SEEN).select("n", "start", "end")
+    by_time = transom.stream(rows, time="at").key_by("k", F.struct("at", next_day()).alias("when"))
+    found = by_time.window(WINDOWS[name]).apply(seen, SEEN, form=form).select("n", "start", "end")
     assert sorted((row["start"], row["end"]) for row in found.collect()) == texts(name)
     whole = by_time.window(WINDOWS[name]).apply(seen, SEEN, agg=[F.count("*").alias("m")])
     assert whole.count() == 3
@@ -92,7 +100,7 @@ def test_state_of_a_key_whose_times_python_lacks(spark: SparkSession, tmp_path: 
 
     def pipeline(rows: DataFrame) -> DataFrame:
         stream = transom.stream(timed(rows), time=transom.TimePolicy("at"))
-        keyed = stream.key_by("at", "on", F.struct("at").alias("s"))
+        keyed = stream.key_by("at", next_day(), F.struct("at").alias("s"))
         return (
             keyed.window(WINDOWS["days"])
             .drain()
