@@ -11,18 +11,22 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkEnv
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
-import org.apache.spark.sql.{functions => F, Column, DataFrame, Dataset, Row}
+import org.apache.spark.sql.{functions => F, Column, DataFrame, Dataset, Row, SQLContext}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset}
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.streaming.{Offset, Source}
 import org.apache.spark.sql.execution.streaming.checkpointing.FileContextBasedCheckpointFileManager
-import org.apache.spark.sql.execution.streaming.runtime.MemoryStream
+import org.apache.spark.sql.execution.streaming.runtime.{LongOffset, MemoryStream}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.StreamSourceProvider
 import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
 import org.apache.spark.sql.transom.{TestSession, TestSpecs}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.plan.WindowPlanner
 import org.apache.spark.sql.transom.tree.Nodes
+import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
 
 import transom.engine.spec._
 
@@ -82,6 +86,14 @@ class RowsReadAgainSuite extends FunSuite {
   test("rows behind a shuffle stay right in whatever order they come back") {
     assertEquals(run(rows => Readings.changed(rows.repartition(1))(_.reverse)), expected)
     assertEquals(LosingFileManager.lost.get, 0)
+  }
+
+  test("a source with a shuffle of its own ends the query before any row is judged") {
+    val format = classOf[ShufflingSources].getName
+    val failed = intercept[StreamingQueryException] {
+      run(_ => TestSession.spark.readStream.format(format).load())
+    }
+    assert(failed.getMessage.contains("TRANSOM_ORDER_NOT_REPEATED"), failed.getMessage)
   }
 
   test("no rows stay behind when a batch and its query have ended") {
@@ -277,6 +289,36 @@ private object RowsReadAgainSuite {
       .mapValues(_.length.toLong)
       .filterKeys(_ + 10 <= before.last)
       .toMap
+  }
+}
+
+/** A source whose batches come from a shuffle that no plan shows. */
+private class ShufflingSources extends StreamSourceProvider {
+  private val rows = new StructType().add("n", LongType).add("time", TimestampType)
+
+  override def sourceSchema(
+      context: SQLContext,
+      schema: Option[StructType],
+      provider: String,
+      options: Map[String, String]): (String, StructType) = ("shuffling", rows)
+
+  override def createSource(
+      context: SQLContext,
+      metadata: String,
+      schema: Option[StructType],
+      provider: String,
+      options: Map[String, String]): Source = new Source {
+    override def schema: StructType = rows
+    override def getOffset: Option[Offset] = Some(LongOffset(0))
+    override def getBatch(start: Option[Offset], end: Offset): DataFrame = {
+      val spark = TestSession.spark
+      val read = spark.sparkContext
+        .parallelize(RowsReadAgainSuite.times.zipWithIndex, 2)
+        .map { case (second, n) => InternalRow(n.toLong, second * 1000000L) }
+        .repartition(2)
+      spark.internalCreateDataFrame(read, rows, isStreaming = true)
+    }
+    override def stop(): Unit = ()
   }
 }
 

@@ -89,7 +89,7 @@ class StateSchemaSuite extends FunSuite {
     assertEquals(mismatch("aa INT, aA INT", "AA INT", isCaseSensitive = false)._1, "AA")
   }
 
-  test("columns with one name cannot be told apart") {
+  test("two columns with the same name allow no change") {
     val twice = StructType(Seq(StructField("a", IntegerType), StructField("a", LongType)))
     val once = schema("a BIGINT")
     Seq(twice -> once, once -> twice).foreach { case (from, to) =>
