@@ -22,7 +22,8 @@ class Context:
     Timestamps are `datetime` values in UTC. Spark has times outside of the years 1 to 9999, which
     Python lacks: the end of the day 9999-12-31 is one. Such a time in the key, the window, the
     watermark or the state is ``datetime.min`` or ``datetime.max``, and a date ``date.min`` or
-    ``date.max``. Results keep the times of Spark.
+    ``date.max``. So are the dates of rows in pandas form, and their times in structs, in the time
+    zone of the session. Results keep the times of Spark.
 
     Attributes
     ----------

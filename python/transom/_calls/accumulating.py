@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from transom._calls.failing import function_failed, schema_mismatch
-from transom._calls.returned import column_of
+from transom._calls.returned import column_of, python_values
 from transom.accumulators import Accumulator
 
 _WHERE = "a window's rows"
@@ -161,4 +161,4 @@ def _table(rows: pa.Array) -> pa.Table:
 
 
 def _tuples(states: pa.StructArray) -> list[tuple[Any, ...]]:
-    return [tuple(state.values()) for state in states.to_pylist()]
+    return [tuple(state.values()) for state in python_values(states, pa.Array.to_pylist)]

@@ -16,7 +16,7 @@ from transom._base.columns import quoted_list
 from transom._base.constants import CALL_KEY_PREFIX
 from transom._base.errors import runtime_error
 from transom._calls.failing import function_failed, schema_mismatch
-from transom._calls.returned import one_array, python_value, table_of
+from transom._calls.returned import one_array, python_value, python_values, table_of
 from transom.functions import Context, State
 
 # Maximum rows of an output batch, the default of Spark's Arrow batches.
@@ -113,7 +113,9 @@ class Calls:
             ``TRANSOM_FUNCTION_FAILED``, ``TRANSOM_FUNCTION_SCHEMA``, ``TRANSOM_NEEDS_PANDAS``.
         """
         try:
-            arguments: list[Any] = [rows.to_pandas() if self.in_pandas else rows]
+            arguments: list[Any] = [
+                python_values(rows, pa.Table.to_pandas) if self.in_pandas else rows
+            ]
         except ImportError:
             raise runtime_error("NEEDS_PANDAS", argument="form") from None
         outputs: list[tuple[str, Any]] = []

@@ -1,10 +1,11 @@
 """Conversion of the values that a user function returns or keeps, to Arrow and back."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC
-from typing import Any
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as kinds
 from pyspark.sql import Row
 
@@ -21,6 +22,10 @@ _FAMILIES: tuple[tuple[Callable[[pa.DataType], bool], ...], ...] = (
     (kinds.is_date,),
     (kinds.is_duration,),
 )
+_MICROSECOND = timedelta(microseconds=1)
+_TIMES, _DATES = (datetime.min, datetime.max), (date.min, date.max)
+Rows = TypeVar("Rows", pa.Table, pa.Array)
+Values = TypeVar("Values")
 
 
 def table_of(result: Any, target: pa.Schema, *, in_pandas: bool) -> pa.Table:
@@ -198,3 +203,61 @@ def python_value(scalar: pa.Scalar) -> Any:
     if kinds.is_date32(kind):
         return date_of(scalar.value)
     return scalar.as_py()
+
+
+def python_values(rows: Rows, convert: Callable[[Rows], Values]) -> Values:
+    """Convert a table or an array, by a method of Arrow that makes Python values.
+
+    Arrow raises for times and dates that Python lacks. They become the nearest that Python has.
+    """
+    try:
+        return convert(rows)
+    except (ValueError, OverflowError):
+        if isinstance(rows, pa.Array):
+            return convert(_nearest(rows))
+        columns = [
+            # pandas has all times, but neither all dates nor all times in structs.
+            column if kinds.is_timestamp(column.type) else _nearest(one_array(column))
+            for column in rows.columns
+        ]
+        return convert(pa.Table.from_arrays(columns, schema=rows.schema))
+
+
+def _nearest(array: pa.Array) -> pa.Array:
+    """Replace the times and dates that Python lacks by the nearest that it has, also in structs."""
+    kind = array.type
+    if kinds.is_date32(kind):
+        return _between(array, pa.int32(), *((end - date(1970, 1, 1)).days for end in _DATES))
+    if kinds.is_timestamp(kind) and kind.unit == "us":
+        return _between(array, pa.int64(), *(_in_zone(end, kind.tz) for end in _TIMES))
+    if not (kinds.is_struct(kind) or kinds.is_map(kind) or _is_list(kind)):
+        return array
+    # A slice would have the offsets and values of its whole array.
+    array = array.take(pa.array(range(len(array)), pa.int64()))
+    nulls = array.is_null()
+    if kinds.is_struct(kind):
+        fields = [_nearest(array.field(i)) for i in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=nulls)
+    if kinds.is_map(kind):
+        keys, items = _nearest(array.keys), _nearest(array.items)
+        return pa.MapArray.from_arrays(array.offsets, keys, items, kind, mask=nulls)
+    return type(array).from_arrays(array.offsets, _nearest(array.values), kind, mask=nulls)
+
+
+def _between(array: pa.Array, number: pa.DataType, first: int, last: int) -> pa.Array:
+    """Replace the values outside of two, which are given as the numbers that Arrow stores."""
+    numbers = pc.min_element_wise(array.view(number), pa.scalar(last, number), skip_nulls=False)
+    kept = pc.max_element_wise(numbers, pa.scalar(first, number), skip_nulls=False)
+    return kept.view(array.type)
+
+
+def _in_zone(end: datetime, zone: str | None) -> int:
+    """Return the time nearest to the first or last of Python, in microseconds since 1970.
+
+    Arrow converts times to their time zone, where Python must have them too.
+    """
+    micros = (end - datetime(1970, 1, 1)) // _MICROSECOND
+    if zone is None:
+        return micros
+    offset = (pa.lib.string_to_tzinfo(zone).utcoffset(end) or timedelta()) // _MICROSECOND
+    return micros - (max(offset, 0) if end == datetime.max else min(offset, 0))

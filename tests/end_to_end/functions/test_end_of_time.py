@@ -67,7 +67,7 @@ def timed(rows: DataFrame) -> DataFrame:
 
 
 def next_day() -> Column:
-    """The next day: for the last time in the year 10000, which pandas lacks in rows."""
+    """The next day: for the last time in the year 10000, which Python lacks."""
     return F.date_add("on", 1).alias("next")
 
 
@@ -81,7 +81,9 @@ def texts(name: str) -> list[tuple[str, str]]:
 def test_the_bounds_of_windows_are_the_nearest_times_of_python(
     spark: SparkSession, name: str, form: Any
 ) -> None:
-    rows = timed(spark.createDataFrame(ROWS, SCHEMA))
+    rows = timed(spark.createDataFrame(ROWS, SCHEMA)).withColumn("next", next_day())
+    later = F.timestamp_micros(F.col("us") + 86_400_000_000)
+    rows = rows.withColumn("s", F.struct(later.alias("later"), F.array("next")))
     by_time = transom.stream(rows, time="at").key_by("k", F.struct("at", next_day()).alias("when"))
     found = by_time.window(WINDOWS[name]).apply(seen, SEEN, form=form).select("n", "start", "end")
     assert sorted((row["start"], row["end"]) for row in found.collect()) == texts(name)
