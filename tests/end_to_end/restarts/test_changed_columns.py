@@ -76,7 +76,9 @@ def test_spark_reads_files_with_changed_columns_by_a_schema_whose_columns_may_be
     run(spark, tmp_path, before, 1)
     run(spark, tmp_path, before, 3)
     run(spark, tmp_path, after, 5)
-    for merged in ("false", "true"):
+    # From Spark 4.3 on, all columns of Spark's own windows may be null.
+    required = before is not of_spark or spark.version < "4.3"
+    for merged in ("false", "true") if required else ():
         reader = spark.read.option("mergeSchema", merged)
         with pytest.raises((Py4JJavaError, PySparkException), match="FAILED_READ_FILE"):
             reader.parquet(str(tmp_path / "out")).collect()

@@ -42,7 +42,7 @@ object ClockSource {
 
   /** A clock that emits a row when the input of an `availableNow` run has ended. */
   def draining(session: SparkSession, operatorSpec: OperatorSpec): LogicalPlan =
-    relation(session, operatorSpec)
+    relation(session, operatorSpec, "drain")
 
   /** A clock that emits a row when the wall clock reaches a multiple of a period.
     *
@@ -50,11 +50,12 @@ object ClockSource {
     *   the period, microseconds
     */
   def ticking(session: SparkSession, operatorSpec: OperatorSpec, periodUs: Long): LogicalPlan =
-    relation(session, operatorSpec, PeriodUs -> periodUs.toString)
+    relation(session, operatorSpec, "ticks", PeriodUs -> periodUs.toString)
 
   private def relation(
       session: SparkSession,
       operatorSpec: OperatorSpec,
+      signal: String,
       options: (String, String)*): LogicalPlan = {
     val thread = Thread.currentThread
     val before = thread.getContextClassLoader
@@ -62,14 +63,25 @@ object ClockSource {
     // so Spark needs the class loader of this class.
     thread.setContextClassLoader(getClass.getClassLoader)
     try {
-      val clock: DataFrame = session.readStream
+      val reader = session.readStream
         .format(classOf[ClockSource].getName)
         .option(Operator, operatorSpec.name)
         .option(Record, operatorSpec.record)
         .options(options.toMap)
-        .load()
+      // Spark wants a name of each source, or of none.
+      if (session.sessionState.conf.enableStreamingSourceEvolution)
+        reader.name(sourceName(operatorSpec.name, signal))
+      val clock: DataFrame = reader.load()
       clock.queryExecution.analyzed
     } finally thread.setContextClassLoader(before)
+  }
+
+  /** The name of a clock among the sources of a query. Spark allows letters, digits and `_`. */
+  private def sourceName(operator: String, signal: String): String = {
+    val safe = operator.flatMap { char =>
+      if (char.isLetterOrDigit) char.toString else f"_${char.toInt}%02x"
+    }
+    s"transom_${safe}_$signal"
   }
 }
 
