@@ -99,8 +99,9 @@ class OutputSteps(Steps):
 
         - ``row``: the input row.
         - ``reason``: "late", or "late_session" for `Session` windows.
-        - ``missed_windows``: the closed windows of the row. For sessions, the session that the row
-          alone would form.
+        - ``missed_windows``: the closed windows of the row, the first 1,000 in the order of their
+          ends. For sessions, the session that the row alone would form.
+        - ``missed_windows_truncated``: whether the row has missed further windows.
         - ``time``: the time of the row.
         - ``watermark``: the late watermark, by which the row was late.
         - ``operator``, ``query``: the name of the window operator and the id of the query.

@@ -275,3 +275,4 @@ def test_a_late_row_lists_no_more_than_a_thousand_windows(spark: SparkSession) -
     (late,) = run_stream(spark, pipeline, SCHEMA, batches).late
     assert late["row"]["n"] == 2
     assert len(late["missed_windows"]) == 1000
+    assert late["missed_windows_truncated"]

@@ -20,6 +20,7 @@ LATE = [
     "row",
     "reason",
     "missed_windows",
+    "missed_windows_truncated",
     "time",
     "watermark",
     "operator",

@@ -32,16 +32,16 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val isOnClock = timeline == Timeline.Clock
-  private var missed = Seq.empty[TimeWindow]
+  private var missed = MissedWindows.None
 
   override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
     assigned.clear()
     assigner.assign(arrival, state.rowCount, assigned)
     val own = assigned.head
     if (isLate(state, own, arrival.watermark)) {
-      missed = Seq(alone(own))
+      missed = MissedWindows.of(alone(own))
     } else {
-      missed = Nil
+      missed = MissedWindows.None
       val now = nowOf(arrival.watermark, arrival.clock)
       contents.add(state, join(state, own, own.start, now), row, arrival.time)
     }
@@ -49,9 +49,9 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   }
 
   override def disposition: Disposition =
-    if (missed.isEmpty) Disposition.Added else Disposition.Late
+    if (missed.listed.isEmpty) Disposition.Added else Disposition.Late
 
-  override def missedWindows: Seq[TimeWindow] = missed
+  override def missedWindows: MissedWindows = missed
 
   override def advance(
       state: KeyState[A],

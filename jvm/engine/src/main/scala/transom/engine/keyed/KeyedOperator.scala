@@ -7,6 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state.{Contents, KeyState, WindowState}
 import transom.engine.keyed.trigger.TriggerResult
+import transom.engine.time.Ticks
 import transom.engine.window._
 
 /** Window operator of windows whose bounds are known when a row is added. Follows Flink's
@@ -30,6 +31,8 @@ final class KeyedOperator[R, A <: AnyRef](
   private val firingContext = new FiringContext
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
+  // The closed windows of the row that `assigned` leaves out.
+  private var closed: ClosedWindows = ClosedWindows.None
   // Empty except while timers run.
   private val expired = new PriorityQueue[ExpiredTimer[A]]
 
@@ -39,11 +42,22 @@ final class KeyedOperator[R, A <: AnyRef](
   override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
     assigned.clear()
     missed.clear()
-    assigner.assign(arrival, state.rowCount, assigned)
+    closed = assigner.assignOpen(arrival, state.rowCount, closedBy(state, arrival), assigned)
     context.open(state, arrival.watermark, arrival.clock)
     context.setRow(row, arrival)
     addTo(0, state, row, arrival)
   }
+
+  /** The end up to which no window is open and no window can open. */
+  private def closedBy(state: KeyState[A], arrival: Arrival): Long =
+    if (assigner.timeline != Timeline.Event) Long.MinValue
+    else {
+      val closed = Ticks.subtract(arrival.watermark, plan.allowedLateness)
+      // A row may have opened a window by an earlier watermark than the key has reached.
+      val isOpen =
+        !state.windows.isEmpty && assigner.endOf(state.windows.firstKey) <= closed
+      if (isOpen) Long.MinValue else closed
+    }
 
   /** Adds a row to the assigned windows from number `from` on. */
   private def addTo(from: Int, state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
@@ -67,15 +81,19 @@ final class KeyedOperator[R, A <: AnyRef](
   }
 
   override def disposition: Disposition =
-    if (assigned.length == 0) Disposition.NoWindow
-    else if (missed.length == 0) Disposition.Added
+    if (missed.isEmpty && closed.isEmpty)
+      if (assigned.isEmpty) Disposition.NoWindow else Disposition.Added
     else if (missed.length < assigned.length) Disposition.PartlyLate
     else Disposition.Late
 
-  override def missedWindows: Seq[TimeWindow] =
-    missed.iterator
-      .map(window => TimeWindow(assigner.startOf(window), assigner.endOf(window)))
-      .toVector
+  override def missedWindows: MissedWindows =
+    if (closed.isEmpty) MissedWindows.inAnyOrder(missed.iterator.map(instantsOf))
+    else MissedWindows.inOrder(closed.iterator.map(instantsOf))
+
+  override def lastMissedEnd: Long = missed.iterator.map(assigner.endOf).max
+
+  private def instantsOf(window: TimeWindow): TimeWindow =
+    TimeWindow(assigner.startOf(window), assigner.endOf(window))
 
   /** Runs the timers that are due, and removes windows that reach their cleanup time. Timers run
     * only on a timeline whose time moves forward.

@@ -3,7 +3,7 @@ package transom.engine.keyed
 import scala.collection.mutable
 
 import transom.engine.keyed.state.{PerKeyCodec, PerKeyState}
-import transom.engine.window.{Arrival, Disposition, TimeWindow, Timeline}
+import transom.engine.window.{Arrival, Disposition, MissedWindows, Timeline}
 
 /** Window operator of the keyed layout, for one key at a time.
   *
@@ -37,13 +37,16 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
     * until the next call of `process`.
     */
-  def missedWindows: Seq[TimeWindow]
+  def missedWindows: MissedWindows
+
+  /** The latest end of the windows that the last processed row has missed. */
+  def lastMissedEnd: Long = missedWindows.listed.last.end
 
   /** How the last processed row is tried again after all other rows of the batch, because a row
     * of the batch may open a window that accepts it. Null if the row is not tried again.
     */
   def retry(disposition: Disposition): Retry =
-    if (disposition == Disposition.Late) new Retry(missedWindows.map(_.end).max) else null
+    if (disposition == Disposition.Late) new Retry(lastMissedEnd) else null
 
   /** Announces that the next processed row is tried again. */
   def resume(retry: Retry): Unit = ()

@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.spec.{Global, LateRows, WindowSpec}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
 import transom.engine.time.Watermark
-import transom.engine.window.{TimeConvention, TimeWindow}
+import transom.engine.window.{MissedWindows, TimeConvention}
 
 /** The window operator of a key group whose state is a log.
   *
@@ -133,7 +133,7 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
   def late(
       input: ByteRange,
       reason: String,
-      missed: Seq[TimeWindow],
+      missed: MissedWindows,
       time: Long,
       watermark: Long): T =
     output.row(
@@ -150,7 +150,7 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
       SideTag.DeadLetter,
       letter.input,
       letter.reason.name,
-      Nil,
+      MissedWindows.None,
       letter.time,
       convention.reached(letter.lateWatermark),
       clock)

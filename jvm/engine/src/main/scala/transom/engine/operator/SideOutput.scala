@@ -2,7 +2,7 @@ package transom.engine.operator
 
 import transom.engine.spec.{DynamicSession, Session, Window}
 import transom.engine.state.ByteRange
-import transom.engine.window.TimeWindow
+import transom.engine.window.MissedWindows
 
 /** Builds the host's output rows for input rows that count in no window. */
 trait SideOutput[T] {
@@ -28,7 +28,7 @@ trait SideOutput[T] {
       tag: SideTag,
       input: ByteRange,
       reason: String,
-      missed: Seq[TimeWindow],
+      missed: MissedWindows,
       time: Option[Long],
       watermark: Option[Long],
       clock: Long): T

@@ -2,7 +2,7 @@ package transom.engine.operator
 
 import transom.engine.spec
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{GlobalGrid, Grid, Sessions, TimeWindow}
+import transom.engine.window.{GlobalGrid, Grid, MissedWindows, Sessions, TimeWindow}
 
 /** Assigns rows to the slices of a log, and decides which rows are late.
   *
@@ -18,7 +18,7 @@ sealed trait SliceAssigner extends Serializable {
 
   /** The windows of a row that had fired at `watermark`, with bounds in microseconds since 1970.
     */
-  def missed(time: Long, watermark: Long): Seq[TimeWindow]
+  def missed(time: Long, watermark: Long): MissedWindows
 }
 
 /** Assigns rows to the slices of grids. With several grids, each boundary of a slice in one of
@@ -36,11 +36,14 @@ final class GridSlices(val grids: Vector[Grid]) extends SliceAssigner {
 
   override def lateness(): Lateness = new SliceLateness(this)
 
-  override def missed(time: Long, watermark: Long): Seq[TimeWindow] = for {
-    grid <- grids
-    window <- grid.windowsOf(time)
-    if grid.endOf(window) <= watermark
-  } yield TimeWindow(grid.instantOf(window.start), grid.endOf(window))
+  override def missed(time: Long, watermark: Long): MissedWindows =
+    MissedWindows.merged(grids.map { grid =>
+      val slice = grid.sliceOf(time)
+      val closed =
+        if (slice == Grid.NoSlice) Iterator.empty else grid.closedWith(slice, watermark)
+      MissedWindows.inOrder(
+        closed.map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window))))
+    })
 
   /** The instant at which the first window that contains a slice ends. */
   def firstEndOf(slice: Long): Long =
@@ -77,8 +80,8 @@ final class GridSlices(val grids: Vector[Grid]) extends SliceAssigner {
 final class SessionSlices(val gap: Long, val inclusive: Boolean) extends SliceAssigner {
   override def sliceOf(time: Long): Long = Sessions.sliceOf(time, gap)
   override def lateness(): Lateness = new SessionLateness(gap)
-  override def missed(time: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(Sessions.windowOf(time, gap))
+  override def missed(time: Long, watermark: Long): MissedWindows =
+    MissedWindows.of(Sessions.windowOf(time, gap))
 }
 
 /** Creates assigners. */

@@ -19,10 +19,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
     codec: RowCodec[R],
     convention: TimeConvention) {
   private val range = new ByteRange
-  private var missed: () => Seq[TimeWindow] = () => Nil
+  private var missed: () => MissedWindows = () => MissedWindows.None
 
   /** The windows that the last row has missed. */
-  def missedWindows: Seq[TimeWindow] = missed()
+  def missedWindows: MissedWindows = missed()
 
   /** Adds a row to its key, or ends another row.
     *
@@ -85,7 +85,7 @@ private[sweep] final class Edges[R, A <: AnyRef](
   }
 
   private def end(state: SweepState, row: OpenRow, time: Long, watermark: Long): Disposition = {
-    missed = () => sweep.overrun(row.start, time, watermark).toVector
+    missed = () => MissedWindows.inOrder(sweep.overrun(row.start, time, watermark))
     val isLate = sweep.overrun(row.start, time, watermark).hasNext
     val end = sweep.endOf(time, watermark)
     // A rule may have moved the end to the start of the lifetime, or before it.

@@ -2,6 +2,7 @@ package transom.engine.sweep
 
 import transom.engine.keyed.{StepLoop, Steps}
 import transom.engine.spec._
+import transom.engine.time.Ticks
 import transom.engine.window._
 
 /** Moves the sweep of a key over the starts and ends of lifetimes, and finds its windows.
@@ -27,7 +28,7 @@ private[sweep] sealed abstract class Sweep {
 
   /** The windows of a row that are over at a watermark. For long lifetimes, only the first ones.
     */
-  def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow]
+  def missed(start: Long, end: Long, watermark: Long): MissedWindows
 
   /** Where a row ends if the row with its end comes at a watermark.
     *
@@ -74,9 +75,6 @@ private[sweep] trait SweepSteps {
 
 private[sweep] object Sweep {
 
-  /** How many windows are listed that a row has missed. */
-  private[sweep] final val MostMissed = 1000
-
   def of(window: Window): Sweep = window match {
     case _: Snapshot => SnapshotSweep
     case Rolling(size) => new RollingSweep(size)
@@ -117,8 +115,8 @@ private object SnapshotSweep extends Sweep {
 
   override def timerOfEnd(end: Long): Long = end
 
-  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(TimeWindow(start, math.min(end, watermark)))
+  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
+    MissedWindows.of(TimeWindow(start, math.min(end, watermark)))
 
   override def timerOf(start: Long): Long = start
 
@@ -152,8 +150,8 @@ private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
 
   override def endOfPoint(time: Long): Long = time + duration
 
-  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(TimeWindow(start - duration, start))
+  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
+    MissedWindows.of(TimeWindow(start - duration, start))
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
@@ -182,8 +180,8 @@ private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
   override def lateness(start: Long, end: Long, watermark: Long): Disposition =
     if (start < watermark) Disposition.Late else Disposition.Added
 
-  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
-    Seq(TimeWindow(start, start + 1))
+  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
+    MissedWindows.of(TimeWindow(start, start + 1))
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
@@ -213,13 +211,30 @@ private final class GridSweep(grid: Grid) extends Sweep {
 
   override def endOf(end: Long, watermark: Long): Long = end
 
-  override def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
-    Iterator
-      .iterate(grid.firstAfter(math.max(start, end)))(grid.nextWindow)
-      .takeWhile(window => window != null && grid.endOf(window) <= watermark)
-      .filter(window => grid.instantOf(window.start) >= end)
-      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
-      .take(Sweep.MostMissed)
+  override def overrun(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] = {
+    val firsts = Seq(grid.firstAfter(start), lastBegun(end)).filter(_ != null)
+    if (firsts.length < 2) Iterator.empty
+    else
+      Iterator
+        .iterate(firsts.maxBy(window => (window.end, window.start)))(grid.nextWindow)
+        .takeWhile(window => window != null && grid.endOf(window) <= watermark)
+        .filter(window => grid.endOf(window) > end && grid.instantOf(window.start) >= end)
+        .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+  }
+
+  /** The last window that has begun at an instant, or the first one after it. The windows that
+    * start from the instant on are this window or later ones.
+    */
+  private def lastBegun(instant: Long): TimeWindow = {
+    val slice = grid.sliceOf(instant)
+    if (slice == Grid.NoSlice) grid.firstAfter(instant)
+    else {
+      val first = grid.firstWindow(slice, Long.MinValue)
+      // Windows of a cycle start together.
+      if (grid.instantOf(first.start) >= instant) first
+      else grid.firstWindow(slice, Ticks.subtract(grid.lastEndOf(slice), 1))
+    }
+  }
 
   // Live rows have set the timer already.
   override def timerOfEnd(end: Long): Long = Long.MaxValue
@@ -232,13 +247,12 @@ private final class GridSweep(grid: Grid) extends Sweep {
     else Disposition.Late
   }
 
-  override def missed(start: Long, end: Long, watermark: Long): Seq[TimeWindow] =
-    Iterator
-      .iterate(grid.firstAfter(start))(grid.nextWindow)
-      .takeWhile(window => overlaps(window, end) && grid.endOf(window) <= watermark)
-      .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
-      .take(Sweep.MostMissed)
-      .toVector
+  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
+    MissedWindows.inOrder(
+      Iterator
+        .iterate(grid.firstAfter(start))(grid.nextWindow)
+        .takeWhile(window => overlaps(window, end) && grid.endOf(window) <= watermark)
+        .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window))))
 
   override def timerOf(start: Long): Long = endOf(grid.firstAfter(start))
 

@@ -59,7 +59,7 @@ final class SweepOperator[R, A <: AnyRef](
       new Edges(spec.lifetime.get, sweep, live, codec, TimeConvention.of(spec.window))
     else null
   // Most late rows are only counted, so their windows are listed on request.
-  private var missed: () => Seq[TimeWindow] = () => Nil
+  private var missed: () => MissedWindows = () => MissedWindows.None
   private var disposed: Disposition = Disposition.Added
   private var watermark = Long.MinValue
   private var emitted = 0L
@@ -91,7 +91,7 @@ final class SweepOperator[R, A <: AnyRef](
     disposition
   }
 
-  override def missedWindows: Seq[TimeWindow] =
+  override def missedWindows: MissedWindows =
     if (edges == null) missed() else edges.missedWindows
 
   // The idle timeout cannot be used with lifetimes.

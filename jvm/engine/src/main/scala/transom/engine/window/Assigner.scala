@@ -14,6 +14,18 @@ sealed abstract class Assigner {
     */
   def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
 
+  /** Appends the windows of a row to `windows`, and may leave out windows that end by `closed`.
+    * Returns the windows that are left out.
+    */
+  def assignOpen(
+      row: Arrival,
+      index: Long,
+      closed: Long,
+      windows: ArrayBuffer[TimeWindow]): ClosedWindows = {
+    assign(row, index, windows)
+    ClosedWindows.None
+  }
+
   /** The kind of time by which the windows end. */
   def timeline: Timeline
 
@@ -87,20 +99,58 @@ object Assigner {
 /** Assigns rows to the windows of a fixed grid, such as tumbling or hopping windows. */
 final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
-    val slice = if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
-    if (slice != Grid.NoSlice) {
-      var window = grid.firstWindow(slice, Long.MinValue)
-      while (window != null && grid.holds(window, slice)) {
-        windows += window
-        window = if (grid.isOverlapping || grid.isCumulative) grid.nextWindow(window) else null
-      }
+  private val hasSeveral = grid.isOverlapping || grid.isCumulative
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    assign(sliceOf(row), Long.MinValue, windows)
+
+  override def assignOpen(
+      row: Arrival,
+      index: Long,
+      closed: Long,
+      windows: ArrayBuffer[TimeWindow]): ClosedWindows = {
+    val slice = sliceOf(row)
+    // A row has at most one window of the other grids.
+    if (!hasSeveral || closed == Long.MinValue) {
+      assign(slice, Long.MinValue, windows)
+      ClosedWindows.None
+    } else {
+      assign(slice, closed, windows)
+      new ClosedWindows(grid, slice, closed)
     }
   }
+
+  private def sliceOf(row: Arrival): Long =
+    if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
+
+  private def assign(slice: Long, after: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    if (slice != Grid.NoSlice) {
+      var window = grid.firstWindow(slice, after)
+      while (window != null && grid.holds(window, slice)) {
+        windows += window
+        window = if (hasSeveral) grid.nextWindow(window) else null
+      }
+    }
 
   override def endOf(window: TimeWindow): Long = grid.endOf(window)
 
   override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
+}
+
+/** The windows of a row on a grid that end by a time. */
+final class ClosedWindows(grid: Grid, slice: Long, closed: Long) {
+
+  val isEmpty: Boolean =
+    slice == Grid.NoSlice || grid.endOf(grid.firstWindow(slice, Long.MinValue)) > closed
+
+  /** The windows in the order of their ends. The iterator computes a window when it is read. */
+  def iterator: Iterator[TimeWindow] =
+    if (isEmpty) Iterator.empty else grid.closedWith(slice, closed)
+}
+
+/** The closed windows of a row that misses none. */
+object ClosedWindows {
+  val None: ClosedWindows = new ClosedWindows(GlobalGrid, Grid.NoSlice, Long.MinValue)
 }
 
 /** Assigns each row to a session window of its own. Sessions that meet are merged later.

@@ -117,14 +117,19 @@ trait Grid extends Serializable {
   /** All windows that a row at `instant` belongs to, in the order in which they fire. */
   final def windowsOf(instant: Long): Seq[TimeWindow] = {
     val slice = sliceOf(instant)
-    if (slice == Grid.NoSlice) Nil
-    else {
-      Iterator
-        .iterate(firstWindow(slice, Long.MinValue))(nextWindow)
-        .takeWhile(window => window != null && holds(window, slice))
-        .toVector
-    }
+    if (slice == Grid.NoSlice) Nil else windowsWith(slice).toVector
   }
+
+  /** The windows that contain `slice` and end by `instant`, in the order in which they fire. The
+    * iterator computes a window when it is read.
+    */
+  final def closedWith(slice: Long, instant: Long): Iterator[TimeWindow] =
+    windowsWith(slice).takeWhile(endOf(_) <= instant)
+
+  private def windowsWith(slice: Long): Iterator[TimeWindow] =
+    Iterator
+      .iterate(firstWindow(slice, Long.MinValue))(nextWindow)
+      .takeWhile(window => window != null && holds(window, slice))
 }
 
 /** Creates grids from specs. */

@@ -17,7 +17,7 @@ private[several] final class SeveralOperator[R](
   // The members that have missed the last row.
   private var missed = Vector.empty[Int]
   // The windows that had missed it when it was tried before.
-  private var missedBefore: Seq[TimeWindow] = Nil
+  private var missedBefore = MissedWindows.None
   private var isTaken = false
   private var resumed = SeveralRetry.None
 
@@ -44,14 +44,14 @@ private[several] final class SeveralOperator[R](
   }
 
   override def disposition: Disposition = {
-    val isMissed = missed.nonEmpty || missedBefore.nonEmpty
+    val isMissed = missed.nonEmpty || missedBefore.listed.nonEmpty
     if (!isMissed) if (isTaken) Disposition.Added else Disposition.NoWindow
     else if (isTaken) Disposition.PartlyLate
     else Disposition.Late
   }
 
-  override def missedWindows: Seq[TimeWindow] =
-    missedBefore.toVector ++ missed.flatMap(operators(_).missedWindows)
+  override def missedWindows: MissedWindows =
+    MissedWindows.merged(missedBefore +: missed.map(operators(_).missedWindows))
 
   /** Only windows that merge may take the row later. */
   override def retry(disposition: Disposition): Retry = {
@@ -59,9 +59,9 @@ private[several] final class SeveralOperator[R](
     if (merging.isEmpty) null
     else
       new SeveralRetry(
-        merging.flatMap(operators(_).missedWindows).map(_.end).max,
+        merging.map(operators(_).lastMissedEnd).max,
         Some(merging),
-        others.flatMap(operators(_).missedWindows),
+        MissedWindows.merged(others.map(operators(_).missedWindows)),
         isTaken)
   }
 
@@ -112,12 +112,12 @@ private[several] final class SeveralOperator[R](
 private final class SeveralRetry(
     end: Long,
     val members: Option[Vector[Int]],
-    val missed: Seq[TimeWindow],
+    val missed: MissedWindows,
     val isTaken: Boolean)
     extends Retry(end)
 
 private object SeveralRetry {
 
   /** The row is tried for the first time. */
-  val None: SeveralRetry = new SeveralRetry(0L, scala.None, Nil, isTaken = false)
+  val None: SeveralRetry = new SeveralRetry(0L, scala.None, MissedWindows.None, isTaken = false)
 }

@@ -8,7 +8,7 @@ import transom.engine.operator._
 import transom.engine.spec.{Custom, GridWindow, LateStart, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{Arrival, Grid, TimeConvention, TimeWindow}
+import transom.engine.window.{Arrival, Grid, MissedWindows, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *
@@ -188,12 +188,12 @@ object Operator {
         tag: SideTag,
         input: ByteRange,
         reason: String,
-        missed: Seq[TimeWindow],
+        missed: MissedWindows,
         time: Option[Long],
         watermark: Option[Long],
         clock: Long): Output = {
       val number = ByteBuffer.wrap(input.bytes, input.offset, input.length).getLong()
-      SideRow(tag, number, reason, missed, time, watermark)
+      SideRow(tag, number, reason, missed.listed, time, watermark)
     }
 
     override def watermark(watermark: Long, clock: Long): Output = ResultWatermark(watermark)

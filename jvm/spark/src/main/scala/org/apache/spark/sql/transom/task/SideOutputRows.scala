@@ -24,7 +24,7 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
       tag: SideTag,
       input: ByteRange,
       reason: String,
-      missed: Seq[engine.window.TimeWindow],
+      missed: engine.window.MissedWindows,
       time: Option[Long],
       watermark: Option[Long],
       clock: Long): InternalRow = {
@@ -35,7 +35,8 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
       InternalRow(
         inputRow.copy(),
         UTF8String.fromString(reason),
-        ArrayData.toArrayData(missed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        ArrayData.toArrayData(missed.listed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
+        missed.isTruncated,
         time.fold[Any](null)(Long.box),
         watermark.fold[Any](null)(Long.box),
         UTF8String.fromString(operatorPlan.name),
@@ -75,6 +76,7 @@ object SideOutputRows {
           "missed_windows",
           ArrayType(WindowType.of(time), containsNull = false),
           nullable = false),
+        StructField("missed_windows_truncated", BooleanType, nullable = false),
         StructField("time", time),
         StructField("watermark", time),
         StructField("operator", StringType, nullable = false),
