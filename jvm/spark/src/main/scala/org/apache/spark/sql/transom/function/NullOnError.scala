@@ -1,5 +1,12 @@
 package org.apache.spark.sql.transom.function
 
+import java.nio.channels.ClosedByInterruptException
+import java.util.function.Consumer
+
+import scala.util.control.NonFatal
+
+import org.apache.commons.lang3.exception.ExceptionUtils
+import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen._
@@ -28,11 +35,18 @@ final case class NullOnError(child: Expression)
 
   override def eval(row: InternalRow): Any =
     try child.eval(row)
-    catch { case _: Exception => null }
+    catch {
+      case e: Exception =>
+        PassTaskEnd.accept(e)
+        null
+    }
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val value = child.genCode(ctx)
     val error = ctx.freshName("error")
+    // An object of a class of the JDK, because generated code may not see the classes of this jar.
+    val passTaskEnd =
+      ctx.addReferenceObj("passTaskEnd", PassTaskEnd, classOf[Consumer[_]].getName)
     ev.copy(code = code"""
       boolean ${ev.isNull} = true;
       ${JavaCode.javaType(dataType)} ${ev.value} = ${JavaCode.defaultLiteral(dataType)};
@@ -41,6 +55,7 @@ final case class NullOnError(child: Expression)
         ${ev.isNull} = ${value.isNull};
         ${ev.value} = ${value.value};
       } catch (Exception $error) {
+        $passTaskEnd.accept($error);
         ${ev.isNull} = true;
       }""")
   }
@@ -62,6 +77,26 @@ object NullOnError {
     case _: LeafExpression | _: NullOnError | _: PythonUDF => false
     case Alias(child, _) => canFail(child)
     case GetStructField(struct, _, _) => canFail(struct)
+    case _ => true
+  }
+}
+
+/** Throws an exception again if it ends the task: Spark has killed the task, or an error such as
+  * a lack of memory caused the exception. Ignores an exception that only the value of an
+  * expression caused.
+  */
+private object PassTaskEnd extends Consumer[Throwable] with Serializable {
+  override def accept(e: Throwable): Unit = {
+    // A function of the user may wrap the exception of a killed task, or replace it.
+    if (ExceptionUtils.getThrowables(e).exists(endsTask)) throw e
+    val task = TaskContext.get()
+    if (task != null) task.killTaskIfInterrupted()
+  }
+
+  private def endsTask(e: Throwable): Boolean = e match {
+    case _: TaskKilledException | _: ClosedByInterruptException => true
+    // An interrupted thread, and errors of the JVM, are fatal.
+    case NonFatal(_) => false
     case _ => true
   }
 }

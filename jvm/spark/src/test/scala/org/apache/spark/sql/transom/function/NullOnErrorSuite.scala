@@ -1,6 +1,12 @@
 package org.apache.spark.sql.transom.function
 
+import java.nio.channels.ClosedByInterruptException
+
+import scala.util.Try
+
 import munit.FunSuite
+import org.apache.commons.lang3.exception.ExceptionUtils
+import org.apache.spark.{TaskContext, TaskKilledException}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.TestSession
@@ -37,6 +43,46 @@ class NullOnErrorSuite extends FunSuite {
     assertEquals(both(guarded: _*)("three"), Seq.fill(2)(Seq[Any](null, null, null)))
     val unused = If(IsNull(text), number, Literal(0))
     assertEquals(both(guarded :+ unused: _*)("three").map(_.last), Seq[Any](0, 0))
+  }
+
+  private def failing(error: Exception): Expression = {
+    def fail(text: String): Int = if (text == null) 0 else throw error
+    ScalaUDF(fail _, IntegerType, Seq(text))
+  }
+
+  test("an exception that ends the task is thrown, also if a function has wrapped it") {
+    val ends = Seq(
+      new TaskKilledException("killed"),
+      new InterruptedException,
+      new ClosedByInterruptException,
+      new IllegalStateException(new TaskKilledException("killed")),
+      new RuntimeException(new OutOfMemoryError))
+    val row = InternalRow(UTF8String.fromString("a"))
+    ends.foreach { end =>
+      val bound = BindReferences.bindReference[Expression](NullOnError(failing(end)), Seq(text))
+      Seq(
+        InterpretedUnsafeProjection.createProjection(Seq(bound)),
+        UnsafeProjection.create(Seq(bound))).foreach { projection =>
+        val thrown = Try(projection(row)).failed.toOption
+        assert(
+          thrown.exists(ExceptionUtils.getThrowables(_).contains(end)),
+          s"$end became $thrown in ${projection.getClass}")
+      }
+    }
+    val guarded = NullOnError(failing(new IllegalStateException(new NoSuchElementException)))
+    assertEquals(both(guarded)("a"), Seq.fill(2)(Seq[Any](null)))
+  }
+
+  test("an exception of a task that Spark has killed ends the task") {
+    val guarded = NullOnError(failing(new IllegalStateException))
+    val task = TaskContext.empty()
+    TaskContext.setTaskContext(task)
+    try {
+      assertEquals(both(guarded)("a"), Seq.fill(2)(Seq[Any](null)))
+      task.markInterrupted("stopped")
+      val error = intercept[TaskKilledException](both(guarded)("a"))
+      assertEquals(error.reason, "stopped")
+    } finally TaskContext.unset()
   }
 
   test("only expressions that can fail are wrapped") {
