@@ -42,6 +42,7 @@ SWEEP ?= --pairs 4 --halts 5 --kills 1
 # The workers of the cluster in tests have a Python of their own, made from the wheel. PySpark is
 # Spark's, as on any cluster.
 CLUSTER_VENV := build/cluster/environment
+CLUSTER_LIBRARIES := build/cluster/.libraries
 CLUSTER_READY := build/cluster/.ready
 
 VECTORS ?= tests/conformance
@@ -62,7 +63,7 @@ CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/tes
 
 # sbt starts slowly, so the Scala tests check the form of the code first.
 SCALA_FORM := scalafmtCheckAll scalafmtSbtCheck checkPythonVersion
-TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect
+TESTS := test-jvm conformance link-check test-packaging test-python test-e2e test-connect test-cluster
 
 # Runs targets one after the other, then prints what each of them took.
 define TIMED
@@ -137,7 +138,7 @@ test-connect-all: export TRANSOM_LONG :=
 test-connect-all: $(READY) $(JAR) $(CRASHING) ## Run all end-to-end tests in a Spark Connect session
 	SPARK_REMOTE='local[2]' $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder tests/end_to_end
 
-test-cluster: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb queries on a cluster of processes
+test-cluster: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb three kinds of queries on a cluster of processes
 	$(BIN)/pytest tests/cluster
 
 test-cluster-all: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb all kinds of queries on a cluster, print a table [CASE=a,b]
@@ -214,7 +215,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster test-cluster-all release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
@@ -275,10 +276,13 @@ $(WHEEL): $(JAR) $(PYTHON_SOURCES) $(READY)
 	$(BIN)/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	@ls -l $@
 
-$(CLUSTER_READY): $(WHEEL)
+$(CLUSTER_LIBRARIES):
 	@$(FIND_PYTHON); "$$python" -m venv --clear $(CLUSTER_VENV)
-	$(CLUSTER_VENV)/bin/pip install --quiet 'numpy>=2,<2.5' 'pandas>=2.2,<3' 'protobuf>=6' 'pyarrow>=18'
-	$(CLUSTER_VENV)/bin/pip install --quiet --no-deps $(WHEEL)
+	$(CLUSTER_VENV)/bin/pip install --quiet --no-compile 'numpy>=2,<2.5' 'pandas>=2.2,<3' 'protobuf>=6' 'pyarrow>=18'
+	@touch $@
+
+$(CLUSTER_READY): $(WHEEL) $(CLUSTER_LIBRARIES)
+	$(CLUSTER_VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEEL)
 	@touch $@
 
 $(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)

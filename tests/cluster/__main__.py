@@ -55,8 +55,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         with Standalone(folder / "machines") as cluster:
-            cluster.add_worker()
-            cluster.add_worker()
+            cluster.add_workers(2)
             disturber = Disturber(cluster, undisturbed(cases, folder / "undisturbed"), folder)
             try:
                 # In this order, because a session with other settings starts slowly.

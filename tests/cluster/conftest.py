@@ -19,8 +19,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     """A master and two workers, whose Python has been made from the wheel."""
     assert (ENVIRONMENT / "bin" / "python").exists(), "run these tests by: make test-cluster"
     with Standalone(tmp_path_factory.mktemp("cluster") / "machines") as machines:
-        machines.add_worker()
-        machines.add_worker()
+        machines.add_workers(2)
         yield machines
 
 

@@ -140,6 +140,11 @@ def cluster_session(url: str, python: Path, folder: Path, **settings: str) -> Sp
             "spark.executor.memory": "1g",
             "spark.executor.cores": "2",
             "spark.executor.heartbeatInterval": "5s",
+            # A dead executor answers no second request either.
+            "spark.shuffle.io.maxRetries": "1",
+            "spark.shuffle.io.retryWait": "100ms",
+            # A task does not wait for an executor that has died.
+            "spark.locality.wait": "100ms",
         }
         | settings,
     )

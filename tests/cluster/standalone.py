@@ -57,8 +57,13 @@ class Standalone:
         log, process = self._start("master", arguments, options)
         self.url = _found(log, _MASTER, process)
 
-    def add_worker(self) -> None:
-        """Start one more worker on a machine of its own, which runs one executor."""
+    def add_workers(self, count: int) -> None:
+        """Start more workers, each on a machine of its own, which runs one executor."""
+        started = [self._start_worker() for _ in range(count)]
+        for log, process in started:
+            _found(log, re.compile(_REGISTERED), process)
+
+    def _start_worker(self) -> tuple[Path, subprocess.Popen[bytes]]:
         number = 1 + sum("worker" in path.name for path in self._folder.glob("*.log"))
         name = f"worker{number}"
         arguments = [f"{_DEPLOY}.worker.Worker", "--host", f"127.0.0.{number}", "--port", "0"]
@@ -67,7 +72,7 @@ class Standalone:
         local = {"SPARK_LOCAL_DIRS": str(self._folder / name / "local")}
         log, process = self._start(name, arguments, local)
         self._workers.append(process)
-        _found(log, re.compile(_REGISTERED), process)
+        return log, process
 
     def remove_worker(self) -> None:
         """Stop the oldest worker and its executors, as if its machine were taken away."""
@@ -120,6 +125,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _found(log: Path, pattern: re.Pattern[str], process: subprocess.Popen[bytes]) -> str:

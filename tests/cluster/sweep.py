@@ -29,7 +29,8 @@ from tests.cluster.standalone import ENVIRONMENT, ROOT, Standalone
 from tests.end_to_end.restarts.crashes.kinds import KINDS
 
 _SHOWN = 3
-_LAST_DISTURBED = 2
+# The batches after them only close what is open.
+DISTURBED = (0, 1, 2)
 _MOST_SECONDS = 600
 
 
@@ -81,10 +82,12 @@ def difference_of(expected: Outcome, found: Outcome) -> str:
     return "; ".join(parts)
 
 
-def points(places: Sequence[Place], action: str, chosen: random.Random) -> list[Point]:
-    """A point in each of the first batches, at a random stage."""
+def points(
+    places: Sequence[Place], action: str, batches: Sequence[int], chosen: random.Random
+) -> list[Point]:
+    """A point in each of the batches, at a random stage."""
     found = []
-    for batch in range(_LAST_DISTURBED + 1):
+    for batch in batches:
         in_batch = [place for place in places if place.batch == batch]
         if action == "lose":
             # Only a stage that is not the first one of its job has shuffle files to read.
@@ -143,10 +146,13 @@ class Disturber:
             self._spark.stop()
             self._spark = None
 
-    def disturb(self, case: Case, action: str, seed: int = 0) -> None:
-        """Run a case with a disturbance in each of its first batches."""
-        expected = self._expected[case]
-        chosen = points(expected.places, action, random.Random(f"{case} {action} {seed}"))
+    def disturb(
+        self, case: Case, action: str, seed: int = 0, *, batches: Sequence[int] = DISTURBED
+    ) -> None:
+        """Run a case with a disturbance in each of some batches."""
+        places = self._expected[case].places
+        chosen = points(places, action, batches, random.Random(f"{case} {action} {seed}"))
+        assert chosen, f"{case} has no place for {action}"
         spark = self.session(speculates=action == "stall")
         self._report(
             case, ", ".join(map(str, chosen)), lambda: run(spark, case, self._folder, chosen)
@@ -158,7 +164,7 @@ class Disturber:
         def replace(batch: int) -> None:
             if batch == 1:
                 self._cluster.remove_worker()
-                self._cluster.add_worker()
+                self._cluster.add_workers(1)
 
         spark = self.session()
         self._report(

@@ -1,8 +1,10 @@
 """Queries on a cluster write and count the same when their executors are disturbed.
 
-`make test-cluster-all` tries all kinds of state, and `make check-long` runs it.
+`make test-cluster-all` tries all kinds of state, and `make check-long` runs it. With TRANSOM_QUICK
+one batch of each query is disturbed.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from tests.cluster.runs import Case
 from tests.cluster.standalone import Standalone
-from tests.cluster.sweep import Disturber
+from tests.cluster.sweep import DISTURBED, Disturber
 from tests.cluster.undisturbed import undisturbed
 
 LATE_ROWS = Case("late-rows", is_shuffled=True)
@@ -18,6 +20,7 @@ LATE_ROWS = Case("late-rows", is_shuffled=True)
 SESSIONS = Case("sessions", is_shuffled=False)
 POLICY = Case("policy", is_shuffled=False)
 CASES = [LATE_ROWS, SESSIONS, POLICY]
+BATCHES = (1,) if os.environ.get("TRANSOM_QUICK") else DISTURBED
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +32,10 @@ def disturber(cluster: Standalone, folder: Path) -> Iterator[Disturber]:
 
 @pytest.mark.parametrize("case", [LATE_ROWS, POLICY], ids=str)
 def test_a_killed_executor_changes_nothing(disturber: Disturber, case: Case) -> None:
-    disturber.disturb(case, "halt")
+    disturber.disturb(case, "halt", batches=BATCHES)
     assert disturber.reports[case].different == []
 
 
 def test_lost_shuffle_files_change_nothing(disturber: Disturber) -> None:
-    disturber.disturb(SESSIONS, "lose")
+    disturber.disturb(SESSIONS, "lose", batches=BATCHES)
     assert disturber.reports[SESSIONS].different == []
