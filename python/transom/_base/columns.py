@@ -1,7 +1,7 @@
 """The columns of a DataFrame, and checks of columns against it that need no query."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.errors import AnalysisException, ParseException
@@ -55,6 +55,12 @@ def all_but(*names: str) -> Column:
     `DataFrame.drop` and `DataFrame.withColumn` resolve their input at once, also in a flow.
     """
     return F.expr(f"* EXCEPT ({', '.join(map(quoted, names))})")
+
+
+def folding(df: DataFrame) -> Callable[[str], str]:
+    """Return a function that maps two names to one text if Spark takes them for one column."""
+    is_sensitive = df.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    return str if is_sensitive else str.lower
 
 
 def has_columns(df: DataFrame) -> bool:

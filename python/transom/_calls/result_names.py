@@ -1,11 +1,11 @@
 """The names of result columns."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from transom._base.columns import has_columns
+from transom._base.columns import folding, has_columns
 from transom._base.errors import reserved_name, type_error, value_error
 from transom._calls.calls import key_names
 from transom.spec.window_spec import WindowSpec
@@ -32,8 +32,9 @@ def check_names(result: DataFrame, spec: WindowSpec) -> None:
     for name in schema.names[keys + len(spec.own_columns) :]:
         if name.lower() in RESERVED:
             raise reserved_name("aggregates", name)
-    _check_distinct("keys", schema.names[:keys])
-    _check_distinct("aggregates", schema.names)
+    fold = folding(result)
+    _check_distinct("keys", schema.names[:keys], fold)
+    _check_distinct("aggregates", schema.names, fold)
 
 
 def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
@@ -41,29 +42,30 @@ def check_call_keys(calls: DataFrame, spec: WindowSpec) -> None:
     if not has_columns(calls):
         return
     keys = key_names(calls.columns)
-    _check_distinct("keys", keys)
+    fold = folding(calls)
+    _check_distinct("keys", keys, fold)
     _check_keys(keys, spec)
     assert spec.function is not None
-    taken = {key.lower() for key in keys}
+    taken = {fold(key) for key in keys}
     outputs = (spec.function.outputs or {}).values()
     for argument, schema in (("schema", spec.function.schema), *(("outputs", o) for o in outputs)):
         for name in schema.names:
-            if name.lower() in taken:
+            if fold(name) in taken:
                 why = f"the key {name!r} is in the result already, so use another name"
                 raise value_error(
                     "BAD_SCHEMA", argument=argument, value=repr(schema.simpleString()), why=why
                 )
 
 
-def _check_distinct(argument: str, names: Iterable[str]) -> None:
+def _check_distinct(argument: str, names: Iterable[str], fold: Callable[[str], str]) -> None:
     found: set[str] = set()
     for name in names:
-        if name.lower() in found:
+        if fold(name) in found:
             fix = "Give one of the columns another name, as in agg(other=F.max('delay'))"
             if argument == "keys":
                 fix = "Remove one of the keys, or give it another name with alias()"
             raise value_error("DUPLICATE_NAME", argument=argument, column=repr(name), fix=fix)
-        found.add(name.lower())
+        found.add(fold(name))
 
 
 def _check_keys(names: Iterable[str], spec: WindowSpec) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from transom._base.columns import all_but, has_columns, quoted
+from transom._base.columns import all_but, folding, has_columns, quoted
 from transom._base.constants import HIDDEN_PREFIX, RANK_COLUMN, TOP_FUNCTION
 from transom._base.errors import reserved_name, type_error, value_error
 from transom._base.expressions import Col, check_sortable, column, internal, text_of
@@ -47,8 +47,9 @@ def top_rows(
 
 
 def _row(df: DataFrame, spec: WindowSpec, reserved: Sequence[str]) -> Column:
-    keys = [name.lower() for name in df.select(*spec.keys).columns]
-    others = [name for name in df.columns if name.lower() not in keys]
+    fold = folding(df)
+    keys = {fold(name) for name in df.select(*spec.keys).columns}
+    others = [name for name in df.columns if fold(name) not in keys]
     for name in others:
         if name.lower() in (*reserved, RANK_COLUMN):
             raise reserved_name("df", name)

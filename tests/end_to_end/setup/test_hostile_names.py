@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +16,7 @@ import transom
 from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.kept import Kept
 from tests.end_to_end.support.queries import run_stream
+from tests.python.conditions import raises
 
 START = datetime(2024, 1, 1)
 ROLES = ("key", "time", "order", "arrival", "partition", "over", "value")
@@ -113,6 +114,15 @@ def rotations() -> list[Named]:
 
 
 PLAIN = {role: role for role in ROLES}
+# Each pair differs only in upper and lower case. `top` returns the value beside its twin, the key.
+TWINS = dict(zip(ROLES, ("a", "b", "B", "c", "C", "d", "A"), strict=True))
+
+
+@pytest.fixture
+def _case_sensitive(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    yield
+    spark.conf.unset("spark.sql.caseSensitive")
 
 
 def shown(rows: Any) -> Counter[tuple[Any, ...]]:
@@ -184,3 +194,105 @@ def test_no_name_of_a_column_changes_a_stream(spark: SparkSession, program: str)
     named = rotations()
     for each in named if LONG else [named[len(program)]]:
         assert run(each) == expected, each
+
+
+def policy_over(named: Named, part: str) -> transom.TimePolicy:
+    """A policy whose watermarks are those of the column with the role `part`."""
+    parts: Any = {"partition": quoted(named["partition"])}
+    if part == "over":
+        parts = {"over": [quoted(named["over"])]}
+    return transom.TimePolicy(
+        quoted(named["time"]),
+        arrival=quoted(named["arrival"]),
+        late=transom.Adjust("30 seconds"),
+        **parts,
+    )
+
+
+def judged(rows: DataFrame, named: Named, part: str) -> DataFrame:
+    policy = policy_over(named, part)
+    # The rows with an odd number come a minute later, which the policy adjusts.
+    arrived = quoted(named["arrival"])
+    later = F.col(arrived) + F.make_dt_interval(mins=F.col(quoted(named["order"])) % 2)
+    delayed = rows.select(
+        *[later.alias(named[r]) if r == "arrival" else quoted(named[r]) for r in ROLES]
+    )
+    timed = transom.stream(delayed, time=policy, order=[quoted(named["order"])])
+    keys = [quoted(named["key"]), *([quoted(named["over"])] if part == "over" else [])]
+    windowed = timed.key_by(*keys).window(MINUTE)
+    return windowed.with_late_rows().with_dead_letters().agg(total(named))
+
+
+@pytest.mark.parametrize("part", ["partition", "over"])
+def test_no_name_of_a_column_changes_a_policy(spark: SparkSession, part: str) -> None:
+    def run(named: Named) -> Counter[str]:
+        rows = judged(frame(spark, named, data()).coalesce(1), named, part)
+        stamps = transom.stream(
+            frame(spark, named, data()), time=policy_over(named, part), order=quoted(named["order"])
+        ).stamped()
+        assert stamps.columns == [*named.values(), "stamp"]
+        results = [row["results"] or () for row in rows.collect()]
+        return Counter(repr(tuple(row)) for row in [*results, *stamps.collect()])
+
+    expected = run(PLAIN)
+    assert expected.total() > 12
+    for named in rotations() if LONG else rotations()[:2]:
+        assert run(named) == expected, named
+
+
+@pytest.mark.usefixtures("_case_sensitive")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_names_that_differ_in_case_are_columns_of_their_own(
+    spark: SparkSession, program: str
+) -> None:
+    def run(named: Named) -> Counter[tuple[Any, ...]]:
+        rows = frame(spark, named, data()).coalesce(1)
+        found = PROGRAMS[program](stream(rows, named).window(MINUTE), named)
+        if program == "top":
+            others = [named[role] for role in ROLES[1:]]
+            assert found.columns == [named["key"], "window", *others, "rank"]
+        return shown(found.collect())
+
+    expected = run(PLAIN)
+    assert expected.total() == 4
+    assert run(TWINS) == expected
+
+
+@pytest.mark.usefixtures("_case_sensitive")
+def test_keys_and_results_may_differ_in_case(spark: SparkSession) -> None:
+    df = spark.createDataFrame(
+        [("x", "y", 1, 2), ("x", "z", 3, 4)], "k string, K string, v int, V int"
+    )
+    whole = transom.stream(df).key_by("k", "K").window(transom.Global())
+    windowed = whole.trigger(transom.EndOfStream())
+    summed = windowed.agg(F.sum("v").alias("v"), F.sum("V").alias("V"))
+    assert summed.columns == ["k", "K", "window", "v", "V"]
+    assert shown(summed.collect()) == shown([("x", "y", None, 1, 2), ("x", "z", None, 3, 4)])
+    with raises("DUPLICATE_NAME", "aggregates"):
+        windowed.agg(F.sum("v").alias("k"))
+
+    def counted(rows: pa.Table) -> pa.Table:
+        return pa.table({"v": [rows.num_rows]})
+
+    assert shown(windowed.apply(counted, "v int").collect()) == shown(
+        [("x", "y", None, 1), ("x", "z", None, 1)]
+    )
+
+
+@pytest.mark.usefixtures("_case_sensitive")
+def test_names_that_differ_in_case_in_a_policy(spark: SparkSession) -> None:
+    def run(named: Named, part: str) -> Counter[tuple[Any, ...]]:
+        rows = judged(frame(spark, named, data()).coalesce(1), named, part)
+        return shown(row["results"] or () for row in rows.collect())
+
+    for part in ("partition", "over"):
+        assert run(TWINS, part) == run(PLAIN, part)
+
+
+def test_names_that_differ_in_case_are_one_column_by_default(spark: SparkSession) -> None:
+    df = spark.createDataFrame([("x", 1)], "k string, v int")
+    whole = transom.stream(df).key_by("K").window(transom.Global())
+    windowed = whole.trigger(transom.EndOfStream())
+    assert windowed.top(1, "V").columns == ["K", "window", "v", "rank"]
+    with raises("DUPLICATE_NAME", "aggregates"):
+        windowed.agg(F.sum("v").alias("k"))
