@@ -30,6 +30,7 @@ COUNTS = [
     "rows_end_edges",
     "rows_overtaken",
     "rows_open",
+    "partition_count",
     "windows_fired",
     "idle_closes",
     "state_bytes",

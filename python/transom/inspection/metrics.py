@@ -71,6 +71,8 @@ class Metrics:
         Rows in the state that wait for the row with their end, see ``Lifetime.id``. After a
         restart, the rows of a key group count once a batch has had rows or firings for the key
         group.
+    partition_count : int
+        Partitions of the input, also those that ``partitions`` does not list.
     windows_fired : int
         Results that windows have emitted: one for each key, window and firing.
     idle_closes : int
@@ -92,7 +94,8 @@ class Metrics:
         has ended.
     partitions : dict of str to PartitionMetrics
         The partitions of the input by their id, if windows follow a `TimePolicy` with a
-        ``partition``. The id of a null partition is None.
+        ``partition``. The id of a null partition is None. Of more than 1,000 partitions, these are
+        the 1,000 that hold the watermark back most.
     """
 
     rows_in: int = 0
@@ -109,6 +112,7 @@ class Metrics:
     rows_end_edges: int = 0
     rows_overtaken: int = 0
     rows_open: int = 0
+    partition_count: int = 0
     windows_fired: int = 0
     idle_closes: int = 0
     state_bytes: int = 0

@@ -11,7 +11,10 @@ import scala.collection.mutable
   * @param open
   *   the starts of the open windows; none if no window is open
   * @param partitions
-  *   the partitions of the input, if the operator has a clock for each
+  *   the partitions of the input that hold the watermark back most, if the operator has a clock for
+  *   each
+  * @param partitionCount
+  *   the number of all partitions
   * @param rowsOpen
   *   the number of rows that wait for the row with their end; none if rows do not wait
   * @param touched
@@ -21,6 +24,7 @@ final case class Gauges(
     watermark: Option[Long] = None,
     open: Option[OpenStarts] = None,
     partitions: Seq[PartitionGauge] = Nil,
+    partitionCount: Int = 0,
     rowsOpen: Option[Long] = None,
     touched: Option[TouchedWindows] = None)
 
@@ -76,3 +80,14 @@ final class OpenByKeys {
   *   whether the watermark of the windows does not wait for the partition
   */
 final class PartitionGauge(val source: Array[Byte], val watermark: Long, val isIdle: Boolean)
+
+object PartitionGauge {
+
+  /** How many partitions the metrics list. The driver keeps the metrics of many batches. */
+  final val Most = 1000
+
+  /** The partitions that hold the watermark back most: those it waits for, by their watermarks. */
+  def first(partitions: Seq[PartitionGauge]): Seq[PartitionGauge] =
+    if (partitions.size <= Most) partitions
+    else partitions.sortBy(partition => (partition.isIdle, partition.watermark)).take(Most)
+}

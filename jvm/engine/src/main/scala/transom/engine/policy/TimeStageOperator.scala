@@ -123,10 +123,14 @@ private final class TimeStageOperator[T](
 
   override def nextTimer: Long = Long.MaxValue
 
-  override def gauges: Option[Gauges] = Some(
-    Gauges(
-      watermark = Some(clocks.watermark).filter(_ != Watermark.NotYet),
-      partitions = clocks.partitions))
+  override def gauges: Option[Gauges] = {
+    val partitions = clocks.partitions
+    Some(
+      Gauges(
+        watermark = Some(clocks.watermark).filter(_ != Watermark.NotYet),
+        partitions = PartitionGauge.first(partitions),
+        partitionCount = partitions.size))
+  }
 
   override protected def handle(event: Event): Iterator[Unit] = {
     take(event)

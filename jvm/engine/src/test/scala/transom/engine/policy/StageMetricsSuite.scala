@@ -67,7 +67,7 @@ class StageMetricsSuite extends FunSuite {
       estimateArrival = false)
     val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
     def gauges(clock: Long, event: Event) = {
-      val Gauges(watermark, open, partitions, _, _) = stage.batch(clock, event)._2.get
+      val Gauges(watermark, open, partitions, _, _, _) = stage.batch(clock, event)._2.get
       assertEquals(open, None)
       (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
     }
@@ -79,6 +79,23 @@ class StageMetricsSuite extends FunSuite {
     assertEquals(
       gauges(18, row("a", 9, 9)),
       (Some(7L), Map("a" -> ((7L, false)), "b" -> ((Watermark.NotYet, true)))))
+  }
+
+  test("the partitions that hold the watermark back most are listed, and all are counted") {
+    val policy = TimeStageSuite
+      .policy(None, Nil)
+      .copy(partitionColumn = Some(2), idlePartitionUs = Some(10), outOfOrder = Accept(0))
+    val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
+    val last = 2 * PartitionGauge.Most
+    // The first partition has the lowest watermark, and is idle.
+    stage.batch(0, row("0", 0, 0)): Unit
+    (1 until last).foreach(n => stage.batch(10, row(n.toString, last - n, last - n)): Unit)
+    val gauges = stage.batch(15, Event.Tick)._2.get
+    assertEquals(gauges.partitionCount, last)
+    val listed = gauges.partitions.map(partition => new String(partition.source).toInt)
+    assertEquals(listed, (PartitionGauge.Most until last).reverse)
+    // The page on sizing names this number.
+    assertEquals(stage.stateSizes, Set(38))
   }
 
   test("a row is overtaken by rows of other partitions in earlier batches") {
@@ -118,6 +135,9 @@ private object StageMetricsSuite {
 
     /** The rows of each batch that a row of an earlier batch has overtaken. */
     var overtaken = Seq.empty[Long]
+
+    /** The bytes that partitions have in the state, without their ids. */
+    def stateSizes: Set[Int] = store.all.map(_._2.length).toSet
 
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
     def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {

@@ -25,6 +25,7 @@ object OperatorMetrics {
     RowCounts.names.map(StructField(_, LongType, nullable = false)) ++ Seq(
       StructField("rows_dead_lettered", LongType, nullable = false),
       StructField("rows_open", LongType, nullable = false),
+      StructField("partition_count", LongType, nullable = false),
       StructField("watermark_us", LongType),
       StructField("watermark_delay_us", LongType),
       StructField("earliest_open_us", LongType),
@@ -64,6 +65,7 @@ object OperatorMetrics {
     counts ++ Seq(
       DeadLetterReason.counts.map(ownMetrics.counts).sum,
       rowsOpen.getOrElse(0L),
+      clocks.map(GaugeRow.partitionCount).sum,
       orNull(watermark),
       orNull(watermark.flatMap(delay(operator.batchTimestampMs, _))),
       orNull(open.map(_._1)),

@@ -61,7 +61,8 @@ object GaugeRow {
       Row(
         windows.reached,
         windows.closings.iterator.map { case (start, closing) => Row(start, closing) }.toSeq)
-    }.orNull)
+    }.orNull,
+    gauges.partitionCount)
 
   def group(gauges: Row): Int = gauges.getInt(0)
 
@@ -70,6 +71,9 @@ object GaugeRow {
   /** The earliest and the latest start of the open windows. */
   def open(gauges: Row): Option[(Long, Long)] =
     long(gauges, 2).zip(long(gauges, 3))
+
+  /** The number of the input's partitions. */
+  def partitionCount(gauges: Row): Long = gauges.getInt(7).toLong
 
   /** Rows of id, watermark or null, and whether the partition is idle. */
   def partitions(gauges: Row): Seq[Row] = gauges.getSeq[Row](4)
