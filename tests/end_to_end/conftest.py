@@ -4,6 +4,7 @@ import os
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,23 @@ if is_connect():
     os.environ["PYTHONPATH"] = os.pathsep.join([root, os.environ.get("PYTHONPATH", root)])
     # Each test process has a server of its own.
     _PORT = 15002 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep each n-th case of tests marked ``sampled(n)``, so that the short check stays short.
+
+    With TRANSOM_LONG all cases run.
+    """
+    seen: Counter[str] = Counter()
+    left_out = []
+    for item in items:
+        test = item.nodeid.split("[")[0]
+        mark = item.get_closest_marker("sampled")
+        if mark is not None and seen[test] % mark.args[0] and not os.environ.get("TRANSOM_LONG"):
+            left_out.append(item)
+        seen[test] += 1
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.fixture(scope="session")

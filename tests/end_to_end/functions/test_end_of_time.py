@@ -75,6 +75,7 @@ def texts(name: str) -> list[tuple[str, str]]:
     return sorted((str(start), str(end)) for start, end in BOUNDS[name])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("zone")
 @pytest.mark.parametrize("form", ["arrow", "pandas"])
 @pytest.mark.parametrize("name", WINDOWS)
@@ -91,6 +92,7 @@ def test_the_bounds_of_windows_are_the_nearest_times_of_python(
     assert whole.count() == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("zone")
 def test_state_of_a_key_whose_times_python_lacks(spark: SparkSession, tmp_path: Path) -> None:
     def remember(rows: pa.Table, context: transom.Context) -> pa.Table:
@@ -115,6 +117,7 @@ def test_state_of_a_key_whose_times_python_lacks(spark: SparkSession, tmp_path: 
     assert [row["n"] for row in outcome.results] == [1, 1, 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("zone")
 def test_an_error_of_the_function_is_shown_with_its_window(spark: SparkSession) -> None:
     def fail(rows: pa.Table) -> pa.Table:
@@ -126,6 +129,7 @@ def test_an_error_of_the_function_is_shown_with_its_window(spark: SparkSession) 
         windows.apply(fail, "n bigint").collect()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("zone")
 def test_scan_sees_the_first_and_the_last_time(spark: SparkSession) -> None:
     def note(rows: pa.Table, context: transom.Context) -> pa.Table:

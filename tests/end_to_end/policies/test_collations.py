@@ -45,6 +45,7 @@ def test_a_substream(spark: SparkSession, tmp_path: Path, cut: int) -> None:
     assert [row["row"]["n"] for row in outcome.late] == [3]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("declared", [["a", "b"], ["A", "a", "B", "b"], ["A", "B"], []])
 @pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI", "UTF8_LCASE_RTRIM"])
 def test_a_partition(spark: SparkSession, declared: list[str], collation: str) -> None:

@@ -468,7 +468,7 @@ def a_story(random: random.Random) -> Story:
     return story
 
 
-PAIRS = 340 if LONG else 12
+PAIRS = 340 if LONG else 6
 
 
 @pytest.mark.parametrize("seed", range(PAIRS))

@@ -106,6 +106,7 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_a_damaged_spec_is_named_with_its_remedy_and_a_copy_of_it_helps(

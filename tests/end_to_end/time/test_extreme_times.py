@@ -63,6 +63,7 @@ def grids() -> list[transom.Window]:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("window", grids(), ids=repr)
 def test_each_time_of_the_years_1_to_9999_is_in_a_window(
     spark: SparkSession, window: transom.Window

@@ -59,6 +59,7 @@ def counts(rows: list[Row], year: int) -> list[int]:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("window", WINDOWS)
 def test_a_window_before_1970_fires_once_and_complete_when_drained(
@@ -71,6 +72,7 @@ def test_a_window_before_1970_fires_once_and_complete_when_drained(
     assert outcome.observed()["transom_rows_late"] == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layout", "lateness"), [("slices", None), ("keyed", None), ("keyed", "1 second")]
 )

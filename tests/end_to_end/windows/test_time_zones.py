@@ -293,6 +293,7 @@ def test_an_hour_that_clocks_skip_is_no_step_of_its_cycle(spark: SparkSession) -
 ZONES = ["Asia/Shanghai", "GMT+08:00", "+08:00", "UTC+8", "-05:30", "Etc/GMT-8", "GMT0", ROME]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_time_without_zone_is_in_the_day_that_it_names(spark: SparkSession, zone: str) -> None:
     rows = spark.sql("select timestamp_ntz '2024-03-31 17:00:00' as at")
@@ -375,6 +376,7 @@ STREAMS: Mapping[str, Callable[[DataFrame], transom.Stream]] = {
 
 
 # A natural stagger begins at the wall-clock time of the first row, which differs between two runs.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(on_the_grid_of(ROME).keys() - {"stagger natural"}))
 def test_times_without_zone_are_windowed_as_the_same_times_of_utc(
     spark: SparkSession, name: str
