@@ -84,7 +84,8 @@ def main() -> None:
 
 
 def _tell(report: Report) -> None:
-    print(f"{report.case}: {report.tried} runs, {report.identical} identical", file=sys.stderr)
+    numbers = f"{report.tried} runs, {report.identical} identical, {report.of_spark} Spark's own"
+    print(f"{report.case}: {numbers}", *report.different, sep="\n  ", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
