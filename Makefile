@@ -45,6 +45,13 @@ CLUSTER_VENV := build/cluster/environment
 CLUSTER_LIBRARIES := build/cluster/.libraries
 CLUSTER_READY := build/cluster/.ready
 
+# The object store in tests: an S3 server from PyPI, and Hadoop's client of S3.
+STORE := build/object-store
+HADOOP_AWS := org.apache.hadoop:hadoop-aws:3.5.0
+AWS_SDK := software.amazon.awssdk:bundle:2.35.4
+AWS_ACCELERATOR := software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1
+STORE_READY := $(STORE)/.ready-hadoop-3.5.0
+
 VECTORS ?= tests/conformance
 LEVEL ?= all
 
@@ -80,7 +87,7 @@ export PYSPARK_PYTHON = $(abspath $(BIN)/python)
 unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
-  test-connect-all test-packaging release-check test-cluster test-cluster-all \
+  test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
   crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
   bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
   check-long check-spark43 upgrade-check upgrade-begin upgrade-continue clean
@@ -143,6 +150,9 @@ test-cluster: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb three kinds of qu
 
 test-cluster-all: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb all kinds of queries on a cluster, print a table [CASE=a,b]
 	$(BIN)/python -m tests.cluster --case "$(CASE)"
+
+test-object-store: $(READY) $(JAR) $(STORE_READY) ## Kill a query whose checkpoint and results lie in an S3 server
+	$(BIN)/pytest tests/object_store
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging
@@ -215,7 +225,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
@@ -283,6 +293,16 @@ $(CLUSTER_LIBRARIES):
 
 $(CLUSTER_READY): $(WHEEL) $(CLUSTER_LIBRARIES)
 	$(CLUSTER_VENV)/bin/pip install --quiet --no-deps --force-reinstall $(WHEEL)
+	@touch $@
+
+$(STORE_READY):
+	@$(FIND_PYTHON); "$$python" -m venv --clear $(STORE)/environment
+	$(STORE)/environment/bin/pip install --quiet 'moto[server]>=5.2,<6' 'waitress>=3,<4'
+	rm -rf $(STORE)/jars
+	for jar in $(HADOOP_AWS) $(AWS_SDK) $(AWS_ACCELERATOR); do \
+	  mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+	    -Dartifact="$$jar" -DoutputDirectory="$(abspath $(STORE))/jars" || exit 1; \
+	done
 	@touch $@
 
 $(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)

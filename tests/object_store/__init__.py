@@ -1,0 +1,1 @@
+"""A query whose checkpoint and results lie in an object store."""
