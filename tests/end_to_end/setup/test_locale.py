@@ -1,0 +1,16 @@
+"""The locale of the JVM changes no option and no result."""
+
+import json
+
+from pyspark.sql import SparkSession
+
+from tests.end_to_end.support.programs import speaking_turkish
+from tests.end_to_end.support.programs.run import run
+
+
+def test_a_turkish_jvm_gives_the_same_results(spark: SparkSession) -> None:
+    printed = run("speaking_turkish")
+    assert printed.returncode == 0, printed.stderr
+    locale, found = printed.stdout.splitlines()
+    assert locale == "tr_TR"
+    assert json.loads(found) == speaking_turkish.results(spark)
