@@ -43,6 +43,29 @@ def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
     assert totals == {"results": 600_000, "right": 600_000, "characters": 600_000 * 1_024}
 
 
+def assert_sweeps(folder: Path, *, kind: str, rows: int, keys: int, width: int) -> None:
+    done = run("sweeping_memory", folder, "1g", kind, rows, keys, width, timeout=3_000)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    totals: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    assert totals.pop("heap") <= 1 << 30
+    # A window ends at each row, and ten seconds after each row but the last one.
+    seconds = rows // keys
+    results = keys * (seconds + min(seconds, 10) - 1)
+    assert totals == {"results": results, "expected": results, "right": 1}
+
+
+@long
+@pytest.mark.parametrize("kind", ["static", "stream"])
+def test_six_million_rows_of_one_key_roll_in_a_gigabyte(tmp_path: Path, kind: str) -> None:
+    assert_sweeps(tmp_path, kind=kind, rows=6_000_000, keys=1, width=1)
+
+
+@long
+@pytest.mark.parametrize("kind", ["static", "stream"])
+def test_rows_of_ten_kilobytes_over_many_keys_roll_in_a_gigabyte(tmp_path: Path, kind: str) -> None:
+    assert_sweeps(tmp_path, kind=kind, rows=200_000, keys=50_000, width=10_000)
+
+
 def test_few_rows_are_sorted_in_little_memory(spark: SparkSession) -> None:
     skip_in_connect(Reason.JVM)
     taken: list[int] = []

@@ -97,6 +97,8 @@ object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
 
 /** The windows keep sums, not rows. */
 private object NoRows extends Contents[java.lang.Long] {
+  override def getBytes(list: Long, number: Long): Array[Byte] = Array.emptyByteArray
+  override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit = ()
   override def put(list: Long, sequence: Long, row: java.lang.Long): Unit = ()
   override def get(list: Long, sequence: Long): java.lang.Long = null
   override def remove(list: Long, sequence: Long): Unit = ()

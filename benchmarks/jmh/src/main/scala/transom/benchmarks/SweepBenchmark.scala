@@ -75,7 +75,7 @@ class SweepBenchmark {
       tickUs = 1000L,
       rowLog = 0)
     val aggregation = if (aggregate == "sum") LongSumAggregation else LongMaxAggregation
-    val operators = new SweepOperators(spec, aggregation, LongCodec, Discarded)
+    val operators = new SweepOperators(spec, aggregation, LongCodec, NoRows, Discarded)
     operator = new SweepOperator(spec, aggregation, LongCodec, Discarded)
     state = operators.codec.create()
     time = 0L

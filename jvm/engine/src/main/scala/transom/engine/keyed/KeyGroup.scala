@@ -52,6 +52,8 @@ final class KeyGroup[R, S <: PerKeyState](
   private val latestKey = new ByteRange
   private var acceptsRows = true
   private var bytes = 0L
+  // By how many bytes the keys in memory have grown since they were read.
+  private var grown = 0L
   // By how many the open rows have become more.
   private var opened = 0L
 
@@ -79,6 +81,7 @@ final class KeyGroup[R, S <: PerKeyState](
     */
   def add(row: R, arrival: Arrival, weight: Int): Iterator[Unit] = {
     bytes += weight
+    grown += weight
     operator.process(latest.state, row, arrival)
   }
 
@@ -174,11 +177,9 @@ final class KeyGroup[R, S <: PerKeyState](
 
   /** Finds the key of a row, or reads it from the store, and makes it current. */
   def find(key: ByteRange): HeldKey[S] = {
-    if (latest != null) {
-      bytes += KeyGroup.WindowWeight * (latest.state.size - latest.counted)
-      latest.counted = latest.state.size
-    }
-    if (bytes > maxHeld) flush()
+    if (latest != null) count(latest)
+    // A single key whose state alone is too large must not be read for each of its rows.
+    if (bytes > maxHeld && (held.size > 1 || grown > maxHeld)) flush()
     if (latest == null || !latestKey.contentEquals(key)) {
       lookupKey.set(key.bytes, key.offset, key.length)
       val found = held.get(lookupKey)
@@ -188,6 +189,14 @@ final class KeyGroup[R, S <: PerKeyState](
       listener.pointAt(latest.key)
     }
     latest
+  }
+
+  /** Counts the bytes by which a state has grown since the last call. */
+  private def count(entry: HeldKey[S]): Unit = {
+    val held = entry.state.heldBytes
+    bytes += held - entry.counted
+    grown += held - entry.counted
+    entry.counted = held
   }
 
   private def isHeld(key: Array[Byte]): Boolean =
@@ -207,7 +216,7 @@ final class KeyGroup[R, S <: PerKeyState](
     val state = if (isStored) codec.decode(stateBytes) else codec.create()
     val entry = new HeldKey(key, state, isStored)
     held.put(KeyBytes.of(key), entry)
-    bytes += key.length + KeyGroup.KeyWeight + KeyGroup.WindowWeight * state.size
+    bytes += key.length + KeyGroup.KeyWeight + entry.counted
     if (isStored) bytes += stateBytes.length
     entry
   }
@@ -217,14 +226,23 @@ final class KeyGroup[R, S <: PerKeyState](
     held.clear()
     latest = null
     bytes = 0L
+    grown = 0L
   }
 
   private def write(entry: HeldKey[S]): Unit = {
     opened += entry.state.openRows - entry.openBefore
-    if (entry.state.isEmpty) { if (entry.isStored) store.remove(entry.key) }
-    else {
+    if (entry.state.isEmpty) {
+      if (entry.isStored) {
+        listener.pointAt(entry.key)
+        codec.removeEntries(entry.state)
+        store.remove(entry.key)
+      }
+    } else {
       operator.noteOpen(entry.state, closings)
-      if (entry.isChanged) store.put(entry.key, codec.encode(entry.state))
+      if (entry.isChanged) {
+        listener.pointAt(entry.key)
+        store.put(entry.key, codec.encode(entry.state))
+      }
       // A key that is written early must be loaded again when the batch ends, if the batch or the
       // key's own watermark matters. Its timer is therefore due at any watermark.
       val awaitsEnd = acceptsRows && (operator.seesBatches || (clocks ne CommonClock))
@@ -245,10 +263,8 @@ final class KeyGroup[R, S <: PerKeyState](
 private object KeyGroup {
   private final val Never = Long.MaxValue
 
-  // Estimated heap size in bytes of the objects of a key and of a window, without the state's
-  // bytes.
+  // Estimated heap size in bytes of the objects of a key, without its state.
   private final val KeyWeight = 200L
-  private final val WindowWeight = 200L
 }
 
 /** A key in memory.
@@ -270,8 +286,8 @@ private[keyed] final class HeldKey[S <: PerKeyState](
   var watermarkListed: Long = state.nextTimer
   var clockListed: Long = state.nextClockTimer
 
-  /** Number of windows or rows that the memory limit has counted. */
-  var counted: Int = state.size
+  /** Number of bytes of the state that the memory limit has counted. */
+  var counted: Long = state.heldBytes
 
   /** Whether the state in memory may differ from the store. */
   var isChanged: Boolean = false

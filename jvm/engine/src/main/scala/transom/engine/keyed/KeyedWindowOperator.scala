@@ -194,7 +194,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     Steps.andThen(group.reach(key, arrival)) {
       // The codec shares its rows, and windows that fire read others.
       val row = rows.codec.view(value)
-      group.add(row, arrival, operators.weightOf(row, value.length))
+      group.add(row, arrival, operators.weightOf(row))
     }
   }
 

@@ -96,12 +96,8 @@ trait PerKeyOperators[R, S <: PerKeyState] {
   /** The kind of time by which the windows end. */
   def timeline: Timeline
 
-  /** The number of bytes by which a row may enlarge the state of its key.
-    *
-    * @param length
-    *   number of bytes of the encoded row
-    */
-  def weightOf(row: R, length: Int): Int
+  /** The number of bytes by which a row may enlarge the state of its key, besides `heldBytes`. */
+  def weightOf(row: R): Int
 
   /** Returns the operator of a key group.
     *

@@ -46,7 +46,7 @@ trait RowCodec[R] {
   def converted(written: Int, bytes: Array[Byte], offset: Int, length: Int): Array[Byte]
 }
 
-/** Stores the raw rows of windows in the state of the current key group.
+/** Stores the raw rows of windows, and entries of bytes, in the state of the current key group.
   *
   * Call `open` for each key group and `pointAt` for each key before reading or writing rows.
   *
@@ -78,6 +78,11 @@ final class StoredRows[R](val codec: RowCodec[R], convention: TimeConvention)
       codec.decode(row, 0, row.length)
     }
   }
+
+  override def getBytes(list: Long, number: Long): Array[Byte] = store.getRow(key, list, number)
+
+  override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit =
+    store.putRow(key, list, number, bytes)
 
   override def remove(list: Long, sequence: Long): Unit = store.removeRow(key, list, sequence)
 

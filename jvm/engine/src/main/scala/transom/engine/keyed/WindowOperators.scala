@@ -25,8 +25,7 @@ final class WindowOperators[R, A <: AnyRef](
 
   override def timeline: Timeline = plan.assigner.timeline
 
-  // The store holds the raw rows.
-  override def weightOf(row: R, length: Int): Int = plan.aggregation.weightOf(row)
+  override def weightOf(row: R): Int = plan.aggregation.weightOf(row)
 
   // A staggered window has an offset per key group, so each key group needs its own operator.
   override def of(group: Int, firstRow: => Long): PerKeyOperator[R, KeyState[A]] =

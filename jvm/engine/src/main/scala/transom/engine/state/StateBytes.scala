@@ -51,6 +51,12 @@ final class StateWriter {
     written
   }
 
+  /** Copies the written bytes to an array, and resets the writer. */
+  def take(target: Array[Byte], offset: Int): Unit = {
+    System.arraycopy(bytes, 0, target, offset, position)
+    position = 0
+  }
+
   private def reserve(more: Int): Unit =
     if (more > bytes.length - position) {
       bytes = Arrays.copyOf(bytes, math.max(2 * bytes.length, Math.addExact(position, more)))

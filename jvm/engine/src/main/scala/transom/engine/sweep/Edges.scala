@@ -56,9 +56,19 @@ private[sweep] final class Edges[R, A <: AnyRef](
   def enter(state: SweepState, row: LifetimeRow): Unit = row match {
     case open: OpenRow =>
       state.pendingOpen -= 1
-      state.live.open.add(open)
+      state.live.open.add(indexed(state, open))
     case ended => live.add(state.live, ended)
   }
+
+  /** The object of a pending row that the index has. */
+  private def indexed(state: SweepState, row: OpenRow): OpenRow =
+    if (state.openById == null) row
+    else {
+      val id = codec.idOf(view(row))
+      val found = state.openById.get(state.openById.hashOf(id), id)
+      // The id may belong to a later row.
+      if (found != null && found.number == row.number) found else row
+    }
 
   private def start(
       state: SweepState,

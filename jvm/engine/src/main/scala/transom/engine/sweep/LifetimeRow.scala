@@ -32,6 +32,12 @@ private[sweep] sealed class LifetimeRow(
   def opened: OpenRow = new OpenRow(start, end, bytes, offset, length)
 }
 
+private[sweep] object LifetimeRow {
+
+  /** Estimated heap size of the objects of a row besides its bytes. */
+  final val Weight = 80L
+}
+
 /** A row that waits for the row with its end.
   *
   * @param end
@@ -50,6 +56,9 @@ private[sweep] final class OpenRow(
     */
   var slot: Int = OpenRow.NoSlot
 
+  /** Identifies the row among pending rows. Set while the row is pending. */
+  var number: Long = -1L
+
   /** The id and its hash. Set before the row is in an [[OpenIndex]]. */
   var id: Array[Byte] = _
   var hash: Int = 0
@@ -63,4 +72,7 @@ private[sweep] final class OpenRow(
 
 private[sweep] object OpenRow {
   final val NoSlot = -1
+
+  /** Estimated heap size of the objects of a row and of its place, besides its bytes. */
+  final val Weight = 300L
 }

@@ -32,8 +32,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   private val openRows = new OpenRowAggregation(aggregation, codec)
 
   def add(live: LiveRows, row: LifetimeRow): Unit = {
-    live.back += row
-    live.backEnd = math.min(live.backEnd, row.end)
+    live.back.add(row)
     if (keepsAccumulators) {
       live.addedSize += row.length
       if (isDue(live.addedSize, live.backAccumulator.length)) {
@@ -49,26 +48,34 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
     var i = 0
     while (i < live.runs.length) {
       val run = live.runs(i)
-      while (run.first != null && run.first.end <= position) {
+      while (run.firstEnd <= position) {
         noteLeft(live, run.first)
         run.removeFirst()
       }
-      if (run.first == null) live.runs.remove(i): Unit else i += 1
+      if (run.size > 0) i += 1
+      else {
+        run.removeEntries()
+        live.runs.remove(i): Unit
+      }
     }
-    if (live.backEnd <= position) flip(live, position)
+    if (live.back.firstEnd <= position) flip(live, position)
     if (live.open != null) live.open.removeEnded(position)(noteLeft(live, _))
   }
 
   /** Makes the rest of the back a run, together with the runs that are not much larger. */
   private def flip(live: LiveRows, position: Long): Unit = {
     merged.clear()
-    live.back.foreach(row => if (row.end > position) merged += row else noteLeft(live, row))
+    live.back.foreach(0)(row => if (row.end > position) merged += row else noteLeft(live, row))
     live.clearBack()
     if (merged.nonEmpty) {
-      while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length)
-        live.runs.remove(live.runs.length - 1).copyTo(merged)
+      while (live.runs.nonEmpty && live.runs.last.size <= 2 * merged.length) {
+        val run = live.runs.remove(live.runs.length - 1)
+        merged ++= run.iterator
+        run.removeEntries()
+      }
       merged.sortInPlace()(byEnd): Unit
-      live.runs += LiveRun.of(merged, accumulators(merged), out)
+      live.runs += LiveRun.of(merged, accumulators(merged), out, live.store)
+      merged.clear()
     }
   }
 
@@ -118,11 +125,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
     var all =
       if (live.accumulated == 0) aggregation.create()
       else aggregation.decode(live.backAccumulator, 0, live.backAccumulator.length)
-    var i = live.accumulated
-    while (i < live.back.length) {
-      all = plus(all, live.back(i))
-      i += 1
-    }
+    live.back.foreach(live.accumulated)(row => all = plus(all, row))
     all
   }
 
@@ -143,7 +146,7 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
       }
       rest.accumulated((bytes, from, length) => include(aggregation.decode(bytes, from, length)))
     }
-    if (live.back.nonEmpty) include(backOf(live))
+    if (!live.back.isEmpty) include(backOf(live))
     if (live.open != null && !live.open.isEmpty) include(openRows.accumulatorOf(live.open))
     all
   }

@@ -3,7 +3,6 @@ package transom.engine.sweep
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
 
 /** The live rows of a key: those whose lifetime contains the position of the sweep.
   *
@@ -15,18 +14,22 @@ import transom.engine.window.Arrival
   * What the rows are merged into depends only on the order of the calls. So sums of
   * floating-point numbers do not depend on batches. Not thread-safe.
   *
+  * Rows are bytes in chunks of bounded size, which are entries of the state, see [[RowChunks]].
+  *
   * @param open
   *   the rows that wait for the row with their end; null if the spec has no edges
+  * @param store
+  *   stores the rows of the key
   */
-private[sweep] final class LiveRows(val open: OpenRows) {
+private[sweep] final class LiveRows(val open: OpenRows, private[sweep] val store: RowStore) {
   private[sweep] val runs = ArrayBuffer.empty[LiveRun]
-  private[sweep] val back = ArrayBuffer.empty[LifetimeRow]
+  private[sweep] val back = new BackRows(store)
+  private val numbers = new EntryNumbers(0L)
 
   /** The accumulator of the first rows of the back, their number, and the size of the others. */
   private[sweep] var backAccumulator: Array[Byte] = Array.emptyByteArray
   private[sweep] var accumulated = 0
   private[sweep] var addedSize = 0
-  private[sweep] var backEnd = Arrival.NoEnd
 
   def isEmpty: Boolean = runs.isEmpty && back.isEmpty && (open == null || open.isEmpty)
 
@@ -40,12 +43,23 @@ private[sweep] final class LiveRows(val open: OpenRows) {
     all
   }
 
-  /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
-  def firstEnd: Long = {
-    var end = if (open == null) backEnd else math.min(backEnd, open.firstEnd)
+  /** Estimated number of bytes in memory. */
+  def heldBytes: Long = {
+    var all = back.heldBytes + (if (open == null) 0L else open.heldBytes)
     var i = 0
     while (i < runs.length) {
-      end = math.min(end, runs(i).first.end)
+      all += runs(i).heldBytes
+      i += 1
+    }
+    all
+  }
+
+  /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
+  def firstEnd: Long = {
+    var end = if (open == null) back.firstEnd else math.min(back.firstEnd, open.firstEnd)
+    var i = 0
+    while (i < runs.length) {
+      end = math.min(end, runs(i).firstEnd)
       i += 1
     }
     end
@@ -55,16 +69,15 @@ private[sweep] final class LiveRows(val open: OpenRows) {
     * start.
     */
   def firstStart: Long =
-    if (runs.isEmpty) back.head.start else runs.minBy(_.first.end).first.start
+    if (runs.isEmpty) back.iterator.next().start else runs.minBy(_.firstEnd).first.start
 
   /** The rows in no particular order. */
-  def iterator: Iterator[LifetimeRow] = {
-    val rows = ArrayBuffer.empty[LifetimeRow]
-    runs.foreach(_.copyTo(rows))
-    rows.iterator ++ back.iterator ++ (if (open == null) Iterator.empty else open.iterator)
-  }
+  def iterator: Iterator[LifetimeRow] =
+    runs.iterator.flatMap(_.iterator) ++ back.iterator ++
+      (if (open == null) Iterator.empty else open.iterator)
 
   def clear(): Unit = {
+    runs.foreach(_.removeEntries())
     runs.clear()
     clearBack()
     if (open != null) open.clear()
@@ -75,40 +88,36 @@ private[sweep] final class LiveRows(val open: OpenRows) {
     backAccumulator = Array.emptyByteArray
     accumulated = 0
     addedSize = 0
-    backEnd = Arrival.NoEnd
   }
 
   def write(out: StateWriter): Unit = {
     out.unsigned(runs.length)
-    runs.foreach(_.write(out))
-    LiveRows.writeRows(back.iterator, back.length, out)
+    runs.foreach(_.write(out, numbers))
+    back.write(out, numbers)
+    out.unsigned(addedSize)
     out.unsigned(accumulated)
     if (accumulated > 0) out.array(backAccumulator)
     if (open != null) open.write(out)
+    out.unsigned(numbers.last)
+  }
+
+  /** Adds the rows that `write` has written to no rows.
+    *
+    * @param written
+    *   the layout of the rows that are in no chunk
+    */
+  def read(in: StateReader, written: Int): Unit = {
+    runs ++= Array.fill(in.unsigned().toInt)(LiveRun.read(in, store))
+    back.read(in, written)
+    addedSize = in.unsigned().toInt
+    accumulated = in.unsigned().toInt
+    if (accumulated > 0) backAccumulator = in.array()
+    if (open != null) open.read(in, _.from(written, store.codec))
+    numbers.last = in.unsigned()
   }
 }
 
 private[sweep] object LiveRows {
-
-  /** Reads what `write` has written.
-    *
-    * @param convert
-    *   returns a row in the layout of this run, or the same row
-    */
-  def read(in: StateReader, hasEdges: Boolean, convert: LifetimeRow => LifetimeRow): LiveRows = {
-    val runs = Array.fill(in.unsigned().toInt)(LiveRun.read(in).converted(convert))
-    val back = ArrayBuffer.empty[LifetimeRow]
-    readRows(in)(back += convert(_))
-    val rows = new LiveRows(if (hasEdges) new OpenRows else null)
-    rows.accumulated = in.unsigned().toInt
-    if (rows.accumulated > 0) rows.backAccumulator = in.array()
-    if (hasEdges) rows.open.read(in, convert)
-    rows.runs ++= runs
-    rows.back ++= back
-    back.foreach(row => rows.backEnd = math.min(rows.backEnd, row.end))
-    rows.addedSize = back.iterator.drop(rows.accumulated).map(_.length).sum
-    rows
-  }
 
   /** Writes rows in their order. */
   def writeRows(rows: Iterator[LifetimeRow], count: Int, out: StateWriter): Unit = {
@@ -134,14 +143,12 @@ private[sweep] object LiveRows {
   }
 
   /** Reads rows that `writeRows` wrote. */
-  def readRows(in: StateReader)(use: LifetimeRow => Unit): Unit = {
-    var left = in.unsigned()
+  def readRows(in: StateReader): Iterator[LifetimeRow] = {
     var start = 0L
-    while (left > 0) {
+    Iterator.fill(in.unsigned().toInt) {
       val row = readRow(in, start)
       start = row.start
-      use(row)
-      left -= 1
+      row
     }
   }
 }

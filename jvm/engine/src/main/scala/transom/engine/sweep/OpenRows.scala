@@ -45,6 +45,11 @@ private[sweep] final class OpenRows {
 
   def size: Int = count
 
+  private var rowBytes = 0L
+
+  /** Estimated number of bytes in memory. */
+  def heldBytes: Long = OpenRow.Weight * slots.length + rowBytes
+
   /** The first instant at which a row stops waiting; `Arrival.NoEnd` if there is none. */
   def firstEnd: Long = {
     while (!byEnd.isEmpty && byEnd.peek.slot == OpenRow.NoSlot) byEnd.poll()
@@ -63,6 +68,7 @@ private[sweep] final class OpenRows {
     encoded.grow()
     if (row.length <= Level.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
     count += 1
+    rowBytes += row.length
     if (row.end != Arrival.NoEnd) byEnd.add(row)
   }
 
@@ -90,12 +96,14 @@ private[sweep] final class OpenRows {
     byEnd.clear()
     clearLevels()
     count = 0
+    rowBytes = 0L
   }
 
   private def free(row: OpenRow): Unit = {
     slots(row.slot) = null
     encoded.empty(row.slot)
     count -= 1
+    rowBytes -= row.length
     val block = row.slot / BlockSize
     if (block == lastBlock) tail.forget(0) else invalidate(block)
     row.slot = OpenRow.NoSlot

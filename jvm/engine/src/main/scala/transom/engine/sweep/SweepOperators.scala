@@ -1,7 +1,7 @@
 package transom.engine.sweep
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.{PerKeyCodec, WindowAggregation}
+import transom.engine.keyed.state.{Entries, PerKeyCodec, WindowAggregation}
 import transom.engine.spec.WindowSpec
 import transom.engine.window._
 
@@ -9,6 +9,8 @@ import transom.engine.window._
   *
   * @param rows
   *   encodes rows
+  * @param entries
+  *   store parts of the state of the current key
   * @param results
   *   receives the results of the current key
   */
@@ -16,16 +18,17 @@ final class SweepOperators[R, A <: AnyRef](
     spec: WindowSpec,
     aggregation: WindowAggregation[R, A],
     rows: RowCodec[R],
+    entries: Entries,
     results: Results[R, A])
     extends PerKeyOperators[R, SweepState] {
   private val operator = new SweepOperator(spec, aggregation, rows, results)
 
-  override val codec: PerKeyCodec[SweepState] = new SweepCodec(spec.hasEdges, rows)
+  override val codec: PerKeyCodec[SweepState] =
+    new SweepCodec(spec.hasEdges, new RowStore(entries, rows))
 
   override def timeline: Timeline = Timeline.Event
 
-  // The state holds the row itself.
-  override def weightOf(row: R, length: Int): Int = length + aggregation.weightOf(row)
+  override def weightOf(row: R): Int = aggregation.weightOf(row)
 
   override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SweepState] = operator
 }

@@ -1,8 +1,5 @@
 package transom.engine.sweep
 
-import scala.collection.mutable.ArrayBuffer
-
-import transom.engine.keyed.RowCodec
 import transom.engine.keyed.state._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.{Arrival, GlobalGrid}
@@ -40,7 +37,7 @@ final class SweepState private[sweep] (
 
   override def isEmpty: Boolean = pending.isEmpty && live.isEmpty
 
-  override def size: Int = pending.size + live.size
+  override def heldBytes: Long = pending.heldBytes + live.heldBytes
 
   /** The number of pending rows that wait for the row with their end. */
   private[sweep] var pendingOpen = 0
@@ -71,34 +68,40 @@ final class SweepState private[sweep] (
   *
   * {{{
   * key     version, layout of the rows, position, number of starts, timer, whether live rows
-  *         have changed, rows that start later, live rows
+  *         have changed, pending rows, live rows; with edges also the number of pending rows that
+  *         wait for their end
   * }}}
   *
-  * With edges, a flag for each row that starts later says whether the row waits for its end. Rows
-  * of another layout are converted when the key is read.
+  * Parts of the state are in entries, see [[PendingRows]] and [[RowChunks]]. An entry keeps the
+  * layout in which its rows were written. Rows of another layout are converted when they are
+  * read.
   */
-private[sweep] final class SweepCodec(hasEdges: Boolean, rows: RowCodec[_])
+private[sweep] final class SweepCodec(hasEdges: Boolean, store: RowStore)
     extends PerKeyCodec[SweepState] {
   private val currentVersion = if (hasEdges) SweepCodec.EdgeVersion else SweepCodec.Version
   private val out = new StateWriter
 
   override def create(): SweepState =
-    new SweepState(new PendingRows, new LiveRows(if (hasEdges) new OpenRows else null))
+    new SweepState(
+      new PendingRows(store, hasEdges),
+      new LiveRows(if (hasEdges) new OpenRows else null, store))
 
   override def encode(state: SweepState): Array[Byte] = {
     out.byte(currentVersion)
-    out.signed(rows.layout)
+    out.signed(store.codec.layout)
     out.signed(state.position)
     out.unsigned(state.starts)
     out.signed(state.timer)
     out.byte(if (state.isChanged) 1 else 0)
-    LiveRows.writeRows(state.pending.iterator, state.pending.size, out)
-    if (hasEdges) state.pending.iterator.foreach {
-      case _: OpenRow => out.byte(1)
-      case _ => out.byte(0)
-    }
+    state.pending.write(out)
     state.live.write(out)
+    if (hasEdges) out.unsigned(state.pendingOpen)
     out.take()
+  }
+
+  override def removeEntries(state: SweepState): Unit = {
+    state.pending.removeEntries()
+    state.live.clear()
   }
 
   override def decode(bytes: Array[Byte]): SweepState = {
@@ -106,41 +109,20 @@ private[sweep] final class SweepCodec(hasEdges: Boolean, rows: RowCodec[_])
     val version = in.byte()
     if (version != currentVersion) throw new UnknownStateVersion("a key", version, currentVersion)
     val written = in.signed().toInt
-    val position = in.signed()
-    val starts = in.unsigned()
-    val timer = in.signed()
-    val isChanged = in.byte() != 0
-    val pending = new PendingRows
-    val pendingOpen =
-      if (hasEdges) readEdges(in, written, pending) else readPlain(in, written, pending)
-    val state = new SweepState(pending, LiveRows.read(in, hasEdges, _.from(written, rows)))
-    state.pendingOpen = pendingOpen
-    state.position = position
-    state.starts = starts
-    state.timer = timer
-    state.isChanged = isChanged
+    val state = create()
+    state.position = in.signed()
+    state.starts = in.unsigned()
+    state.timer = in.signed()
+    state.isChanged = in.byte() != 0
+    state.pending.read(in, written)
+    state.live.read(in, written)
+    if (hasEdges) state.pendingOpen = in.unsigned().toInt
     state
-  }
-
-  private def readPlain(in: StateReader, written: Int, pending: PendingRows): Int = {
-    LiveRows.readRows(in)(row => pending.add(row.from(written, rows)))
-    0
-  }
-
-  /** Returns the number of rows that wait for their end. */
-  private def readEdges(in: StateReader, written: Int, pending: PendingRows): Int = {
-    val read = ArrayBuffer.empty[LifetimeRow]
-    LiveRows.readRows(in)(read += _.from(written, rows))
-    read.count { row =>
-      val isOpen = in.byte() != 0
-      pending.add(if (isOpen) row.opened else row)
-      isOpen
-    }
   }
 }
 
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
-  final val Version = 70
-  final val EdgeVersion = 71
+  final val Version = 72
+  final val EdgeVersion = 73
 }

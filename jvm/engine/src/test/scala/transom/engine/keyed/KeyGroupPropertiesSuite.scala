@@ -141,6 +141,11 @@ object KeyGroupPropertiesSuite {
       Row(Json.parse("0"), Json.parse(in.getLong().toString), Some(time), 0L)
     }
 
+    override def getBytes(list: Long, number: Long): Array[Byte] =
+      throw new UnsupportedOperationException
+    override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit =
+      throw new UnsupportedOperationException
+
     override def remove(list: Long, sequence: Long): Unit =
       store.removeRow(key(), list, sequence)
 

@@ -122,7 +122,7 @@ private object PulledResultsSuite {
         rows: Contents[Row],
         results: Results[Row, Vector[Json]]): PerKeyOperators[Row, _ <: PerKeyState] = {
       val aggregation = new JsonAggregation(_.map(_.value))
-      if (spec.isSwept) new SweepOperators(spec, aggregation, RowBytes, results)
+      if (spec.isSwept) new SweepOperators(spec, aggregation, RowBytes, rows, results)
       else {
         val plan = KeyedPlan.of(spec, aggregation, rows, KeyedSettings.NoConditions)
         new WindowOperators(spec, plan, rows, results)

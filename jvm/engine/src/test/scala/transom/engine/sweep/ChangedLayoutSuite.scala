@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{OneKey, Specs}
+import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.{RowCodec, StoredRows}
 import transom.engine.keyed.state.MemoryKeyStore
 import transom.engine.spec.{Lifetime, Snapshot}
@@ -16,10 +16,13 @@ class ChangedLayoutSuite extends FunSuite {
   import ChangedLayoutSuite._
   import SharedRowSuite._
 
-  for (hasEdges <- Seq(false, true))
-    test(s"every row of a swept key is converted, with edges: $hasEdges") {
-      val (before, after) = (new SweepCodec(hasEdges, Narrow), new SweepCodec(hasEdges, Wide))
-      val bytes = before.encode(stateOf(hasEdges, before))
+  for (hasEdges <- Seq(false, true); count <- Seq(60, 6000))
+    test(s"each of $count rows of a swept key is converted, with edges: $hasEdges") {
+      val entries = new EntriesInMemory
+      val before = new SweepCodec(hasEdges, new RowStore(entries, Narrow))
+      val after = new SweepCodec(hasEdges, new RowStore(entries, Wide))
+      val bytes = before.encode(stateOf(hasEdges, count, before))
+      assertEquals(entries.size > 0, count > 60)
       val kept = rowsOf(before.decode(bytes))
       val read = after.decode(bytes)
       assertEquals(read.live.runs.nonEmpty, !hasEdges)
@@ -66,16 +69,16 @@ class ChangedLayoutSuite extends FunSuite {
   }
 
   /** A key with pending rows, and live rows in all parts of the state. */
-  private def stateOf(hasEdges: Boolean, codec: SweepCodec): SweepState = {
+  private def stateOf(hasEdges: Boolean, count: Int, codec: SweepCodec): SweepState = {
     val lifetime = Lifetime(endColumn = Some(0), idColumns = if (hasEdges) Seq(1) else Nil)
     val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
     val operator = new SweepOperator[Cell, Cell](spec, Adding, Narrow, new Sums)
     val arrival = new Arrival
     val state = codec.create()
-    (0 until 60).foreach { n =>
+    (0 until count).foreach { n =>
       arrival.time = n.toLong
-      arrival.end = if (hasEdges) Arrival.NoEnd else n + 3L + n % 40
-      arrival.watermark = math.max(0L, n - 10L)
+      arrival.end = if (hasEdges) Arrival.NoEnd else n + 3L + n % (count * 2 / 3)
+      arrival.watermark = math.max(0L, n - count / 6L)
       OneKey.process(operator, state, Narrow.view(range(n.toLong)), arrival)
     }
     state

@@ -88,9 +88,9 @@ private object HeldBytesSuite {
         CommonClock.open)
     spec.window match {
       case windows: Windows =>
-        of(new SeveralOperators(spec, windows, rows, Arrays, Nothing)((spec, _, results) =>
-          new SweepOperators(spec, Count, Arrays, results)))
-      case _ => of(new SweepOperators(spec, Count, Arrays, Nothing))
+        of(new SeveralOperators(spec, windows, rows, Arrays, Nothing)((spec, rows, results) =>
+          new SweepOperators(spec, Count, Arrays, rows, results)))
+      case _ => of(new SweepOperators(spec, Count, Arrays, rows, Nothing))
     }
   }
 

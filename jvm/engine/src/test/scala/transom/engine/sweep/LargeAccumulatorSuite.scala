@@ -7,7 +7,7 @@ import scala.util.Random
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{OneKey, Specs}
+import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed._
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.spec._
@@ -26,7 +26,7 @@ class LargeAccumulatorSuite extends FunSuite {
       val lists = new Lists
       val spec = Specs.of(Snapshot()).copy(lifetime = Some(Lifetime(endColumn = Some(0))))
       val operator = new SweepOperator[Cell, List](spec, listing, Cells, lists)
-      val codec = new SweepCodec(hasEdges = false, Cells)
+      val codec = new SweepCodec(hasEdges = false, new RowStore(new EntriesInMemory, Cells))
       val arrival = new Arrival
       val ends = ArrayBuffer.empty[Long]
       var state = codec.create()

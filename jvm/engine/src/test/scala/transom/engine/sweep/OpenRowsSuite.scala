@@ -2,7 +2,7 @@ package transom.engine.sweep
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{OneKey, Specs}
+import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.RowCodec
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.spec._
@@ -51,7 +51,8 @@ class OpenRowsSuite extends FunSuite {
   private final class Key(count: Int) {
     val counting = new Counting
     val sums = new Sums
-    private val codec = new SweepCodec(hasEdges = true, Identified)
+    private val codec =
+      new SweepCodec(hasEdges = true, new RowStore(new EntriesInMemory, Identified))
     private val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
     private val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
     private val operator = new SweepOperator[Cell, Cell](spec, counting, Identified, sums)

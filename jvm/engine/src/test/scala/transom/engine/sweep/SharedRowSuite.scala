@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{OneKey, Specs}
+import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed._
 import transom.engine.keyed.state.WindowAggregation
 import transom.engine.spec._
@@ -27,7 +27,8 @@ class SharedRowSuite extends FunSuite {
           Adding,
           Cells,
           sums)
-      val state = new SweepCodec(hasEdges = false, Cells).create()
+      val state =
+        new SweepCodec(hasEdges = false, new RowStore(new EntriesInMemory, Cells)).create()
       val arrival = new Arrival
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
       Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {
@@ -57,11 +58,12 @@ private object SharedRowSuite {
   }
 
   object Cells extends RowCodec[Cell] {
-    private val shared = new Cell(0L)
+    // Suites run at the same time.
+    private val shared = ThreadLocal.withInitial[Cell](() => new Cell(0L))
 
     override def view(bytes: ByteRange): Cell = {
-      shared.value = ByteBuffer.wrap(bytes.bytes, bytes.offset, bytes.length).getLong
-      shared
+      shared.get.value = ByteBuffer.wrap(bytes.bytes, bytes.offset, bytes.length).getLong
+      shared.get
     }
 
     override def decode(bytes: Array[Byte], offset: Int, length: Int): Cell =

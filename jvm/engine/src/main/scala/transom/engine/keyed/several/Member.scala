@@ -61,6 +61,10 @@ private[several] final class MemberRows[R](rows: Contents[R], member: Int, times
   override def put(list: Long, sequence: Long, row: R): Unit =
     rows.put(offset + list, sequence, row)
   override def get(list: Long, sequence: Long): R = rows.get(offset + list, sequence)
+  override def getBytes(list: Long, number: Long): Array[Byte] =
+    rows.getBytes(offset + list, number)
+  override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit =
+    rows.putBytes(offset + list, number, bytes)
   override def remove(list: Long, sequence: Long): Unit = rows.remove(offset + list, sequence)
   override def timeOf(row: R): Long = times.timeIn(rows.timeOf(row))
 }

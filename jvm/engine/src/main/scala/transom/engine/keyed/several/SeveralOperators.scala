@@ -38,8 +38,7 @@ final class SeveralOperators[R, A <: AnyRef](
 
   override def timeline: Timeline = members.head.operators.timeline
 
-  override def weightOf(row: R, length: Int): Int =
-    members.iterator.map(_.operators.weightOf(row, length)).sum
+  override def weightOf(row: R): Int = members.iterator.map(_.operators.weightOf(row)).sum
 
   override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SeveralStates] =
     new SeveralOperator(members, members.map(_.operators.of(group, firstRow)), rowCodec)

@@ -19,7 +19,7 @@ final class SeveralStates private[several] (
 
   override def isEmpty: Boolean = states.forall(_.isEmpty)
 
-  override def size: Int = states.iterator.map(_.size).sum
+  override def heldBytes: Long = states.iterator.map(_.heldBytes).sum
 }
 
 /** Encodes and decodes the states of keys: the state of each member, each with its length. */
@@ -35,6 +35,9 @@ private[several] final class SeveralCodec(
     codecs.indices.foreach(i => out.array(codecs(i).encode(states(i))))
     out.take()
   }
+
+  override def removeEntries(states: SeveralStates): Unit =
+    codecs.indices.foreach(i => codecs(i).removeEntries(states(i)))
 
   override def decode(bytes: Array[Byte]): SeveralStates = {
     val in = new StateReader(bytes)

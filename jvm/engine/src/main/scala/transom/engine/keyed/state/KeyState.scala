@@ -46,7 +46,9 @@ final class KeyState[A <: AnyRef] extends PerKeyState {
   override def isEmpty: Boolean = windows.isEmpty && rowCount == 0
 
   /** Number of open windows. */
-  override def size: Int = windows.size
+  def size: Int = windows.size
+
+  override def heldBytes: Long = KeyState.WindowWeight * windows.size
 
   private[keyed] def add(window: WindowState[A]): Unit = {
     windows.put(window.bounds, window)
@@ -71,6 +73,9 @@ final class KeyState[A <: AnyRef] extends PerKeyState {
 }
 
 object KeyState {
+
+  // Estimated heap size of the objects of a window, in bytes.
+  private final val WindowWeight = 200L
 
   private def nextTimer(bound: Long, now: Long): Long =
     if (now == Long.MaxValue) Long.MaxValue else math.max(bound, now + 1)

@@ -31,7 +31,7 @@ final class SeveralRunner(spec: WindowSpec, windows: Windows, limits: Limits)
       spec: WindowSpec,
       rows: Contents[Row],
       results: Results[Row, Vector[Json]]): PerKeyOperators[Row, _ <: PerKeyState] =
-    if (spec.isSwept) new SweepOperators(spec, aggregation, RowBytes, results)
+    if (spec.isSwept) new SweepOperators(spec, aggregation, RowBytes, rows, results)
     else {
       val plan = KeyedPlan.of(spec, aggregation, rows, KeyedSettings.NoConditions)
       new WindowOperators(spec, plan, rows, results)

@@ -16,7 +16,7 @@ final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
   private val results = new EmittedResults[Row](emissions, _.value)
   private val operator = new KeyedWindowOperator(
     spec,
-    new SweepOperators(spec, new JsonAggregation(_.map(_.value)), RowBytes, results),
+    new SweepOperators(spec, new JsonAggregation(_.map(_.value)), RowBytes, rows, results),
     rows,
     results,
     emissions,

@@ -158,7 +158,7 @@ private[task] object KeyedTask {
         spec: WindowSpec,
         rows: Contents[UnsafeRow],
         results: Results[UnsafeRow, InternalRow]): PerKeyOperators[UnsafeRow, _ <: PerKeyState] =
-      if (spec.isSwept) new SweepOperators(spec, aggregation, codec, results)
+      if (spec.isSwept) new SweepOperators(spec, aggregation, codec, rows, results)
       else {
         val plan = KeyedPlan.of(spec, aggregation, rows, conditions)
         new WindowOperators(spec, plan, rows, results)
