@@ -11,8 +11,8 @@ import scala.collection.mutable
   * @param open
   *   the starts of the open windows; none if no window is open
   * @param partitions
-  *   the partitions of the input that hold the watermark back most, if the operator has a clock for
-  *   each
+  *   the partitions of the input that hold the watermark back most, if the operator has a clock
+  *   for each
   * @param partitionCount
   *   the number of all partitions
   * @param rowsOpen
@@ -86,7 +86,8 @@ object PartitionGauge {
   /** How many partitions the metrics list. The driver keeps the metrics of many batches. */
   final val Most = 1000
 
-  /** The partitions that hold the watermark back most: those it waits for, by their watermarks. */
+  /** The partitions that hold the watermark back most: those it waits for, by their watermarks.
+    */
   def first(partitions: Seq[PartitionGauge]): Seq[PartitionGauge] =
     if (partitions.size <= Most) partitions
     else partitions.sortBy(partition => (partition.isIdle, partition.watermark)).take(Most)
