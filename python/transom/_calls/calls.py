@@ -114,7 +114,7 @@ class Calls:
         """
         try:
             arguments: list[Any] = [
-                python_values(rows, pa.Table.to_pandas) if self.in_pandas else rows
+                python_values(rows, lambda table: table.to_pandas()) if self.in_pandas else rows
             ]
         except ImportError:
             raise runtime_error("NEEDS_PANDAS", argument="form") from None

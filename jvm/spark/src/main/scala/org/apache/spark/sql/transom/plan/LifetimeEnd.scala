@@ -55,8 +55,12 @@ private[plan] object LifetimeEnd {
       Coalesce(Seq(NullOnError.of(inTypeOf(time, end)), start)))
   }
 
-  private def orNoEnd(time: Expression, end: Expression): Expression =
-    Coalesce(Seq(micros(inTypeOf(time, end)), Literal(Arrival.NoEnd)))
+  private def orNoEnd(time: Expression, end: Expression): Expression = {
+    val given = micros(inTypeOf(time, end))
+    // The largest time of Spark is no lifetime without end. It is bad, like the time before it.
+    val known = If(EqualTo(given, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), given)
+    Coalesce(Seq(known, Literal(Arrival.NoEnd)))
+  }
 
   private def instantType(time: Expression): DataType = time.dataType match {
     case window: StructType => window(1).dataType
