@@ -87,3 +87,21 @@ def test_each_time_of_the_years_1_to_9999_is_in_a_window(
     assert {each["name"] for row in results for each in row["rows"]} == set(USABLE)
     assert all(row["start"] <= m["micros"] < row["end"] for row in results for m in row["rows"])
     assert Counter(row["reason"] for row in found if row["reason"] is not None) == REASONS
+
+
+def test_the_largest_time_is_no_lifetime_without_end(spark: SparkSession) -> None:
+    ends = [("bad", 2**63 - 1), ("bad too", 2**63 - 2), ("without end", None), ("day", LAST)]
+    rows = spark.createDataFrame(ends, "name string, micros long")
+    lifetime = F.timestamp_micros("micros")
+    stream = transom.stream(rows, time=F.timestamp_micros(F.lit(0)), lifetime=lifetime)
+    windows = stream.window(transom.Snapshot()).with_dead_letters()
+    found = windows.agg(F.collect_set("name").alias("names")).collect()
+    dead = {
+        row["dead_letters"]["row"]["name"]: row["dead_letters"]["reason"]
+        for row in found
+        if row["dead_letters"]
+    }
+    assert dead == dict.fromkeys(["bad", "bad too"], "bad_lifetime")
+    # The snapshot after the day has no end.
+    names = [set(row["results"]["names"]) for row in found if row["results"]]
+    assert names == [{"without end", "day"}]

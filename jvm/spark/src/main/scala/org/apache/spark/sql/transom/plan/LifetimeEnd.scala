@@ -56,9 +56,9 @@ private[plan] object LifetimeEnd {
   }
 
   private def orNoEnd(time: Expression, end: Expression): Expression = {
-    val given = micros(inTypeOf(time, end))
+    val own = micros(inTypeOf(time, end))
     // The largest time of Spark is no lifetime without end. It is bad, like the time before it.
-    val known = If(EqualTo(given, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), given)
+    val known = If(EqualTo(own, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), own)
     Coalesce(Seq(known, Literal(Arrival.NoEnd)))
   }
 
