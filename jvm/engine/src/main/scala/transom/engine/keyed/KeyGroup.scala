@@ -213,6 +213,8 @@ final class KeyGroup[R, S <: PerKeyState](
 
   private def hold(key: Array[Byte], stateBytes: Array[Byte]): HeldKey[S] = {
     val isStored = stateBytes != null
+    // Parts of the state may be in entries of the key.
+    if (isStored) listener.pointAt(key)
     val state = if (isStored) codec.decode(stateBytes) else codec.create()
     val entry = new HeldKey(key, state, isStored)
     held.put(KeyBytes.of(key), entry)

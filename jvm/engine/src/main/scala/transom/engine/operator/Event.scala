@@ -55,12 +55,21 @@ object Event {
       */
     var isPartlyLate: Boolean = false
 
-    /** Returns a copy that stays valid. The copy shares the arrays of the ranges. */
+    /** Returns a copy that stays valid. The copy has its own bytes, because the arrays of the
+      * ranges also contain other rows.
+      */
     def copy(): Row = {
       val row = new Row
-      row.key.set(key)
-      row.value.set(value)
-      row.input.set(input)
+      val bytes = new Array[Byte](key.length + value.length + input.length)
+      var from = 0
+      def own(range: ByteRange, copied: ByteRange): Unit = {
+        System.arraycopy(range.bytes, range.offset, bytes, from, range.length)
+        copied.set(bytes, from, range.length): Unit
+        from += range.length
+      }
+      own(key, row.key)
+      own(value, row.value)
+      own(input, row.input)
       row.arrival.set(arrival)
       row.isPartlyLate = isPartlyLate
       row

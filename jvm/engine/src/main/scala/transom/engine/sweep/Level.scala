@@ -8,9 +8,14 @@ import transom.engine.state.{ByteRange, StateReader, StateWriter}
   *
   * Small accumulators of equal length are in one array, in the order of their nodes. So both
   * children of a node are in one cache line. Not thread-safe.
+  *
+  * @param list
+  *   the list of the entries of the level
   */
-private[sweep] final class Level {
+private[sweep] final class Level(list: Long) {
   import Level._
+
+  private val segments = new Segments(list)
 
   /** For each node what is known of its accumulator. */
   private var kinds = new Array[Byte](16)
@@ -41,18 +46,23 @@ private[sweep] final class Level {
       kinds = Arrays.copyOf(kinds, 2 * count)
       bytes = Arrays.copyOf(bytes, 2 * count * width)
     }
-    kinds(count) = Unknown
+    become(count, Unknown)
     count += 1
   }
 
-  def forget(node: Int): Unit = kinds(node) = Unknown
+  def forget(node: Int): Unit = become(node, Unknown)
 
   /** Notes that a node has no rows. */
-  def empty(node: Int): Unit = kinds(node) = Empty
+  def empty(node: Int): Unit = become(node, Empty)
+
+  private def become(node: Int, kind: Byte): Unit = {
+    kinds(node) = kind
+    segments.note(node)
+  }
 
   /** Moves what is known of a node to a node before it. */
   def move(from: Int, to: Int): Unit = {
-    kinds(to) = kinds(from)
+    become(to, kinds(from))
     if (kinds(to) == Known) System.arraycopy(bytes, from * width, bytes, to * width, width)
     else if (kinds(to) == Apart) {
       apart(to) = apart(from)
@@ -71,10 +81,10 @@ private[sweep] final class Level {
       bytes = new Array[Byte](kinds.length * width)
     }
     if (length == width && length > 0) {
-      kinds(node) = Known
+      become(node, Known)
       System.arraycopy(from, offset, bytes, node * width, width)
     } else {
-      kinds(node) = Apart
+      become(node, Apart)
       if (node >= apart.length) apart = Arrays.copyOf(apart, kinds.length)
       val old = apart(node)
       // The same array saves the garbage collector a reference from an old object to a new one.
@@ -83,24 +93,32 @@ private[sweep] final class Level {
     }
   }
 
-  /** Adds the nodes that `write` has written. */
-  def read(in: StateReader): Unit = {
-    var left = in.unsigned()
+  /** Removes all entries. */
+  def removeEntries(store: RowStore): Unit = segments.removeEntries(store)
+
+  /** Adds the nodes that `write` has written to no nodes. */
+  def read(store: RowStore, in: StateReader): Unit = segments.read(store, in)(readNodes)
+
+  private def readNodes(count: Int, in: StateReader): Unit = {
+    var left = count
     while (left > 0) {
       val kind = in.byte()
       grow()
       if (kind == Known) {
         val length = in.skipArray()
-        set(count - 1, in.bytes, in.offset - length, length)
-      } else kinds(count - 1) = kind.toByte
+        set(this.count - 1, in.bytes, in.offset - length, length)
+      } else become(this.count - 1, kind.toByte)
       left -= 1
     }
   }
 
-  def write(out: StateWriter): Unit = {
-    out.unsigned(length)
-    var node = 0
-    while (node < length) {
+  /** Writes what has changed to its entries, and the rest. */
+  def write(store: RowStore, out: StateWriter): Unit =
+    segments.write(length, store, out)(writeNodes)
+
+  private def writeNodes(from: Int, until: Int, out: StateWriter): Unit = {
+    var node = from
+    while (node < until) {
       kinds(node) match {
         case Known =>
           out.byte(Known)

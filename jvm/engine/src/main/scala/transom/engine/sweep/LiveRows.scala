@@ -112,7 +112,7 @@ private[sweep] final class LiveRows(val open: OpenRows, private[sweep] val store
     addedSize = in.unsigned().toInt
     accumulated = in.unsigned().toInt
     if (accumulated > 0) backAccumulator = in.array()
-    if (open != null) open.read(in, _.from(written, store.codec))
+    if (open != null) open.read(in)
     numbers.last = in.unsigned()
   }
 }

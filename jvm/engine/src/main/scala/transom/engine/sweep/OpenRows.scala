@@ -17,9 +17,20 @@ import transom.engine.window.Arrival
   *
   * New rows go to the last block, which is not in the tree until the next block begins. When more
   * slots are empty than used, the rows move together. So the slots, and the order in which
-  * accumulators are merged, depend only on the order of the calls. Not thread-safe.
+  * accumulators are merged, depend only on the order of the calls.
+  *
+  * Slots and accumulators are stored in [[Segments]], so a row that enters or leaves writes a few
+  * entries of the state. All are read when the key is read.
+  *
+  * {{{
+  * open    slots, number of levels, levels
+  * slots   number of slots, slots: layout of the rows, then for each slot whether it has a row,
+  *         and the row
+  * }}}
+  *
+  * Not thread-safe.
   */
-private[sweep] final class OpenRows {
+private[sweep] final class OpenRows(store: RowStore) {
   import OpenRows._
 
   /** The rows by slot; null where a row has left. */
@@ -28,17 +39,20 @@ private[sweep] final class OpenRows {
   /** The encoded rows by slot, so that the rows of a block are read together. A slot of a large
     * row is not known.
     */
-  private[sweep] val encoded = new Level
+  private[sweep] val encoded = new Level(NoList)
 
   /** The accumulators: those of the blocks, then each level above. The top level has at most two.
     * If an accumulator is not known, those above it are not known either.
     */
-  private[sweep] val levels = ArrayBuffer(new Level)
+  private[sweep] val levels = ArrayBuffer(levelAt(0))
+
+  private def levelAt(height: Int): Level = new Level(SlotList + 1 + height)
 
   /** The accumulator of the last block, in a level of its own. */
-  private[sweep] val tail = new Level
+  private[sweep] val tail = new Level(NoList)
   tail.grow()
   private val byEnd = new PriorityQueue[OpenRow](Comparator.comparingLong[OpenRow](_.end))
+  private val segments = new Segments(SlotList)
   private var count = 0
 
   def isEmpty: Boolean = count == 0
@@ -64,6 +78,7 @@ private[sweep] final class OpenRows {
 
   private def append(row: OpenRow): Unit = {
     row.slot = slots.length
+    segments.note(row.slot)
     slots += row
     encoded.grow()
     if (row.length <= Level.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
@@ -90,8 +105,11 @@ private[sweep] final class OpenRows {
 
   def iterator: Iterator[OpenRow] = slots.iterator.filter(_ != null)
 
+  /** Removes all rows and their entries. */
   def clear(): Unit = {
     slots.clear()
+    segments.removeEntries(store)
+    levels.foreach(_.removeEntries(store))
     encoded.truncate(0)
     byEnd.clear()
     clearLevels()
@@ -101,6 +119,7 @@ private[sweep] final class OpenRows {
 
   private def free(row: OpenRow): Unit = {
     slots(row.slot) = null
+    segments.note(row.slot)
     encoded.empty(row.slot)
     count -= 1
     rowBytes -= row.length
@@ -117,6 +136,7 @@ private[sweep] final class OpenRows {
       val row = slots(from)
       if (row != null) {
         slots(slot) = row
+        segments.note(slot)
         encoded.move(from, slot)
         row.slot = slot
         slot += 1
@@ -134,6 +154,7 @@ private[sweep] final class OpenRows {
   }
 
   private def clearLevels(): Unit = {
+    levels.drop(1).foreach(_.removeEntries(store))
     levels.takeInPlace(1)
     levels(0).truncate(0)
     tail.forget(0)
@@ -151,7 +172,7 @@ private[sweep] final class OpenRows {
       val isNew = node == nodes.length
       if (isNew) nodes.grow()
       if (isNew && level == levels.length - 1 && nodes.length > 2) {
-        val above = new Level
+        val above = levelAt(levels.length)
         above.grow()
         above.grow()
         levels += above
@@ -164,27 +185,44 @@ private[sweep] final class OpenRows {
     }
   }
 
+  /** Writes what has changed to its entries, and the rest. */
   def write(out: StateWriter): Unit = {
-    out.unsigned(slots.length)
+    segments.write(slots.length, store, out)(writeSlots)
+    out.unsigned(levels.length)
+    levels.foreach(_.write(store, out))
+  }
+
+  private def writeSlots(from: Int, until: Int, out: StateWriter): Unit = {
+    out.signed(store.codec.layout)
     var start = 0L
-    slots.foreach { row =>
+    var slot = from
+    while (slot < until) {
+      val row = slots(slot)
       out.byte(if (row == null) 0 else 1)
       if (row != null) {
         LiveRows.writeRow(row, start, out)
         start = row.start
       }
+      slot += 1
     }
-    out.unsigned(levels.length)
-    levels.foreach(_.write(out))
   }
 
-  /** Adds the rows that `write` has written to no rows.
-    *
-    * @param convert
-    *   returns a row in the layout of this run, or the same row
-    */
-  def read(in: StateReader, convert: LifetimeRow => LifetimeRow): Unit = {
+  /** Adds the rows that `write` has written to no rows. */
+  def read(in: StateReader): Unit = {
+    segments.read(store, in)(readSlots)
+    levels.clear()
     var left = in.unsigned()
+    while (left > 0) {
+      val level = levelAt(levels.length)
+      level.read(store, in)
+      levels += level
+      left -= 1
+    }
+  }
+
+  private def readSlots(count: Int, in: StateReader): Unit = {
+    val written = in.signed().toInt
+    var left = count
     var start = 0L
     while (left > 0) {
       if (in.byte() == 0) {
@@ -192,18 +230,10 @@ private[sweep] final class OpenRows {
         encoded.grow()
         encoded.empty(slots.length - 1)
       } else {
-        val open = convert(LiveRows.readRow(in, start)).opened
+        val open = LiveRows.readRow(in, start).from(written, store.codec).opened
         start = open.start
         append(open)
       }
-      left -= 1
-    }
-    levels.clear()
-    left = in.unsigned()
-    while (left > 0) {
-      val level = new Level
-      level.read(in)
-      levels += level
       left -= 1
     }
   }
@@ -215,6 +245,12 @@ private[sweep] object OpenRows {
     * changes.
     */
   final val BlockSize = 8
+
+  /** The list of the entries of slots. The lists of the levels follow. */
+  private final val SlotList = 2L
+
+  // Of levels that are not stored.
+  private final val NoList = -1L
 }
 
 /** Computes the accumulator of the open rows of any key. Holds buffers: not thread-safe. */

@@ -37,6 +37,9 @@ private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
   // Entries of blocks that exist no more.
   private val dropped = ArrayBuffer.empty[Long]
   private var loaded = 0L
+  // The block whose last row has gone; null if there are blocks. Its memory serves the next row,
+  // so a key with one pending row at a time does not make a block for each.
+  private var spare: RowBlock = _
 
   /** Number of rows that searches have passed, to test how the work grows. */
   private[sweep] var passed = 0L
@@ -86,9 +89,12 @@ private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
     row
   }
 
-  def clear(): Unit = while (!isEmpty) {
-    count -= blocks.last.count
-    drop(blocks.length - 1)
+  def clear(): Unit = {
+    while (!isEmpty) {
+      count -= blocks.last.count
+      drop(blocks.length - 1)
+    }
+    dropSpare()
   }
 
   /** Copies of the rows in their order. */
@@ -124,7 +130,10 @@ private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
   }
 
   private def append(row: LifetimeRow, number: Long): Unit = {
-    val block = new RowBlock(row.start, hasEdges, store.codec.layout)
+    val block =
+      if (spare == null) new RowBlock(row.start, hasEdges, store.codec.layout)
+      else spare.restarted(row.start)
+    spare = null
     blocks += block
     resized(block)(block.insert(row, number, isNewest = true, store.out): Unit)
   }
@@ -155,8 +164,13 @@ private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
 
   private def drop(at: Int): Unit = {
     val block = if (at == 0) blocks.removeHead() else blocks.remove(at)
-    loaded -= block.capacity
     if (block.entry >= 0) dropped += block.entry
+    if (blocks.isEmpty && block.entry < 0) spare = block else loaded -= block.capacity
+  }
+
+  private def dropSpare(): Unit = if (spare != null) {
+    loaded -= spare.capacity
+    spare = null
   }
 
   /** Removes the entries of all blocks. */
@@ -168,6 +182,7 @@ private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
 
   /** Writes the changed blocks to their entries, and the list of all blocks. */
   def write(out: StateWriter): Unit = {
+    dropSpare()
     if (blocks.length == 1 && blocks(0).entry >= 0) {
       val block = read(blocks(0))
       dropped += block.entry
@@ -341,6 +356,14 @@ private[sweep] final class RowBlock(var base: Long, hasNumbers: Boolean, var lay
 
   /** Notes that the entry has the rows. */
   def noteStored(): Unit = isStored = true
+
+  /** Starts again without rows. Requires that there is none. Taken rows keep their bytes. */
+  def restarted(start: Long): RowBlock = {
+    base = start
+    from = until
+    lastStart = Long.MinValue
+    this
+  }
 
   /** Gives up the memory that no row uses. */
   def trim(): Unit = if (isLoaded && length < bytes.length) {

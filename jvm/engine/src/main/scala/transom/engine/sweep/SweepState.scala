@@ -72,9 +72,9 @@ final class SweepState private[sweep] (
   *         wait for their end
   * }}}
   *
-  * Parts of the state are in entries, see [[PendingRows]] and [[RowChunks]]. An entry keeps the
-  * layout in which its rows were written. Rows of another layout are converted when they are
-  * read.
+  * Parts of the state are in entries, see [[PendingRows]], [[RowChunks]] and [[Segments]]. An
+  * entry keeps the layout in which its rows were written. Rows of another layout are converted
+  * when they are read.
   */
 private[sweep] final class SweepCodec(hasEdges: Boolean, store: RowStore)
     extends PerKeyCodec[SweepState] {
@@ -84,7 +84,7 @@ private[sweep] final class SweepCodec(hasEdges: Boolean, store: RowStore)
   override def create(): SweepState =
     new SweepState(
       new PendingRows(store, hasEdges),
-      new LiveRows(if (hasEdges) new OpenRows else null, store))
+      new LiveRows(if (hasEdges) new OpenRows(store) else null, store))
 
   override def encode(state: SweepState): Array[Byte] = {
     out.byte(currentVersion)
@@ -124,5 +124,5 @@ private[sweep] final class SweepCodec(hasEdges: Boolean, store: RowStore)
 private object SweepCodec {
   // The other states of the keyed layout have small numbers.
   final val Version = 72
-  final val EdgeVersion = 73
+  final val EdgeVersion = 74
 }

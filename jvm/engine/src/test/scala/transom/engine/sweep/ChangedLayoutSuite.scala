@@ -30,11 +30,13 @@ class ChangedLayoutSuite extends FunSuite {
       assertEquals(rowsOf(read).map(_._1), kept.map(_._1))
       assertEquals(rowsOf(read).map(_._2).distinct, Seq(16))
 
-      // From then on the key has the new layout.
+      // From then on the key's value has the new layout. Entries keep theirs until they change.
       val rewritten = after.encode(read)
       assertEquals(rowsOf(after.decode(rewritten)), rowsOf(read))
-      val error = intercept[IllegalStateException](before.decode(rewritten))
-      assertEquals(error.getMessage, "layout 1")
+      if (count == 60) {
+        val error = intercept[IllegalStateException](before.decode(rewritten))
+        assertEquals(error.getMessage, "layout 1")
+      }
 
       rewritten(0) = 9
       assertEquals(intercept[UnknownStateVersion](after.decode(rewritten)).version, 9)

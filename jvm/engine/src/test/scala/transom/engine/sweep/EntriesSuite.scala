@@ -20,15 +20,15 @@ class EntriesSuite extends FunSuite {
   private final class Key(spec: WindowSpec) {
     val entries = new EntriesInMemory
     private val operator = new SweepOperator(spec, Count, Arrays, Nothing)
-    private val codec = new SweepCodec(hasEdges = false, new RowStore(entries, Arrays))
+    private val codec = new SweepCodec(spec.hasEdges, new RowStore(entries, Arrays))
     private val arrival = new Arrival
     var state = codec.create()
 
-    def add(start: Long, end: Long, watermark: Long): Unit = {
+    def add(start: Long, end: Long, watermark: Long, id: Int = 0): Unit = {
       arrival.time = start
       arrival.end = end
       arrival.watermark = watermark
-      OneKey.process(operator, state, ByteBuffer.allocate(40).array, arrival): Unit
+      OneKey.process(operator, state, ByteBuffer.allocate(40).putInt(id).array, arrival): Unit
     }
 
     def advance(watermark: Long): Unit =
@@ -89,6 +89,47 @@ class EntriesSuite extends FunSuite {
       assertEquals(key.entries.puts, 0)
     }
     key.end()
+    assertEquals(key.entries.size, 0)
+  }
+
+  private val edges =
+    Specs.of(Snapshot()).copy(lifetime = Some(Lifetime(endColumn = Some(0), idColumns = Seq(1))))
+
+  test("an edge in a key with many open rows writes a few entries") {
+    val key = new Key(edges)
+    val open = 20000
+    (0 until open).foreach(i => key.add(i.toLong, Arrival.NoEnd, i.toLong, id = i))
+    key.advance(open.toLong)
+    assert(key.restart() < most, key.restart())
+    assert(key.entries.largest < most, key.entries.largest)
+    assert(key.entries.size > 300, key.entries.size)
+    val written = (1 to 100).map { i =>
+      key.entries.puts = 0
+      val time = open.toLong + i
+      // A row ends, another one starts, and a result is computed.
+      key.add(time, time, time, id = 199 * i)
+      key.add(time, Arrival.NoEnd, time, id = open + i)
+      key.advance(time + 1)
+      assert(key.restart() < most)
+      assertEquals(key.state.openRows, open)
+      key.entries.puts
+    }
+    // Slots and accumulators over them, of both rows.
+    assert(written.max <= 24, written.max)
+    key.end()
+    assertEquals(key.entries.size, 0)
+  }
+
+  test("the entries of open rows go with the rows") {
+    val key = new Key(edges)
+    (0 until 5000).foreach(i => key.add(i.toLong, Arrival.NoEnd, i.toLong, id = i))
+    key.advance(5000L)
+    key.restart(): Unit
+    assert(key.entries.size > 75, key.entries.size)
+    (0 until 4990).foreach(i => key.add(5000L + i, 5000L + i, 5000L + i, id = i))
+    key.advance(20000L)
+    key.restart(): Unit
+    assertEquals(key.state.openRows, 10)
     assertEquals(key.entries.size, 0)
   }
 }

@@ -2,6 +2,7 @@ package transom.engine.sweep
 
 import munit.FunSuite
 
+import transom.engine.conformance.driver.EntriesInMemory
 import transom.engine.state.{ByteRange, StateReader, StateWriter}
 
 /** Accumulators of all lengths in a level of the tree over open rows. */
@@ -12,7 +13,7 @@ class LevelSuite extends FunSuite {
     lengths.zipWithIndex.map { case (length, i) => Seq.fill(length)(i.toByte) }
 
   private def filled: Level = {
-    val level = new Level
+    val level = new Level(0L)
     accumulators.zipWithIndex.foreach { case (bytes, node) =>
       level.grow()
       assert(!level.isKnown(node))
@@ -69,9 +70,10 @@ class LevelSuite extends FunSuite {
     level.empty(1)
     level.forget(5)
     val out = new StateWriter
-    level.write(out)
-    val restored = new Level
-    restored.read(new StateReader(out.take()))
+    val store = new RowStore(new EntriesInMemory, HeldBytesSuite.Arrays)
+    level.write(store, out)
+    val restored = new Level(0L)
+    restored.read(store, new StateReader(out.take()))
     assertEquals(contents(restored), contents(level))
     assert(restored.isKnown(1))
     assert(!restored.isKnown(5))

@@ -102,6 +102,19 @@ class PendingRowsSuite extends ScalaCheckSuite {
     assert(passed(1) <= 2 * passed(0), passed)
   }
 
+  test("taken rows keep their bytes while further rows come and go") {
+    val pending = pendingIn(new EntriesInMemory, hasEdges = false)
+    val taken = (0 until 2000).map { i =>
+      pending.add(rowAt(i.toLong, i, 30))
+      pending.take()
+    }
+    assertEquals(taken.map(shown(_)._3), 0 until 2000)
+    assertEquals(pending.size, 0)
+    assert(pending.heldBytes > 0 && pending.heldBytes <= (8 << 10), pending.heldBytes)
+    pending.clear()
+    assertEquals(pending.heldBytes, 0L)
+  }
+
   test("a batch reads and writes only the blocks that it changes") {
     val entries = new EntriesInMemory
     var pending = pendingIn(entries)
