@@ -1,6 +1,7 @@
 package transom.engine.substream
 
 import scala.collection.mutable
+import scala.concurrent.duration._
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
@@ -19,6 +20,8 @@ import transom.engine.window.{Arrival, GlobalGrid, TimeWindow}
 /** Windows over substreams: each key follows the watermark of its substream, and the floor. */
 class SubstreamWindowsSuite extends ScalaCheckSuite {
   import SubstreamWindowsSuite._
+
+  override def munitTimeout: Duration = 2.minutes
 
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(800))
