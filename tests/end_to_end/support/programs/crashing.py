@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-import transom
+from tests.end_to_end.support.programs.sessions import small_session
 from tests.end_to_end.windows.test_against_a_model import SCHEMA, WINDOWS, counted
 from transom.spec import Layout
 
@@ -50,19 +50,13 @@ def passing(column: str, folder: Path, place: str, jvm: int) -> Column:
 
 
 def session(folder: Path) -> SparkSession:
-    """A session that writes only to the folder."""
-    builder = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.local.dir", str(folder / "local"))
-        .config("spark.sql.shuffle.partitions", str(PARTITIONS))
-        .config("spark.sql.session.timeZone", "UTC")
+    """A session whose tasks run one after the other."""
+    settings = {
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
         # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
-        .config("spark.sql.parquet.enableVectorizedReader", "false")
-    )
-    return transom.configure(builder).getOrCreate()
+        "spark.sql.parquet.enableVectorizedReader": "false",
+    }
+    return small_session(folder, "local[1]", **settings)
 
 
 def source(spark: SparkSession, folder: Path, schema: str) -> tuple[DataFrame, int]:

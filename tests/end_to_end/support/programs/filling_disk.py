@@ -11,25 +11,18 @@ import signal
 import sys
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.programs.sessions import small_session
 
 SCHEMA = "key string, at timestamp"
 
 
 def main(folder: Path, most: int) -> None:
     """Run the query over all input that no run has read."""
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.log.level", "FATAL")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.local.dir", str(folder / "local"))
-    )
-    spark = transom.configure(builder).getOrCreate()
+    spark = small_session(folder, "local[2]", **{"spark.log.level": "FATAL"})
 
     def keep(batch: DataFrame, number: int) -> None:
         rows = batch.select("key", F.hour("window.start"), "n").collect()

@@ -13,24 +13,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.programs.sessions import small_session
 
 MD5_WIDTH = 32
 
 
 def session(folder: Path, heap: str) -> SparkSession:
-    """A session that ends when its heap is full, and writes only to the folder."""
-    builder = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.driver.memory", heap)
-        .config("spark.driver.extraJavaOptions", "-XX:+ExitOnOutOfMemoryError")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
-        .config("spark.local.dir", str(folder / "local"))
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    return transom.configure(builder).getOrCreate()
+    """A session that ends when its heap is full."""
+    settings = {
+        "spark.driver.memory": heap,
+        "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
+    }
+    return small_session(folder, "local[2]", **settings)
 
 
 def rows(spark: SparkSession, keys: int, width: int, second: int, files: int = 1) -> DataFrame:

@@ -11,27 +11,19 @@ from collections import Counter
 from pathlib import Path
 
 from pyspark import TaskContext
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.programs.sessions import small_session
 
 KEYS = 40
 
 
 def main(folder: Path) -> None:
     """Sum up the results of windows in larger windows. Lose the files between them once."""
-    builder = (
-        # One task after the other: the second task of a stage reads files that the first deletes.
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "FATAL")
-        .config("spark.local.dir", str(folder / "local"))
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    spark = transom.configure(builder).getOrCreate()
+    # One task after the other: the second task of a stage reads files that the first deletes.
+    spark = small_session(folder, "local[1]", **{"spark.log.level": "FATAL"})
     source = folder / "input"
     # The rows of the fourth batch are late: they are behind the watermark of the third batch. The
     # last batch closes all windows of the others.

@@ -11,25 +11,17 @@ from collections import Counter
 from pathlib import Path
 
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.programs.sessions import small_session
 
 KEYS = 300
 
 
 def main(folder: Path) -> None:
     """Fire windows over KEYS keys. A function that fails once reads their results."""
-    builder = (
-        SparkSession.builder.master("local[2,2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "FATAL")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-    )
-    spark = transom.configure(builder).getOrCreate()
+    spark = small_session(folder, "local[2,2]", **{"spark.log.level": "FATAL"})
     source = folder / "input"
     # The rows of the last batch are late: they are behind the watermark of the third batch.
     for second in (1_000_000_000, 1_000_000_100, 1_000_000_100, 1_000_000_050):
