@@ -3,12 +3,33 @@
 `make crash-sweep` tries all points of all queries, and `make check-long` runs it.
 """
 
-import pytest
+import random
+from collections.abc import Iterator
+from pathlib import Path
 
-from tests.end_to_end.restarts.crashes.__main__ import report_of
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.end_to_end.restarts.crashes.runs import CRASHING
+from tests.end_to_end.restarts.crashes.sweep import Sweep
 from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 POINTS = 3
+
+
+@pytest.fixture
+def crashing(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of the tests, whose durable writes can crash."""
+    skip_in_connect(Reason.JVM)
+    before = {name: spark.conf.get(name, None) for name in CRASHING}
+    for name, value in CRASHING.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, usual in before.items():
+        if usual is None:
+            spark.conf.unset(name)
+        else:
+            spark.conf.set(name, usual)
 
 
 @pytest.mark.parametrize(
@@ -19,9 +40,12 @@ POINTS = 3
         ("policy", "files"),
     ],
 )
-def test_a_crash_at_a_durable_write_changes_nothing(kind: str, sink: str) -> None:
-    skip_in_connect(Reason.PROCESS)
-    report = report_of(kind, sink, ["--points", str(POINTS)])
-    assert report.different == []
-    assert report.tried == POINTS
-    assert report.rows > 0
+def test_a_crash_at_a_durable_write_changes_nothing(
+    crashing: SparkSession, tmp_path: Path, kind: str, sink: str
+) -> None:
+    sweep = Sweep(crashing, kind, sink, tmp_path)
+    for point in random.Random(f"{kind} {sink}").sample(sweep.points(), POINTS):
+        sweep.crash([point])
+    assert sweep.report.different == []
+    assert sweep.report.tried == POINTS
+    assert sweep.report.rows > 0

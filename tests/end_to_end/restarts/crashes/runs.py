@@ -27,6 +27,13 @@ from transom.tagged import Writer
 
 ROOT = Path(__file__).parents[4]
 SINKS = ("files", "batches")
+# Settings of a session whose durable writes can crash, one after the other.
+CRASHING = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.checkpointFileManagerClass": "transom.crashing.CrashingFileManager",
+    # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
+    "spark.sql.parquet.enableVectorizedReader": "false",
+}
 STARTS = "query starts in process"
 ENDS = "query ended"
 FILES = 4
@@ -41,7 +48,6 @@ InputRow = tuple[str, datetime, int]
 
 def session(local: Path) -> SparkSession:
     """A session whose durable writes can crash."""
-    manager = "transom.crashing.CrashingFileManager"
     builder = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -49,11 +55,8 @@ def session(local: Path) -> SparkSession:
         .config("spark.log.level", "OFF")
         .config("spark.local.dir", str(local))
         .config("spark.driver.memory", "1g")
-        .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.streaming.checkpointFileManagerClass", manager)
-        # In Spark 4.2.0 a Python function directly above a vectorized Parquet scan never returns.
-        .config("spark.sql.parquet.enableVectorizedReader", "false")
+        .config(map=dict(CRASHING))
     )
     return transom.configure(with_quick_files(builder)).getOrCreate()
 
