@@ -25,7 +25,7 @@ private[plan] object LifetimeEnd {
     NullOnError(
       if (lifetime.endColumn.isDefined) orNoEnd(time, column)
       // Spark would add days of 23 or 25 hours where clocks change. A duration has a fixed length.
-      else Add(RowColumns.lastInstant(time), micros(column)))
+      else endOf(Add(RowColumns.lastInstant(time), micros(column))))
 
   /** A row that starts or ends a lifetime: a struct of the end, as `of` returns it, and of the
     * id. The id is a struct of the time in microseconds and of the user's columns. Null for a bad
@@ -55,12 +55,14 @@ private[plan] object LifetimeEnd {
       Coalesce(Seq(NullOnError.of(inTypeOf(time, end)), start)))
   }
 
-  private def orNoEnd(time: Expression, end: Expression): Expression = {
-    val own = micros(inTypeOf(time, end))
-    // The largest time of Spark is no lifetime without end. It is bad, like the time before it.
-    val known = If(EqualTo(own, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), own)
-    Coalesce(Seq(known, Literal(Arrival.NoEnd)))
-  }
+  private def orNoEnd(time: Expression, end: Expression): Expression =
+    Coalesce(Seq(endOf(micros(inTypeOf(time, end))), Literal(Arrival.NoEnd)))
+
+  /** The end of a row that has one. The largest time of Spark is no lifetime without end: it is
+    * bad, like the time before it.
+    */
+  private def endOf(end: Expression): Expression =
+    If(EqualTo(end, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), end)
 
   private def instantType(time: Expression): DataType = time.dataType match {
     case window: StructType => window(1).dataType
