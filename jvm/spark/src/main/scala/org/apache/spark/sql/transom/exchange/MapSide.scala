@@ -27,7 +27,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends AbstractIterator[InternalRow] {
   import plan.{input, operatorPlan}
 
-  private val timeAt = positionOf(operatorPlan.time)
+  protected val timeAt: Int = positionOf(operatorPlan.time)
   private val keyFailedAt = operatorPlan.keyFailed.fold(-1)(positionOf)
   private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
   private lazy val toInput = UnsafeProjection.create(operatorPlan.row, input)

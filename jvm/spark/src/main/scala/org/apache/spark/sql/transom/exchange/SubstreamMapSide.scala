@@ -41,7 +41,7 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 
   override protected def sourceProblem(row: InternalRow): DeadLetterReason =
     if (lacksSubstream(row)) DeadLetterReason.NoSubstream
-    else if (row.isNullAt(arrivalAt)) DeadLetterReason.NoTime
+    else if (row.isNullAt(timeAt) || row.isNullAt(arrivalAt)) DeadLetterReason.NoTime
     else if (!RowRules.isInRange(row.getLong(arrivalAt))) DeadLetterReason.TimeOutOfRange
     else null
 
