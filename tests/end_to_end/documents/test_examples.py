@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 ROOT = Path(__file__).parents[3]
@@ -147,6 +148,7 @@ def test_the_list_of_examples_names_each_program() -> None:
     assert set(linked) == programs | notebooks | {"demo", "flights.py"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_prints_what_it_is_there_for(runner: subprocess.Popen[str], name: str) -> None:
     assert runner.stdin is not None
@@ -165,6 +167,7 @@ def test_what_the_readme_points_to_is_there() -> None:
     assert [link for link in links if not (ROOT / link.split("#")[0]).exists()] == []
 
 
+@pytest.mark.skipif(not LONG, reason="takes a minute: run by make check-long")
 def test_the_demo_gives_what_batch_queries_give(tmp_path: Path) -> None:
     build = tmp_path / "demo"
     printed = run(ROOT, "-m", "examples.demo", "--build", str(build), "--since", "2013-12-31T14:00")

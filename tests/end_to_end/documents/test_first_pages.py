@@ -9,6 +9,7 @@ from tests.end_to_end.documents.pages import blocks, printed_by_program
 ROOT = Path(__file__).parents[3]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_program_of_a_page_prints_what_the_page_says(name: str, tmp_path: Path) -> None:
     shown = [output for _, output in blocks(ROOT / name)]

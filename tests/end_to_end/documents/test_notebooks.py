@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 ROOT = Path(__file__).parents[3]
@@ -36,6 +37,7 @@ def sessions(hot: "pd.Series[pd.Timestamp]") -> list[tuple[pd.Timestamp, int]]:
     return [(session[0], len(session)) for session in found]
 
 
+@pytest.mark.skipif(not LONG, reason="starts a kernel: run by make check-long")
 def test_the_temperatures_are_those_of_the_log() -> None:
     skip_in_connect(Reason.PROCESS)
     notebook = nbformat.read(ROOT / "examples/notebooks/temperatures.ipynb", as_version=4)

@@ -173,6 +173,7 @@ def test_a_static_dataframe(
     assert contents(summed(window, lived=lived)(df).collect()) == expected.fired
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("window", "lived"), CASES)
 def test_a_stream_without_late_rows_has_the_results_of_a_static_dataframe(

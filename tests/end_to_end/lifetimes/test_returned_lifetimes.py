@@ -69,6 +69,7 @@ def test_the_point_of_a_count_window_is_on_its_last_row(spark: SparkSession) -> 
     assert lives(found) == [(at("05:10"), at("05:10:00.000001"))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("returned", "expected"),
     [

@@ -86,6 +86,7 @@ def test_several_windows_give_what_each_of_them_gives_alone(
 RANKED = [row(1, "a", 0, 10), row(2, "a", 5, 15), row(3, "a", 5, 8)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_streaming", [False, True])
 @pytest.mark.parametrize(
     ("window", "lifetime", "expected"),

@@ -23,6 +23,7 @@ EPOCH = datetime(1970, 1, 1)
 BASE = 1_704_067_200_000
 MINUTE = 60_000
 DAY = 86_400_000
+_FEW = 4
 
 # Keys of many types, by number.
 KEYS: dict[str, Callable[[int], object]] = {
@@ -113,8 +114,9 @@ class Stream:
 
 
 def cut(rows: Sequence[_T], chosen: random.Random) -> list[Sequence[_T]]:
-    """Cut rows into batches at random places."""
-    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(len(rows))))
+    """Cut rows into batches at random places, into few batches without TRANSOM_LONG."""
+    most = len(rows) if LONG else min(len(rows), _FEW)
+    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(most)))
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     return [rows[start:end] for start, end in bounds]
 

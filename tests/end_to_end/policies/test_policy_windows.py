@@ -33,7 +33,7 @@ from tests.end_to_end.models.policy_rows import (
     stamped,
     timed,
 )
-from tests.end_to_end.models.streams import EPOCH, examples, restart
+from tests.end_to_end.models.streams import EPOCH, LONG, examples, restart
 from tests.end_to_end.support.queries import run_restarted, run_stream
 from tests.time_model import stamping, windows
 
@@ -126,7 +126,8 @@ def check(
     The rows with the numbers in ``punctuation`` are punctuation. Without any, rows set the
     watermark.
     """
-    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(min(len(rows), 6))))
+    most = min(len(rows), 6 if LONG else 4)
+    cuts = sorted(chosen.sample(range(1, len(rows)), chosen.randrange(most)))
     bounds = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     batches = [with_bits(rows[start:end]) for start, end in bounds]
     layouts: list[Layout] = ["auto", "keyed"] if isinstance(case.model, windows.Grid) else ["auto"]
@@ -158,6 +159,7 @@ def check(
     assert counts["transom_rows_punctuation"] == len(punctuation)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", [*CASES, *LIMITED], ids=repr)
 @examples(2)
 @given(drawn=judged(), seed=st.integers(0, 2**32))
@@ -170,6 +172,7 @@ def test_results_and_late_rows_are_those_of_the_model_however_rows_are_cut(
     check(spark, case, *drawn, random.Random(seed))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES, ids=repr)
 @examples(2)
 @given(drawn=judged(), lateness=st.sampled_from([3, 8]), seed=st.integers(0, 2**32))

@@ -83,6 +83,7 @@ def assert_each_rule_concerns_many(
             assert rules[name] == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("data", "name", "source"), STAMPED)
 def test_each_row_has_the_stamp_of_the_model(
     spark: SparkSession, data: str, name: str, source: Source

@@ -471,6 +471,7 @@ def a_story(random: random.Random) -> Story:
 PAIRS = 340 if LONG else 6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(PAIRS))
 def test_stored_rows_are_read_by_name_or_the_run_is_refused(
     spark: SparkSession, tmp_path: Path, seed: int

@@ -141,6 +141,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_spec_is_refused_and_the_field_named(
     change: tuple[str, str, str], begun: Path, spark: SparkSession, tmp_path: Path

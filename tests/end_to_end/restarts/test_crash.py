@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass
@@ -40,10 +39,6 @@ class Case:
     layout: Layout = "auto"
 
 
-# Batch 2 is killed twice: a batch may also fail when it is replayed.
-CASES = [Case("sessions", "batches", [("results", 2), ("before sink", 2)])]
-
-
 def some_case(seed: int) -> Case:
     chosen = random.Random(seed)
     sink = chosen.choice(list(PLACES))
@@ -55,13 +50,14 @@ def some_case(seed: int) -> Case:
     return Case(window, sink, kills, seed, "auto" if "sessions" in window else layout)
 
 
-if os.environ.get("TRANSOM_LONG"):
-    CASES += [
-        Case("sessions", "batches", [("after sink", 1), ("results", 2), ("before sink", 2)]),
-        Case("hopping", "files", [("input", 1), ("results", 2), ("results", 5)]),
-        Case("hopping", "batches", [("results", 2), ("after sink", 3)], layout="keyed"),
-        *(some_case(seed) for seed in range(6)),
-    ]
+CASES = [
+    Case("sessions", "batches", [("results", 2)]),
+    # Batch 2 is killed twice: a batch may also fail when it is replayed.
+    Case("sessions", "batches", [("after sink", 1), ("results", 2), ("before sink", 2)]),
+    Case("hopping", "files", [("input", 1), ("results", 2), ("results", 5)]),
+    Case("hopping", "batches", [("results", 2), ("after sink", 3)], layout="keyed"),
+    *(some_case(seed) for seed in range(6)),
+]
 
 
 def live(folder: Path, case: Case) -> int:
@@ -71,6 +67,8 @@ def live(folder: Path, case: Case) -> int:
     return done.returncode
 
 
+# The short check runs the first case.
+@pytest.mark.sampled(len(CASES))
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: ", ".join((case.window, case.sink, case.layout, str(case.seed)))
 )

@@ -27,7 +27,10 @@ PLACES = [
     for place in ("input", "before sink", "results", "after sink")
     for batch in range(3)
 ]
-KILLS = 3 if LONG else 2
+KILLS = 3
+SEEDS = range(6)
+
+pytestmark = pytest.mark.skipif(not LONG, reason="starts many JVMs: run by make check-long")
 
 
 def live(folder: Path) -> int:
@@ -37,7 +40,7 @@ def live(folder: Path) -> int:
     return done.returncode
 
 
-@pytest.mark.parametrize("seed", range(6) if LONG else [1])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_kills_change_no_dead_letter_and_no_count(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.programs import refetching
 from tests.end_to_end.support.programs.retrying import KEYS
 from tests.end_to_end.support.programs.run import run
@@ -22,6 +25,7 @@ def test_a_task_that_is_tried_again_counts_once(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.skipif(not LONG, reason="make test-cluster loses files on a cluster")
 def test_a_finished_stage_that_runs_again_counts_once(tmp_path: Path) -> None:
     done = run("refetching", tmp_path)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -87,6 +87,7 @@ def test_windows_over_results_read_the_results_of_a_batch_in_the_order_that_is_n
     assert shown(outcome.results) == [(0, [2, 1, 3])]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str
@@ -104,6 +105,7 @@ def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     assert_same(outcome.results, expected, "window")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_batches_and_restarts_change_nothing(spark: SparkSession, seed: int) -> None:
     def pipeline(rows: DataFrame) -> DataFrame:

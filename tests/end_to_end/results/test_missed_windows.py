@@ -49,6 +49,7 @@ def ends(late: Row) -> list[int]:
     return [int((w["end"] - at(0)).total_seconds()) for w in late["missed_windows"]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("window", "options", "each"), CASES)
 def test_a_late_row_lists_the_first_1000_windows(
     spark: SparkSession, window: Callable[[], transom.Window], options: dict[str, Any], each: int

@@ -139,7 +139,9 @@ def test_no_name_of_a_column_changes_a_static_result(spark: SparkSession, progra
 
     _, expected = run(PLAIN)
     assert expected.total() == 4
-    for named in rotations():
+    # Without TRANSOM_LONG, the programs share the names out.
+    part = slice(None) if LONG else slice([*PROGRAMS].index(program), None, len(PROGRAMS))
+    for named in rotations()[part]:
         columns, found = run(named)
         assert found == expected, named
         assert columns[0] == named["key"]

@@ -34,6 +34,7 @@ def results(rows: DataFrame, window: transom.Window, layout: Any, at: datetime |
     return chosen.agg(F.count("*").alias("rows"), F.sum("n").alias("sum"))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("window", "layout"), WINDOWS, ids=repr)
 def test_windows_that_end_earlier_emit_nothing(
     spark: SparkSession, window: transom.Window, layout: Any

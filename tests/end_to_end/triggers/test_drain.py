@@ -128,6 +128,7 @@ def test_a_restart_of_a_drained_query_without_further_rows_ends(
 LONGEST = "10000000 days"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("delay", ["0 seconds", LONGEST])
 @pytest.mark.parametrize(
     "window",

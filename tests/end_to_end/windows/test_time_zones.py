@@ -118,6 +118,7 @@ def in_utc(wall: datetime) -> datetime:
     return wall.replace(tzinfo=ZoneInfo(ROME)).astimezone(UTC).replace(tzinfo=None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_windows_follow_the_clocks_of_their_place(spark: SparkSession, name: str) -> None:
     window, assign = WINDOWS[name]
@@ -306,6 +307,7 @@ def test_a_time_without_zone_is_in_the_day_that_it_names(spark: SparkSession, zo
         assert tuple(found["window"]) == (datetime(2024, 3, 31), datetime(2024, 4, 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("zone", "start"),
     [

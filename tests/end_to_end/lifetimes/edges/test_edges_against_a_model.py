@@ -131,6 +131,7 @@ def test_a_static_dataframe(
     check(tagged(window, timeout=text, order="n")(df).collect(), expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("timeout", [None, 8])
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
 def test_a_stream_with_late_rows_and_a_restart(
