@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,14 +23,16 @@ from tests.cluster.runs import (
     Point,
     clear,
     cluster_session,
+    fired_points,
     run,
     write_input,
 )
 from tests.cluster.standalone import ENVIRONMENT, ROOT, Standalone
 from tests.end_to_end.restarts.crashes.kinds import KINDS
 
-# Spark fails a job whose repeated tasks got other rows behind a shuffle, after the job has results.
-_NO_ROLLBACK = "cannot rollback"
+# Spark fails a job whose repeated tasks sent other rows to a shuffle, if the job has results, or if
+# a task that has read the first rows still runs.
+_NO_ROLLBACK = re.compile("cannot rollback|indeterminate results from old attempt")
 _SHOWN = 3
 # The batches after them only close what is open.
 DISTURBED = (0, 1, 2)
@@ -48,7 +51,7 @@ class Report:
         The number of runs that Spark ended because it cannot roll back, and that were identical
         after a restart. For a query of Spark's own, also the number of runs that differ.
     different : list of str
-        The other runs.
+        The other runs, with what differs or why they failed.
     """
 
     case: Case
@@ -86,11 +89,11 @@ def difference_of(expected: Outcome, found: Outcome) -> str:
 
 
 def points(
-    places: Sequence[Place], action: str, batches: Sequence[int], chosen: random.Random
+    places: Sequence[Place], actions: Mapping[int, str], chosen: random.Random
 ) -> list[Point]:
-    """A point in each of the batches, at a random stage."""
+    """A point for the action in each batch, at a random stage."""
     found = []
-    for batch in batches:
+    for batch, action in actions.items():
         in_batch = [place for place in places if place.batch == batch]
         if action == "lose":
             # Only a stage that is not the first one of its job has shuffle files to read.
@@ -98,9 +101,9 @@ def points(
         if action == "stall":
             # Spark judges by the other tasks of a stage whether a task is slow.
             in_batch = [place for place in in_batch if place.tasks > 1]
-        if in_batch:
-            moment = "start" if action == "lose" else chosen.choice(["start", "end"])
-            found.append(Point(action, chosen.choice(in_batch), moment))
+        assert in_batch, f"batch {batch} has no place for {action}"
+        moment = "start" if action == "lose" else chosen.choice(["start", "end"])
+        found.append(Point(action, chosen.choice(in_batch), moment))
     return found
 
 
@@ -111,21 +114,24 @@ class Disturber:
     ----------
     cluster : Standalone
         A cluster with two workers.
-    expected : mapping of Case to Outcome
-        The undisturbed runs.
     folder : Path
         Gets all files.
     """
 
-    def __init__(self, cluster: Standalone, expected: dict[Case, Outcome], folder: Path) -> None:
+    def __init__(self, cluster: Standalone, folder: Path) -> None:
         self._cluster = cluster
-        self._expected = expected
+        self._expected: dict[Case, Outcome] = {}
         self._folder = folder / "run"
         self._local = folder
         self._spark: SparkSession | None = None
         self._is_speculating = False
-        self.reports = {case: Report(case) for case in expected}
+        self.reports: dict[Case, Report] = {}
         write_input(self._folder / "input")
+
+    def expect(self, case: Case, outcome: Outcome) -> None:
+        """Compare all runs of a case with an undisturbed run."""
+        self._expected[case] = outcome
+        self.reports[case] = Report(case)
 
     def session(self, *, speculates: bool = False) -> SparkSession:
         """The session on the cluster, with or without speculation."""
@@ -149,62 +155,83 @@ class Disturber:
             self._spark.stop()
             self._spark = None
 
-    def disturb(
-        self, case: Case, action: str, seed: int = 0, *, batches: Sequence[int] = DISTURBED
-    ) -> None:
-        """Run a case with a disturbance in each of some batches."""
+    def disturb(self, case: Case, actions: Mapping[int, str]) -> None:
+        """Run a case with disturbances.
+
+        Parameters
+        ----------
+        case : Case
+            The query.
+        actions : mapping of int to str
+            What disturbs each batch: an action of a `Point` at a random stage, or "leave": one
+            executor leaves and one joins before Spark commits the batch.
+        """
+        at_stages = {batch: action for batch, action in actions.items() if action != "leave"}
         places = self._expected[case].places
-        chosen = points(places, action, batches, random.Random(f"{case} {action} {seed}"))
-        assert chosen, f"{case} has no place for {action}"
-        spark = self.session(speculates=action == "stall")
-        self._report(
-            case, ", ".join(map(str, chosen)), lambda: run(spark, case, self._folder, chosen)
-        )
+        chosen = points(places, at_stages, random.Random(f"{case} {actions}"))
+        self.disturb_at(case, chosen, [batch for batch in actions if batch not in at_stages])
 
-    def replace_worker(self, case: Case) -> None:
-        """Run a case during which one executor leaves and one joins."""
+    def disturb_at(self, case: Case, chosen: Sequence[Point], leaving: Sequence[int] = ()) -> None:
+        """Run a case with disturbances at some points, and at the ends of some batches.
 
-        def replace(batch: int) -> None:
-            if batch == 1:
+        Parameters
+        ----------
+        case : Case
+            The query.
+        chosen : sequence of Point
+            The points, in the order of their batches.
+        leaving : sequence of int
+            The batches before whose commit one executor leaves and one joins.
+        """
+
+        def replace_worker(batch: int) -> None:
+            if batch in leaving:
                 self._cluster.remove_worker()
                 self._cluster.add_workers(1)
 
-        spark = self.session()
-        self._report(
-            case,
-            "an executor leaves and one joins",
-            lambda: run(spark, case, self._folder, after_batch=replace),
-        )
+        def disturbed() -> tuple[Outcome, bool]:
+            spark = self.session(speculates=any(point.action == "stall" for point in chosen))
+            left, is_ended_by_spark = chosen, False
+            while True:
+                try:
+                    found = run(spark, case, self._folder, left, after_batch=replace_worker)
+                except PySparkException as error:
+                    fired = fired_points(spark)
+                    if not fired or not _NO_ROLLBACK.search(str(error)):
+                        raise
+                    # As the page on guarantees says: a restart repeats the batch as a whole.
+                    left, is_ended_by_spark = left[fired:], True
+                else:
+                    return found, is_ended_by_spark
+
+        disturbances = [*map(str, chosen), *(f"leave {batch}" for batch in leaving)]
+        self._report(case, ", ".join(disturbances), disturbed)
 
     def kill_driver(self, case: Case, batch: int = 1) -> None:
         """Run a case in a process that is killed in a batch, and again in a second process."""
         # Two applications would share the executors' cores.
         self.stop()
 
-        def twice() -> Outcome:
+        def twice() -> tuple[Outcome, bool]:
             killed = drive(self._cluster.url, case, self._folder, batch)
             assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
             done = drive(self._cluster.url, case, self._folder, None)
             assert done.returncode == 0, done.stderr[-4000:]
-            return Outcome.parse(done.stdout.splitlines()[-1])
+            return Outcome.parse(done.stdout.splitlines()[-1]), False
 
         self._report(case, f"the driver is killed in batch {batch}", twice)
 
-    def _report(self, case: Case, disturbance: str, runs: Callable[[], Outcome]) -> None:
+    def _report(
+        self, case: Case, disturbance: str, runs: Callable[[], tuple[Outcome, bool]]
+    ) -> None:
         clear(self._folder)
         ended_by_spark = False
         try:
-            try:
-                found = runs()
-            except PySparkException as error:
-                if _NO_ROLLBACK not in str(error):
-                    raise
-                # As the page on guarantees says: a restart repeats the batch as a whole.
-                ended_by_spark = True
-                found = run(self.session(speculates=self._is_speculating), case, self._folder)
+            found, ended_by_spark = runs()
             difference = difference_of(self._expected[case], found)
-        except PySparkException as error:
-            difference = str(error)[:2000]
+        except Exception as error:  # noqa: BLE001  # The other cases go on.
+            difference = f"{type(error).__name__}: {error}"[:2000]
+            self.stop()
         self.reports[case].add(disturbance, difference, ended_by_spark=ended_by_spark)
 
 

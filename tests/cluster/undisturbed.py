@@ -8,29 +8,42 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.cluster.runs import Case, Outcome, clear, local_session, run, write_input
 from tests.cluster.standalone import ROOT
 
-_MOST_SECONDS = 1800
+_PREFIX = "outcome "
 
 
-def undisturbed(cases: Sequence[Case], folder: Path) -> dict[Case, Outcome]:
-    """Run each case in a process of its own session, and return what it has written."""
-    done = subprocess.run(
-        [sys.executable, "-m", __name__, folder, *map(str, cases)],
-        cwd=ROOT,
-        env=os.environ | {"TZ": "UTC"},
-        capture_output=True,
-        text=True,
-        timeout=_MOST_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    lines = done.stdout.splitlines()[-len(cases) :]
-    return {case: Outcome.parse(line) for case, line in zip(cases, lines, strict=True)}
+def undisturbed(cases: Sequence[Case], folder: Path) -> Iterator[tuple[Case, Outcome]]:
+    """Run each case in one process of its own, and yield what it has written.
+
+    The process goes on with the next cases while the caller uses an outcome.
+    """
+    folder.mkdir()
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, folder, *map(str, cases)],
+            cwd=ROOT,
+            env=os.environ | {"TZ": "UTC"},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        # Python's functions print lines too.
+        outcomes = (line for line in process.stdout if line.startswith(_PREFIX))
+        try:
+            for case in cases:
+                line = next(outcomes, None)
+                assert line is not None, (folder / "log").read_text()[-4000:]
+                yield case, Outcome.parse(line.removeprefix(_PREFIX))
+        finally:
+            process.kill()
 
 
 def main(folder: Path, cases: Sequence[Case]) -> None:
@@ -39,7 +52,7 @@ def main(folder: Path, cases: Sequence[Case]) -> None:
     spark = local_session(folder)
     for case in cases:
         clear(folder)
-        print(run(spark, case, folder).text())
+        print(_PREFIX + run(spark, case, folder).text(), flush=True)
     spark.stop()
 
 

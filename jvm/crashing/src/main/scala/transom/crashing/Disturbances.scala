@@ -49,6 +49,9 @@ object Disturbances {
     }
   }
 
+  /** Forgets the stages of an earlier session, because a new one counts stages from 0 again. */
+  private[crashing] def forgetStages(): Unit = synchronized(stages.clear())
+
   /** The number of points that have fired since `arm`. */
   def firedPoints: Int = synchronized(fired.size)
 
@@ -111,6 +114,7 @@ class DisturbingPlugin extends SparkPlugin {
 
 private final class DisturbingDriver extends DriverPlugin {
   override def init(context: SparkContext, plugin: PluginContext): JMap[String, String] = {
+    Disturbances.forgetStages()
     context.addSparkListener(new SparkListener {
       override def onJobStart(job: SparkListenerJobStart): Unit = Disturbances.started(job)
       override def onTaskEnd(task: SparkListenerTaskEnd): Unit = Disturbances.ended(task)
