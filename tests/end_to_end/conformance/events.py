@@ -41,7 +41,7 @@ class Table:
         """The ways to cut the rows into micro-batches.
 
         The random batches also have their rows in another order. With TRANSOM_QUICK there are
-        only random batches, if there are enough rows.
+        only two or three random batches, if there are enough rows.
         """
         ways: dict[str, list[Sequence[Row]]] = {"row by row": [[row] for row in self.rows]}
         count = len(self.rows)
@@ -49,7 +49,8 @@ class Table:
             ways["in one batch"] = [self.rows]
         if count > 2:
             chosen = random.Random(seed)
-            cuts = sorted(chosen.sample(range(1, count), chosen.randrange(1, count - 1)))
+            most = min(count - 1, 3) if QUICK else count - 1
+            cuts = sorted(chosen.sample(range(1, count), chosen.randrange(1, most)))
             parts = [self.rows[start:end] for start, end in pairwise([0, *cuts, count])]
             ways["in random batches"] = [chosen.sample(part, len(part)) for part in parts]
         return dict([*ways.items()][-1:]) if QUICK else ways
