@@ -19,11 +19,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
 
 import tests
 import transom
 from tests.end_to_end.restarts.crashes.comparisons import totals
-from tests.end_to_end.restarts.crashes.kinds import KINDS, SCHEMA
+from tests.end_to_end.restarts.crashes.kinds import KINDS, SCHEMA, Kind
+from tests.end_to_end.restarts.crashes.queries import HOPPING, by_key, sums
 from tests.end_to_end.support.file_system import JAR as CRASHING
 from tests.end_to_end.support.queries import parse_schema
 from transom.inspection.metrics import named
@@ -43,6 +45,16 @@ _QUICK_JVM = f"{_QUICK_COMPILER} -XX:+UseSerialGC"
 _COUNTS = ("transom_rows_", "transom_windows_fired", "transom_idle_closes")
 
 
+def _changing(rows: DataFrame) -> DataFrame:
+    changes = F.expr("java_method('java.lang.System', 'nanoTime')")
+    windowed = by_key(rows.withColumn("changes", changes), HOPPING).drain()
+    latest = F.max("changes").alias("latest")
+    return windowed.agg(*sums(), latest).where("latest IS NOT NULL").drop("latest")
+
+
+# With a query whose tasks send something else whenever they are repeated.
+QUERIES = KINDS | {"changing": Kind(_changing, layout="slices")}
+
 # The executors cannot import the modules of the tests.
 cloudpickle.register_pickle_by_value(tests)  # type: ignore[no-untyped-call]
 
@@ -54,7 +66,7 @@ class Case:
     Attributes
     ----------
     kind : str
-        One of `KINDS`.
+        One of `QUERIES`.
     is_shuffled : bool
         Whether a shuffle lies between the source and the query.
     """
@@ -279,7 +291,7 @@ def run(
     if case.is_shuffled:
         rows = rows.repartition(4)
     query = (
-        KINDS[case.kind]
+        QUERIES[case.kind]
         .query(rows)
         .writeStream.foreachBatch(save)
         .option("checkpointLocation", str(folder / "checkpoint"))
@@ -313,7 +325,7 @@ def _compared(case: Case, rows: Sequence[Row]) -> list[str]:
     The batches of both runs have the same rows, so all results must be the same. Only the windows
     of the wall clock may differ.
     """
-    kind = KINDS[case.kind]
+    kind = QUERIES[case.kind]
     if kind.compared is totals:
         return [str(total) for total in totals(rows).items()]
     if not kind.side:

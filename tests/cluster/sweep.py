@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.cluster.runs import (
+    QUERIES,
     Case,
     Outcome,
     Place,
@@ -28,7 +29,6 @@ from tests.cluster.runs import (
     write_input,
 )
 from tests.cluster.standalone import ENVIRONMENT, ROOT, Standalone
-from tests.end_to_end.restarts.crashes.kinds import KINDS
 
 # Spark fails a job whose repeated tasks sent other rows to a shuffle, if the job has results, or if
 # a task that has read the first rows still runs.
@@ -65,7 +65,7 @@ class Report:
         self.tried += 1
         if not difference and not ended_by_spark:
             self.identical += 1
-        elif not difference or KINDS[self.case.kind].layout == "Spark":
+        elif not difference or QUERIES[self.case.kind].layout == "Spark":
             self.of_spark += 1
         else:
             self.different.append(f"{disturbance}: {difference}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.runs import Case
+from tests.cluster.runs import Case, Place, Point
 from tests.cluster.standalone import Standalone
 from tests.cluster.sweep import DISTURBED, Disturber
 from tests.cluster.undisturbed import undisturbed
@@ -19,7 +19,9 @@ LATE_ROWS = Case("late-rows", is_shuffled=True)
 # Behind a shuffle, Spark may end sessions whose shuffle files are lost.
 SESSIONS = Case("sessions", is_shuffled=False)
 POLICY = Case("policy", is_shuffled=False)
-CASES = [LATE_ROWS, SESSIONS, POLICY]
+CHANGING = Case("changing", is_shuffled=True)
+IS_LONG = "TRANSOM_LONG" in os.environ
+CASES = [LATE_ROWS, SESSIONS, POLICY, *([CHANGING] if IS_LONG else [])]
 BATCHES = (1,) if os.environ.get("TRANSOM_QUICK") else DISTURBED
 
 
@@ -41,3 +43,14 @@ def test_a_killed_executor_changes_nothing(disturber: Disturber, case: Case) -> 
 def test_lost_shuffle_files_change_nothing(disturber: Disturber) -> None:
     disturber.disturb(SESSIONS, dict.fromkeys(BATCHES, "lose"))
     assert disturber.reports[SESSIONS].different == []
+
+
+@pytest.mark.skipif(not IS_LONG, reason="disturbs one more query: run by make check-long")
+def test_a_query_that_spark_cannot_roll_back_is_identical_after_a_restart(
+    disturber: Disturber,
+) -> None:
+    # More tasks than the executors run at once: the last ones find no shuffle files.
+    disturber.session().conf.set("spark.sql.shuffle.partitions", "8")
+    disturber.disturb_at(CHANGING, [Point("lose", Place(1, 0, 2, tasks=8), "end")])
+    report = disturber.reports[CHANGING]
+    assert (report.different, report.of_spark) == ([], 1)

@@ -62,6 +62,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (program,) = re.findall(r"```python\n# hours.py\n(.*?)```", PAGE, re.DOTALL)
     (folder / "hours.py").write_text(program, encoding="utf-8")
     (folder / "stateful.py").write_text(STATEFUL, encoding="utf-8")
+    # The settings of the cluster. Spark's default is 200 tasks for each batch.
+    (folder / "conf").mkdir()
+    (folder / "conf" / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 2\n")
     (wheel,) = (ROOT / "dist").glob("*.whl")
     shutil.copy(wheel, folder)
     making, _ = shell_commands()
@@ -99,7 +102,7 @@ def submitted(
         process = subprocess.Popen(
             ["bash", "-euc", command.replace("hours.py", program)],
             cwd=environment,
-            env=on_the_machine(),
+            env=on_the_machine() | {"SPARK_CONF_DIR": str(environment / "conf")},
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,
