@@ -36,6 +36,27 @@ def test_a_window_of_a_million_keys_fires_in_a_gigabyte(tmp_path: Path) -> None:
 
 
 @long
+@pytest.mark.parametrize("kind", ["static", "stream"])
+@pytest.mark.parametrize(
+    ("rows", "keys", "hot"),
+    [(2_000_000, 1_000_000, 0), (4_000_000, 10_000, 99)],
+    ids=["a million keys", "one key with 99 of 100 rows"],
+)
+def test_keys_of_any_number_and_share_have_the_results_of_spark_in_a_gigabyte(
+    tmp_path: Path, rows: int, keys: int, hot: int, kind: str
+) -> None:
+    done = run("spreading_keys", tmp_path, "1g", kind, rows, keys, hot, timeout=3_600)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    totals = json.loads(done.stdout.splitlines()[-1])
+    assert totals.pop("heap") <= 1 << 30
+    # Results, results of Spark's own windows, and whether they are the same.
+    for found, expected, same in totals.values():
+        assert found == expected >= keys
+        assert same
+    assert set(totals) == {"slices", "keyed", "sessions"}
+
+
+@long
 def test_a_key_group_larger_than_the_heap_fires(tmp_path: Path) -> None:
     totals = filled(tmp_path, heap="512m", keys=600_000, width=1_024, groups=1, batches=12)
     # The values of the key group alone are larger than the heap.
