@@ -310,7 +310,7 @@ def run(
 
 
 def fired_points(spark: SparkSession) -> int:
-    """The number of points that have fired in the last run, in the order of their batches."""
+    """The number of points that have fired in the last run."""
     return int(_disturbances(spark).firedPoints())
 
 

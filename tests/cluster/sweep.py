@@ -199,7 +199,8 @@ class Disturber:
                     fired = fired_points(spark)
                     if not fired or not _NO_ROLLBACK.search(str(error)):
                         raise
-                    # As the page on guarantees says: a restart repeats the batch as a whole.
+                    # As the page on guarantees says: a restart repeats the batch as a whole. Points
+                    # fire in the order of their batches, so the first ones are done.
                     left, is_ended_by_spark = left[fired:], True
                 else:
                     return found, is_ended_by_spark
