@@ -32,7 +32,7 @@ from transom.inspection.metrics import named
 
 BATCHES = 4
 EXECUTORS = 2
-_FILES_OF_A_BATCH = 4
+FILES_OF_A_BATCH = 4
 _ROWS_OF_A_FILE = 10
 _FIRST_HOUR = datetime(2013, 1, 1, 5)
 _FIRST_MODIFIED = 1_700_000_000
@@ -210,8 +210,8 @@ def write_input(folder: Path) -> None:
     folder.mkdir(parents=True)
     chosen = random.Random(7)
     number = 0
-    for file in range((BATCHES - 1) * _FILES_OF_A_BATCH):
-        start = _FIRST_HOUR + timedelta(hours=file // _FILES_OF_A_BATCH)
+    for file in range((BATCHES - 1) * FILES_OF_A_BATCH):
+        start = _FIRST_HOUR + timedelta(hours=file // FILES_OF_A_BATCH)
         rows = []
         for _ in range(_ROWS_OF_A_FILE):
             minutes = chosen.randrange(60) - (chosen.randrange(300) if number % 5 == 4 else 0)
@@ -219,9 +219,9 @@ def write_input(folder: Path) -> None:
             rows.append((number, chosen.choice("abc"), at, chosen.randrange(100)))
             number += 1
         _write_file(folder, file, rows)
-    for file in range(_FILES_OF_A_BATCH):
+    for file in range(FILES_OF_A_BATCH):
         last = (number, "abca"[file], _FIRST_HOUR + timedelta(days=1, minutes=file), 1)
-        _write_file(folder, (BATCHES - 1) * _FILES_OF_A_BATCH + file, [last])
+        _write_file(folder, (BATCHES - 1) * FILES_OF_A_BATCH + file, [last])
         number += 1
 
 
@@ -285,7 +285,7 @@ def run(
 
     rows = (
         spark.readStream.schema(parse_schema(SCHEMA))
-        .option("maxFilesPerTrigger", _FILES_OF_A_BATCH)
+        .option("maxFilesPerTrigger", FILES_OF_A_BATCH)
         .parquet(str(folder / "input"))
     )
     if case.is_shuffled:

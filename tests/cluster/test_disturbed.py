@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.runs import Case, Place, Point
+from tests.cluster.models import MODELS
+from tests.cluster.runs import Case, Outcome, Place, Point
 from tests.cluster.standalone import Standalone
 from tests.cluster.sweep import DISTURBED, Disturber
 from tests.cluster.undisturbed import undisturbed
@@ -26,12 +27,29 @@ BATCHES = (1,) if os.environ.get("TRANSOM_QUICK") else DISTURBED
 
 
 @pytest.fixture(scope="module")
-def disturber(cluster: Standalone, folder: Path) -> Iterator[Disturber]:
+def expected(folder: Path) -> dict[Case, Outcome]:
+    """The outcomes of undisturbed runs."""
+    return dict(undisturbed(CASES, folder / "undisturbed"))
+
+
+@pytest.fixture(scope="module")
+def disturber(
+    cluster: Standalone, folder: Path, expected: dict[Case, Outcome]
+) -> Iterator[Disturber]:
     made = Disturber(cluster, folder)
-    for case, outcome in undisturbed(CASES, folder / "undisturbed"):
+    for case, outcome in expected.items():
         made.expect(case, outcome)
     yield made
     made.stop()
+
+
+@pytest.mark.parametrize("case", [LATE_ROWS, SESSIONS, POLICY], ids=str)
+def test_the_runs_that_others_are_compared_with_are_those_of_a_model(
+    expected: dict[Case, Outcome], folder: Path, case: Case
+) -> None:
+    rows, counts = MODELS[case.kind](folder / "undisturbed" / "input")
+    found = expected[case]
+    assert (found.rows, {name: n for name, n in found.counts.items() if n}) == (rows, counts)
 
 
 @pytest.mark.parametrize("case", [LATE_ROWS, POLICY], ids=str)
