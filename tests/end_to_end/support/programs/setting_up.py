@@ -1,6 +1,6 @@
 """Sessions made in each way that users have. `test_setup` runs each in a separate JVM.
 
-``python setting_up.py live|cluster|live-cluster|driver-only|submitted|configured FOLDER`` prints a
+``python setting_up.py live|cluster|driver-only|submitted|configured FOLDER`` prints a
 line for each query with the right results.
 """
 
@@ -84,16 +84,12 @@ def live(folder: Path) -> None:
 
 
 def cluster(folder: Path) -> None:
-    """An executor in a separate process, to which Spark sends the jar."""
-    spark = transom.configure(executors(folder)).getOrCreate()
-    query(spark, folder, "local-cluster")
-    spark.stop()
-
-
-def live_cluster(folder: Path) -> None:
-    """An executor that runs before the jar is added."""
+    """Executors in separate processes. The first one runs before it is sent the jar."""
     spark = executors(folder).getOrCreate()
     query(spark, folder, "local-cluster without the jar")
+    spark.stop()
+    spark = transom.configure(executors(folder)).getOrCreate()
+    query(spark, folder, "local-cluster")
     spark.stop()
 
 
@@ -142,7 +138,6 @@ if __name__ == "__main__":
     ways = {
         "live": live,
         "cluster": cluster,
-        "live-cluster": live_cluster,
         "driver-only": driver_only,
         "submitted": submitted,
         "configured": configured,
