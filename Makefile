@@ -64,8 +64,8 @@ endef
 
 # The end-to-end tests that also run in a Spark Connect session.
 CONNECTED := $(addprefix tests/end_to_end/,aggregates/test_reduce.py connect/test_flows.py \
-  functions/test_outputs.py functions/test_state.py results/test_route.py setup/test_explain.py \
-  setup/test_watermarks.py policies/test_stamped.py \
+  functions/test_outputs.py results/test_route.py setup/test_explain.py setup/test_watermarks.py \
+  policies/test_stamped.py \
   triggers/test_drain.py::test_one_control_row_drains_operators_behind_each_other)
 
 # sbt starts slowly, so the Scala tests check the form of the code first.

@@ -14,7 +14,7 @@ from pyspark.sql.connect.client import DefaultChannelBuilder
 
 import transom
 from tests.end_to_end.support.file_system import with_quick_files
-from tests.end_to_end.support.sessions import is_connect
+from tests.end_to_end.support.sessions import INTERPRETED, is_connect
 
 # Python and the session use the same time zone, so naive datetimes mean the same in both.
 os.environ["TZ"] = "UTC"
@@ -60,6 +60,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
     )
     if not is_connect():
+        if os.environ.get("TRANSOM_QUICK"):
+            # Over so few rows, Spark would spend more time on compiling code than the code saves.
+            # The tests in a Connect session, on a cluster and in other processes compile it.
+            for name, value in INTERPRETED.items():
+                builder.config(name, value)
         session = transom.configure(with_quick_files(builder.master("local[2]"))).getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     else:

@@ -27,7 +27,8 @@ def call(df: DataFrame, method: str, message: str, columns: Sequence[MessageColu
     """Call a method of the entry object that returns a DataFrame."""
     entry = entry_object(df)
     session = df.sparkSession
-    jcolumns = _jvm(session).java.util.ArrayList()
+    # By its full name: for parts of it, Py4J looks for classes in all jars.
+    jcolumns = getattr(_jvm(session), "java.util.ArrayList")()
     for item in columns:
         jcolumns.add(column(item)._jc)
     return ClassicDataFrame(getattr(entry, method)(df._jdf, message, jcolumns), session)

@@ -23,6 +23,7 @@ import transom
 from tests.end_to_end.conformance import atlas, azure, finished, flink, flink_vectors, punctuation
 from tests.end_to_end.conformance.outcomes import UnsupportedError
 from tests.end_to_end.support.file_system import with_quick_files
+from tests.end_to_end.support.sessions import INTERPRETED
 
 # The function that runs the vectors of each model. The vectors of Flink name no model.
 MODELS: dict[str | None, Callable[[SparkSession, dict[str, Any]], str | None]] = {
@@ -47,8 +48,7 @@ def session() -> SparkSession:
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.session.timeZone", "UTC")
         # Over so few rows, Spark would spend more time on compiling code than the code saves.
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        .config(map=dict(INTERPRETED))
     )
     spark = transom.configure(with_quick_files(builder)).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -151,6 +151,7 @@ def shown(rows: list[Row]) -> list[str]:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "query",
     [

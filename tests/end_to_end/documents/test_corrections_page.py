@@ -81,6 +81,7 @@ def test_the_function_corrects_a_window_for_a_late_row(
     assert found[0] == ("ann", "2024-01-01 12:00:00", "2024-01-01 12:10:00", 3)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trigger",
     [transom.AfterWatermark(early=transom.AfterCount(1)), transom.EveryBatch()],

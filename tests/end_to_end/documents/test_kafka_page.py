@@ -2,16 +2,19 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.kafka.broker import broker
 from benchmarks.kafka.topics import make_topics
 from tests.end_to_end.documents.pages import check_in_session
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.kafka import add_connector
 
 PAGE = Path(__file__).parents[3] / "docs/how-to/running/kafka-to-parquet.md"
 
 
+@pytest.mark.skipif(not LONG, reason="starts a broker: run by make check-long")
 def test_the_code_on_the_page_prints_what_the_page_says(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ def changed(results: Sequence[Row], window: Any) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("window", "lived", "repeats"), CASES, ids=repr)
 def test_windows_with_the_rows_of_the_window_before_are_left_out(
     spark: SparkSession, window: transom.Window, *, lived: bool, repeats: bool

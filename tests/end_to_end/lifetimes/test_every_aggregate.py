@@ -52,6 +52,7 @@ def in_snapshots(rows: DataFrame) -> DataFrame:
     return rows.join(spans.select("name", window), "name").where(is_live)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(QUERIES))
 def test_every_aggregate_over_snapshots(spark: SparkSession, rows: DataFrame, part: int) -> None:
     known = in_registry(spark)

@@ -166,6 +166,7 @@ def watermarked(window: transom.Window, policy: Any = None) -> Any:
     return pipeline
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("window", "policy", "expected"),
     [

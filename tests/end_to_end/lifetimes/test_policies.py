@@ -127,6 +127,7 @@ def test_a_row_that_a_rule_moves_behind_its_end_is_dropped(
     assert [row["rows"] for row in outcome.results] == [[0]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("window", "ends"), CASES, ids=repr)
 @examples(2)
 @given(drawn=judged(), seed=st.integers(0, 2**32))

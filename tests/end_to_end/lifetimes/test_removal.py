@@ -89,6 +89,7 @@ WINDOWS: list[tuple[transom.Window, Any]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("window", "lifetime"), WINDOWS, ids=repr)
 def test_a_window_holds_what_is_left_of_the_window_before(
     spark: SparkSession, window: transom.Window, lifetime: str | None

@@ -45,6 +45,7 @@ def peaks(rows: DataFrame) -> DataFrame:
     return tens.agg(planes=F.max("planes")).select("window", "planes")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pipeline", [sessions_at_once, peaks])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_stream_gives_the_results_of_a_static_dataframe(

@@ -38,6 +38,7 @@ CTI = transom.Punctuated("kind = 'cti'", at="at")
 SCHEMA = "n int, kind string, key string, at timestamp, until timestamp"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES, ids=repr)
 @examples(4)
 @given(drawn=judged(), follows=st.booleans(), seed=st.integers(0, 2**32))

@@ -95,6 +95,7 @@ def modelled(
     return sorted(found)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("sources", SOURCES)
 @examples(3)
 @given(rows=inputs(), policy=policies(), seed=st.integers(0, 2**32))

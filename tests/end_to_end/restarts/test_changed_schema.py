@@ -551,6 +551,7 @@ EXAMPLES: dict[str, Pipeline] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("example", "place"),
     [

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.end_to_end.restarts.crashes.runs import CRASHING
 from tests.end_to_end.restarts.crashes.sweep import Sweep
-from tests.end_to_end.support.sessions import Reason, skip_in_connect
+from tests.end_to_end.support.sessions import Reason, settings, skip_in_connect
 
 POINTS = 3
 
@@ -21,15 +21,8 @@ POINTS = 3
 def crashing(spark: SparkSession) -> Iterator[SparkSession]:
     """The session of the tests, whose durable writes can crash."""
     skip_in_connect(Reason.JVM)
-    before = {name: spark.conf.get(name, None) for name in CRASHING}
-    for name, value in CRASHING.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, usual in before.items():
-        if usual is None:
-            spark.conf.unset(name)
-        else:
-            spark.conf.set(name, usual)
+    with settings(spark, CRASHING):
+        yield spark
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
+from tests.end_to_end.support.sessions import settings
 
 SETTINGS = {
     "spark.sql.streaming.queryEvolution.enableSourceEvolution": "true",
@@ -24,11 +25,8 @@ HOUR = transom.Tumbling("1 hour")
 @pytest.fixture(autouse=True)
 def names(spark: SparkSession) -> Iterator[None]:
     """Let Spark tell sources apart by their names."""
-    for key, value in SETTINGS.items():
-        spark.conf.set(key, value)
-    yield
-    for key in SETTINGS:
-        spark.conf.unset(key)
+    with settings(spark, SETTINGS):
+        yield
 
 
 def by_watermark(rows: DataFrame) -> DataFrame:

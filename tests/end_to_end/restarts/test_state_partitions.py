@@ -77,6 +77,7 @@ def test_each_key_keeps_its_state_when_spark_changes_the_number_of_partitions(
 CONTINUED = [name for name, kind in KINDS.items() if not kind.drains and kind.layout != "Spark"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", CONTINUED if LONG else ["policy-sessions", "lifetimes", "policy-substreams"]
 )

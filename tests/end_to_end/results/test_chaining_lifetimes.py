@@ -50,6 +50,7 @@ def nothing_is_late(outcome: Outcome) -> bool:
     return observed["transom_rows_late"] == 0 and observed["transom_rows_late_partly"] == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("inner", "policy"),
     [("tumbling", CLIP), ("hopping", CLIP), ("hopping", POINT), ("sessions", POINT)],
@@ -96,6 +97,7 @@ CHAINS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("inner", "policy", "outer"), CHAINS, ids=repr)
 def test_batches_and_restarts_change_nothing(
     spark: SparkSession, inner: transom.Window, policy: str, outer: transom.Window

@@ -122,6 +122,7 @@ def both(rows: pa.Table, context: transom.Context) -> pa.Table:
     return total
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tag", ["results", "copy"])
 def test_rows_of_a_function_are_windowed_again(spark: SparkSession, tag: str) -> None:
     def chained(rows: DataFrame) -> DataFrame:

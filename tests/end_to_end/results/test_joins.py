@@ -102,6 +102,7 @@ def run(
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("how", BEFORE)
 def test_a_result_without_a_partner_comes_out_when_its_window_has_ended_in_both_streams(
     spark: SparkSession, tmp_path: Path, how: str

@@ -61,6 +61,7 @@ def test_sessions_with_and_without_the_jar_second_ones_and_threads(tmp_path: Pat
     ]
 
 
+@pytest.mark.skipif(not LONG, reason="the executors of make test-cluster are sent the jar too")
 def test_executors_are_sent_the_jar_also_if_they_run_already(tmp_path: Path) -> None:
     assert run(SETTING_UP, "cluster", tmp_path).splitlines() == [
         "ok local-cluster without the jar",

@@ -67,6 +67,7 @@ def late(outcome: Outcome) -> Counter[str]:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", SHAPES)
 @given(data=st.data())
 @examples(1)

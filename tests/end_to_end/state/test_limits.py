@@ -45,6 +45,7 @@ def results(spark: SparkSession, window: transom.Window, layout: Layout) -> list
     return sorted(map(repr, run_stream(spark, pipeline, rows.schema, rows.for_spark()).results))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 @pytest.mark.parametrize(
     "window",

@@ -1,9 +1,22 @@
-"""The kind of session that the tests run in, and the tests that need a classic one."""
+"""The session that the tests run in, its settings, and the tests that need a classic one."""
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 
 import pytest
+from pyspark.sql import SparkSession
+
+# Whether Spark compiles code for each query, or interprets expressions.
+COMPILED = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 class Reason(Enum):
@@ -25,3 +38,16 @@ def skip_in_connect(reason: Reason) -> None:
     """Skip the running test in a Connect session."""
     if is_connect():
         pytest.skip(reason.value)
+
+
+@contextmanager
+def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """Change settings of the session for a while."""
+    before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in values}
+    for name, wanted in values.items():
+        spark.conf.set(name, wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.unset(name) if value is None else spark.conf.set(name, value)

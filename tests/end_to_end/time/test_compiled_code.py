@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import transom
-from tests.end_to_end.support.sessions import Reason, skip_in_connect
+from tests.end_to_end.support.sessions import COMPILED, Reason, settings, skip_in_connect
 
 SCHEMA = "k int, t timestamp"
 
@@ -33,7 +33,8 @@ def test_only_the_first_batches_compile_code(spark: SparkSession, tmp_path: Path
     counts = stream.key_by("k").window(transom.Tumbling("1 minute")).agg(n=F.count("*"))
     writer = counts.writeStream.foreachBatch(count)
     checkpoint = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
-    checkpoint.trigger(availableNow=True).start().awaitTermination()
+    with settings(spark, COMPILED):
+        checkpoint.trigger(availableNow=True).start().awaitTermination()
     first, *_, third, fourth, fifth = compiled
     assert first > 0
     assert third == fourth == fifth

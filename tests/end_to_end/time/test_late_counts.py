@@ -14,6 +14,7 @@ SCHEMA = "n int, at timestamp"
 START = datetime(2024, 1, 1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stream_has_no_more_late_rows_than_row_by_row(spark: SparkSession, seed: int) -> None:
     random = Random(seed)

@@ -47,6 +47,7 @@ def test_a_run_that_drains_warns_before_it_reads(spark: SparkSession, tmp_path: 
     assert line.endswith("start it without drain() and with a new checkpoint.")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS.keys())
 def test_a_second_run_fires_all_that_is_open_and_leaves_no_state(
     window: transom.Window, spark: SparkSession, tmp_path: Path
@@ -165,6 +166,7 @@ def test_a_watermark_too_far_behind_to_be_drained_is_refused(spark: SparkSession
         windowed.agg(F.count("*").alias("rows"))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("draining", [{1}, {2}, {1, 2}], ids=["first", "second", "both"])
 def test_one_control_row_drains_operators_behind_each_other(
     draining: set[int], spark: SparkSession, tmp_path: Path

@@ -49,6 +49,7 @@ def test_parts_that_a_timer_purges_add_up_to_the_rows(spark: SparkSession, tmp_p
     assert [n for _, _, n in found[:2]] == [6, 5]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ends", [True, False])
 def test_a_session_fires_with_each_number_of_rows(
     spark: SparkSession, tmp_path: Path, *, ends: bool

@@ -164,6 +164,7 @@ def test_windows_that_are_open_when_a_stream_is_drained_fire_by_its_end(
     assert [(row["window"]["start"].second, row["n"]) for row in results] == [(50, 1)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trigger",
     [

@@ -194,6 +194,7 @@ def test_evictors_keep_rows_and_leave_none_behind(spark: SparkSession, tmp_path:
     assert kept(spark, tmp_path) == {}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trigger",
     [

@@ -116,6 +116,7 @@ def late_of(outcome: Outcome) -> Counter[model.Row]:
     return Counter((r["key"], millis(r["time"]), r["value"]) for r in rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", WINDOWS)
 def test_a_query_gives_what_the_rules_say(

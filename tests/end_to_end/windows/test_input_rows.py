@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.support.comparing import assert_same
 from tests.end_to_end.support.queries import Batch, run_stream
+from tests.end_to_end.support.sessions import COMPILED, settings
 
 START = datetime(2024, 1, 1)
 SECOND = timedelta(seconds=1)
@@ -27,15 +28,13 @@ AGGREGATES = [
 @pytest.fixture(params=[True, False], ids=["columns", "rows"])
 def read_as_columns(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[bool]:
     """Read the input as small column batches, or as single rows."""
-    settings = {
+    values = {
         "spark.sql.parquet.enableVectorizedReader": str(request.param).lower(),
         "spark.sql.parquet.columnarReaderBatchSize": "16",
     }
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield request.param
-    for name in settings:
-        spark.conf.unset(name)
+    # Only compiled code reads column batches.
+    with settings(spark, COMPILED | values):
+        yield request.param
 
 
 def made_up(spark: SparkSession) -> DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from datetime import datetime, time
 from typing import Any
 
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.support.queries import Batch, run_stream
+from tests.end_to_end.support.sessions import COMPILED, INTERPRETED, settings
 from transom.spec import Layout
 
 SCHEMA = "shift string, at timestamp, clock string"
@@ -29,22 +29,6 @@ SIX, TEN_PM = time(6), time(22)
 LATE, EARLY = time(22, 33, 1), time(1, 33, 1)
 # Shift: rows, smallest and largest clock, number of distinct clocks.
 EXPECTED = {SIX: (2, EARLY, LATE, 2), TEN_PM: (1, EARLY, EARLY, 1), None: (1, None, None, 0)}
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-
-
-@contextmanager
-def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    before: dict[str, str | None] = {name: spark.conf.get(name, None) for name in values}
-    for name, wanted in values.items():
-        spark.conf.set(name, wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.unset(name) if value is None else spark.conf.set(name, value)
 
 
 @pytest.fixture(autouse=True)
@@ -80,7 +64,7 @@ def by_shift(rows: Any) -> dict[time | None, tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
-@pytest.mark.parametrize("values", [{}, INTERPRETED], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("values", [COMPILED, INTERPRETED], ids=["compiled", "interpreted"])
 def test_times_of_day_are_keys_and_values_of_aggregates(
     spark: SparkSession, layout: Layout, values: dict[str, str]
 ) -> None:

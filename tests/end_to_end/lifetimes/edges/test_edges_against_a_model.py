@@ -167,6 +167,7 @@ def test_a_stream_with_late_rows_and_a_restart(
         assert open_rows(runs[1])[-1] == expected.open > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", WINDOWS, ids=repr)
 @examples(2)
 @given(policy=policies(), seed=st.integers(0, 2**32))
