@@ -1,16 +1,15 @@
 """The entry point: `stream`."""
 
 from collections.abc import Sequence
-from warnings import warn
 
 from pyspark.sql import Column, DataFrame
 
 from transom._base.columns import check_exist, has_columns, may_be_streaming
 from transom._base.constants import HIDDEN_PREFIX
-from transom._base.errors import reserved_name, type_error, warning
+from transom._base.errors import reserved_name, type_error, warn
 from transom._base.expressions import Col, check_column
+from transom._base.hints import STREAM_KEYWORDS
 from transom._base.misplaced import explained, keyword_hints
-from transom._steps.hints import STREAM_KEYWORDS
 from transom._streams.built import Stream
 from transom._streams.columns import checked_lifetime, checked_time
 from transom.spec.times.time_policies import Time, TimePolicy, uses_batch_time
@@ -99,6 +98,5 @@ def stream(
         argument = uses_batch_time(clock)
         if argument is not None and not may_be_streaming(df):
             value = getattr(clock, argument)
-            # Two decorators are between this frame and the user's.
-            warn(warning("ARRIVES_NOW", argument=argument, value=value), stacklevel=4)
+            warn("ARRIVES_NOW", argument=argument, value=value)
     return Stream(df, clock, order_columns, life)

@@ -90,7 +90,7 @@ def test_every_condition_that_is_raised_has_a_text_and_every_text_is_used() -> N
     raised = _raised(
         ROOT / "python",
         "*.py",
-        r'(?:(?:value|runtime|attribute|keyword)_error|warning)\(\s*"([A-Z_]+)"',
+        r'(?:(?:value|runtime|attribute|keyword)_error|warn)\(\s*"([A-Z_]+)"',
     )
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'"TRANSOM_([A-Z_]+)"')
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'refusal\("([A-Z_]+)"')

@@ -6,8 +6,11 @@ name of a condition is ``TRANSOM_`` and the name that the functions of this modu
 
 import json
 import re
+import sys
+import warnings
 from functools import cache
 from importlib.resources import files
+from types import FrameType
 
 from pyspark.errors import (
     PySparkAttributeError,
@@ -18,6 +21,7 @@ from pyspark.errors import (
 
 from transom._base.call_text import without_address
 
+_PACKAGE = __name__.partition(".")[0]
 # Characters of a value in an error.
 _MOST_SHOWN = 200
 # How to give a column another name, by argument.
@@ -107,10 +111,15 @@ def short_repr(value: object) -> str:
     return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
 
 
-def warning(condition: str, **parameters: object) -> TransomWarning:
-    """Return a warning."""
+def warn(condition: str, **parameters: object) -> None:
+    """Warn in the line of the user: the latest call outside of this package."""
     text, _ = _text(condition, parameters)
-    return TransomWarning(f"[TRANSOM_{condition}] {text}")
+    level = 2
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == _PACKAGE:
+        level += 1
+        frame = frame.f_back
+    warnings.warn(TransomWarning(f"[TRANSOM_{condition}] {text}"), stacklevel=level)
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:

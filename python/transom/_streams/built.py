@@ -10,9 +10,8 @@ from transom._base.call_text import call_text
 from transom._base.columns import check_keys, has_columns, quoted_list
 from transom._base.errors import reserved_name, value_error
 from transom._base.expressions import Col, check_column, text_of
+from transom._base.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
 from transom._base.misplaced import Hint, Hints
-from transom._steps.base import stream_text
-from transom._steps.hints import STREAM_HINTS, STREAM_IS_NO_DATAFRAME
 from transom._streams.columns import check_has_time, check_window
 from transom._streams.scanning import Scanning
 from transom.spec.stamp_spec import StampSpec
@@ -20,7 +19,7 @@ from transom.spec.times.time_policies import Clock, TimePolicy, needs_policy
 from transom.spec.window_spec import WindowSpec
 from transom.spec.windows.assigners import Window
 from transom.spec.windows.lifetimes import CountByStart, Lifetime
-from transom.windowed import Windowed
+from transom.windowed import Windowed, stream_text
 
 # The column that `Stream.stamped` adds.
 _STAMP = "stamp"

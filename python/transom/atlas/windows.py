@@ -9,8 +9,8 @@ from transom._base import checks
 from transom._base.columns import field_of
 from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col, check_column, text_of
+from transom._base.hints import ATLAS_SESSION_KEYWORDS
 from transom._base.misplaced import explained, keyword_hints
-from transom._steps.hints import ATLAS_SESSION_KEYWORDS
 from transom._streams.built import Stream
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration

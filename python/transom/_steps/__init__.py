@@ -1,1 +1,0 @@
-"""The optional steps between `Stream.window` and a result."""
