@@ -12,7 +12,6 @@ from transom import atlas, azure, streaminsight
 from transom import typing as typing
 from transom._base.errors import TransomWarning
 from transom._base.names import missing_name
-from transom._streams.built import Stream
 from transom._version import __version__
 from transom.accumulators import Accumulator
 from transom.aggregates import reduce, udaf
@@ -41,7 +40,7 @@ from transom.spec.windows.lifetimes import CountByStart, Lifetime, Rolling, Snap
 from transom.spec.windows.sessions import Session
 from transom.spec.windows.several import Windows
 from transom.starts import earliest_input
-from transom.stream import stream
+from transom.stream import Stream, stream
 from transom.tagged import route, untag
 from transom.windowed import Windowed
 

@@ -5,10 +5,10 @@ from pyspark.sql import DataFrame
 from transom._base.errors import value_error
 from transom._base.expressions import Col
 from transom._base.misplaced import explained
-from transom._streams.built import Stream
-from transom._streams.columns import check_timestamp
+from transom._columns import check_timestamp
 from transom.atlas.durations import JsonDuration, positive
 from transom.spec.times.time_policies import TimePolicy
+from transom.stream import Stream
 from transom.stream import stream as transom_stream
 
 

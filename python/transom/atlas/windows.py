@@ -11,7 +11,6 @@ from transom._base.errors import type_error, value_error
 from transom._base.expressions import Col, check_column, text_of
 from transom._base.hints import ATLAS_SESSION_KEYWORDS
 from transom._base.misplaced import explained, keyword_hints
-from transom._streams.built import Stream
 from transom.atlas import durations
 from transom.atlas.durations import JsonDuration
 from transom.spec.firing.end_triggers import AfterLateness
@@ -19,6 +18,7 @@ from transom.spec.times.time_policies import ProcessingTime
 from transom.spec.windows.assigners import Window
 from transom.spec.windows.grids import Hopping, Tumbling
 from transom.spec.windows.sessions import Session
+from transom.stream import Stream
 from transom.stream import stream as transom_stream
 from transom.windowed import Windowed
 

@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame
 from transom._base import checks
 from transom._base.expressions import Col, text_of
 from transom._base.misplaced import explained
-from transom._streams.built import Stream
-from transom._streams.columns import check_timestamp
+from transom._columns import check_timestamp
 from transom.azure.limits import limit_error
 from transom.spec.times.time_policies import TimePolicy
 from transom.spec.times.time_rules import Adjust, Drop
+from transom.stream import Stream
 from transom.stream import stream as transom_stream
 
 OutOfOrderPolicy = Literal["Adjust", "Drop"]

@@ -12,11 +12,11 @@ from transom._base.errors import type_error
 from transom._base.expressions import Col
 from transom._base.misplaced import explained
 from transom._base.values import Value, keywords_after
-from transom._streams.built import Stream
-from transom._streams.columns import check_timestamp
+from transom._columns import check_timestamp
 from transom.spec.times.time_policies import TimePolicy
 from transom.spec.times.time_rules import Adjust, Drop, Periodic
 from transom.spec.windows.lifetimes import Lifetime
+from transom.stream import Stream
 from transom.stream import stream as transom_stream
 
 _TICK = "1 microsecond"

@@ -7,10 +7,10 @@ from transom._base import checks
 from transom._base.durations import Duration, positive
 from transom._base.errors import type_error
 from transom._base.misplaced import explained
-from transom._streams.built import Stream
 from transom.spec.window_spec import OutputPolicy
 from transom.spec.windows.grids import Hopping
 from transom.spec.windows.lifetimes import CountByStart, Snapshot
+from transom.stream import Stream
 from transom.windowed import Windowed
 
 StreamInsightPolicy = Literal["PointAlignToWindowEnd", "ClipToWindowEnd"]

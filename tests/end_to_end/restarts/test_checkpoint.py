@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.queries import Writer, run_stream
-from transom._streams.built import Stream
+from transom.stream import Stream
 from transom.windowed import Windowed
 
 SCHEMA = "key string, time timestamp, value int"

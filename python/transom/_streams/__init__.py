@@ -1,1 +1,0 @@
-"""The builder that `transom.stream` returns, and the checks of its columns."""
