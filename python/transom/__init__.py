@@ -4,12 +4,11 @@ Start a query with `stream`. ``stream(df, time=...).key_by(...).window(...).agg(
 DataFrame.
 """
 
-from typing import TYPE_CHECKING, NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # First, because the other modules import names that unsupported versions of PySpark lack.
 from transom import _supported as _supported
-from transom import atlas, azure, streaminsight
-from transom import typing as typing
 from transom._base.errors import TransomWarning
 from transom._base.names import missing_name
 from transom._version import __version__
@@ -43,6 +42,10 @@ from transom.starts import earliest_input
 from transom.stream import Stream, stream
 from transom.tagged import route, untag
 from transom.windowed import Windowed
+
+if TYPE_CHECKING:
+    from transom import atlas, azure, streaminsight
+    from transom import typing as typing
 
 __all__ = [
     "Accept",
@@ -109,9 +112,19 @@ __all__ = [
     "untag",
 ]
 
+# Imported when they are first used. `typing` has types of the presets.
+_LATER = ("atlas", "azure", "streaminsight", "typing")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
 # Type checkers do not see this function, so they report unknown names.
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> Any:
+        if name in _LATER:
+            return import_module(f"transom.{name}")
         steps = {"transom.stream(...)": Stream, "transom.stream(...).window(...)": Windowed}
         raise missing_name(name, __all__, steps)

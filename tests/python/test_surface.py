@@ -4,6 +4,8 @@ import ast
 import inspect
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -79,6 +81,27 @@ def test_each_step_says_what_it_returns(builder: type) -> None:
 def test_each_public_name_has_an_example_with_rows(name: str, text: str) -> None:
     assert ">>> " in text
     assert re.search(r"^\+-+", text, re.MULTILINE) or name in WITHOUT_ROWS
+
+
+def test_a_preset_is_imported_when_it_is_used() -> None:
+    names = ("atlas", "azure", "streaminsight", "typing")
+    assert {*names} <= {*dir(transom)}
+    program = f"""
+import sys, transom
+for name in {names}:
+    before = f"transom.{{name}}" in sys.modules
+    getattr(transom, name)
+    print(name, before, f"transom.{{name}}" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "atlas False True",
+        "azure False True",
+        "streaminsight False True",
+        "typing False True",
+    ]
 
 
 def test_names_without_rows_are_still_there() -> None:
