@@ -15,17 +15,16 @@ class ArchitectureSuite
 private object ArchitectureSuite {
   val Table: Seq[(String, Set[String])] = Seq(
     "error" -> Set(),
-    "tree" -> Set(),
     "message" -> Set("error"),
     "schema" -> Set("error"),
-    "function" -> Set("schema", "tree"),
-    "operator" -> Set("error", "function", "schema", "tree"),
-    "aggregate" -> Set("operator", "function", "tree"),
-    "batch" -> Set("error", "operator", "tree"),
+    "function" -> Set("schema"),
+    "operator" -> Set("error", "function", "schema"),
+    "aggregate" -> Set("operator", "function"),
+    "batch" -> Set("error", "operator"),
     "exchange" -> Set("error", "operator", "aggregate", "batch"),
     "state" -> Set(),
-    "checkpoint" -> Set("error", "message", "schema", "operator", "batch", "tree"),
-    "clock" -> Set("error", "operator", "batch", "checkpoint", "tree"),
+    "checkpoint" -> Set("error", "message", "schema", "operator", "batch"),
+    "clock" -> Set("error", "operator", "batch", "checkpoint"),
     "task" -> Set("schema", "operator", "aggregate", "exchange", "state", "batch"),
     "exec" -> Set(
       "error",
@@ -35,10 +34,8 @@ private object ArchitectureSuite {
       "batch",
       "checkpoint",
       "clock",
-      "task",
-      "tree"),
+      "task"),
     "plan" -> Set(
-      "tree",
       "error",
       "message",
       "function",
@@ -47,7 +44,7 @@ private object ArchitectureSuite {
       "clock",
       "task",
       "exec"),
-    "explain" -> Set("error", "operator", "exec", "tree"),
+    "explain" -> Set("error", "operator", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),
     "transom.spark" -> Set("batch", "message", "plan", "explain", "connect"))
 }

@@ -2,10 +2,10 @@ package org.apache.spark.sql.transom.aggregate
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-import org.apache.spark.sql.transom.tree.Projections
 
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 
@@ -26,7 +26,7 @@ final class FinalAggregation(operatorPlan: WindowOperatorPlan)
       operatorPlan.accumulatedResults,
       0,
       Nil,
-      Projections.mutable)
+      GenerateMutableProjection.generate(_, _))
     with AccumulatorMerger[WindowResultRow] {
 
   private val bufferAttributes = aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes)

@@ -4,9 +4,9 @@ import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-import org.apache.spark.sql.transom.tree.Projections
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.state.ByteRange
@@ -29,7 +29,7 @@ final class PartialAggregation(operatorPlan: WindowOperatorPlan, input: Seq[Attr
       Nil,
       0,
       Nil,
-      Projections.mutable) {
+      GenerateMutableProjection.generate(_, _)) {
   private val bufferTypes =
     aggregateFunctions.toSeq.flatMap(_.aggBufferAttributes).map(_.dataType)
   private val noKey = new UnsafeRow(0)

@@ -7,7 +7,6 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
 import org.apache.spark.sql.transom.operator.MapSideNode
-import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.time.Watermark
 
@@ -27,9 +26,10 @@ object LateWatermark {
   def of(session: SparkSession, operatorId: String): Long =
     runningBatch(session)
       .flatMap { batch =>
-        val above = Nodes
-          .in[WatermarkSupport](batch.executedPlan)
-          .filter(_.exists(isMapSideOf(_, operatorId)))
+        val above = batch.executedPlan.collect {
+          case operator: WatermarkSupport if operator.exists(isMapSideOf(_, operatorId)) =>
+            operator
+        }
         // Chained operators lie below each other, so the last operator in preorder is the nearest
         // to the map side.
         above.lastOption.flatMap(_.eventTimeWatermarkForLateEvents)

@@ -19,7 +19,6 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.{DataType, StructField}
 import transom.engine.spec.{Constants, Durations}
 
@@ -74,7 +73,7 @@ object CheckpointedSpec {
       if !before.contains(mapSide.operatorId)
       batch <- Option(query.lastExecution)
     } {
-      val mapSides = Nodes.in[MapSideNode](batch.executedPlan)
+      val mapSides = batch.executedPlan.collect { case node: MapSideNode => node }
       // A static plan inside `foreachBatch` runs under the same query, but is not part of its
       // plan.
       val ofOperator = mapSides.filter(_.operatorId == mapSide.operatorId)

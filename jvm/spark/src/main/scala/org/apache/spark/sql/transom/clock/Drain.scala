@@ -11,7 +11,6 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.OperatorSpec
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -42,9 +41,8 @@ object Drain {
     if (plan.exists(_.isInstanceOf[EventTimeWatermark])) {
       val clock = ClockSource.draining(session, operatorSpec)
       val withClock = watermarksWithClock(plan)
-      Nodes.up(plan) {
+      plan.transformUp {
         case w: EventTimeWatermark if !withClock(w.nodeId) => drained(w, clock, operatorSpec)
-        case other => other
       }
     } else withoutTime(session, plan, operatorSpec)
 

@@ -5,7 +5,6 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExpression}
 import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
-import org.apache.spark.sql.transom.tree.Nodes
 
 /** Adds the metrics of an operator to the progress of the query.
   *
@@ -25,7 +24,7 @@ final class ObservedMetricsExec(name: String, metrics: Seq[NamedExpression], out
   }
 
   private def outputsIn(plan: SparkPlan): Seq[KeyGroupOutputsExec] =
-    Nodes.in[KeyGroupOutputsExec](plan)
+    plan.collect { case node: KeyGroupOutputsExec => node }
 
   override def resetMetrics(): Unit = child.resetMetrics()
 

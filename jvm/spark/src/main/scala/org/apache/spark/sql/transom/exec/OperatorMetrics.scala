@@ -4,7 +4,6 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.{GaugeRow, KeyGroupProcessor}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{DeadLetterReason, RowCounts}
@@ -76,7 +75,7 @@ object OperatorMetrics {
 
   /** The stateful operator whose outputs a node has unpacked. */
   def operatorOf(outputs: KeyGroupOutputsExec): TransformWithStateExec =
-    Nodes.in[TransformWithStateExec](outputs.child).head
+    outputs.child.collectFirst { case operator: TransformWithStateExec => operator }.get
 
   /** The watermark of Spark by which the windows of the batch fire, if they follow it. */
   def sparkWatermark(operator: TransformWithStateExec): Option[Long] =

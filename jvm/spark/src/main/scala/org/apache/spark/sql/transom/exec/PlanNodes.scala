@@ -13,7 +13,6 @@ import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
 import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 /** Logical node of the map side: encodes input rows by key group for the exchange. */
@@ -64,7 +63,7 @@ object OperatorNode {
 
   /** The last node of each operator in a plan, in the order in which rows pass them. */
   def allIn(plan: LogicalPlan): Seq[OperatorNode] =
-    Nodes.in[OperatorNode](plan).distinctBy(_.operatorId).reverse
+    plan.collect { case node: OperatorNode => node }.distinctBy(_.operatorId).reverse
 }
 
 /** Logical node that brings the exchange rows of a key group together, sorted by `order`. */

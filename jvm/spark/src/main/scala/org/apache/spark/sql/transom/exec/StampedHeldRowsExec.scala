@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.transom.exchange._
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.storage.RDDBlockId
 import org.apache.spark.util.CompletionIterator
 
@@ -19,7 +18,7 @@ import org.apache.spark.util.CompletionIterator
 case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
 
   override def inputRDD: RDD[InternalRow] = {
-    val mapSide = Nodes.in[TimeStageMapSideExec](child).head
+    val mapSide = child.collectFirst { case mapSide: TimeStageMapSideExec => mapSide }.get
     val (plan, held, operator) = (mapSide.plan, mapSide.held, mapSide.spec.name)
     val (id, splits) = (held.id, held.getNumPartitions)
     val stamps = child

@@ -4,7 +4,6 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, ReplayedOrder, TimeStageMapSide, WindowMapSide}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan}
 
 import transom.engine.spec._
@@ -152,7 +151,9 @@ object Explain {
 
   /** Whether the rows of a stream stay with their tasks while a time policy judges them. */
   private def rows(node: WindowMapSide): Option[String] = {
-    val stage = Nodes.in[TimeStageMapSide](node.child).find(_.operatorId == node.operatorId)
+    val stage = node.child.collectFirst {
+      case stage: TimeStageMapSide if stage.operatorId == node.operatorId => stage
+    }
     stage.filter(_ => node.isStreaming).map { stage =>
       if (stage.plan.holdsRows) "stay with their tasks, and only their times go to one task"
       else {

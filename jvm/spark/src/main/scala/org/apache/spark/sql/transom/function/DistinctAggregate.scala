@@ -5,9 +5,9 @@ import java.util
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
-import org.apache.spark.sql.transom.tree.Projections
 import org.apache.spark.sql.types.DataType
 
 /** `function(DISTINCT ...)` as an aggregate that can be merged.
@@ -125,7 +125,7 @@ private final class DistinctEvaluation(function: AggregateFunction, inputs: Seq[
         Seq(result),
         0,
         Seq(result),
-        Projections.mutable) {
+        GenerateMutableProjection.generate(_, _)) {
     private val noKey = UnsafeProjection.create(Array.empty[DataType])(InternalRow.empty)
 
     override def hasNext: Boolean = false

@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.Constants
@@ -40,10 +39,7 @@ final case class Parts(state: Expression, row: Expression, removes: Boolean)
     * place share their windows and are late together.
     */
   def accumulated(place: Expression): AggregateFunction = {
-    val accumulator = Nodes.down(state) {
-      case Place(Nil) => place
-      case other => other
-    }
+    val accumulator = state.transformDown { case Place(Nil) => place }
     val part = Parts.part(accumulator, Literal(null, row.dataType))
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
@@ -73,12 +69,11 @@ object Parts {
   /** Lets an operator that takes changes fill the lists of the parts from which Python can remove
     * rows. Their accumulators hold no rows.
     */
-  def inChanges(plan: Aggregate): Aggregate = plan.mapExpressions(Nodes.down(_) {
+  def inChanges(plan: Aggregate): Aggregate = plan.mapExpressions(_.transformDown {
     case f @ AggregateExpression(parts: Parts, _, false, None, _) if parts.removes =>
       f.copy(
         aggregateFunction = parts.replacement.asInstanceOf[AggregateFunction],
         filter = Never)
-    case other => other
   })
 
   private val Never = Some(Literal.FalseLiteral)

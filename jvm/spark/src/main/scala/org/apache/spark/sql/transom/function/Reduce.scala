@@ -3,7 +3,6 @@ package org.apache.spark.sql.transom.function
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.DataType
 
 import transom.engine.spec.Constants
@@ -38,9 +37,8 @@ final case class Reduce(child: Expression, lambda: Expression)
   private def merged(one: Expression, other: Expression): Expression = {
     val LambdaFunction(body, variables, _) = lambda: @unchecked
     val values = variables.map(_.exprId).zip(Seq(one, other)).toMap
-    val both = Nodes.down(body) {
-      case v: NamedLambdaVariable => values.getOrElse(v.exprId, v)
-      case other => other
+    val both = body.transformDown { case v: NamedLambdaVariable =>
+      values.getOrElse(v.exprId, v)
     }
     If(IsNull(other), one, If(IsNull(one), other, both))
   }

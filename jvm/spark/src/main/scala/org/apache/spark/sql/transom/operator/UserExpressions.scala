@@ -2,7 +2,6 @@ package org.apache.spark.sql.transom.operator
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.transom.tree.Nodes
 
 /** The user's predicates and distance functions in triggers and evictors, by column index of the
   * message.
@@ -35,7 +34,7 @@ final class UserExpressions(
 /** Finds the aggregates in the user's expressions. */
 object UserExpressions {
   def functionsOf(e: Expression): Seq[AggregateExpression] =
-    Nodes.in[AggregateExpression](e)
+    e.collect { case function: AggregateExpression => function }
 }
 
 /** A distance function: a number computed from two rows.

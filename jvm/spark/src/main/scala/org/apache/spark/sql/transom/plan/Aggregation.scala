@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
 import org.apache.spark.sql.transom.operator.UserExpressions
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 /** A windowed aggregation, split into the parts of an operator.
@@ -99,10 +98,7 @@ object Aggregation {
       sliceOf: Expression => Expression): LogicalPlan = {
     val slice = sliceOf(RowColumns.lastInstant(time))
     val place = Place(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
-    aggregate.mapExpressions(Nodes.down(_) {
-      case parts: Parts => parts.accumulated(place)
-      case other => other
-    })
+    aggregate.mapExpressions(_.transformDown { case parts: Parts => parts.accumulated(place) })
   }
 
   private def assemble(
@@ -163,8 +159,9 @@ object Aggregation {
       userExpressions = ofColumns,
       keyResults = keyResults,
       functionResults = functions.map(_.resultAttribute),
-      results =
-        results.map(Nodes.columns(_)(a => byKey.getOrElse(a, a)).asInstanceOf[NamedExpression]))
+      results = results.map(
+        _.transformDown { case a: Attribute => byKey.getOrElse(a, a) }
+          .asInstanceOf[NamedExpression]))
   }
 
   private def areSame(a: AggregateExpression, b: AggregateExpression): Boolean =

@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.Reduce
-import org.apache.spark.sql.transom.tree.Nodes
+import org.apache.spark.sql.transom.operator.UserExpressions
 
 /** Resolves keys and aggregates, and refuses aggregates that cannot be merged. */
 object AnalyzedAggregate {
@@ -72,7 +72,7 @@ object AnalyzedAggregate {
       session: SparkSession,
       aggregate: Column,
       resolved: Expression): Option[TransomException] = {
-    val functions = Nodes.in[AggregateExpression](resolved).map(_.aggregateFunction)
+    val functions = UserExpressions.functionsOf(resolved).map(_.aggregateFunction)
     if (functions.nonEmpty) functions.flatMap(whyUnmergeable).headOption
     // Spark has resolved the expression, so it reads no column but the keys.
     else if (resolved.references.nonEmpty) Some(notAnAggregate(session, aggregate, OfKeys))
@@ -112,7 +112,8 @@ object AnalyzedAggregate {
       column: Column,
       reason: (String, String)): TransomException = {
     // The text of a Column with a Python function names classes of Spark.
-    val function = Nodes.in[PythonUDF](session.expression(column)).headOption
+    val function =
+      session.expression(column).collectFirst { case function: PythonUDF => function }
     val (why, fix) = if (function.isDefined && reason == OfRow) OfFunction else reason
     val text = function.map(toPrettySQL(_)).getOrElse(column.toString)
     new TransomException(

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
-import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
 
@@ -48,7 +47,7 @@ final class AnalyzedColumns(
   def functions: Seq[AggregateFunction] =
     hiding.aggregateExpressions
       .takeRight(aggregates)
-      .flatMap(Nodes.in[AggregateExpression](_))
+      .flatMap(UserExpressions.functionsOf)
       .map(_.aggregateFunction)
 
   /** Keys and aggregates over rows that show all columns.
@@ -149,10 +148,7 @@ private final class OverInput(input: Dataset[Row]) {
       case _ => None
     })
     def overInput(e: Expression): Expression =
-      Nodes.up(e) {
-        case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput)
-        case other => other
-      }
+      e.transformUp { case a: Attribute => byColumn.get(a).fold[Expression](a)(overInput) }
     plan.output.map(overInput)
   }
 }

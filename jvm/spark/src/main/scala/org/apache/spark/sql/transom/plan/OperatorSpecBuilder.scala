@@ -10,7 +10,6 @@ import org.apache.spark.sql.transom.exec.OperatorNode
 import org.apache.spark.sql.transom.function.Top
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
-import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{Constants, StampSpec, WindowSpec}
 
@@ -69,9 +68,8 @@ object OperatorSpecBuilder {
   /** The column without the rows that `top` keeps. The checkpoint has their schema apart from the
     * spec, because they may change.
     */
-  private def withoutRows(column: Expression): Expression = Nodes.up(column) {
-    case top: Top => top.copy(row = CreateNamedStruct(Nil))
-    case other => other
+  private def withoutRows(column: Expression): Expression = column.transformUp { case top: Top =>
+    top.copy(row = CreateNamedStruct(Nil))
   }
 
   /** Describes a column: its SQL, its type, and the types of the columns it reads. */
@@ -95,15 +93,12 @@ object OperatorSpecBuilder {
     */
   private def sqlOf(expression: Expression): String = {
     val variables = mutable.LinkedHashMap.empty[ExprId, String]
-    Nodes
-      .up(expression) {
-        case a: AttributeReference => a.withQualifier(Nil)
-        case v: NamedLambdaVariable =>
-          AttributeReference(
-            variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
-            v.dataType)()
-        case other => other
-      }
-      .sql
+    expression.transformUp {
+      case a: AttributeReference => a.withQualifier(Nil)
+      case v: NamedLambdaVariable =>
+        AttributeReference(
+          variables.getOrElseUpdate(v.exprId, s"x${variables.size + 1}"),
+          v.dataType)()
+    }.sql
   }
 }

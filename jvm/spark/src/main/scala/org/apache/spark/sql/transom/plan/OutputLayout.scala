@@ -8,7 +8,6 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.function.WithMetadata
 import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.window.TimeConvention
@@ -112,13 +111,12 @@ final class OutputLayout(
   private val nullableValues = AttributeMap(columns.ofWindow.zip(output))
 
   private def computed(column: Expression): Expression =
-    Nodes.down(column) {
+    column.transformDown {
       // Spark evaluates a Python function for all rows, whatever condition surrounds the call.
       // The function also sees rows without a result, so its inputs must be nullable.
       case udf: PythonUDF =>
-        udf.mapChildren(Nodes.columns(_)(a => nullableValues.getOrElse(a, a)))
+        udf.mapChildren(_.transformDown { case a: Attribute => nullableValues.getOrElse(a, a) })
       case a: Attribute => values.getOrElse(a, a)
-      case other => other
     }
 
   /** The columns of a result as the user sees them. */
@@ -132,7 +130,9 @@ final class OutputLayout(
       window = window,
       firing = (windowId ++ pane).map(resultColumn).toSeq ++ lifetime ++ change.map(resultColumn),
       aggregates = aggregation.results.map { result =>
-        val ofResults = Nodes.columns(value(result))(a => ofKeys.getOrElse(a, a))
+        val ofResults = value(result).transformDown { case a: Attribute =>
+          ofKeys.getOrElse(a, a)
+        }
         renamed(result, computed(ofResults))
       })
   }

@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.NullOnError
 import org.apache.spark.sql.transom.operator.SubstreamColumns
-import org.apache.spark.sql.transom.tree.Nodes
 
 import transom.engine.spec.{TimePolicy, WindowSpec}
 
@@ -60,8 +59,8 @@ object SubstreamPlanner {
       .sorted
   }
 
-  private def plain(column: Expression): Expression = Nodes.down(column) {
-    case NullOnError(child) => child
-    case other => other
+  private def plain(column: Expression): Expression = column.transformDown {
+    case NullOnError(child) =>
+      child
   }
 }

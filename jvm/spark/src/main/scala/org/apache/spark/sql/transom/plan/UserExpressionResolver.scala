@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.operator.{Distance, OperatorSpec, UserExpressions}
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{AfterDelta, Constants, KeepNear, KeepWhere, When, WindowSpec}
@@ -119,14 +118,13 @@ object UserExpressionResolver {
 
   /** Replaces the two rows and their fields by columns. */
   private def overColumns(e: Expression, columnsOf: Map[ExprId, Seq[Attribute]]): Expression =
-    Nodes.down(e) {
+    e.transformDown {
       case GetStructField(row: Attribute, i, _) => columnsOf(row.exprId)(i)
       case row: Attribute if columnsOf.contains(row.exprId) =>
         CreateNamedStruct(
           columnsOf(row.exprId).zip(row.dataType.asInstanceOf[StructType]).flatMap {
             case (column, field) => Seq(Literal(field.name), column)
           })
-      case other => other
     }
 
   private def valueOf(column: NamedExpression): Expression = column match {
@@ -142,14 +140,11 @@ object UserExpressionResolver {
   /** Replaces references to common subexpressions by the subexpressions. Spark does this only in
     * plans.
     */
-  private def inlined(e: Expression): Expression = Nodes.up(e) {
-    case With(child, shared) =>
-      val parts = shared.map(part => part.id -> part.child).toMap
-      Nodes.down(child) {
-        case use: CommonExpressionRef if parts.contains(use.id) => parts(use.id)
-        case other => other
-      }
-    case other => other
+  private def inlined(e: Expression): Expression = e.transformUp { case With(child, shared) =>
+    val parts = shared.map(part => part.id -> part.child).toMap
+    child.transformDown {
+      case use: CommonExpressionRef if parts.contains(use.id) => parts(use.id)
+    }
   }
 
   /** Turns Spark's error for an unknown column into an error that names the argument. */

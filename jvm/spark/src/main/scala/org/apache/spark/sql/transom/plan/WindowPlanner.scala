@@ -16,7 +16,6 @@ import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types._
 
 import transom.engine.operator.{SessionSlices, SliceAssigner}
@@ -52,10 +51,9 @@ object WindowPlanner {
       else if (follows.isEmpty) Drain.below(session, rows, operatorSpec)
       else
         // The end of the input must reach the first operator too.
-        Nodes.up(rows) {
+        rows.transformUp {
           case stage: TimeStageMapSide if OperatorNode.allIn(stage.child).isEmpty =>
             stage.copy(child = Drain.below(session, stage.child, operatorSpec))
-          case other => other
         }
     val aggregate = analyzed.aggregate(drained)
     val aggregation = Aggregation.of(

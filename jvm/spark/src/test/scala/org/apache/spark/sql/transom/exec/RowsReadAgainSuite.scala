@@ -25,7 +25,6 @@ import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
 import org.apache.spark.sql.transom.{TestSession, TestSpecs}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.plan.WindowPlanner
-import org.apache.spark.sql.transom.tree.Nodes
 import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
 
 import transom.engine.spec._
@@ -169,7 +168,7 @@ class RowsReadAgainSuite extends FunSuite {
   test("Spark knows which rows a retried task may change") {
     def level(below: DataFrame => DataFrame, spec: WindowSpec, columns: Seq[Column]) =
       inBatch(below, spec, columns)(plan =>
-        Nodes.in[WindowMapSideExec](plan).head.execute()).outputDeterministicLevel
+        plan.collectFirst { case mapSide: WindowMapSideExec => mapSide }.get.execute()).outputDeterministicLevel
     val unordered = threes.copy(orderColumns = Nil)
     val lists = Seq(F.collect_list("n"))
     import DeterministicLevel._
@@ -287,7 +286,7 @@ private object RowsReadAgainSuite {
   def mapSideOf(plan: SparkPlan): SparkPlan =
     plan
       .collectFirst { case stage: TimeStageMapSideExec => stage }
-      .getOrElse(Nodes.in[WindowMapSideExec](plan).head)
+      .getOrElse(plan.collectFirst { case mapSide: WindowMapSideExec => mapSide }.get)
 
   /** The rows that a map side sends, as text. */
   def sentBy(mapSide: SparkPlan): RDD[String] =
