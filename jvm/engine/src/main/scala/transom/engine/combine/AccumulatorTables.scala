@@ -1,9 +1,10 @@
 package transom.engine.combine
 
+import scala.collection.AbstractIterator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.state.ByteRange
+import transom.engine.state._
 import transom.engine.window.Grid
 
 /** The hash tables in which a map task aggregates rows before the exchange. Not thread-safe.
@@ -82,8 +83,13 @@ final class SliceTables(initial: Array[Byte], usage: MemoryUsage)
 /** Tables for session windows, filled one after another.
   *
   * A table accepts rows until it has `MaxKeys` keys, so that it fits in the processor's cache. If
-  * the task has few keys, one table receives all rows and returns whole sessions. If the task has
-  * many keys, a table covers a short time, in which most keys have one row.
+  * the task has few keys, one table receives all rows. If the task has many keys, a table covers
+  * a short time, in which most keys have one row.
+  *
+  * Which rows meet in a record depends on their order. So `drain` merges the records of all
+  * tables: the segments have one record for each session, whatever the order of the rows. A task
+  * that Spark runs again then sends the same segments, even if a shuffle below it brings the rows
+  * in another order.
   *
   * @param gap
   *   inactivity that ends a session, in microseconds
@@ -91,8 +97,15 @@ final class SliceTables(initial: Array[Byte], usage: MemoryUsage)
   *   whether rows exactly `gap` apart share a session
   * @param initial
   *   the accumulator of no rows
+  * @param merger
+  *   merges the accumulators of a segment
   */
-final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte], usage: MemoryUsage)
+final class SessionTables(
+    gap: Long,
+    inclusive: Boolean,
+    initial: Array[Byte],
+    usage: MemoryUsage,
+    merger: => AccumulatorMerger[_])
     extends AccumulatorTables(usage) {
   private val full = ArrayBuffer.empty[SessionTable]
   private var table = opened()
@@ -114,14 +127,37 @@ final class SessionTables(gap: Long, inclusive: Boolean, initial: Array[Byte], u
   // placeholder.
   override def drain(keyGroups: Int)(
       encode: ByteRange => ByteRange): Iterator[(Long, Int, Array[Byte])] = {
-    val tables = full.toSeq :+ table
+    val runs = (full.toSeq :+ table).map { table =>
+      new Cursor(table.segments(keyGroups)(encode).map { case (_, segment) => segment })
+    }
     full.clear()
     usage.bytes = 0L
     table = opened()
-    for {
-      table <- tables.iterator
-      (group, segment) <- table.segments(keyGroups)(encode)
-    } yield (SessionTables.UnassignedSlice, group, segment)
+    merged(runs, keyGroups)
+  }
+
+  private def merged(runs: Seq[Cursor], keyGroups: Int): Iterator[(Long, Int, Array[Byte])] = {
+    val into = merger
+    val sessions = new Chains(runs, gap, inclusive, Long.MinValue, into)
+    val bounds = new SessionBounds
+    val writer = new SegmentWriter
+    new AbstractIterator[(Long, Int, Array[Byte])] {
+      private var isThere = sessions.next()
+
+      override def hasNext: Boolean = isThere
+      override def next(): (Long, Int, Array[Byte]) = {
+        val group = groupOfSession
+        while (isThere && !writer.isFull && groupOfSession == group) {
+          sessions.mergeRecords()
+          bounds.set(sessions.first, sessions.last)
+          writer.append(sessions.hash, sessions.key, bounds, into.accumulator)
+          isThere = sessions.next()
+        }
+        (SessionTables.UnassignedSlice, group, writer.take())
+      }
+
+      private def groupOfSession: Int = KeyGroups.groupOf(sessions.hash, keyGroups)
+    }
   }
 }
 

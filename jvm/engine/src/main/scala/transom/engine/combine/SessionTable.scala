@@ -9,7 +9,7 @@ import transom.engine.window.Sessions
   *
   * The records of a key form a list, and the latest session comes first. A row is compared with
   * the first few records only, since rows arrive nearly in order of time. A row that touches none
-  * of them starts a new record. The operator merges records of one session after the exchange.
+  * of them starts a new record. [[SessionTables]] merges the records of one session.
   *
   * @param gap
   *   inactivity that ends a session, in microseconds

@@ -1,12 +1,14 @@
 package transom.engine.combine
 
+import scala.util.Random
+
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.state.{ByteRange, Cursor, KeyGroups, Segment, SessionBounds}
+import transom.engine.state._
 import transom.engine.window.{SessionModel, TimeWindow}
 
 class SessionTableSuite extends ScalaCheckSuite {
@@ -27,12 +29,9 @@ class SessionTableSuite extends ScalaCheckSuite {
       rows: Seq[Row],
       inclusive: Boolean,
       groups: Int): Seq[(Int, Array[Byte])] = {
-    val tables = new SessionTables(gap, inclusive, new Array[Byte](8), new MemoryUsage)
-    rows.foreach { row =>
-      val at = tables.locate(keyBytes(row.key), 0L, row.time)
-      val numbers = Segment.view(tables.array)
-      numbers.putLong(at, numbers.getLong(at) + 1)
-    }
+    val tables =
+      new SessionTables(gap, inclusive, new Array[Byte](8), new MemoryUsage, new Counts)
+    rows.foreach(row => count(tables.locate(keyBytes(row.key), 0L, row.time), tables.array))
     tables.drain(groups)(identity).map { case (_, group, segment) => (group, segment) }.toVector
   }
 
@@ -47,45 +46,24 @@ class SessionTableSuite extends ScalaCheckSuite {
       }
       .toSet
 
-  /** Merges records that touch. */
-  private def chained(records: Seq[Record], inclusive: Boolean): Set[Record] =
-    records
-      .groupBy(_.key)
-      .flatMap { case (key, ofKey) =>
-        val byWindow = ofKey.map(r => (r.window, r.rows)).groupMap(_._1)(_._2)
-        SessionModel.merge(byWindow.keys.toSeq, inclusive).map { case (session, sources) =>
-          Record(key, session.start, session.end - gap, sources.flatMap(byWindow).sum)
+  property("p4: rows in any order become the same segments, with one record for each session") {
+    forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8), Gen.long) {
+      (rows, inclusive, groups, seed) =>
+        val segments = segmentsOf(rows, inclusive, groups)
+        val got = segments.flatMap { case (_, segment) => records(segment).map(_._2) }
+        assertEquals(got.length, got.toSet.size)
+        assertEquals(got.toSet, sessions(rows, inclusive))
+        segments.foreach { case (group, segment) =>
+          val hashes = records(segment).map(_._1)
+          assertEquals(hashes, hashes.sorted)
+          assert(hashes.forall(KeyGroups.groupOf(_, groups) == group))
         }
-      }
-      .toSet
-
-  private implicit class Windowed(record: Record) {
-    def window: TimeWindow = TimeWindow(record.first, record.last + gap)
-  }
-
-  property("p4: the records of rows in any order merge into the sessions of the rows") {
-    forAll(rows, Gen.oneOf(true, false), Gen.choose(1, 8)) { (rows, inclusive, groups) =>
-      val segments = segmentsOf(rows, inclusive, groups)
-      val got = segments.flatMap { case (_, segment) => records(segment) }
-      assertEquals(chained(got.map(_._2), inclusive), sessions(rows, inclusive))
-      segments.foreach { case (group, segment) =>
-        val hashes = records(segment).map(_._1)
-        assertEquals(hashes, hashes.sorted)
-        assert(hashes.forall(KeyGroups.groupOf(_, groups) == group))
-      }
+        val others = segmentsOf(new Random(seed).shuffle(rows), inclusive, groups)
+        assertEquals(bytesOf(others), bytesOf(segments))
     }
   }
 
-  property("rows in order of time become one record per session") {
-    forAll(rows, Gen.oneOf(true, false)) { (rows, inclusive) =>
-      val got =
-        segmentsOf(rows.sortBy(_.time), inclusive, 1).flatMap(s => records(s._2).map(_._2))
-      assertEquals(got.length, got.toSet.size)
-      assertEquals(got.toSet, sessions(rows, inclusive))
-    }
-  }
-
-  property("a row that is slightly out of order joins its session") {
+  property("a row that is slightly out of order joins the record of its session") {
     forAll(Gen.choose(1, 3)) { behind =>
       // Each session has two rows. The second row arrives after other sessions have started.
       val starts = (0 until 50).map(i => Row(1L, 100L * i))
@@ -93,7 +71,9 @@ class SessionTableSuite extends ScalaCheckSuite {
       val order = starts.indices.flatMap { i =>
         starts.lift(i).toSeq ++ late.lift(i - behind)
       } ++ late.takeRight(behind)
-      val got = segmentsOf(order, inclusive = true, 1).flatMap(s => records(s._2).map(_._2))
+      val table = new SessionTable(gap, inclusive = true, new Array[Byte](8), new MemoryUsage)
+      order.foreach(row => count(table.locate(keyBytes(row.key), row.time), table.array))
+      val got = table.segments(1)(identity).flatMap(s => records(s._2).map(_._2)).toSeq
       assertEquals(got.toSet, sessions(order, inclusive = true))
       assertEquals(got.length, starts.length)
     }
@@ -111,8 +91,11 @@ class SessionTableSuite extends ScalaCheckSuite {
   test("more keys than a table holds fill several tables") {
     val keys = 2L * SessionTables.MaxKeys + 10L
     val rows = (0L until keys).map(Row(_, 0L)) ++ (0L until keys).map(Row(_, 3L))
-    val got = segmentsOf(rows, inclusive = true, 4).flatMap(s => records(s._2).map(_._2))
-    assertEquals(chained(got, inclusive = true), sessions(rows, inclusive = true))
+    val segments = segmentsOf(rows, inclusive = true, 4)
+    val got = segments.flatMap(s => records(s._2).map(_._2))
+    assertEquals(got.length, keys.toInt)
+    assertEquals(got.toSet, sessions(rows, inclusive = true))
+    assertEquals(bytesOf(segmentsOf(rows.reverse, inclusive = true, 4)), bytesOf(segments))
   }
 
   test("a segment stores the earliest last time of its sessions") {
@@ -122,6 +105,33 @@ class SessionTableSuite extends ScalaCheckSuite {
 }
 
 object SessionTableSuite {
+
+  /** Adds numbers of rows. */
+  private final class Counts extends AccumulatorMerger[Long] {
+    private val sum = new Array[Byte](8)
+    private val numbers = Segment.view(sum)
+    private val range = new ByteRange().set(sum, 0, 8)
+
+    override def start(accumulator: ByteRange): Unit = numbers.putLong(0, read(accumulator)): Unit
+    override def merge(accumulator: ByteRange): Unit =
+      numbers.putLong(0, numbers.getLong(0) + read(accumulator)): Unit
+    override def accumulator: ByteRange = range
+    override def result(key: ByteRange, windowStart: Long, windowEnd: Long): Long =
+      numbers.getLong(0)
+
+    private def read(accumulator: ByteRange): Long =
+      Segment.view(accumulator.bytes).getLong(accumulator.offset)
+  }
+
+  /** Counts a row in an accumulator. */
+  private def count(at: Int, array: Array[Byte]): Unit = {
+    val numbers = Segment.view(array)
+    numbers.putLong(at, numbers.getLong(at) + 1): Unit
+  }
+
+  private def bytesOf(segments: Seq[(Int, Array[Byte])]): Seq[(Int, Seq[Byte])] =
+    segments.map { case (group, segment) => (group, segment.toSeq) }
+
   private final case class Row(key: Long, time: Long)
   private final case class Record(key: Long, first: Long, last: Long, rows: Long)
 

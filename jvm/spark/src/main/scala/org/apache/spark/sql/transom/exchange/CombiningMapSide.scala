@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
-import org.apache.spark.sql.transom.aggregate.PartialAggregation
+import org.apache.spark.sql.transom.aggregate.{FinalAggregation, PartialAggregation}
 import org.apache.spark.sql.transom.operator.KeyedLayout
 
 import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
@@ -24,6 +24,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
     operatorPlan.layout == KeyedLayout,
     operatorPlan.settings.lateRows)
   private val aggregation = new PartialAggregation(operatorPlan, input)
+  private lazy val merger = new FinalAggregation(operatorPlan)
   private val usage = new MemoryUsage
   private val onTime = newTables()
 
@@ -69,7 +70,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def newTables(): AccumulatorTables = operatorPlan.slices match {
     case _: GridSlices => new SliceTables(aggregation.initial, usage)
     case sessions: SessionSlices =>
-      new SessionTables(sessions.gap, sessions.inclusive, aggregation.initial, usage)
+      new SessionTables(sessions.gap, sessions.inclusive, aggregation.initial, usage, merger)
   }
 
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {

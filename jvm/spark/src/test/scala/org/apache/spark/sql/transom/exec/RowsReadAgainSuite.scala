@@ -148,27 +148,31 @@ class RowsReadAgainSuite extends FunSuite {
     }
   }
 
-  test("sums over a grid cross the exchange alike, in whatever order a task reads their rows") {
-    val keyed = TestSpecs.hours.copy(
-      time = Some(EventTime(0)),
-      keyColumns = Seq(2),
-      window = Tumbling(10000000L),
-      function = AggFunction(Seq(1)))
-    val columns = Seq(F.col("time"), F.sum("n").as("total"), F.expr("n % 3"))
-    val below = reversed.andThen(_.withWatermark("time", "0 seconds"))
-    val (first, second) = inBatch(below, keyed, columns) { plan =>
-      val sent = sentBy(mapSideOf(plan))
-      (sent.collect().toSeq, sent.collect().toSeq)
+  for (window <- Seq(Tumbling(10000000L), Session(2000000L)))
+    test(s"sums over ${window.productPrefix} cross the exchange alike, in any order of rows") {
+      val keyed = TestSpecs.hours.copy(
+        time = Some(EventTime(0)),
+        keyColumns = Seq(2),
+        window = window,
+        function = AggFunction(Seq(1)))
+      val columns = Seq(F.col("time"), F.sum("n").as("total"), F.expr("n % 3"))
+      val below = reversed.andThen(_.withWatermark("time", "0 seconds"))
+      val (first, second) = inBatch(below, keyed, columns) { plan =>
+        val sent = sentBy(mapSideOf(plan))
+        (sent.collect().toSeq, sent.collect().toSeq)
+      }
+      assert(Readings.count.get >= 2)
+      assert(first.nonEmpty)
+      assertEquals(first, second)
     }
-    assert(Readings.count.get >= 2)
-    assert(first.nonEmpty)
-    assertEquals(first, second)
-  }
 
   test("Spark knows which rows a retried task may change") {
     def level(below: DataFrame => DataFrame, spec: WindowSpec, columns: Seq[Column]) =
       inBatch(below, spec, columns)(plan =>
-        plan.collectFirst { case mapSide: WindowMapSideExec => mapSide }.get.execute()).outputDeterministicLevel
+        plan
+          .collectFirst { case mapSide: WindowMapSideExec => mapSide }
+          .get
+          .execute()).outputDeterministicLevel
     val unordered = threes.copy(orderColumns = Nil)
     val lists = Seq(F.collect_list("n"))
     import DeterministicLevel._

@@ -1,8 +1,7 @@
-package transom.engine.session
+package transom.engine.state
 
 import java.util.{Arrays, Comparator}
 
-import transom.engine.state._
 import transom.engine.window.Sessions
 
 /** Iterates over the sessions in several runs, and merges adjacent records of a key.
@@ -24,7 +23,7 @@ import transom.engine.window.Sessions
   * @param only
   *   sorted hashes of the keys to return; all keys if absent
   */
-private[session] final class Chains[T](
+private[engine] final class Chains[T](
     runs: Seq[Cursor],
     gap: Long,
     inclusive: Boolean,
