@@ -18,7 +18,7 @@ ELSEWHERE = {
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page) and page not in ELSEWHERE]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_on_a_page_prints_what_the_page_says(page: Path, spark: SparkSession) -> None:
     if any("observedMetrics" in code for code, _ in blocks(page)):

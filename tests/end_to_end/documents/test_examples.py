@@ -148,7 +148,7 @@ def test_the_list_of_examples_names_each_program() -> None:
     assert set(linked) == programs | notebooks | {"demo", "flights.py"}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_prints_what_it_is_there_for(runner: subprocess.Popen[str], name: str) -> None:
     assert runner.stdin is not None

@@ -201,6 +201,7 @@ def test_nested_values_that_a_function_leaves_untouched_stay(spark: SparkSession
     assert [row["found"] for row in kept.collect()] == [[2, 3, 4]] * 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["key_state", "window_state"])
 def test_what_is_kept_cannot_be_changed_over_a_checkpoint(
     spark: SparkSession, tmp_path: Path, name: str

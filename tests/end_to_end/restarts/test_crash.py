@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.programs.run import run
 from tests.end_to_end.support.queries import Outcome, add_batch, parse_schema, run_stream
 from tests.end_to_end.windows.test_against_a_model import (
@@ -67,8 +68,7 @@ def live(folder: Path, case: Case) -> int:
     return done.returncode
 
 
-# The short check runs the first case.
-@pytest.mark.sampled(len(CASES))
+@pytest.mark.skipif(not LONG, reason="starts many JVMs: run by make check-long")
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: ", ".join((case.window, case.sink, case.layout, str(case.seed)))
 )

@@ -51,6 +51,7 @@ def test_the_session_keeps_state_in_rocksdb(spark: SparkSession) -> None:
     assert spark.conf.get(f"{store}.rocksdb.trackTotalNumberOfRows") == "false"
 
 
+@pytest.mark.skipif(not LONG, reason="starts a JVM: run by make check-long")
 def test_sessions_with_and_without_the_jar_second_ones_and_threads(tmp_path: Path) -> None:
     assert run(SETTING_UP, "live", tmp_path).splitlines() == [
         "ok live session without the jar",

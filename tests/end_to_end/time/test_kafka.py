@@ -167,6 +167,7 @@ def with_reason(left: Sequence[set[Left]], reason: str) -> set[int]:
     return {n for rows in left for each, n in rows if each == reason}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "idle_in",
     [pytest.param((), id="never a row", marks=long), pytest.param((0, 5), id="silent for a while")],
