@@ -116,10 +116,15 @@ def warn(condition: str, **parameters: object) -> None:
     text, _ = _text(condition, parameters)
     level = 2
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals["__name__"].partition(".")[0] == _PACKAGE:
+    while frame is not None and _in_package(frame):
         level += 1
         frame = frame.f_back
     warnings.warn(TransomWarning(f"[TRANSOM_{condition}] {text}"), stacklevel=level)
+
+
+def _in_package(frame: FrameType) -> bool:
+    # Code that `exec` runs may have no module name.
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE
 
 
 def _text(condition: str, parameters: dict[str, object]) -> tuple[str, dict[str, str]]:

@@ -179,6 +179,11 @@ def test_a_drained_stream_whose_windows_keep_rows_is_warned_of(
     assert warning.filename == __file__
 
 
+def test_code_without_a_module_name_is_warned() -> None:
+    with pytest.warns(transom.TransomWarning, match=r"^\[TRANSOM_ROWS_LEFT\] "):
+        exec("stream.drain()", {"stream": EVER.trigger(transom.AfterCount(2))})
+
+
 def test_the_warning_of_a_drained_stream_comes_in_either_order_of_the_steps() -> None:
     with pytest.warns(transom.TransomWarning, match="AfterCount does not fire") as caught:
         EVER.drain().trigger(transom.AfterCount(2))
