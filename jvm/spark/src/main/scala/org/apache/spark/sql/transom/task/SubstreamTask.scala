@@ -2,15 +2,13 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowLog, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{SubstreamColumns, Verdict, WindowOperatorPlan}
-import org.apache.spark.sql.transom.state.StateStoreSubstreams
 
 import transom.engine.operator.{Event, WindowOperator}
 import transom.engine.policy.{Stamp, TimePolicyLogic}
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.substream._
 
 /** A task of windows over substreams: judges rows by the time policy, and windows them. */
@@ -52,9 +50,8 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
   override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
     decoder.events(rows)
 
-  override def stored(handle: StatefulProcessorHandle): SubstreamStore =
-    new StateStoreSubstreams(handle, operatorPlan.settings)
-  override def inMemory(): SubstreamStore = new MemorySubstreamStore
+  override def storeOf(state: KeyGroupState): SubstreamStore =
+    new SubstreamStore(state, operatorPlan.settings)
 }
 
 /** Reads the substream of a key, and writes times into records. */

@@ -4,23 +4,21 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
 import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.RowReader
-import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
 
 import transom.engine.keyed._
 import transom.engine.keyed.several.SeveralOperators
-import transom.engine.keyed.state.{Contents, KeyStore, MemoryKeyStore, PerKeyState}
+import transom.engine.keyed.state.{Contents, KeyStore, PerKeyState}
 import transom.engine.operator._
 import transom.engine.session.SessionLogOperator
 import transom.engine.slice.SliceLogOperator
 import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.sweep.SweepOperators
-import transom.engine.state.{ByteRange, Limits, MemoryStore, Store}
+import transom.engine.state.{ByteRange, KeyGroupState, Limits, SegmentEntries, SegmentStore}
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, GlobalGrid}
 
@@ -85,14 +83,14 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
 /** A task over slice logs or session logs. */
 private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
-  override type State = IndexedSeq[Store]
+  override type State = IndexedSeq[SegmentStore]
 
   private lazy val decoder = new ExchangeDecoder(operatorPlan)
 
   override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
     rows.flatMap(decoder.events)
 
-  override protected lazy val operator: WindowOperator[IndexedSeq[Store], InternalRow] = {
+  override protected lazy val operator: WindowOperator[IndexedSeq[SegmentStore], InternalRow] = {
     import operatorPlan.settings
     val merger = new FinalAggregation(operatorPlan)
     val sideOutputs = new SideOutputRows(operatorPlan)
@@ -104,11 +102,8 @@ private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask
     }
   }
 
-  override def stored(handle: StatefulProcessorHandle): IndexedSeq[Store] =
-    StateStoreSegments.of(handle, grids)
-  override def inMemory(): IndexedSeq[Store] = Vector.fill(grids)(new MemoryStore)
-
-  private def grids: Int = operatorPlan.settings.window.members.length
+  override def storeOf(state: KeyGroupState): IndexedSeq[SegmentStore] =
+    operatorPlan.settings.window.members.indices.map(new SegmentEntries(state, _))
 }
 
 /** A task in the keyed layout. */
@@ -123,9 +118,8 @@ private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTa
   override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
     rows.flatMap(decoder.events)
 
-  override def stored(handle: StatefulProcessorHandle): KeyStore =
-    new StateStoreKeys(handle, operatorPlan.settings)
-  override def inMemory(): KeyStore = new MemoryKeyStore
+  override def storeOf(state: KeyGroupState): KeyStore =
+    new KeyStore(state, operatorPlan.settings)
 }
 
 private[task] object KeyedTask {
