@@ -101,6 +101,7 @@ FIRED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("batch_size")
 def test_it_gets_the_rows_of_a_window_in_the_order_of_their_arrival(
     spark: SparkSession, tmp_path: Path

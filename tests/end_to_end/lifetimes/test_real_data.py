@@ -134,6 +134,7 @@ def time_weighted(rows: DataFrame, window: transom.Window) -> DataFrame:
     return windowed.apply(average, "average double, minutes double")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_stream", [False, True], ids=["static", "stream"])
 @pytest.mark.parametrize(
     "window",

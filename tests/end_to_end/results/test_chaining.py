@@ -103,7 +103,7 @@ PAIRS = [("tumbling", second) for second in SECOND] + [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str

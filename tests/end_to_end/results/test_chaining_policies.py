@@ -87,7 +87,7 @@ def test_windows_over_results_read_the_results_of_a_batch_in_the_order_that_is_n
     assert shown(outcome.results) == [(0, [2, 1, 3])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str

@@ -97,6 +97,7 @@ def test_sessions_beside_grids_have_the_results_of_spark(spark: SparkSession) ->
     assert contents(results.collect()) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("others", [{}, SESSION], ids=["slices", "keyed"])
 def test_a_stream_that_starts_again(
     spark: SparkSession, tmp_path: Path, others: dict[str, transom.Window]
