@@ -175,6 +175,7 @@ def test_a_restart_between_operators_changes_nothing(spark: SparkSession, tmp_pa
     assert shown(*parts) == of_all_keys(expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("native", "in_batch"),
     [

@@ -166,6 +166,7 @@ STEPS: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_watermark_passes_steps_between(spark: SparkSession, step: str) -> None:
     outcome = run_stream(

@@ -77,6 +77,7 @@ def of_spark(df: DataFrame, ids: Iterable[str]) -> list[tuple[Any, ...]]:
     return contents(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_grids_have_the_results_of_spark(spark: SparkSession, layout: Any) -> None:
     df = spark.createDataFrame(rows(), SCHEMA)
