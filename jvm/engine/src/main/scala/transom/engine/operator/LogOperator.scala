@@ -132,12 +132,11 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
 
   def late(
       input: ByteRange,
-      reason: String,
+      reason: LateReason,
       missed: MissedWindows,
       time: Long,
       watermark: Long): T =
     output.row(
-      SideTag.Late,
       input,
       reason,
       missed,
@@ -147,9 +146,8 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
 
   def deadLetter(letter: Event.DeadLetter): T =
     output.row(
-      SideTag.DeadLetter,
       letter.input,
-      letter.reason.name,
+      letter.reason,
       MissedWindows.None,
       letter.time,
       convention.reached(letter.lateWatermark),

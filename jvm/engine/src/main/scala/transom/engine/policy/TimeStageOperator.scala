@@ -178,24 +178,22 @@ object TimeStage {
 
   /** Counts the decision about a row. */
   def count(counts: RowCounts, stamp: Stamp): Unit =
-    if (stamp.rules != 0 || stamp.dropped != null)
-      count(counts, stamp.rules, stamp.isAdjusted, Option(stamp.dropped))
+    if (!stamp.broken.isEmpty || stamp.dropped != null)
+      count(counts, stamp.broken, stamp.isAdjusted, Option(stamp.dropped))
 
   /** Counts the decision about a row.
     *
-    * @param rules
-    *   the rules that the row broke, as bits of [[Stamp]]
+    * @param broken
+    *   the rules that the row broke
     * @param dropped
     *   why the row is dropped; none if the row is accepted
     */
   def count(
       counts: RowCounts,
-      rules: Int,
+      broken: PolicyRules,
       isAdjusted: Boolean,
       dropped: Option[DeadLetterReason]): Unit = {
-    if ((rules & Stamp.Early) != 0) counts.add(RowCounts.Early)
-    if ((rules & Stamp.LateArrival) != 0) counts.add(RowCounts.LateArrival)
-    if ((rules & Stamp.OutOfOrder) != 0) counts.add(RowCounts.OutOfOrder)
+    PolicyRule.all.foreach(rule => if (broken.contains(rule)) counts.add(rule.count))
     dropped match {
       case Some(reason) => counts.add(reason.count)
       case None => if (isAdjusted) counts.add(RowCounts.Adjusted)

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowLog, RowWindowReader}
-import org.apache.spark.sql.transom.operator.{SubstreamColumns, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.StateStoreSubstreams
 
 import transom.engine.operator.{Event, WindowOperator}
@@ -85,10 +85,7 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
     if (rowLog != null) {
       if (stamp.dropped != null) rowLog.dropped(stamp.dropped.name, Some(time), stamp.watermark)
       else if (stamp.isAdjusted)
-        rowLog.moved(
-          Verdict.rules(stamp.rules.toLong).map(Stamp.ruleNames),
-          stamp.time,
-          stamp.watermark)
+        rowLog.moved(stamp.broken, stamp.time, stamp.watermark)
     }
 
   override def setTime(value: ByteRange, time: Long): Unit = codec.setTime(value, time)
