@@ -1,8 +1,9 @@
 package transom.engine.operator
 
-import transom.engine.spec.{DynamicSession, Session, Window}
+import transom.engine.spec.{DynamicSession, Session, Window, WindowSpec}
 import transom.engine.state.ByteRange
-import transom.engine.window.MissedWindows
+import transom.engine.time.Watermark
+import transom.engine.window.{MissedWindows, TimeConvention}
 
 /** Builds the host's output rows for input rows that count in no window. */
 trait SideOutput[T] {
@@ -38,6 +39,46 @@ trait SideOutput[T] {
     *   wall-clock time of the batch, microseconds since 1970
     */
   def watermark(watermark: Long, clock: Long): T
+}
+
+/** Builds the rows of side outputs of one key group in one batch, in the host's convention. */
+final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
+  private val convention = TimeConvention.of(spec.window)
+
+  /** Whether the key group is the first one, which also receives the counts of all tasks. */
+  var isFirst: Boolean = false
+
+  def late(
+      input: ByteRange,
+      reason: LateReason,
+      missed: MissedWindows,
+      time: Long,
+      watermark: Long): T =
+    output.row(
+      input,
+      reason,
+      missed,
+      Some(convention.timeOut(time)),
+      convention.reached(watermark),
+      clock)
+
+  def deadLetter(letter: Event.DeadLetter): T =
+    output.row(
+      letter.input,
+      letter.reason,
+      MissedWindows.None,
+      letter.time,
+      convention.reached(letter.lateWatermark),
+      clock)
+
+  /** The watermark of the results, after all results of the batch. The first key group sends it.
+    *
+    * @param watermark
+    *   the watermark of the batch; `Watermark.NotYet` if the batch has none
+    */
+  def reached(watermark: Long): Iterator[T] =
+    if (!spec.watermarks || !isFirst || watermark == Watermark.NotYet) Iterator.empty
+    else Iterator.single(output.watermark(new OutputWatermark(spec).of(watermark), clock))
 }
 
 /** Why a row is in a side output: a reason of late rows or of dead letters.

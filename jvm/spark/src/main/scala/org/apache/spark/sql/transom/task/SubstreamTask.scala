@@ -14,7 +14,7 @@ import transom.engine.state.ByteRange
 import transom.engine.substream._
 
 /** A task of windows over substreams: judges rows by the time policy, and windows them. */
-private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
+private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = SubstreamStore
 
@@ -35,7 +35,7 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
   override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
     val logic = new TimePolicyLogic(substreams.policy)
     val rows = new SubstreamRecords(operatorPlan, substreams)
-    KeyedTask.operator(
+    Operators.overKeys(
       operatorPlan,
       limits,
       (store: SubstreamStore, now: Long) =>
