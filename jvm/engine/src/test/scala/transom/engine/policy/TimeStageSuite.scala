@@ -136,7 +136,7 @@ private[engine] object TimeStageSuite {
       row: Input,
       time: Long,
       met: Long,
-      rules: Int,
+      rules: PolicyRules,
       isAdjusted: Boolean,
       dropped: Option[String],
       isPunctuation: Boolean)
@@ -261,7 +261,7 @@ private[engine] object TimeStageSuite {
           current,
           stamp.time,
           stamp.watermark,
-          stamp.rules,
+          stamp.broken,
           stamp.isAdjusted,
           Option(stamp.dropped).map(_.name),
           stamp.isPunctuation))

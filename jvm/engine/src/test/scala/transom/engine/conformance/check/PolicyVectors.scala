@@ -128,9 +128,13 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
       case DeadLetterReason.LateArrival => "dropped_late"
       case reason => s"dropped_${reason.name}"
     }),
-    "adjusted_by" -> Seq("early", "late", "out_of_order").zipWithIndex.collect {
-      case (rule, i) if stamp.isAdjusted && (stamp.rules & 1 << i) != 0 => rule
-    }.toVector)
+    "adjusted_by" -> (if (stamp.isAdjusted) stamp.broken.toSeq.map(nameOf) else Nil).toVector)
+
+  private def nameOf(rule: PolicyRule): String = rule match {
+    case PolicyRule.Early => "early"
+    case PolicyRule.LateArrival => "late"
+    case PolicyRule.OutOfOrder => "out_of_order"
+  }
 
   override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
     throw new Malformed(s"a row is unusable: ${reason.name}")

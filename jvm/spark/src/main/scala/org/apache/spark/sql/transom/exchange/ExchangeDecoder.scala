@@ -66,7 +66,7 @@ final class LetterReader {
   def read(exchangeRow: InternalRow): Event.DeadLetter = {
     val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
     val in = ByteBuffer.wrap(payload)
-    letter.reason = DeadLetterReason.of(in.getInt())
+    letter.reason = DeadLetterReason.all(in.getInt())
     val hasTime = in.getInt() != 0
     val time = in.getLong()
     letter.time = if (hasTime) Some(time) else None

@@ -76,7 +76,7 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
       input: Array[Byte]): InternalRow = {
     val payload = ByteBuffer
       .allocate(DeadLetterHeader + input.length)
-      .putInt(reason.code)
+      .putInt(DeadLetterReason.all.indexOf(reason))
       .putInt(time.size)
       .putLong(time.getOrElse(0L))
       .put(input)

@@ -9,7 +9,6 @@ import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.operator.{TaskLimits, Verdict}
 
 import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
-import transom.engine.policy.Stamp
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
 
@@ -161,7 +160,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def addAccepted(row: InternalRow, time: Long, watermark: Long, verdict: Long): Unit = {
     isAdjusted = Verdict.isAdjusted(verdict)
     if (rowLog != null && isAdjusted)
-      rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), time, watermark)
+      rowLog.moved(Verdict.rules(verdict), time, watermark)
     add(row, operatorPlan.convention.timeIn(time))
   }
 
