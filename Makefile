@@ -163,8 +163,8 @@ release-check: $(READY) $(WHEEL) $(SDIST) ## Check all that a release publishes,
 	$(BIN)/pytest tests/packaging
 
 spec-check: $(READY) ## Check that both languages read the message alike (so do their tests)
-	$(BIN)/pytest tests/python/test_spec_cases.py
-	./sbt "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
+	$(BIN)/pytest tests/python/test_spec_cases.py tests/python/test_exclusions.py
+	./sbt "engine/testOnly transom.engine.spec.*" "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
 conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"

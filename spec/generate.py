@@ -1,14 +1,16 @@
-"""Writes the files that repeat what ``constants.json`` and the texts of errors say.
+"""Writes the files that repeat the constants, the exclusions and the texts of errors.
 
 Run ``make generate`` after a change in this folder.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+Table = Mapping[str, Any]
 _WARNING = "Generated from ``spec/constants.json`` by ``make generate``."
 
 
@@ -16,12 +18,16 @@ def files() -> dict[Path, str]:
     """Return the contents of all generated files, by path from the root of the repository."""
     constants = json.loads((HERE / "constants.json").read_text(encoding="utf-8"))
     errors = (HERE / "error-conditions.json").read_text(encoding="utf-8")
+    exclusions = (HERE / "exclusions.json").read_text(encoding="utf-8")
+    table = json.loads(exclusions)
     engine = Path("jvm/engine/src/main/scala/transom/engine/spec")
     return {
         Path("python/transom/_base/constants.py"): _python(constants),
         Path("python/transom/error-conditions.json"): errors,
+        Path("python/transom/exclusions.json"): exclusions,
         engine / "Constants.scala": _scala(constants),
-        Path("docs/errors.md"): _errors(json.loads(errors)),
+        engine / "Exclusions.scala": _scala_exclusions(table),
+        Path("docs/errors.md"): _errors(json.loads(errors)) + _exclusions(table),
     }
 
 
@@ -52,6 +58,53 @@ def _scala(constants: Mapping[str, Mapping[str, object]]) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def _scala_exclusions(table: Table) -> str:
+    """Return the table for the engine. A row begins with the settings that the message names."""
+    settings = table["settings"]
+    lines = [
+        "package transom.engine.spec",
+        "",
+        "// format: off",
+        "/** Settings of a window operator that exclude each other.",
+        "  *",
+        "  * Generated from `spec/exclusions.json` by `make generate`.",
+        "  */",
+        "private[spec] object Exclusions {",
+        "",
+        "  /** A setting of the table: how users write it, and its field in the message. */",
+        "  sealed abstract class Setting(val text: String, val field: String)",
+        "",
+    ]
+    for name, setting in settings.items():
+        arguments = f"{_literal(setting['text'])}, {_literal(setting.get('field', 'window'))}"
+        lines += [
+            f"  /** {setting['about']} */",
+            f"  case object {_scala_name(name)} extends Setting({arguments})",
+        ]
+    lines += [
+        "",
+        "  /** Each of the settings excludes each of the others. The message is wrong in the field",
+        "    * of the setting. `<window>` in a text stands for the kind of a window.",
+        "    */",
+        "  final case class Exclusion(settings: Seq[Setting], others: Seq[Setting], why: String)",
+        "",
+        "  /** All rows of the table, in the order in which they are checked. */",
+        "  val All: Seq[Exclusion] = Seq(",
+    ]
+    rows = []
+    for row in table["exclusions"]:
+        sides = [row["settings"], row["others"]]
+        if any("field" not in settings[name] for name in row["settings"]):
+            sides.reverse()
+        one, other = (f"Seq({', '.join(map(_scala_name, names))})" for names in sides)
+        rows.append(f"    Exclusion({one}, {other}, {_literal(row['why'])})")
+    return "\n".join([*lines, ",\n".join(rows) + ")", "}"]) + "\n"
+
+
+def _scala_name(name: str) -> str:
+    return name.title().replace("_", "")
+
+
 def _errors(conditions: Mapping[str, Mapping[str, object]]) -> str:
     """Return the page of errors: each text, with an example from ``error-examples.json``."""
     examples = json.loads((HERE / "error-examples.json").read_text(encoding="utf-8"))
@@ -67,6 +120,29 @@ def _errors(conditions: Mapping[str, Mapping[str, object]]) -> str:
                 wrong, right = example["wrong"], example["right"]
                 parts.append(f"```py\n# Wrong:\n{wrong}\n# Right:\n{right}\n```\n")
     return "\n".join(parts)
+
+
+def _exclusions(table: Table) -> str:
+    """Return the section of the page of errors with all settings that exclude each other."""
+
+    def cell(names: Sequence[str]) -> str:
+        return ", ".join(table["settings"][name]["about"] for name in names)
+
+    lines = [
+        "",
+        "## Settings that exclude each other",
+        "",
+        "Each setting of the first column excludes each setting of the second column. The error is",
+        "`TRANSOM_CONFLICT`, unless the row names another one. `<window>` stands for the window.",
+        "",
+        "| setting | excludes | because |",
+        "|---|---|---|",
+    ]
+    for row in table["exclusions"]:
+        why = row["why"].replace("<window>", "`<window>`")
+        named = f" (`TRANSOM_{row['condition']}`)" if "condition" in row else ""
+        lines.append(f"| {cell(row['settings'])} | {cell(row['others'])} | {why}{named} |")
+    return "\n".join(lines) + "\n"
 
 
 def _literal(value: object) -> str:

@@ -13,6 +13,7 @@ from pyspark.sql.types import (
 from transom._base.columns import field_of, fields_of, has_columns, is_time, is_timestamp
 from transom._base.durations import is_duration
 from transom._base.errors import column_type_error, type_error, value_error
+from transom._base.exclusions import exclusion
 from transom._base.expressions import Col, check_column, column, text_of
 from transom._base.values import is_kind_of
 from transom.spec.times.time_policies import Clock, EventTime, ProcessingTime, Time, TimePolicy
@@ -88,13 +89,7 @@ def checked_lifetime(df: DataFrame, lifetime: Col | Lifetime, time: Time | None)
     if has_columns(df):
         _check_lifetime(df, life)
     if life.id and isinstance(time, TimePolicy) and time.time is None:
-        raise value_error(
-            "CONFLICT",
-            argument="lifetime",
-            step="Lifetime(id=)",
-            other="TimePolicy(None)",
-            why="the two rows of a lifetime have the same time, but they arrive at two times",
-        )
+        raise exclusion("lifetime_id", "arrival_time").error(argument="lifetime")
     return life
 
 

@@ -48,7 +48,6 @@ from transom.spec.window_spec import Apply, Layout, OutputPolicy, RowsForm, Wind
 from transom.spec.windows.assigners import Count, Custom, Global
 from transom.spec.windows.lifetimes import Lifetime
 from transom.spec.windows.sessions import Session
-from transom.spec.windows.several import Windows
 from transom.tagged import TAGS
 
 if TYPE_CHECKING:
@@ -568,15 +567,6 @@ class Windowed(Hinted):
         has_row_gaps = isinstance(window, Session) and isinstance(window.gap, Column)
         if has_row_gaps or isinstance(window, Global | Count | Custom):
             raise value_error("UNBOUNDED_WINDOW", argument="idle_timeout", window=window)
-        if isinstance(window, Windows):
-            why = "a timeout follows the ends of one kind of windows"
-            raise value_error(
-                "CONFLICT",
-                argument="idle_timeout",
-                step="idle_timeout()",
-                other="Windows",
-                why=why,
-            )
         arguments = f"{timeout.after!r}, rule={timeout.rule!r}"
         return self._with("idle_timeout", arguments, idle_timeout=timeout)
 
@@ -964,17 +954,8 @@ class Windowed(Hinted):
         |2013-01-01 06:10:00|
         +-------------------+
         """
-        time = self._spec.time
-        if not isinstance(time, TimePolicy):
-            raise needs_policy("with_watermarks", time)
-        if time.over:
-            raise value_error(
-                "CONFLICT",
-                argument="with_watermarks",
-                step="with_watermarks()",
-                other="TimePolicy(over=)",
-                why="each substream has a watermark of its own",
-            )
+        if not isinstance(self._spec.time, TimePolicy):
+            raise needs_policy("with_watermarks", self._spec.time)
         return self._with("with_watermarks", watermarks=True)
 
     def drain(self) -> Self:

@@ -1,7 +1,7 @@
 """The spec of a window operator: the values of a query, checked against each other."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
@@ -13,13 +13,14 @@ from transom._base import checks
 from transom._base.constants import OPERATOR_NAME_PATTERN
 from transom._base.durations import Duration, not_negative, positive
 from transom._base.errors import value_error
+from transom._base.exclusions import exclusions
 from transom._base.expressions import Col
 from transom.spec.firing.end_triggers import AfterClock, AfterLateness
 from transom.spec.firing.evictors import Evictor
 from transom.spec.firing.triggers import AfterCount, AfterDelta, Every, EveryBatch, Trigger
 from transom.spec.firing.wrapping_triggers import AfterWatermark, ProcessingTimeout, Purging, parts
 from transom.spec.times.idle_timeout import IdleTimeout
-from transom.spec.times.time_policies import Clock, EventClock, ProcessingTime
+from transom.spec.times.time_policies import Clock, EventClock, ProcessingTime, TimePolicy
 from transom.spec.windows.assigners import Count, Global, Window
 from transom.spec.windows.calendar import Calendar
 from transom.spec.windows.grids import Cumulate, Hopping, Tumbling
@@ -136,25 +137,27 @@ class WindowSpec:
         return tuple(tag for tag, is_there in tags.items() if is_there)
 
 
+_AT_THE_CLOCK = AfterClock()
+_AT_THE_WATERMARK = AfterWatermark()
+
+
 def _default_trigger(window: Window, time: Clock | None) -> Trigger | None:
     if isinstance(window, Global):
         return None
     if isinstance(window, Count):
         return AfterCount(window.step if window.partial else window.size)
-    return AfterClock() if isinstance(time, ProcessingTime) else AfterWatermark()
+    return _AT_THE_CLOCK if isinstance(time, ProcessingTime) else _AT_THE_WATERMARK
 
 
 def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None:
-    if isinstance(window, Count) and trigger != _default_trigger(window, time):
-        raise _conflict("trigger()", "Count", "Count windows fire when they are full")
+    if isinstance(window, Count):
+        # Count windows exclude all triggers but their own, whatever the time.
+        return
     for part in parts(trigger):
         kind = type(part).__name__
         if is_merging(window) and isinstance(part, AfterDelta | ProcessingTimeout):
             merging = type(window).__name__
             raise value_error("CANNOT_MERGE", argument="trigger", value=kind, window=merging)
-        if isinstance(window, Global) and isinstance(part, AfterClock):
-            why = "Global windows have no end, and EndOfStream() fires them when the input ends"
-            raise _conflict("AfterClock()", "Global", why)
         by_watermark = isinstance(part, AfterWatermark | AfterLateness) or (
             isinstance(part, Every) and part.clock == "event"
         )
@@ -166,134 +169,63 @@ def _check_trigger(trigger: Trigger, window: Window, time: Clock | None) -> None
 
 
 def _check_together(spec: WindowSpec) -> None:
-    """Raise ``TRANSOM_CONFLICT`` for steps that exclude each other."""
-    triggers = () if spec.trigger is None else tuple(parts(spec.trigger))
-    is_partial_count = isinstance(spec.window, Count) and spec.window.partial
-    if spec.evictor is not None and EveryBatch() in triggers:
-        raise _conflict(
-            "evictor()", "EveryBatch", "the results of EveryBatch cover all rows of a window"
-        )
-    if spec.evictor is not None and is_partial_count:
-        raise _conflict(
-            "evictor()", "Count(partial=True)", "these windows keep only their last rows anyway"
-        )
-    if spec.retract and spec.evictor is not None:
-        raise _conflict(
-            "retract()",
-            "evictor()",
-            "a later result does not cover evicted rows, so it replaces no earlier one",
-        )
-    if spec.retract and is_partial_count:
-        raise _conflict(
-            "retract()",
-            "Count(partial=True)",
-            "a later result does not cover older rows, so it replaces no earlier one",
-        )
-    if spec.retract and any(isinstance(part, Purging) for part in triggers):
-        raise _conflict(
-            "retract()",
-            "Purging",
-            "a later result does not cover purged rows, so it replaces no earlier one",
-        )
-    if spec.retract and spec.function is not None:
-        raise _conflict(
-            "retract()", "apply()", "the state does not store the rows that a function returns"
-        )
-    for member in members_of(spec.window):
-        if isinstance(member, Session) and member.max_duration is not None:
-            _check_max_duration(spec)
-        if spec.lifetime is not None or spec.changes_only or isinstance(member, SWEPT):
-            _check_swept(spec, member)
-    _check_output(spec)
-    has_window_state = spec.function is not None and spec.function.window_state is not None
-    if has_window_state and is_merging(spec.window):
-        window = type(spec.window).__name__
-        raise value_error("STATE_WITH_MERGING", argument="window_state", window=window)
-
-
-def _check_max_duration(spec: WindowSpec) -> None:
-    """Raise ``TRANSOM_CONFLICT`` for steps that let a session fire before or after its end."""
-    steps = {
-        "trigger()": spec.trigger != _default_trigger(spec.window, spec.time),
-        "evictor()": spec.evictor is not None,
-        "retract()": spec.retract,
-        "allowed_lateness()": spec.allowed_lateness != timedelta(),
-    }
-    for step, is_set in steps.items():
-        if is_set:
-            raise _conflict(
-                step, "Session(max_duration=)", "sessions with a maximum duration fire once"
-            )
-
-
-def _check_swept(spec: WindowSpec, window: Window) -> None:
-    """Raise ``TRANSOM_CONFLICT`` for steps that a sweep over lifetimes does not support."""
-    takes_lifetimes = (Tumbling, Hopping, Cumulate, Calendar, Snapshot, CountByStart)
-    name = type(window).__name__
-    by_step = "changes_only()" if spec.changes_only else name
-    other = by_step if spec.lifetime is None else "stream(lifetime=)"
-    if spec.lifetime is not None and not isinstance(window, takes_lifetimes):
-        raise _conflict(name, other, f"{name} windows hold points in time")
-    if spec.lifetime is not None and spec.lifetime.id:
-        why = "each window would wait for the ends by itself"
-        if isinstance(spec.window, Windows):
-            raise _conflict("Windows", "Lifetime(id=)", why)
-        why = "these windows hold starts, and ends change nothing"
-        if isinstance(window, CountByStart):
-            raise _conflict(name, "Lifetime(id=)", why)
-    if spec.changes_only:
-        _check_changes(spec, window)
-    if not isinstance(spec.time, EventClock):
-        raise value_error("NOT_EVENT_TIME", argument=other)
-    is_staggered = isinstance(window, Tumbling) and window.stagger != "aligned"
-    has_window_state = spec.function is not None and spec.function.window_state is not None
-    once = "each of these windows fires once, at its end"
-    steps = {
-        "trigger()": (spec.trigger != AfterWatermark(), once),
-        "evictor()": (spec.evictor is not None, once),
-        "retract()": (spec.retract, once),
-        "allowed_lateness()": (spec.allowed_lateness != timedelta(), once),
-        "idle_timeout()": (spec.idle_timeout is not None, once),
-        "stagger": (is_staggered, "these windows are the same for all keys"),
-        "window_state": (has_window_state, "no later call could read the state of a window"),
-    }
-    for step, (is_set, why) in steps.items():
-        if is_set:
-            raise _conflict(step, other, why)
-    if spec.layout == "slices":
-        raise _conflict("layout='slices'", other, "only the keyed layout stores lifetimes")
-
-
-def _check_changes(spec: WindowSpec, window: Window) -> None:
-    """Raise ``TRANSOM_CONFLICT`` for windows that hold no rows of the window before."""
-    on_a_grid = (Tumbling, Hopping, Cumulate, Calendar)
-    name = type(window).__name__
-    if not isinstance(window, (*on_a_grid, *SWEPT)):
-        raise _conflict("changes_only()", name, f"{name} windows have no window before them")
-    if spec.function is not None:
-        why = "a function knows the bounds of its window, so its result may change with them"
-        raise _conflict("changes_only()", "apply()", why)
-
-
-def _check_output(spec: WindowSpec) -> None:
-    """Raise an error for lifetimes of results, and watermarks, that no rule defines."""
-    policy = spec.output_policy
-    if policy is not None and isinstance(spec.window, Global | Count):
+    """Raise an error for settings that exclude each other."""
+    if spec.output_policy is not None and isinstance(spec.window, Global | Count):
         raise value_error("UNBOUNDED_WINDOW", argument="output_policy", window=spec.window)
-    for member in members_of(spec.window):
-        if policy == "point_align_to_window_end" and isinstance(member, Snapshot):
-            raise _conflict(
-                "output_policy()", "Snapshot", "results of snapshots last as long as their windows"
-            )
-        is_grid = isinstance(member, Tumbling | Hopping | Cumulate | Calendar)
-        if spec.watermarks and policy == "clip_to_window_end" and not is_grid:
-            raise _conflict(
-                "with_watermarks()",
-                "output_policy('clip_to_window_end')",
-                f"the start of the earliest open window is unknown for {type(member).__name__}",
-            )
+    for window in members_of(spec.window):
+        for pair in exclusions():
+            if IS_SET[pair.other](spec, window) and IS_SET[pair.setting](spec, window):
+                raise pair.error(window=type(window).__name__)
+    if _has_window_state(spec) and is_merging(spec.window):
+        merging = type(spec.window).__name__
+        raise value_error("STATE_WITH_MERGING", argument="window_state", window=merging)
 
 
-def _conflict(step: str, other: str, why: str) -> Exception:
-    argument = step.removesuffix("()")
-    return value_error("CONFLICT", argument=argument, step=step, other=other, why=why)
+def _has_trigger(spec: WindowSpec, kind: type[Trigger]) -> bool:
+    return spec.trigger is not None and any(isinstance(part, kind) for part in parts(spec.trigger))
+
+
+def _has_window_state(spec: WindowSpec) -> bool:
+    return spec.function is not None and spec.function.window_state is not None
+
+
+_GRIDS = (Tumbling, Hopping, Cumulate, Calendar)
+
+# Whether a setting of the table of exclusions is set, for one of the windows of a spec.
+IS_SET: dict[str, Callable[[WindowSpec, Window], bool]] = {
+    "trigger": lambda spec, _: spec.trigger != _default_trigger(spec.window, spec.time),
+    "after_clock": lambda spec, _: _has_trigger(spec, AfterClock),
+    "every_batch": lambda spec, _: isinstance(spec.trigger, EveryBatch),
+    "purging": lambda spec, _: _has_trigger(spec, Purging),
+    "evictor": lambda spec, _: spec.evictor is not None,
+    "retract": lambda spec, _: spec.retract,
+    "apply": lambda spec, _: spec.function is not None,
+    "window_state": lambda spec, _: _has_window_state(spec),
+    "allowed_lateness": lambda spec, _: spec.allowed_lateness != timedelta(),
+    "idle_timeout": lambda spec, _: spec.idle_timeout is not None,
+    "slices": lambda spec, _: spec.layout == "slices",
+    "watermarks": lambda spec, _: spec.watermarks,
+    "point_policy": lambda spec, _: spec.output_policy == "point_align_to_window_end",
+    "clip_policy_off_grid": lambda spec, window: (
+        spec.output_policy == "clip_to_window_end" and not isinstance(window, _GRIDS)
+    ),
+    "changes_only": lambda spec, _: spec.changes_only,
+    "lifetime": lambda spec, _: spec.lifetime is not None,
+    "lifetime_id": lambda spec, _: spec.lifetime is not None and bool(spec.lifetime.id),
+    "no_event_time": lambda spec, _: not isinstance(spec.time, EventClock),
+    "arrival_time": lambda spec, _: isinstance(spec.time, TimePolicy) and spec.time.time is None,
+    "substreams": lambda spec, _: isinstance(spec.time, TimePolicy) and bool(spec.time.over),
+    "stagger": lambda _, window: isinstance(window, Tumbling) and window.stagger != "aligned",
+    "max_duration": lambda _, window: (
+        isinstance(window, Session) and window.max_duration is not None
+    ),
+    "count": lambda _, window: isinstance(window, Count),
+    "partial_count": lambda _, window: isinstance(window, Count) and window.partial,
+    "global": lambda _, window: isinstance(window, Global),
+    "windows": lambda spec, _: isinstance(spec.window, Windows),
+    "snapshot": lambda _, window: isinstance(window, Snapshot),
+    "count_by_start": lambda _, window: isinstance(window, CountByStart),
+    "swept": lambda _, window: isinstance(window, SWEPT),
+    "points": lambda _, window: not isinstance(window, (*_GRIDS, Snapshot, CountByStart)),
+    "without_window_before": lambda _, window: not isinstance(window, (*_GRIDS, *SWEPT)),
+}

@@ -67,7 +67,7 @@ final case class KeyedPlan[R, A <: AnyRef](
 /** Creates plans from specs. */
 object KeyedPlan {
 
-  /** Creates the plan of a whole spec. Throws `InvalidSpec` if settings exclude each other. */
+  /** Creates the plan of a whole spec. */
   def of[R, A <: AnyRef](
       spec: WindowSpec,
       aggregation: WindowAggregation[R, A],
@@ -89,8 +89,8 @@ object KeyedPlan {
         emitsEnds = spec.function.keepsByWindow,
         firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue))
 
-  /** Creates the plan of a window, trigger and evictor spec. Throws `InvalidSpec` if settings
-    * exclude each other.
+  /** Creates the plan of a window, a trigger and an evictor. Throws `InvalidSpec` if the trigger
+    * cannot be used with windows that merge.
     */
   def of[R, A <: AnyRef](
       window: Window,
@@ -100,8 +100,6 @@ object KeyedPlan {
       aggregation: WindowAggregation[R, A],
       contents: Contents[R],
       conditions: Conditions[R, A]): KeyedPlan[R, A] = {
-    if (evictor.isDefined && trigger == EveryBatch)
-      throw new InvalidSpec("evictor", "cannot be used with the trigger EveryBatch")
     val logic: TriggerLogic[R, A] =
       Triggers.logic(window.ownTrigger.getOrElse(trigger), conditions)
     def evictors(when: Eviction) =

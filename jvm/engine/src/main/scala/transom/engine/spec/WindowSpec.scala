@@ -86,9 +86,8 @@ final case class WindowSpec(
   Check.notNegative("row_log", rowLog)
   checkTrigger()
   checkTogether()
-  checkMaxDuration()
-  LifetimeChecks.swept(this)
-  LifetimeChecks.output(this)
+  checkWindows()
+  checkPolicy()
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
   def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
@@ -147,46 +146,92 @@ final case class WindowSpec(
       "trigger",
       !window.isMerging || trigger.canMerge,
       "cannot be used with windows that merge")
-    window match {
-      case count: Count =>
-        Check.that("trigger", trigger == count.trigger, s"must be ${count.trigger}")
-      case _ =>
-    }
   }
 
   /** Rejects settings that exclude each other. */
-  private def checkTogether(): Unit = {
-    val partial = window match {
-      case count: Count => count.partial
-      case _ => false
-    }
-    Check.that(
-      "evictor",
-      evictor.isEmpty || !trigger.parts.contains(EveryBatch),
-      "cannot be used with the trigger EveryBatch")
-    Check.that("evictor", evictor.isEmpty || !partial, "cannot be used with partial windows")
-    Check.that("retract", !retract || evictor.isEmpty, "cannot be used with an evictor")
-    Check.that("retract", !retract || !partial, "cannot be used with partial windows")
-    Check.that(
-      "retract",
-      !retract || !trigger.parts.exists(_.isInstanceOf[Purging]),
-      "cannot be used with the trigger Purging")
-    Check.that("retract", !retract || !function.isCalled, "cannot be used with apply")
+  private def checkTogether(): Unit = for {
+    member <- window.members
+    row <- Exclusions.All
+    setting <- row.settings if isSet(setting, member)
+    other <- row.others if isSet(other, member)
+  } {
+    val problem = s"cannot be used with ${other.text}: ${row.why}"
+    throw new InvalidSpec(setting.field, problem.replace("<window>", member.productPrefix))
+  }
+
+  /** Whether a setting of the table of exclusions is set, for one of the windows. */
+  private def isSet(setting: Exclusions.Setting, member: Window): Boolean = setting match {
+    case Exclusions.Trigger => !hasDefaultTrigger
+    case Exclusions.AfterClock => trigger.parts.contains(AfterClock)
+    case Exclusions.EveryBatch => trigger.parts.contains(EveryBatch)
+    case Exclusions.Purging => trigger.parts.exists(_.isInstanceOf[Purging])
+    case Exclusions.Evictor => evictor.isDefined
+    case Exclusions.Retract => retract
+    case Exclusions.Apply => function.isCalled
+    case Exclusions.WindowState => function.keepsByWindow
+    case Exclusions.AllowedLateness => allowedLatenessUs != 0L
+    case Exclusions.IdleTimeout => idleTimeout.isDefined
+    case Exclusions.Slices => layout == Layout.Slices
+    case Exclusions.Watermarks => watermarks
+    case Exclusions.PointPolicy => outputPolicy.contains(OutputPolicy.PointAlignToWindowEnd)
+    case Exclusions.ClipPolicyOffGrid =>
+      outputPolicy.contains(OutputPolicy.ClipToWindowEnd) && !member.isInstanceOf[GridWindow]
+    case Exclusions.ChangesOnly => changesOnly
+    case Exclusions.Lifetime => lifetime.isDefined
+    case Exclusions.LifetimeId => hasEdges
+    case Exclusions.NoEventTime => !time.exists(_.isEventTime)
+    case Exclusions.ArrivalTime => policy.exists(_.timeColumn.isEmpty)
+    case Exclusions.Substreams => hasSubstreams
+    case Exclusions.Stagger => member.stagger != Stagger.Aligned
+    case Exclusions.MaxDuration =>
+      member match {
+        case session: SessionWindow => session.maxDurationUs.isDefined
+        case _ => false
+      }
+    case Exclusions.Count => member.isInstanceOf[Count]
+    case Exclusions.PartialCount =>
+      member match {
+        case count: Count => count.partial
+        case _ => false
+      }
+    case Exclusions.Global => member == Global
+    case Exclusions.Windows => window.isInstanceOf[Windows]
+    case Exclusions.Snapshot => member.isInstanceOf[Snapshot]
+    case Exclusions.CountByStart => member.isInstanceOf[CountByStart]
+    case Exclusions.Swept => member.isInstanceOf[SweptWindow]
+    case Exclusions.Points =>
+      member match {
+        case swept: SweptWindow => !swept.takesLifetimes
+        case _ => !member.isInstanceOf[GridWindow]
+      }
+    case Exclusions.WithoutWindowBefore =>
+      member match {
+        case _: GridWindow | _: SweptWindow => false
+        case _ => true
+      }
+  }
+
+  private def hasDefaultTrigger: Boolean = window match {
+    case count: Count => trigger == count.trigger
+    case Global => false
+    case _ => trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
+  }
+
+  /** Rejects settings that need other windows. */
+  private def checkWindows(): Unit = {
     Check.that(
       "window_state",
       !function.keepsByWindow || !window.isMerging,
       "cannot be used with windows that merge")
-    checkPolicy()
-  }
-
-  /** Rejects settings that need a time policy, or windows with an end. */
-  private def checkPolicy(): Unit = {
-    Seq(
-      "idle_timeout" -> idleTimeout.isDefined,
-      "first_output_us" -> firstOutputUs.isDefined,
-      "watermarks" -> watermarks).foreach { case (field, isSet) =>
-      Check.that(field, !isSet || policy.isDefined, "needs a time policy")
+    val isEndless = window match {
+      case Global | _: Count => true
+      case _ => false
     }
+    Check.that("output_policy", outputPolicy.isEmpty || !isEndless, "needs windows with bounds")
+    Check.that(
+      "first_output_us",
+      firstOutputUs.isEmpty || !isEndless,
+      "needs windows with an end that is known in advance")
     val hasKnownEnd = window match {
       case _: GridWindow | _: Session => true
       case _ => false
@@ -195,6 +240,16 @@ final case class WindowSpec(
       "idle_timeout",
       idleTimeout.isEmpty || hasKnownEnd,
       "needs windows with an end that is known in advance")
+  }
+
+  /** Rejects settings that need a time policy, or a time policy without substreams. */
+  private def checkPolicy(): Unit = {
+    Seq(
+      "idle_timeout" -> idleTimeout.isDefined,
+      "first_output_us" -> firstOutputUs.isDefined,
+      "watermarks" -> watermarks).foreach { case (field, isSet) =>
+      Check.that(field, !isSet || policy.isDefined, "needs a time policy")
+    }
     Check.that(
       "idle_timeout",
       idleTimeout.isEmpty || !hasSubstreams,
@@ -203,31 +258,6 @@ final case class WindowSpec(
       "time.partition_column",
       !hasSubstreams || policy.forall(_.partitionColumn.isEmpty),
       "cannot be used with substreams")
-    val isEndless = window match {
-      case Global | _: Count => true
-      case _ => false
-    }
-    Check.that(
-      "first_output_us",
-      firstOutputUs.isEmpty || !isEndless,
-      "needs windows with an end that is known in advance")
-  }
-
-  /** Rejects settings that let a session fire before its end, or again after its end. A session
-    * with a maximum duration has no bounds until the watermark passes its end.
-    */
-  private def checkMaxDuration(): Unit = window.members.foreach {
-    case session: SessionWindow if session.maxDurationUs.isDefined =>
-      val firesOnce =
-        trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
-      Seq(
-        "trigger" -> firesOnce,
-        "evictor" -> evictor.isEmpty,
-        "retract" -> !retract,
-        "allowed_lateness_us" -> (allowedLatenessUs == 0L)).foreach { case (field, holds) =>
-        Check.that(field, holds, "cannot be used with a maximum duration of sessions")
-      }
-    case _ =>
   }
 }
 

@@ -163,4 +163,82 @@ class WindowSpecSuite extends FunSuite {
         "window.stagger")
     }
   }
+
+  private val policy = TimePolicy(
+    timeColumn = Some(0),
+    arrivalColumn = Some(1),
+    partitionColumn = None,
+    partitions = Nil,
+    overColumns = Nil,
+    early = None,
+    late = None,
+    outOfOrder = Accept(0),
+    advance = Periodic(Some(1), None),
+    idlePartitionUs = None,
+    estimateArrival = false)
+
+  /** The spec with a setting of the table of exclusions. */
+  private def withSetting(spec: WindowSpec, setting: Exclusions.Setting): WindowSpec = {
+    def over(window: Window): WindowSpec = window match {
+      case count: Count => spec.copy(window = count, trigger = count.trigger)
+      case _ => spec.copy(window = window)
+    }
+    def calling(windowState: Option[String]): WindowSpec =
+      spec.copy(function = ApplyFunction("n int", RowsForm.Arrow, Nil, windowState = windowState))
+    setting match {
+      case Exclusions.Trigger => spec.copy(trigger = AfterLateness)
+      case Exclusions.AfterClock => spec.copy(trigger = AfterClock)
+      case Exclusions.EveryBatch => spec.copy(trigger = EveryBatch)
+      case Exclusions.Purging => spec.copy(trigger = Purging(AfterWatermark()))
+      case Exclusions.Evictor => spec.copy(evictor = Some(KeepLast(1)))
+      case Exclusions.Retract => spec.copy(retract = true)
+      case Exclusions.Apply => calling(windowState = None)
+      case Exclusions.WindowState => calling(windowState = Some("n int"))
+      case Exclusions.AllowedLateness => spec.copy(allowedLatenessUs = 1)
+      case Exclusions.IdleTimeout =>
+        spec.copy(idleTimeout = Some(IdleTimeout(1, IdleRule.LastRow)))
+      case Exclusions.Slices => spec.copy(layout = Layout.Slices)
+      case Exclusions.Watermarks => spec.copy(watermarks = true)
+      case Exclusions.PointPolicy =>
+        spec.copy(outputPolicy = Some(OutputPolicy.PointAlignToWindowEnd))
+      case Exclusions.ClipPolicyOffGrid =>
+        spec.copy(window = Session(1), outputPolicy = Some(OutputPolicy.ClipToWindowEnd))
+      case Exclusions.ChangesOnly => spec.copy(changesOnly = true)
+      case Exclusions.Lifetime => spec.copy(lifetime = ending)
+      case Exclusions.LifetimeId =>
+        spec.copy(lifetime = ending.map(_.copy(idColumns = Seq(2))))
+      case Exclusions.NoEventTime =>
+        spec.copy(time = Some(ProcessingTime), trigger = AfterClock)
+      case Exclusions.ArrivalTime => spec.copy(time = Some(policy.copy(timeColumn = None)))
+      case Exclusions.Substreams => spec.copy(time = Some(policy.copy(overColumns = Seq(2))))
+      case Exclusions.Stagger => over(Tumbling(10, stagger = Stagger.Random))
+      case Exclusions.MaxDuration => over(Session(1, maxDurationUs = Some(9)))
+      case Exclusions.Count => over(Count(4))
+      case Exclusions.PartialCount => over(Count(4, partial = true))
+      case Exclusions.Global => spec.copy(window = Global, trigger = EndOfStream)
+      case Exclusions.Windows => over(Windows(Seq(NamedWindow(None, Tumbling(10)))))
+      case Exclusions.Snapshot => over(Snapshot())
+      case Exclusions.CountByStart => over(CountByStart(2))
+      case Exclusions.Swept => over(Rolling(10))
+      case Exclusions.Points => over(Session(1))
+      case Exclusions.WithoutWindowBefore => over(Custom(1))
+    }
+  }
+
+  Exclusions.All.foreach { row =>
+    for {
+      setting <- row.settings
+      other <- row.others
+    } test(s"$setting excludes $other") {
+      val judged = hours.copy(time = Some(policy))
+      withSetting(judged, setting)
+      val others = withSetting(judged, other)
+      val error = intercept[InvalidSpec](withSetting(others, setting))
+      val problem = s"cannot be used with ${other.text}: ${row.why}"
+      assertEquals(error.field, setting.field)
+      assertEquals(
+        error.problem,
+        problem.replace("<window>", others.window.members.head.productPrefix))
+    }
+  }
 }
