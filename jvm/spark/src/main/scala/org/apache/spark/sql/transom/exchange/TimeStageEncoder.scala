@@ -87,7 +87,7 @@ final class TimeStageEncoder(
     if (reason == null) add(read, chunkOf(read))
     else {
       counts.add(reason.count)
-      val letter = if (plan.holdsRows) RowTimes.bytesOf(number) else toColumns(read).getBytes
+      val letter = if (plan.holdsRows) RowNumbers.bytesOf(number) else toColumns(read).getBytes
       out = Iterator.single(encoder.deadLetter(group, reason, None, Watermark.NotYet, letter))
     }
     number += 1

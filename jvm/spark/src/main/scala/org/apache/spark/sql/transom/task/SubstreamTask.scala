@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowLog, RowWindowReader}
+import org.apache.spark.sql.transom.exchange.RowLog
 import org.apache.spark.sql.transom.operator.{SubstreamColumns, Verdict, WindowOperatorPlan}
 import org.apache.spark.sql.transom.state.StateStoreSubstreams
 
-import transom.engine.operator.{Event, WindowOperator}
+import transom.engine.operator.WindowOperator
 import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.state.ByteRange
 import transom.engine.substream._
@@ -19,18 +19,6 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
   override type State = SubstreamStore
 
   private val substreams: SubstreamColumns = operatorPlan.substreams.get
-  private lazy val decoder = {
-    val record = operatorPlan.record
-    val windows = new RowWindowReader(operatorPlan)
-    new OrderedChunkDecoder(
-      record,
-      record.length,
-      substreams.arrival,
-      operatorPlan.order,
-      substreams.punctuation,
-      windows.read,
-      holds = None)
-  }
 
   override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
     val logic = new TimePolicyLogic(substreams.policy)
@@ -48,9 +36,6 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
           operatorPlan.settings.rulesSeeEnds,
           now))
   }
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    decoder.events(rows)
 
   override def stored(handle: StatefulProcessorHandle): SubstreamStore =
     new StateStoreSubstreams(handle, operatorPlan.settings)

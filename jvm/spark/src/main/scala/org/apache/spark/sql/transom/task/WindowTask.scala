@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions, UnsafeRows}
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, RowWindowReader}
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, PayloadKind, RowWindowReader}
 import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, TaskLimits, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.RowReader
 import org.apache.spark.sql.transom.state.{StateStoreKeys, StateStoreSegments}
@@ -44,11 +44,10 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   protected lazy val limits: Limits = TaskLimits.current
 
-  /** Reads events from exchange rows. */
-  protected def decoded(rows: Iterator[InternalRow]): Iterator[Event]
+  private lazy val decoder = ExchangeDecoder.of(operatorPlan)
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    decoded(if (isFollowed) rows.tapEach(note) else rows) ++
+    decoder.events(if (isFollowed) rows.tapEach(note) else rows) ++
       Iterator.single(new Event.Watermark(ownWatermark(watermark)))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends
@@ -72,10 +71,10 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
   /** Notes the watermark of an exchange row, for the operator over the results. */
   private def note(row: InternalRow): Unit = followed.foreach { case (own, out) =>
     def inRow = out(row.getLong(ExchangeFormat.LateWatermark))
-    row.getInt(ExchangeFormat.Kind) match {
-      case ExchangeFormat.Rows | ExchangeFormat.Segments =>
+    ExchangeFormat.kindOf(row) match {
+      case PayloadKind.Rows | PayloadKind.Segments =>
         own.before = math.max(own.before, inRow)
-      case ExchangeFormat.Watermark =>
+      case PayloadKind.Watermark =>
         own.reached = math.max(own.reached, out(ExchangeFormat.watermark(row)))
         own.withoutIdle = math.max(own.withoutIdle, inRow)
       case _ =>
@@ -86,11 +85,6 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 /** A task over slice logs or session logs. */
 private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
   override type State = IndexedSeq[Store]
-
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    rows.flatMap(decoder.events)
 
   override protected lazy val operator: WindowOperator[IndexedSeq[Store], InternalRow] = {
     import operatorPlan.settings
@@ -115,13 +109,8 @@ private final class LogTask(operatorPlan: WindowOperatorPlan) extends WindowTask
 private final class KeyedTask(operatorPlan: WindowOperatorPlan) extends WindowTask(operatorPlan) {
   override type State = KeyStore
 
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
-
   override protected lazy val operator: WindowOperator[KeyStore, InternalRow] =
     KeyedTask.operator(operatorPlan, limits, CommonClock.open)
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    rows.flatMap(decoder.events)
 
   override def stored(handle: StatefulProcessorHandle): KeyStore =
     new StateStoreKeys(handle, operatorPlan.settings)
