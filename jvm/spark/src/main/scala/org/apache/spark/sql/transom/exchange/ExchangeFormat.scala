@@ -225,12 +225,7 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
     *   the watermark that the idle timeout has not moved, in the engine's convention
     */
   def watermark(group: Int, watermark: Long, withoutIdle: Long): InternalRow =
-    encode(
-      group,
-      PayloadKind.Watermark,
-      Long.MaxValue,
-      Numbers.write(watermark),
-      withoutIdle)
+    encode(group, PayloadKind.Watermark, Long.MaxValue, Numbers.write(watermark), withoutIdle)
 
   /** The latest arrival of the rows of a task.
     *
@@ -650,8 +645,8 @@ private object RowTimes {
   final val NoOrder = Long.MinValue
 }
 
-/** A dead letter: the reason int, whether there is a time int, the time long, and the bytes of the
-  * input row.
+/** A dead letter: the reason int, whether there is a time int, the time long, and the bytes of
+  * the input row.
   */
 private object DeadLetterBytes {
   private final val HeaderSize = 16
@@ -790,7 +785,6 @@ private final class OrderedChunks(
     /** The rows that wait, as an exchange row. */
     def encoded(): InternalRow =
       if (times.length > 0) encoder.times(group, times, first)
-      else if (order.isEmpty) encoder.rows(group, rows, Watermark.NotYet)
       else encoder.rows(group, rows, Watermark.NotYet, first)
   }
 }

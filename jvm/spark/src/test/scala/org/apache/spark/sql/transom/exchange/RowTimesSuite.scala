@@ -132,7 +132,10 @@ private object RowTimesSuite {
     }
     val exchanged = ExchangeFormat.attributes(plan.order)
     val sorted = sent.sorted(RowOrdering.create(ExchangeFormat.inOrder(exchanged), exchanged))
-    ExchangeDecoder.of(plan).events(sorted.iterator).foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
+    ExchangeDecoder
+      .of(plan)
+      .events(sorted.iterator)
+      .foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
   }
 
   private def add(event: Event, to: Received): Received = event match {
