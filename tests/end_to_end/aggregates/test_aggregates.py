@@ -102,6 +102,7 @@ def test_every_aggregate_of_the_registry_is_called_here(spark: SparkSession) -> 
     assert found - CALLS.keys() - REFUSED.keys() == set()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(QUERIES))
 def test_aggregates_agree_with_spark(spark: SparkSession, rows: DataFrame, part: int) -> None:
     known = in_registry(spark)

@@ -72,6 +72,7 @@ WINDOWS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", WINDOWS.values(), ids=WINDOWS)
 def test_rows_of_a_static_dataframe_come_in_the_order_that_is_named(
     spark: SparkSession, window: transom.Window

@@ -19,6 +19,7 @@ from transom.spec import Layout
 TEN = transom.Tumbling(size="10 seconds")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_it_gives_what_an_aggregate_of_the_same_meaning_gives(
     spark: SparkSession, layout: Layout
@@ -47,6 +48,7 @@ def test_it_gives_what_an_aggregate_of_the_same_meaning_gives(
     assert spark.sql("SHOW FUNCTIONS LIKE '*transom*'").collect() == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_it_goes_on_over_batches_and_restarts(
     spark: SparkSession, layout: Layout, tmp_path: Path

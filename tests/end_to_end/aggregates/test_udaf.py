@@ -60,6 +60,7 @@ def shown(rows: list[Row]) -> set[tuple[Any, ...]]:
     return {(row["key"], bounds(row)[1], tuple(row["u"]["held"])) for row in rows}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_it_stands_beside_other_aggregates(
     spark: SparkSession, layout: Layout, tmp_path: Path

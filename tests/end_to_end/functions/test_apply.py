@@ -101,6 +101,7 @@ FIRED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("batch_size")
 def test_it_gets_the_rows_of_a_window_in_the_order_of_their_arrival(
     spark: SparkSession, tmp_path: Path
@@ -241,6 +242,7 @@ def test_a_context_has_the_window_and_the_times(spark: SparkSession) -> None:
         assert (row["watermark"], row["cause"]) == (instant(12), None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_aggregates_stand_for_the_rows(spark: SparkSession, layout: Any, tmp_path: Path) -> None:
     def mean(rows: pa.Table) -> pa.Table:

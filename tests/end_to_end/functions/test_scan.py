@@ -82,6 +82,7 @@ def test_rows_come_in_the_order_of_their_times(spark: SparkSession) -> None:
     assert shown(found.collect()) == expected(rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "time",
     [

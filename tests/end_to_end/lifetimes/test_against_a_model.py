@@ -193,6 +193,7 @@ def test_a_stream_without_late_rows_has_the_results_of_a_static_dataframe(
     assert outcome.late == []
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("window", "lived"), CASES)
 def test_a_stream_with_late_rows_and_a_restart(

@@ -95,6 +95,7 @@ def test_a_static_dataframe(spark: SparkSession, window: transom.Window) -> None
     check(collected(rows, window).collect(), CASES[window])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("window", CASES, ids=repr)
 def test_a_stream_that_restarts_between_its_batches(
     spark: SparkSession, tmp_path: Path, window: transom.Window

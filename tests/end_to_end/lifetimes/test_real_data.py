@@ -56,6 +56,7 @@ def test_flights_that_wait_at_each_airport(spark: SparkSession, window: transom.
     assert contents(summed(window, lived=True)(df).collect()) == expected
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("window", [transom.Snapshot(), HOURS, transom.CountByStart(5)], ids=repr)
 def test_reports_under_review_in_a_stream(spark: SparkSession, window: transom.Window) -> None:
     batches = in_batches_of(reports(), 4)
@@ -134,6 +135,7 @@ def time_weighted(rows: DataFrame, window: transom.Window) -> DataFrame:
     return windowed.apply(average, "average double, minutes double")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("is_stream", [False, True], ids=["static", "stream"])
 @pytest.mark.parametrize(
     "window",

@@ -97,6 +97,7 @@ def test_a_lifetime_is_cut_to_its_window(
     assert lives(results.collect()) == [(at(start), at(end))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "returned",
     [

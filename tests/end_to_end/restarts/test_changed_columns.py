@@ -56,6 +56,7 @@ def run(spark: SparkSession, folder: Path, pipeline: Pipeline, hour: int) -> Dat
     return result
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("before", "after", "columns", "values"),
     [

@@ -161,6 +161,7 @@ def test_a_changed_spec_is_refused_and_the_field_named(
         assert [row["best"] for row in Query().run(spark, folder)] == ["a"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("settings", "steps", "field", "value"),
     [

@@ -25,6 +25,7 @@ def crashing(spark: SparkSession) -> Iterator[SparkSession]:
         yield spark
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "sink"),
     [

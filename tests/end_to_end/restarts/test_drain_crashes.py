@@ -63,6 +63,7 @@ def as_if_crashed_before_the_commit_of(phase: str, folder: Path) -> None:
                 (path.parent / f".{path.name}.crc").unlink(missing_ok=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("window", "phase"),
     product(["hopping", "session", "global"], ["ended", "fired"])

@@ -91,6 +91,7 @@ class Sources:
         return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("windows", [by_watermark, idle, by_the_clock])
 def test_windows_stay_open_while_sources_come_and_go(
     spark: SparkSession, tmp_path: Path, windows: Callable[[DataFrame], DataFrame]

@@ -92,6 +92,7 @@ EXPECTED = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sink", ["files", "foreachBatch"])
 def test_a_copy_undoes_a_bad_deployment(spark: SparkSession, tmp_path: Path, sink: str) -> None:
     query = Deployment(spark, tmp_path, sink)

@@ -103,7 +103,7 @@ PAIRS = [("tumbling", second) for second in SECOND] + [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str
@@ -175,6 +175,7 @@ def test_a_restart_between_operators_changes_nothing(spark: SparkSession, tmp_pa
     assert shown(*parts) == of_all_keys(expected)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("native", "in_batch"),
     [

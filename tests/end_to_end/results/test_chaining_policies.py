@@ -87,7 +87,7 @@ def test_windows_over_results_read_the_results_of_a_batch_in_the_order_that_is_n
     assert shown(outcome.results) == [(0, [2, 1, 3])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_a_window_over_windows_gives_what_spark_gives_in_batch(
     spark: SparkSession, first: str, second: str
@@ -166,6 +166,7 @@ STEPS: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("step", STEPS)
 def test_the_watermark_passes_steps_between(spark: SparkSession, step: str) -> None:
     outcome = run_stream(

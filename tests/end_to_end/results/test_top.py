@@ -81,6 +81,7 @@ def shown(rows: Sequence[Row]) -> Counter[Any]:
     return Counter((*row["window"], *(row[name] for name in names)) for row in rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("layout", "window", "order"), CASES)
 def test_each_window_has_the_first_rows_in_every_layout(
     spark: SparkSession, layout: Layout, window: str, order: str

@@ -129,6 +129,7 @@ def shown(rows: Any) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row) for row in rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_no_name_of_a_column_changes_a_static_result(spark: SparkSession, program: str) -> None:
     def run(named: Named) -> tuple[list[str], Counter[tuple[Any, ...]]]:

@@ -49,6 +49,7 @@ def most_runs(spark: SparkSession, checkpoint: Path) -> int:
     return max(slices.values())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("window", "end"),
     [

@@ -44,6 +44,7 @@ def rows_in_results(
     return len({second for row in results for second in row["ids"] if second < 10})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trigger",
     [
@@ -69,6 +70,7 @@ def test_in_event_time_the_wall_clock_leaves_rows_with_a_warning(spark: SparkSes
     assert rows_in_results(spark, transom.AfterWatermark(), DROPPED) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "late",
     [None, transom.AfterCount(2), transom.Every("1 hour", clock="processing")],
@@ -81,6 +83,7 @@ def test_late_rows_that_fire_no_window_are_lost_with_a_warning(
         assert rows_in_results(spark, transom.AfterWatermark(late=late), LATE, "1 hour") == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "trigger",
     [
@@ -199,6 +202,7 @@ def rows_of_drained(spark: SparkSession, window: transom.Window, trigger: Any = 
     return len({second for row in results for second in row["ids"]})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("window", "trigger"),
     [
@@ -217,6 +221,7 @@ def test_rows_that_a_drained_stream_leaves_are_warned_of(
         assert rows_of_drained(spark, window, trigger) == 3
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("window", "trigger"),
     [

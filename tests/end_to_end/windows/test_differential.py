@@ -103,6 +103,7 @@ def as_modelled(outcome: Outcome) -> tuple[Counter[model.Result], Counter[model.
     return fired, Counter((repr(r["key"]), millis(r["time"]), r["value"] or 0) for r in whole)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", SHAPES)
 @given(data=st.data())
 @examples(2)

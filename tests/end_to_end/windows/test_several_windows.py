@@ -77,6 +77,7 @@ def of_spark(df: DataFrame, ids: Iterable[str]) -> list[tuple[Any, ...]]:
     return contents(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("layout", ["slices", "keyed"])
 def test_grids_have_the_results_of_spark(spark: SparkSession, layout: Any) -> None:
     df = spark.createDataFrame(rows(), SCHEMA)
@@ -97,6 +98,7 @@ def test_sessions_beside_grids_have_the_results_of_spark(spark: SparkSession) ->
     assert contents(results.collect()) == expected
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("others", [{}, SESSION], ids=["slices", "keyed"])
 def test_a_stream_that_starts_again(
     spark: SparkSession, tmp_path: Path, others: dict[str, transom.Window]

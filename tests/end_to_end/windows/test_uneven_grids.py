@@ -121,6 +121,7 @@ AT_THE_WATERMARK: dict[str, transom.Window] = {
 }
 
 
+@pytest.mark.sampled(3)
 # Spark's watermark has no digits below milliseconds, so it is before the second time.
 @pytest.mark.parametrize("micros", [0, 900] if LONG else [900])
 @pytest.mark.parametrize("name", AT_THE_WATERMARK)

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.session.SessionLog
-import transom.engine.state.{Limits, MemoryStore, SessionBounds, SliceDirectory}
+import transom.engine.state.{Limits, MemoryState, SegmentEntries, SessionBounds, SliceDirectory}
 
 /** Sessions of one key group over a minute of rows. Each second has one row of every key. */
 @State(Scope.Thread)
@@ -31,7 +31,7 @@ class SessionLogBenchmark {
   @Benchmark
   def minute(): Long = {
     val width = gap * second / 2
-    val directory = new SliceDirectory(new MemoryStore)
+    val directory = new SliceDirectory(new SegmentEntries(new MemoryState))
     val log = new SessionLog(width, true, directory, new SumMerger, Limits.Default.sessions)
     segments.foreach(log.append(0L, _, Long.MinValue))
     log.fire(Long.MaxValue).sum

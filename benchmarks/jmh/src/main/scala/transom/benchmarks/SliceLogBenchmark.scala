@@ -6,7 +6,7 @@ import org.openjdk.jmh.annotations._
 
 import transom.engine.slice.SliceLog
 import transom.engine.spec.{Cumulate, Hopping, Tumbling}
-import transom.engine.state.{Limits, MemoryStore, SliceDirectory}
+import transom.engine.state.{Limits, MemoryState, SegmentEntries, SliceDirectory}
 import transom.engine.window.Grid
 
 /** Windows of one key group over a minute of rows. Each second has one row of every key. */
@@ -35,7 +35,11 @@ class SliceLogBenchmark {
   })
 
   private def emptyLog() =
-    new SliceLog(grid, new SliceDirectory(new MemoryStore), new SumMerger, Limits.Default.shared)
+    new SliceLog(
+      grid,
+      new SliceDirectory(new SegmentEntries(new MemoryState)),
+      new SumMerger,
+      Limits.Default.shared)
 
   /** Appends the rows without firing. The difference to `minute` is the cost of firing. */
   @Benchmark

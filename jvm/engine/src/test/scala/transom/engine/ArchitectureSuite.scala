@@ -22,7 +22,7 @@ private object ArchitectureSuite {
     "combine" -> Set("window", "state"),
     "slice" -> Set("spec", "window", "state", "operator"),
     "session" -> Set("spec", "window", "state", "operator"),
-    "keyed.state" -> Set("window", "state"),
+    "keyed.state" -> Set("spec", "window", "state"),
     "keyed.trigger" -> Set("time", "spec", "window", "keyed.state"),
     "keyed.evictor" -> Set("time", "spec", "window", "keyed.state", "keyed.trigger"),
     "keyed" -> Set(

@@ -69,6 +69,17 @@ abstract class PackageSuite(
     }
   }
 
+  test("a comment of at most 20 lines says what the parts of each package do together") {
+    val comments = files.filter(_.endsWith("package.scala")).map { file =>
+      val lines = Files.readAllLines(file).asScala
+      val parent = lines.head.stripPrefix("package ")
+      val name = s"$parent.${lines.last.stripPrefix("package object ")}"
+      name -> lines.count(line => line.matches(" *(/\\*\\*|\\* ).*"))
+    }
+    assertEquals(comments.flatMap { case (name, _) => nameOf(name) }.toSet, table.map(_._1).toSet)
+    comments.foreach { case (name, length) => assert(length > 0 && length <= 20, (name, length)) }
+  }
+
   private def usesInBytecode: Seq[Use] = for {
     one <- classes
     dependency <- one.getDirectDependenciesFromSelf.asScala

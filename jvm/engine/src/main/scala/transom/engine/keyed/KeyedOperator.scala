@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import java.util.PriorityQueue
 
-import scala.collection.mutable
+import scala.collection.{mutable, View}
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.state.{Contents, KeyState, WindowState}
@@ -32,7 +32,7 @@ final class KeyedOperator[R, A <: AnyRef](
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val missed = ArrayBuffer.empty[TimeWindow]
   // The closed windows of the row that `assigned` leaves out.
-  private var closed: ClosedWindows = ClosedWindows.None
+  private var closed: View[TimeWindow] = View.empty
   // Empty except while timers run.
   private val expired = new PriorityQueue[ExpiredTimer[A]]
 
@@ -87,13 +87,10 @@ final class KeyedOperator[R, A <: AnyRef](
     else Disposition.Late
 
   override def missedWindows: MissedWindows =
-    if (closed.isEmpty) MissedWindows.inAnyOrder(missed.iterator.map(instantsOf))
-    else MissedWindows.inOrder(closed.iterator.map(instantsOf))
+    if (closed.isEmpty) MissedWindows.inAnyOrder(missed.iterator.map(assigner.instantsOf))
+    else MissedWindows.inOrder(closed.iterator)
 
   override def lastMissedEnd: Long = missed.iterator.map(assigner.endOf).max
-
-  private def instantsOf(window: TimeWindow): TimeWindow =
-    TimeWindow(assigner.startOf(window), assigner.endOf(window))
 
   /** Runs the timers that are due, and removes windows that reach their cleanup time. Timers run
     * only on a timeline whose time moves forward.

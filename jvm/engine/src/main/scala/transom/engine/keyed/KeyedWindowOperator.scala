@@ -218,7 +218,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       drop(row, DeadLetterReason.BadLifetime, convention.timeOut(row.arrival.time))
   }
 
-  private def emitLate(row: Event.Row, reason: String): Unit =
+  private def emitLate(row: Event.Row, reason: LateReason): Unit =
     emissions.emit(
       side
         .late(row.input, reason, operator.missedWindows, row.arrival.time, row.arrival.watermark))

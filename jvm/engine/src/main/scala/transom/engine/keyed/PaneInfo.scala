@@ -25,17 +25,15 @@ final case class PaneInfo(
   * @param name
   *   the word that users see
   */
-final class Timing private (val name: String) {
+sealed abstract class Timing(val name: String) {
   override def toString: String = name
 }
 
 /** The values of [[Timing]]. */
 object Timing {
-  val Early: Timing = new Timing("early")
-  val OnTime: Timing = new Timing("on_time")
-  val Late: Timing = new Timing("late")
-
-  val all: Seq[Timing] = Seq(Early, OnTime, Late)
+  case object Early extends Timing("early")
+  case object OnTime extends Timing("on_time")
+  case object Late extends Timing("late")
 }
 
 /** What caused a firing.
@@ -43,7 +41,7 @@ object Timing {
   * @param name
   *   the word that users see
   */
-final class Cause private (val name: String) {
+sealed abstract class Cause(val name: String) {
   override def toString: String = name
 }
 
@@ -51,22 +49,20 @@ final class Cause private (val name: String) {
 object Cause {
 
   /** The watermark reached a timer. */
-  val Watermark: Cause = new Cause("watermark")
+  case object Watermark extends Cause("watermark")
 
   /** The wall clock reached a timer. */
-  val Clock: Cause = new Cause("clock")
+  case object Clock extends Cause("clock")
 
   /** A row arrived. */
-  val Rows: Cause = new Cause("rows")
+  case object Rows extends Cause("rows")
 
   /** A micro-batch ended. */
-  val Batch: Cause = new Cause("batch")
+  case object Batch extends Cause("batch")
 
   /** The idle timeout has moved the watermark to a timer. */
-  val Idle: Cause = new Cause("idle")
+  case object Idle extends Cause("idle")
 
   /** The input has ended. */
-  val Drain: Cause = new Cause("drain")
-
-  val all: Seq[Cause] = Seq(Watermark, Clock, Rows, Batch, Idle, Drain)
+  case object Drain extends Cause("drain")
 }

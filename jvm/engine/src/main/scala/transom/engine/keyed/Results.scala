@@ -52,7 +52,7 @@ trait Results[R, A] extends KeyListener {
   * @param name
   *   the sign that users see
   */
-final class Change private (val name: String) {
+sealed abstract class Change(val name: String) {
   override def toString: String = name
 }
 
@@ -60,15 +60,13 @@ final class Change private (val name: String) {
 object Change {
 
   /** The first result of a window. */
-  val Insert: Change = new Change("+I")
+  case object Insert extends Change("+I")
 
   /** Retracts an earlier result. */
-  val UpdateBefore: Change = new Change("-U")
+  case object UpdateBefore extends Change("-U")
 
   /** Replaces a retracted result. */
-  val UpdateAfter: Change = new Change("+U")
-
-  val all: Seq[Change] = Seq(Insert, UpdateBefore, UpdateAfter)
+  case object UpdateAfter extends Change("+U")
 }
 
 /** A window that emits a result. Times are microseconds.

@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.spec.{Global, LateRows, WindowSpec}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
 import transom.engine.time.Watermark
-import transom.engine.window.{MissedWindows, TimeConvention}
+import transom.engine.window.TimeConvention
 
 /** The window operator of a key group whose state is a log.
   *
@@ -121,46 +121,4 @@ private object LogOperator {
       row.isPartlyLate,
       row.arrival.watermark)
   }
-}
-
-/** Builds the rows of side outputs of one key group in one batch, in the host's convention. */
-final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
-  private val convention = TimeConvention.of(spec.window)
-
-  /** Whether the key group is the first one, which also receives the counts of all tasks. */
-  var isFirst: Boolean = false
-
-  def late(
-      input: ByteRange,
-      reason: String,
-      missed: MissedWindows,
-      time: Long,
-      watermark: Long): T =
-    output.row(
-      SideTag.Late,
-      input,
-      reason,
-      missed,
-      Some(convention.timeOut(time)),
-      convention.reached(watermark),
-      clock)
-
-  def deadLetter(letter: Event.DeadLetter): T =
-    output.row(
-      SideTag.DeadLetter,
-      letter.input,
-      letter.reason.name,
-      MissedWindows.None,
-      letter.time,
-      convention.reached(letter.lateWatermark),
-      clock)
-
-  /** The watermark of the results, after all results of the batch. The first key group sends it.
-    *
-    * @param watermark
-    *   the watermark of the batch; `Watermark.NotYet` if the batch has none
-    */
-  def reached(watermark: Long): Iterator[T] =
-    if (!spec.watermarks || !isFirst || watermark == Watermark.NotYet) Iterator.empty
-    else Iterator.single(output.watermark(new OutputWatermark(spec).of(watermark), clock))
 }

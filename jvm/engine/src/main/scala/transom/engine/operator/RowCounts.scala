@@ -6,16 +6,11 @@ import java.nio.ByteBuffer
   * map-side task sends its counts through the exchange. Not thread-safe.
   */
 final class RowCounts {
-  private val values = new Array[Long](RowCounts.names.length)
+  private val values = new Array[Long](RowCounts.all.length)
 
-  def apply(count: Int): Long = values(count)
+  def apply(count: RowCount): Long = values(count.index)
 
-  /** Adds `number` to a count.
-    *
-    * @param count
-    *   one of the constants of the companion
-    */
-  def add(count: Int, number: Long = 1L): Unit = values(count) += number
+  def add(count: RowCount, number: Long = 1L): Unit = values(count.index) += number
 
   def isEmpty: Boolean = values.forall(_ == 0L)
 
@@ -31,65 +26,65 @@ final class RowCounts {
     values.indices.foreach(values(_) += in.getLong())
   }
 
+  /** The numbers, in the order of `RowCounts.all`. */
   def toSeq: Seq[Long] = values.toIndexedSeq
 }
 
-/** The index of each count, and the names of the counts. */
+/** One of the counts of [[RowCounts]].
+  *
+  * @param name
+  *   the name that metrics show
+  * @param index
+  *   the position in `RowCounts.all`
+  */
+final class RowCount private[operator] (val name: String, val index: Int) {
+  override def toString: String = name
+}
+
+/** The counts. Metrics show all counts that are defined here, in this order. */
 object RowCounts {
-  final val In = 0
-  final val Late = 1
-  final val LatePartly = 2
-  final val InGaps = 3
-  final val WithoutTime = 4
-  final val OutOfRange = 5
-  final val WithBadWindows = 6
-  final val Early = 7
-  final val LateArrival = 8
-  final val OutOfOrder = 9
-  final val Adjusted = 10
-  final val Dropped = 11
-  final val WithoutSubstream = 12
-  final val OfUnknownPartition = 13
-  final val WithFailedKeys = 14
+  private val defined = IndexedSeq.newBuilder[RowCount]
+  private var size = 0
+
+  val In: RowCount = count("rows_in")
+  val Late: RowCount = count("rows_late")
+  val LatePartly: RowCount = count("rows_late_partly")
+  val InGaps: RowCount = count("rows_in_gaps")
+  val WithoutTime: RowCount = count("rows_without_time")
+  val OutOfRange: RowCount = count("rows_out_of_range")
+  val WithBadWindows: RowCount = count("rows_with_bad_windows")
+  val Early: RowCount = count("rows_early")
+  val LateArrival: RowCount = count("rows_late_arrival")
+  val OutOfOrder: RowCount = count("rows_out_of_order")
+  val Adjusted: RowCount = count("rows_adjusted")
+  val Dropped: RowCount = count("rows_dropped")
+  val WithoutSubstream: RowCount = count("rows_without_substream")
+  val OfUnknownPartition: RowCount = count("rows_of_unknown_partition")
+  val WithFailedKeys: RowCount = count("rows_with_failed_keys")
 
   /** The results that windows emit, one for each key, window and firing. A retraction is no
     * result, and a window whose rows a function gets emits one result.
     */
-  final val WindowsFired = 15
+  val WindowsFired: RowCount = count("windows_fired")
 
   /** The ticks at which the idle timeout moves the watermark. */
-  final val IdleCloses = 16
+  val IdleCloses: RowCount = count("idle_closes")
 
   /** The rows that are punctuation and no data. */
-  final val Punctuation = 17
+  val Punctuation: RowCount = count("rows_punctuation")
 
   /** The rows that are the end of an earlier row. */
-  final val EndEdges = 18
+  val EndEdges: RowCount = count("rows_end_edges")
 
   /** The rows that come in a later batch than a row that arrived after them. */
-  final val Overtaken = 19
+  val Overtaken: RowCount = count("rows_overtaken")
 
-  /** The name of each count, as metrics show it. */
-  val names: IndexedSeq[String] =
-    IndexedSeq(
-      "rows_in",
-      "rows_late",
-      "rows_late_partly",
-      "rows_in_gaps",
-      "rows_without_time",
-      "rows_out_of_range",
-      "rows_with_bad_windows",
-      "rows_early",
-      "rows_late_arrival",
-      "rows_out_of_order",
-      "rows_adjusted",
-      "rows_dropped",
-      "rows_without_substream",
-      "rows_of_unknown_partition",
-      "rows_with_failed_keys",
-      "windows_fired",
-      "idle_closes",
-      "rows_punctuation",
-      "rows_end_edges",
-      "rows_overtaken")
+  val all: IndexedSeq[RowCount] = defined.result()
+
+  private def count(name: String): RowCount = {
+    val next = new RowCount(name, size)
+    size += 1
+    defined += next
+    next
+  }
 }

@@ -1,20 +1,19 @@
 package transom.engine.operator
 
-import transom.engine.spec.{DynamicSession, Session, Window}
+import transom.engine.spec.{DynamicSession, Session, Window, WindowSpec}
 import transom.engine.state.ByteRange
-import transom.engine.window.MissedWindows
+import transom.engine.time.Watermark
+import transom.engine.window.{MissedWindows, TimeConvention}
 
 /** Builds the host's output rows for input rows that count in no window. */
 trait SideOutput[T] {
 
   /** Builds a row that stays valid.
     *
-    * @param tag
-    *   the side output
     * @param input
     *   bytes of the input row
     * @param reason
-    *   why the row is in the side output, as users see it
+    *   why the row is in the side output; the kind of reason is the side output
     * @param missed
     *   the windows that had fired, with bounds in microseconds since 1970
     * @param time
@@ -25,9 +24,8 @@ trait SideOutput[T] {
     *   wall-clock time of the batch, microseconds since 1970
     */
   def row(
-      tag: SideTag,
       input: ByteRange,
-      reason: String,
+      reason: SideReason,
       missed: MissedWindows,
       time: Option[Long],
       watermark: Option[Long],
@@ -43,29 +41,72 @@ trait SideOutput[T] {
   def watermark(watermark: Long, clock: Long): T
 }
 
-/** The side outputs of the engine. */
-sealed trait SideTag
+/** Builds the rows of side outputs of one key group in one batch, in the host's convention. */
+final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
+  private val convention = TimeConvention.of(spec.window)
 
-/** The values of [[SideTag]]. */
-object SideTag {
-  case object Late extends SideTag
-  case object DeadLetter extends SideTag
+  /** Whether the key group is the first one, which also receives the counts of all tasks. */
+  var isFirst: Boolean = false
+
+  def late(
+      input: ByteRange,
+      reason: LateReason,
+      missed: MissedWindows,
+      time: Long,
+      watermark: Long): T =
+    output.row(
+      input,
+      reason,
+      missed,
+      Some(convention.timeOut(time)),
+      convention.reached(watermark),
+      clock)
+
+  def deadLetter(letter: Event.DeadLetter): T =
+    output.row(
+      letter.input,
+      letter.reason,
+      MissedWindows.None,
+      letter.time,
+      convention.reached(letter.lateWatermark),
+      clock)
+
+  /** The watermark of the results, after all results of the batch. The first key group sends it.
+    *
+    * @param watermark
+    *   the watermark of the batch; `Watermark.NotYet` if the batch has none
+    */
+  def reached(watermark: Long): Iterator[T] =
+    if (!spec.watermarks || !isFirst || watermark == Watermark.NotYet) Iterator.empty
+    else Iterator.single(output.watermark(new OutputWatermark(spec).of(watermark), clock))
 }
 
-/** Why a late row is in the side output, as users see it. */
+/** Why a row is in a side output: a reason of late rows or of dead letters.
+  *
+  * @param name
+  *   the reason as users see it
+  */
+sealed abstract class SideReason(val name: String) {
+  override def toString: String = name
+}
+
+/** Why a late row is in the side output. */
+sealed abstract class LateReason(name: String) extends SideReason(name)
+
+/** The values of [[LateReason]]. */
 object LateReason {
 
   /** All windows of the row had fired. */
-  final val Late = "late"
+  case object Late extends LateReason("late")
 
   /** The row touched no open session, and its own session had closed or must not open. */
-  final val LateSession = "late_session"
+  case object LateSession extends LateReason("late_session")
 
   /** Some windows of the row had fired. The row counted in its other windows. */
-  final val LatePartly = "late_partly"
+  case object LatePartly extends LateReason("late_partly")
 
   /** The reason of a row that counts in none of its windows. */
-  def of(window: Window): String = window match {
+  def of(window: Window): LateReason = window match {
     case _: Session | _: DynamicSession => LateSession
     case _ => Late
   }
@@ -73,54 +114,44 @@ object LateReason {
 
 /** Why a row is not assigned to a window.
   *
-  * @param code
-  *   identifies the reason in the exchange
-  * @param name
-  *   the reason as users see it
   * @param count
-  *   the count of [[RowCounts]] that the row adds to
+  *   the count that the row adds to
   */
-final class DeadLetterReason private (val code: Int, val name: String, val count: Int) {
-  override def toString: String = name
-}
+sealed abstract class DeadLetterReason(name: String, val count: RowCount) extends SideReason(name)
 
 /** The values of [[DeadLetterReason]]. */
 object DeadLetterReason {
-  val NoTime: DeadLetterReason = new DeadLetterReason(0, "no_time", RowCounts.WithoutTime)
-  val TimeOutOfRange: DeadLetterReason =
-    new DeadLetterReason(1, "time_out_of_range", RowCounts.OutOfRange)
-  val BadGap: DeadLetterReason = new DeadLetterReason(2, "bad_gap", RowCounts.WithBadWindows)
-  val BadWindows: DeadLetterReason =
-    new DeadLetterReason(3, "bad_windows", RowCounts.WithBadWindows)
-  val TooManyWindows: DeadLetterReason =
-    new DeadLetterReason(4, "too_many_windows", RowCounts.WithBadWindows)
+  case object NoTime extends DeadLetterReason("no_time", RowCounts.WithoutTime)
+  case object TimeOutOfRange extends DeadLetterReason("time_out_of_range", RowCounts.OutOfRange)
+  case object BadGap extends DeadLetterReason("bad_gap", RowCounts.WithBadWindows)
+  case object BadWindows extends DeadLetterReason("bad_windows", RowCounts.WithBadWindows)
+  case object TooManyWindows
+      extends DeadLetterReason("too_many_windows", RowCounts.WithBadWindows)
 
   /** A column of the row's substream is null. */
-  val NoSubstream: DeadLetterReason =
-    new DeadLetterReason(5, "no_substream", RowCounts.WithoutSubstream)
+  case object NoSubstream extends DeadLetterReason("no_substream", RowCounts.WithoutSubstream)
 
   /** The input partition of the row is not among the declared ones. */
-  val UnknownPartition: DeadLetterReason =
-    new DeadLetterReason(6, "unknown_partition", RowCounts.OfUnknownPartition)
+  case object UnknownPartition
+      extends DeadLetterReason("unknown_partition", RowCounts.OfUnknownPartition)
 
   /** The early rule has dropped the row. */
-  val Early: DeadLetterReason = new DeadLetterReason(7, "early", RowCounts.Dropped)
+  case object Early extends DeadLetterReason("early", RowCounts.Dropped)
 
   /** The late rule has dropped the row. */
-  val LateArrival: DeadLetterReason = new DeadLetterReason(8, "late_arrival", RowCounts.Dropped)
+  case object LateArrival extends DeadLetterReason("late_arrival", RowCounts.Dropped)
 
   /** The out-of-order rule has dropped the row. */
-  val OutOfOrder: DeadLetterReason = new DeadLetterReason(9, "out_of_order", RowCounts.Dropped)
+  case object OutOfOrder extends DeadLetterReason("out_of_order", RowCounts.Dropped)
 
   /** An expression of the row's key failed. */
-  val KeyFailed: DeadLetterReason =
-    new DeadLetterReason(10, "key_failed", RowCounts.WithFailedKeys)
+  case object KeyFailed extends DeadLetterReason("key_failed", RowCounts.WithFailedKeys)
 
   /** The lifetime of the row does not end after its start, or its end is unknown. */
-  val BadLifetime: DeadLetterReason =
-    new DeadLetterReason(11, "bad_lifetime", RowCounts.WithBadWindows)
+  case object BadLifetime extends DeadLetterReason("bad_lifetime", RowCounts.WithBadWindows)
 
-  private val all = IndexedSeq(
+  /** All reasons. Within a batch, the position of a reason stands for the reason. */
+  val all: IndexedSeq[DeadLetterReason] = IndexedSeq(
     NoTime,
     TimeOutOfRange,
     BadGap,
@@ -133,9 +164,4 @@ object DeadLetterReason {
     OutOfOrder,
     KeyFailed,
     BadLifetime)
-
-  def of(code: Int): DeadLetterReason = all(code)
-
-  /** The counts of [[RowCounts]] that dead letters add to. */
-  val counts: IndexedSeq[Int] = all.map(_.count).distinct
 }

@@ -2,7 +2,7 @@ package transom.engine.operator
 
 import transom.engine.spec
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{GlobalGrid, Grid, MissedWindows, Sessions, TimeWindow}
+import transom.engine.window.{GlobalGrid, Grid, MissedWindows, Sessions}
 
 /** Assigns rows to the slices of a log, and decides which rows are late.
   *
@@ -38,11 +38,7 @@ final class GridSlices(val grids: Vector[Grid]) extends SliceAssigner {
 
   override def missed(time: Long, watermark: Long): MissedWindows =
     MissedWindows.merged(grids.map { grid =>
-      val slice = grid.sliceOf(time)
-      val closed =
-        if (slice == Grid.NoSlice) Iterator.empty else grid.closedWith(slice, watermark)
-      MissedWindows.inOrder(
-        closed.map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window))))
+      MissedWindows.inOrder(grid.missed(grid.sliceOf(time), watermark))
     })
 
   /** The instant at which the first window that contains a slice ends. */

@@ -36,7 +36,7 @@ final class InputClock(
   // The same clocks, for the loop that may run for every row.
   private val clocks = ArrayBuffer.empty[PartitionClock]
   private val idle = windows.idleTimeout.map(IdleClosing.of(_, windows))
-  private val state = InputState.read(store.header)
+  private val state = InputState.read(store.header.get)
   private val before = state.watermark
   private val arrivedBefore = state.arrivals.ofRows
   private var overtakenRows = 0L
@@ -54,7 +54,7 @@ final class InputClock(
   private var wasIdle = false
   private var beforeIdle = Option.empty[Long]
 
-  store.all.foreach { case (source, bytes) =>
+  store.sources.entries.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
   }
   declared.map(KeyBytes.of).filterNot(bySource.containsKey).foreach(add)
@@ -154,12 +154,12 @@ final class InputClock(
 
   override def save(): Unit = {
     bySource.forEach((source, partition) =>
-      if (partition.isChanged) store.put(source.bytes, partition.bytes))
+      if (partition.isChanged) store.sources.put(source.bytes, partition.bytes))
     idle.foreach { closing =>
       closing.forget(state.watermark)
       state.windows = closing.windows.saved
     }
-    store.saveHeader(state.bytes)
+    store.header.put(state.bytes)
   }
 
   /** @param of

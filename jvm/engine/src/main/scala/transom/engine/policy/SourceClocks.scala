@@ -30,7 +30,7 @@ final class SourceClocks(
   private val lookup = new KeyBytes
   private val lastKey = new ByteRange
   private var last: SourceClock = _
-  private val saved = store.header
+  private val saved = store.header.get
   private val header = Header.read(saved)
 
   /** The clock of a source.
@@ -86,7 +86,7 @@ final class SourceClocks(
     if (found != null) found
     else {
       val key = lookup.bytes
-      val state = store.get(key)
+      val state = store.sources.get(key)
       if (state == null) header.sources += 1
       val clock = if (state == null) new SourceClock else SourceClock.of(state)
       held.put(KeyBytes.of(key), clock)
@@ -95,18 +95,18 @@ final class SourceClocks(
   }
 
   override def save(): Unit = {
-    touched.foreach { case (source, clock) => store.put(source, clock.bytes) }
+    touched.foreach { case (source, clock) => store.sources.put(source, clock.bytes) }
     touched.map(_._2.arrival).maxOption.foreach(arrivals.note)
     if (logic.forgetsSources && header.sources >= header.limit) forget()
     val bytes = header.bytes
-    if (!Arrays.equals(bytes, saved)) store.saveHeader(bytes)
+    if (!Arrays.equals(bytes, saved)) store.header.put(bytes)
   }
 
   private def forget(): Unit = {
     var left = 0
-    store.all.foreach { case (source, state) =>
+    store.sources.entries.foreach { case (source, state) =>
       if (logic.canForget(SourceClock.of(state), arrivals.latest) && !isInUse(source))
-        store.remove(source)
+        store.sources.remove(source)
       else left += 1
     }
     header.sources = left

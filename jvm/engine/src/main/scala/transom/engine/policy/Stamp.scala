@@ -1,6 +1,6 @@
 package transom.engine.policy
 
-import transom.engine.operator.DeadLetterReason
+import transom.engine.operator.{DeadLetterReason, RowCount, RowCounts}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 
@@ -18,8 +18,8 @@ final class Stamp {
   /** The watermark of the row's source that the row met, or `Watermark.NotYet`. */
   var watermark: Long = Watermark.NotYet
 
-  /** The rules that the row broke: a set of the bits in the companion. */
-  var rules: Int = 0
+  /** The rules that the row broke. */
+  var broken: PolicyRules = PolicyRules.None
 
   /** Whether a rule has moved the row. */
   var isAdjusted: Boolean = false
@@ -33,7 +33,7 @@ final class Stamp {
   private[policy] def start(met: Long): Unit = {
     time = Arrival.NoTime
     watermark = met
-    rules = 0
+    broken = PolicyRules.None
     isAdjusted = false
     dropped = null
     isPunctuation = false
@@ -50,14 +50,54 @@ final class Stamp {
   }
 }
 
-/** The rules, as bits in the order in which they are applied. */
-object Stamp {
-  final val Early = 1
-  final val LateArrival = 2
-  final val OutOfOrder = 4
+/** A rule of a time policy.
+  *
+  * @param reason
+  *   why a row is dropped that breaks the rule
+  * @param count
+  *   the count of rows that break the rule
+  */
+sealed abstract class PolicyRule(val reason: DeadLetterReason, val count: RowCount) {
 
-  /** The names of the rules as users see them, by the number of their bit. */
-  val ruleNames: IndexedSeq[String] =
-    IndexedSeq(DeadLetterReason.Early, DeadLetterReason.LateArrival, DeadLetterReason.OutOfOrder)
-      .map(_.name)
+  /** The name that users see. */
+  def name: String = reason.name
+
+  private[policy] lazy val bit: Int = 1 << PolicyRule.all.indexOf(this)
+
+  override def toString: String = name
+}
+
+/** The values of [[PolicyRule]]. */
+object PolicyRule {
+  case object Early extends PolicyRule(DeadLetterReason.Early, RowCounts.Early)
+  case object LateArrival extends PolicyRule(DeadLetterReason.LateArrival, RowCounts.LateArrival)
+  case object OutOfOrder extends PolicyRule(DeadLetterReason.OutOfOrder, RowCounts.OutOfOrder)
+
+  /** All rules, in the order in which they are applied. */
+  val all: IndexedSeq[PolicyRule] = IndexedSeq(Early, LateArrival, OutOfOrder)
+}
+
+/** A set of rules.
+  *
+  * @param bits
+  *   a bit for each rule, by its position in `PolicyRule.all`
+  */
+final class PolicyRules(val bits: Int) extends AnyVal {
+  def isEmpty: Boolean = bits == 0
+
+  def contains(rule: PolicyRule): Boolean = (bits & rule.bit) != 0
+
+  def +(rule: PolicyRule): PolicyRules = new PolicyRules(bits | rule.bit)
+
+  /** The rules in the order in which they are applied. */
+  def toSeq: IndexedSeq[PolicyRule] = PolicyRule.all.filter(contains)
+
+  override def toString: String = toSeq.mkString("PolicyRules(", ", ", ")")
+}
+
+object PolicyRules {
+
+  val None: PolicyRules = new PolicyRules(0)
+
+  def apply(rules: PolicyRule*): PolicyRules = rules.foldLeft(None)(_ + _)
 }

@@ -1,6 +1,5 @@
 package transom.engine.policy
 
-import transom.engine.operator.DeadLetterReason
 import transom.engine.spec._
 import transom.engine.time.{Ticks, Watermark}
 
@@ -98,18 +97,18 @@ final class TimePolicyLogic(policy: TimePolicy) {
     stamp.time = time
     val latest = Ticks.add(arrival, earlyBound)
     if (time > latest) {
-      stamp.rules |= Stamp.Early
-      moveOrDrop(stamp, latest, end, adjustsEarly, DeadLetterReason.Early)
+      stamp.broken += PolicyRule.Early
+      moveOrDrop(stamp, latest, end, adjustsEarly, PolicyRule.Early)
     }
     val earliest = Ticks.subtract(arrival, lateBound)
     if (stamp.dropped == null && stamp.time < earliest) {
-      stamp.rules |= Stamp.LateArrival
-      moveOrDrop(stamp, earliest, end, adjustsLate, DeadLetterReason.LateArrival)
+      stamp.broken += PolicyRule.LateArrival
+      moveOrDrop(stamp, earliest, end, adjustsLate, PolicyRule.LateArrival)
     }
     if (stamp.dropped == null && stamp.time < stamp.watermark) {
-      stamp.rules |= Stamp.OutOfOrder
+      stamp.broken += PolicyRule.OutOfOrder
       if (adjustsOutOfOrder || dropsOutOfOrder)
-        moveOrDrop(stamp, stamp.watermark, end, adjustsOutOfOrder, DeadLetterReason.OutOfOrder)
+        moveOrDrop(stamp, stamp.watermark, end, adjustsOutOfOrder, PolicyRule.OutOfOrder)
     }
   }
 
@@ -118,11 +117,11 @@ final class TimePolicyLogic(policy: TimePolicy) {
       bound: Long,
       end: Long,
       adjusts: Boolean,
-      reason: DeadLetterReason): Unit =
+      rule: PolicyRule): Unit =
     if (adjusts && bound < end) {
       stamp.time = bound
       stamp.isAdjusted = true
-    } else stamp.drop(reason)
+    } else stamp.drop(rule.reason)
 
   private def accept(source: SourceClock, time: Long): Unit = {
     source.latest = math.max(source.latest, time)

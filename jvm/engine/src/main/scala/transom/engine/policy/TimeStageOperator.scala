@@ -33,68 +33,6 @@ trait StampedRows[T] {
   def watermark(watermark: Long, withoutIdle: Long): T
 }
 
-/** The clocks of a time stage, for one key group in one batch. */
-trait StageClock {
-
-  /** Judges a row, and advances the clock of its source.
-    *
-    * @param source
-    *   key of the source; the bytes must not change later
-    * @param time
-    *   time of the row, microseconds since 1970
-    * @param arrival
-    *   arrival time of the row, microseconds since 1970
-    * @param end
-    *   end of the row's lifetime, microseconds since 1970; `Arrival.NoEnd` if it has none
-    * @param stamp
-    *   receives the decision
-    */
-  def judge(source: ByteRange, time: Long, arrival: Long, end: Long, stamp: Stamp): Unit
-
-  /** Advances the clock of a source to a punctuation.
-    *
-    * @param source
-    *   key of the source; the bytes must not change later
-    * @param at
-    *   the watermark that the punctuation sets, microseconds since 1970
-    * @param arrival
-    *   arrival time of the punctuation, microseconds since 1970
-    * @param stamp
-    *   receives the watermark that the punctuation met
-    */
-  def punctuate(source: ByteRange, at: Long, arrival: Long, stamp: Stamp): Unit
-
-  /** Notes a row that no rule can judge. */
-  def noteRow(): Unit
-
-  /** Lets the wall clock act. Called after all rows of the batch.
-    *
-    * @return
-    *   whether the idle timeout has moved the watermark
-    */
-  def tick(): Boolean
-
-  /** The watermark for the operators below, if it has advanced in this batch. */
-  def reached: Option[Long]
-
-  /** How many rows of the batch arrived before a row of an earlier batch, so that the order of
-    * the partitions' rows depends on the batches.
-    */
-  def overtaken: Long = 0L
-
-  /** This watermark without the idle timeout of the batch. */
-  def withoutIdle: Long = watermark
-
-  /** The largest watermark that the clocks have reached, or `Watermark.NotYet`. */
-  def watermark: Long
-
-  /** The partitions of the input, if each has a clock of its own for all rows. */
-  def partitions: Seq[PartitionGauge] = Nil
-
-  /** Writes the clocks to the store. */
-  def save(): Unit
-}
-
 /** The time stage of a task: stamps rows by a time policy, in their order.
   *
   * @param clocks
@@ -178,24 +116,22 @@ object TimeStage {
 
   /** Counts the decision about a row. */
   def count(counts: RowCounts, stamp: Stamp): Unit =
-    if (stamp.rules != 0 || stamp.dropped != null)
-      count(counts, stamp.rules, stamp.isAdjusted, Option(stamp.dropped))
+    if (!stamp.broken.isEmpty || stamp.dropped != null)
+      count(counts, stamp.broken, stamp.isAdjusted, Option(stamp.dropped))
 
   /** Counts the decision about a row.
     *
-    * @param rules
-    *   the rules that the row broke, as bits of [[Stamp]]
+    * @param broken
+    *   the rules that the row broke
     * @param dropped
     *   why the row is dropped; none if the row is accepted
     */
   def count(
       counts: RowCounts,
-      rules: Int,
+      broken: PolicyRules,
       isAdjusted: Boolean,
       dropped: Option[DeadLetterReason]): Unit = {
-    if ((rules & Stamp.Early) != 0) counts.add(RowCounts.Early)
-    if ((rules & Stamp.LateArrival) != 0) counts.add(RowCounts.LateArrival)
-    if ((rules & Stamp.OutOfOrder) != 0) counts.add(RowCounts.OutOfOrder)
+    PolicyRule.all.foreach(rule => if (broken.contains(rule)) counts.add(rule.count))
     dropped match {
       case Some(reason) => counts.add(reason.count)
       case None => if (isAdjusted) counts.add(RowCounts.Adjusted)

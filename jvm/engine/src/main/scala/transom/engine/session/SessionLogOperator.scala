@@ -15,13 +15,16 @@ final class SessionLogOperator[T](
     merger: AccumulatorMerger[T],
     sideOutput: SideOutput[T],
     limits: Limits)
-    extends WindowOperator[IndexedSeq[Store], T] {
+    extends WindowOperator[IndexedSeq[SegmentStore], T] {
   private val emissions = new Emissions[T]
 
   /** @param stores
     *   one store
     */
-  override def open(group: Int, stores: IndexedSeq[Store], clock: Long): KeyGroupOperator[T] = {
+  override def open(
+      group: Int,
+      stores: IndexedSeq[SegmentStore],
+      clock: Long): KeyGroupOperator[T] = {
     // A session log looks up single segments, so each one is stored by itself.
     val directory = new SliceDirectory(new BufferedStore(stores.head, limits.segments))
     val log = new SessionLog(slices.gap, slices.inclusive, directory, merger, limits.sessions)

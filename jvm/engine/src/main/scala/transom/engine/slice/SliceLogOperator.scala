@@ -16,7 +16,7 @@ final class SliceLogOperator[T](
     merger: AccumulatorMerger[T],
     sideOutput: SideOutput[T],
     limits: Limits)
-    extends WindowOperator[IndexedSeq[Store], T] {
+    extends WindowOperator[IndexedSeq[SegmentStore], T] {
   private val emissions = new Emissions[T]
 
   private val fromCoarsest = slices.grids.zipWithIndex.sortBy { case (grid, _) => -grid.unit }
@@ -24,7 +24,10 @@ final class SliceLogOperator[T](
   /** @param stores
     *   a store for each grid
     */
-  override def open(group: Int, stores: IndexedSeq[Store], clock: Long): KeyGroupOperator[T] = {
+  override def open(
+      group: Int,
+      stores: IndexedSeq[SegmentStore],
+      clock: Long): KeyGroupOperator[T] = {
     val logs = fromCoarsest.foldLeft(List.empty[(Int, SliceLog[T])]) {
       case (coarser, (grid, member)) =>
         (member, logOf(grid, stores(member), coarser.map(_._2))) :: coarser
@@ -34,7 +37,7 @@ final class SliceLogOperator[T](
     new LogOperator(log, spec, slices, merger, side, emissions)
   }
 
-  private def logOf(grid: Grid, store: Store, coarser: Seq[SliceLog[T]]): SliceLog[T] = {
+  private def logOf(grid: Grid, store: SegmentStore, coarser: Seq[SliceLog[T]]): SliceLog[T] = {
     // A slice log reads whole slices, so their segments are stored together.
     val buffered = new BufferedStore(
       new BundledStore(store, limits.bundle),

@@ -27,7 +27,7 @@ import transom.engine.window.Grid
   * @param targetSize
   *   largest size of a bundle, in bytes
   */
-final class BundledStore(underlying: Store, targetSize: Int) extends Store {
+final class BundledStore(underlying: SegmentStore, targetSize: Int) extends SegmentStore {
   import BundledStore._
 
   private val bundles = mutable.TreeMap.empty[Int, Bundle]

@@ -12,7 +12,7 @@ package transom.engine.state
   * @param first
   *   sequence number of the run's first segment
   */
-final class RunWriter(store: Store, slice: Slice, first: Int) {
+final class RunWriter(store: SegmentStore, slice: Slice, first: Int) {
   private val writer = new SegmentWriter
   private val parts = Vector.newBuilder[Part]
   private var segments = 0

@@ -15,7 +15,7 @@ import scala.jdk.CollectionConverters._
   * @param store
   *   the store of the key group
   */
-final class SliceDirectory(store: Store) {
+final class SliceDirectory(store: SegmentStore) {
   private val live = new util.TreeMap[Long, Slice]
   private val blocks = mutable.TreeMap.empty[(Long, Int), Slice]
   private var highest = 0

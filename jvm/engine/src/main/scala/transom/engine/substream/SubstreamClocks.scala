@@ -85,7 +85,7 @@ final class SubstreamClocks(
     }
     logic.judge(key.clock, time, arrivalOf(row), endOf(row), stamp)
     TimeStage.count(counts, stamp)
-    if (stamp.rules != 0) rows.note(stamp, time)
+    if (!stamp.broken.isEmpty) rows.note(stamp, time)
     row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(stamp.watermark))
     if (stamp.dropped == null) {
       if (stamp.time != time) rows.setTime(row.value, stamp.time)

@@ -5,7 +5,7 @@ import java.util.{Arrays, HashMap}
 
 import scala.collection.AbstractIterator
 
-import transom.engine.state.{KeyBytes, UnknownStateVersion}
+import transom.engine.state.{KeyBytes, StateMap, UnknownStateVersion}
 
 /** Finds the keys of a substream whose timers are due, without reading the other keys. */
 private[substream] trait SubstreamTimers {
@@ -46,8 +46,10 @@ private[substream] object NoTimers extends SubstreamTimers {
   * position 0        version byte, number of entries int
   * position 1 and on timer long, key
   * }}}
+  *
+  * The key of an entry is the substream, then the position, an int.
   */
-private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTimers {
+private[substream] final class TimerHeaps(store: StateMap) extends SubstreamTimers {
   private val heaps = new HashMap[KeyBytes, Heap]
 
   override def add(substream: Array[Byte], timer: Long, key: Array[Byte]): Unit =
@@ -74,7 +76,7 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
   /** The heap of a substream. The parent of the entry at position `i` is at `i / 2`. */
   private final class Heap(substream: Array[Byte]) {
     private val saved = {
-      val bytes = store.get(substream, TimerHeaps.Size)
+      val bytes = store.get(key(TimerHeaps.Size))
       if (bytes == null) 0 else TimerHeaps.sizeIn(bytes)
     }
     var size: Int = saved
@@ -82,7 +84,7 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
     /** The earliest timer. */
     def first: Long = TimerHeaps.timerOf(entry(1))
 
-    def add(timer: Long, key: Array[Byte]): Unit = {
+    def add(timer: Long, due: Array[Byte]): Unit = {
       size += 1
       var at = size
       var isMoving = at > 1
@@ -90,19 +92,19 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
         val parent = entry(at / 2)
         isMoving = TimerHeaps.timerOf(parent) > timer
         if (isMoving) {
-          store.put(substream, at, parent)
+          store.put(key(at), parent)
           at /= 2
           isMoving = at > 1
         }
       }
-      store.put(substream, at, ByteBuffer.allocate(8 + key.length).putLong(timer).put(key).array)
+      store.put(key(at), ByteBuffer.allocate(8 + due.length).putLong(timer).put(due).array)
     }
 
     /** Removes the earliest timer, and returns its key. */
     def removeFirst(): Array[Byte] = {
       val removed = entry(1)
       val last = entry(size)
-      store.remove(substream, size)
+      store.remove(key(size))
       size -= 1
       if (size > 0) sink(last)
       Arrays.copyOfRange(removed, 8, removed.length)
@@ -121,19 +123,22 @@ private[substream] final class TimerHeaps(store: HeapStore) extends SubstreamTim
         val child = if (isRight) right else left
         isMoving = TimerHeaps.timerOf(child) < timer
         if (isMoving) {
-          store.put(substream, at, child)
+          store.put(key(at), child)
           at = if (isRight) 2 * at + 1 else 2 * at
         }
       }
-      store.put(substream, at, moved)
+      store.put(key(at), moved)
     }
 
     def save(): Unit =
-      if (size == 0) { if (saved > 0) store.remove(substream, TimerHeaps.Size) }
+      if (size == 0) { if (saved > 0) store.remove(key(TimerHeaps.Size)) }
       else if (size != saved)
-        store.put(substream, TimerHeaps.Size, TimerHeaps.bytesOf(size))
+        store.put(key(TimerHeaps.Size), TimerHeaps.bytesOf(size))
 
-    private def entry(position: Int): Array[Byte] = store.get(substream, position)
+    private def entry(position: Int): Array[Byte] = store.get(key(position))
+
+    private def key(position: Int): Array[Byte] =
+      ByteBuffer.allocate(substream.length + 4).put(substream).putInt(position).array
   }
 }
 

@@ -1,5 +1,7 @@
 package transom.engine.sweep
 
+import scala.collection.View
+
 import transom.engine.keyed.RowCodec
 import transom.engine.spec.Lifetime
 import transom.engine.state.ByteRange
@@ -19,10 +21,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
     codec: RowCodec[R],
     convention: TimeConvention) {
   private val range = new ByteRange
-  private var missed: () => MissedWindows = () => MissedWindows.None
+  private var missedByLast: View[TimeWindow] = View.empty
 
-  /** The windows that the last row has missed. */
-  def missedWindows: MissedWindows = missed()
+  /** The windows that the last row has missed, in the order of their ends. */
+  def missed: View[TimeWindow] = missedByLast
 
   /** Adds a row to its key, or ends another row.
     *
@@ -80,7 +82,7 @@ private[sweep] final class Edges[R, A <: AnyRef](
     val watermark = arrival.watermark
     val end = lifetime.timeoutUs.fold(Arrival.NoEnd)(Ticks.add(start, _))
     val disposition = sweep.lateness(start, end, watermark)
-    missed = () => sweep.missed(start, end, watermark)
+    missedByLast = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
     if (disposition != Disposition.Late) {
       // A row in no window waits too, so that its end is not taken for an end without a start.
       val row = new OpenRow(math.max(start, watermark), end, bytes, 0, bytes.length)
@@ -95,8 +97,9 @@ private[sweep] final class Edges[R, A <: AnyRef](
   }
 
   private def end(state: SweepState, row: OpenRow, time: Long, watermark: Long): Disposition = {
-    missed = () => MissedWindows.inOrder(sweep.overrun(row.start, time, watermark))
-    val isLate = sweep.overrun(row.start, time, watermark).hasNext
+    val from = row.start
+    missedByLast = View.fromIteratorProvider(() => sweep.overrun(from, time, watermark))
+    val isLate = missedByLast.nonEmpty
     val end = sweep.endOf(time, watermark)
     // A rule may have moved the end to the start of the lifetime, or before it.
     val isEmpty = end <= row.start && end <= startOf(row)

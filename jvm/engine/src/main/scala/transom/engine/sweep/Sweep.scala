@@ -26,9 +26,10 @@ private[sweep] sealed abstract class Sweep {
     else if (start < watermark) Disposition.PartlyLate
     else Disposition.Added
 
-  /** The windows of a row that are over at a watermark. For long lifetimes, only the first ones.
+  /** The windows of a row that are over at a watermark, in the order of their ends. The iterator
+    * computes a window when it is read.
     */
-  def missed(start: Long, end: Long, watermark: Long): MissedWindows
+  def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow]
 
   /** Where a row ends if the row with its end comes at a watermark.
     *
@@ -37,8 +38,8 @@ private[sweep] sealed abstract class Sweep {
     */
   def endOf(end: Long, watermark: Long): Long
 
-  /** The windows that are over at a watermark and hold a row that should have ended before. For
-    * long distances, only the first ones.
+  /** The windows that are over at a watermark and hold a row that should have ended before, in
+    * the order of their ends. The iterator computes a window when it is read.
     *
     * @param start
     *   from where on the row counts
@@ -115,8 +116,8 @@ private object SnapshotSweep extends Sweep {
 
   override def timerOfEnd(end: Long): Long = end
 
-  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
-    MissedWindows.of(TimeWindow(start, math.min(end, watermark)))
+  override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    Iterator.single(TimeWindow(start, math.min(end, watermark)))
 
   override def timerOf(start: Long): Long = start
 
@@ -150,8 +151,8 @@ private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
 
   override def endOfPoint(time: Long): Long = time + duration
 
-  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
-    MissedWindows.of(TimeWindow(start - duration, start))
+  override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    Iterator.single(TimeWindow(start - duration, start))
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
@@ -180,8 +181,8 @@ private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
   override def lateness(start: Long, end: Long, watermark: Long): Disposition =
     if (start < watermark) Disposition.Late else Disposition.Added
 
-  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
-    MissedWindows.of(TimeWindow(start, start + 1))
+  override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    Iterator.single(TimeWindow(start, start + 1))
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
@@ -219,7 +220,7 @@ private final class GridSweep(grid: Grid) extends Sweep {
         .iterate(firsts.maxBy(window => (window.end, window.start)))(grid.nextWindow)
         .takeWhile(window => window != null && grid.endOf(window) <= watermark)
         .filter(window => grid.endOf(window) > end && grid.instantOf(window.start) >= end)
-        .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window)))
+        .map(grid.instantsOf)
   }
 
   /** The last window that has begun at an instant, or the first one after it. The windows that
@@ -247,12 +248,11 @@ private final class GridSweep(grid: Grid) extends Sweep {
     else Disposition.Late
   }
 
-  override def missed(start: Long, end: Long, watermark: Long): MissedWindows =
-    MissedWindows.inOrder(
-      Iterator
-        .iterate(grid.firstAfter(start))(grid.nextWindow)
-        .takeWhile(window => overlaps(window, end) && grid.endOf(window) <= watermark)
-        .map(window => TimeWindow(grid.instantOf(window.start), grid.endOf(window))))
+  override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
+    Iterator
+      .iterate(grid.firstAfter(start))(grid.nextWindow)
+      .takeWhile(window => overlaps(window, end) && grid.endOf(window) <= watermark)
+      .map(grid.instantsOf)
 
   override def timerOf(start: Long): Long = endOf(grid.firstAfter(start))
 

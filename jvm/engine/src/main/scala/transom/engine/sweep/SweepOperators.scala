@@ -1,5 +1,7 @@
 package transom.engine.sweep
 
+import scala.collection.View
+
 import transom.engine.keyed._
 import transom.engine.keyed.state.{Entries, PerKeyCodec, WindowAggregation}
 import transom.engine.spec.WindowSpec
@@ -61,8 +63,8 @@ final class SweepOperator[R, A <: AnyRef](
     if (spec.hasEdges)
       new Edges(spec.lifetime.get, sweep, live, codec, TimeConvention.of(spec.window))
     else null
-  // Most late rows are only counted, so their windows are listed on request.
-  private var missed: () => MissedWindows = () => MissedWindows.None
+  // Most late rows are only counted, so their windows are computed on request.
+  private var missed: View[TimeWindow] = View.empty
   private var disposed: Disposition = Disposition.Added
   private var watermark = Long.MinValue
   private var emitted = 0L
@@ -84,7 +86,7 @@ final class SweepOperator[R, A <: AnyRef](
       if (end <= start) Disposition.Late else sweep.lateness(start, end, arrival.watermark)
     if (disposition == Disposition.Late || disposition == Disposition.PartlyLate) {
       val watermark = arrival.watermark
-      missed = () => sweep.missed(start, end, watermark)
+      missed = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
     }
     if (disposition == Disposition.Added || disposition == Disposition.PartlyLate) {
       val from = math.max(start, arrival.watermark)
@@ -95,7 +97,7 @@ final class SweepOperator[R, A <: AnyRef](
   }
 
   override def missedWindows: MissedWindows =
-    if (edges == null) missed() else edges.missedWindows
+    MissedWindows.inOrder((if (edges == null) missed else edges.missed).iterator)
 
   // The idle timeout cannot be used with lifetimes.
   override def advance(

@@ -1,5 +1,6 @@
 package transom.engine.window
 
+import scala.collection.View
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.spec._
@@ -15,15 +16,16 @@ sealed abstract class Assigner {
   def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
 
   /** Appends the windows of a row to `windows`, and may leave out windows that end by `closed`.
-    * Returns the windows that are left out.
+    * Returns the windows that are left out, in the order of their ends, with instants as bounds.
+    * The view stays valid, and computes a window when it is read.
     */
   def assignOpen(
       row: Arrival,
       index: Long,
       closed: Long,
-      windows: ArrayBuffer[TimeWindow]): ClosedWindows = {
+      windows: ArrayBuffer[TimeWindow]): View[TimeWindow] = {
     assign(row, index, windows)
-    ClosedWindows.None
+    View.empty
   }
 
   /** The kind of time by which the windows end. */
@@ -38,13 +40,17 @@ sealed abstract class Assigner {
   /** Whether the bounds of a window are the times of its first and its last row. */
   def boundsFromRows: Boolean = false
 
+  /** The instants between which a window lies. */
+  final def instantsOf(window: TimeWindow): TimeWindow =
+    TimeWindow(startOf(window), endOf(window))
+
   /** The instants that bound a window.
     *
     * @param rows
     *   the times of the window's first and last row; used only if `boundsFromRows`
     */
-  def boundsOf(window: TimeWindow, rows: => TimeWindow): TimeWindow =
-    if (boundsFromRows) rows else TimeWindow(startOf(window), endOf(window))
+  final def boundsOf(window: TimeWindow, rows: => TimeWindow): TimeWindow =
+    if (boundsFromRows) rows else instantsOf(window)
 
   /** The number of a window among the windows of its key, if windows are numbered. */
   def numberOf(window: TimeWindow): Option[Long] = None
@@ -108,15 +114,17 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
       row: Arrival,
       index: Long,
       closed: Long,
-      windows: ArrayBuffer[TimeWindow]): ClosedWindows = {
+      windows: ArrayBuffer[TimeWindow]): View[TimeWindow] = {
     val slice = sliceOf(row)
     // A row has at most one window of the other grids.
     if (!hasSeveral || closed == Long.MinValue) {
       assign(slice, Long.MinValue, windows)
-      ClosedWindows.None
+      View.empty
     } else {
       assign(slice, closed, windows)
-      new ClosedWindows(grid, slice, closed)
+      val isOpen =
+        slice == Grid.NoSlice || grid.endOf(grid.firstWindow(slice, Long.MinValue)) > closed
+      if (isOpen) View.empty else View.fromIteratorProvider(() => grid.missed(slice, closed))
     }
   }
 
@@ -135,22 +143,6 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
   override def endOf(window: TimeWindow): Long = grid.endOf(window)
 
   override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
-}
-
-/** The windows of a row on a grid that end by a time. */
-final class ClosedWindows(grid: Grid, slice: Long, closed: Long) {
-
-  val isEmpty: Boolean =
-    slice == Grid.NoSlice || grid.endOf(grid.firstWindow(slice, Long.MinValue)) > closed
-
-  /** The windows in the order of their ends. The iterator computes a window when it is read. */
-  def iterator: Iterator[TimeWindow] =
-    if (isEmpty) Iterator.empty else grid.closedWith(slice, closed)
-}
-
-/** The closed windows of a row that misses none. */
-object ClosedWindows {
-  val None: ClosedWindows = new ClosedWindows(GlobalGrid, Grid.NoSlice, Long.MinValue)
 }
 
 /** Assigns each row to a session window of its own. Sessions that meet are merged later.

@@ -98,6 +98,10 @@ trait Grid extends Serializable {
     */
   def endOf(window: TimeWindow): Long
 
+  /** The instants that bound `window`. */
+  final def instantsOf(window: TimeWindow): TimeWindow =
+    TimeWindow(instantOf(window.start), endOf(window))
+
   /** Whether a slice may belong to several windows that do not contain each other. */
   def isOverlapping: Boolean = false
 
@@ -120,11 +124,12 @@ trait Grid extends Serializable {
     if (slice == Grid.NoSlice) Nil else windowsWith(slice).toVector
   }
 
-  /** The windows that contain `slice` and end by `instant`, in the order in which they fire. The
-    * iterator computes a window when it is read.
+  /** The windows that contain `slice` and end by `instant`, in the order in which they fire, with
+    * instants as bounds. The iterator computes a window when it is read. Empty for `NoSlice`.
     */
-  final def closedWith(slice: Long, instant: Long): Iterator[TimeWindow] =
-    windowsWith(slice).takeWhile(endOf(_) <= instant)
+  final def missed(slice: Long, instant: Long): Iterator[TimeWindow] =
+    if (slice == Grid.NoSlice) Iterator.empty
+    else windowsWith(slice).takeWhile(endOf(_) <= instant).map(instantsOf)
 
   private def windowsWith(slice: Long): Iterator[TimeWindow] =
     Iterator

@@ -83,33 +83,17 @@ class KeyGroupSuite extends FunSuite {
       new ByteRange().set(ByteBuffer.allocate(8).putInt(key).array, 0, 8)
   }
 
-  private final class CountingStore extends KeyStore {
-    private val store = new MemoryKeyStore
+  private final class CountingStore extends MemoryKeyStore {
     var gets = 0
     var puts = 0
-    def size: Int = store.size
-    override def watermarkTimers: TimerStore = store.watermarkTimers
-    override def clockTimers: TimerStore = store.clockTimers
-    override def firstRow: Option[Long] = store.firstRow
-    override def saveFirstRow(clock: Long): Unit = store.saveFirstRow(clock)
-    override def openRows: Long = store.openRows
-    override def saveOpenRows(count: Long): Unit = store.saveOpenRows(count)
     override def get(key: Array[Byte]): Array[Byte] = {
       gets += 1
-      store.get(key)
+      super.get(key)
     }
     override def put(key: Array[Byte], state: Array[Byte]): Unit = {
       puts += 1
-      store.put(key, state)
+      super.put(key, state)
     }
-    override def remove(key: Array[Byte]): Unit = store.remove(key)
-    override def keys: Iterator[Array[Byte]] = store.keys
-    override def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
-      store.getRow(key, list, sequence)
-    override def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit =
-      store.putRow(key, list, sequence, row)
-    override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
-      store.removeRow(key, list, sequence)
   }
 
   test("a key is read once and written once, however many rows it has") {

@@ -195,7 +195,7 @@ private object ClosedRightSuite {
     val results = outputs.collect { case (i, fired: Fired) =>
       Result(i, fired.key.string, fired.window, fired.values.map(_.long))
     }
-    val late = outputs.collect { case (_, side: SideRow) => (side.row, side.reason) }
+    val late = outputs.collect { case (_, side: SideRow) => (side.row, side.reason.name) }
     (sorted(results), late.sorted)
   }
 

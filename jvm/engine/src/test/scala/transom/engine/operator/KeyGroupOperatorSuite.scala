@@ -66,8 +66,8 @@ class KeyGroupOperatorSuite extends FunSuite {
       val events = Iterator(new Event.Counts(counted.bytes), new Event.Counts(counted.bytes), end)
       operator.process(events).foreach(identity)
       val expected = Map(RowCounts.In -> 6L, RowCounts.OutOfRange -> 2L).withDefaultValue(0L)
-      RowCounts.names.indices.foreach { count =>
-        assertEquals(operator.counts(count), expected(count), RowCounts.names(count))
+      RowCounts.all.foreach { count =>
+        assertEquals(operator.counts(count), expected(count), count.name)
       }
     }
   }
@@ -83,14 +83,7 @@ class KeyGroupOperatorSuite extends FunSuite {
       val outputs = open().process(Iterator(letter, end)).toSeq
       assertEquals(
         outputs,
-        Seq(
-          SideRow(
-            SideTag.DeadLetter,
-            5L,
-            "time_out_of_range",
-            Nil,
-            Some(99L),
-            Some(40L)): Output))
+        Seq(SideRow(5L, DeadLetterReason.TimeOutOfRange, Nil, Some(99L), Some(40L)): Output))
     }
   }
 

@@ -131,8 +131,7 @@ object LayoutsSuite extends munit.Assertions {
     }
     assertEquals(operator.counts(RowCounts.WindowsFired), results.length.toLong)
     val side = outputs.collect { case (i, side: SideRow) => (i, side, None) } ++
-      RowCounts.names.indices.map(count =>
-        (count, RowCounts.names(count), operator.counts(count)))
+      RowCounts.all.map(count => (count.index, count.name, operator.counts(count)))
     (results.sortBy(_.toString), side.sortBy(_.toString))
   }
 }

@@ -133,7 +133,7 @@ private object SeveralWindowsSuite {
     val (results, sides) = outputs(operator, stream)
     Played(
       results.map { case (i, fired) => shown(i, fired.member, fired) }.sortBy(_.toString),
-      sides.map(side => (side.row, side.reason, sorted(side.missed))).sortBy(_._1),
+      sides.map(side => (side.row, side.reason.name, sorted(side.missed))).sortBy(_._1),
       operator.counts(RowCounts.InGaps))
   }
 
@@ -151,19 +151,19 @@ private object SeveralWindowsSuite {
     val rows = numbers.flatMap { number =>
       val outcomes = alone.map { case ((_, sides), window) =>
         sides.find(_.row == number) match {
-          case Some(side) => side.reason -> side.missed
+          case Some(side) => side.reason.name -> side.missed
           case None if isInGap(window, times(number.toInt - 1)) => "gap" -> Nil
           case None => "taken" -> Nil
         }
       }
       val missed = outcomes.flatMap(_._2)
       val isTaken = outcomes.exists { case (reason, _) =>
-        reason == "taken" || reason == LateReason.LatePartly
+        reason == "taken" || reason == LateReason.LatePartly.name
       }
       val reason =
         if (outcomes.forall { case (reason, _) => reason == "taken" || reason == "gap" }) {
           if (isTaken) None else Some("gap")
-        } else Some(if (isTaken) LateReason.LatePartly else LateReason.Late)
+        } else Some((if (isTaken) LateReason.LatePartly else LateReason.Late).name)
       reason.map((number, _, sorted(missed)))
     }
     Played(

@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.Specs
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, Grid}
 
@@ -185,7 +185,7 @@ private object InputClockSuite {
 
   /** Plays steps one by one. Each step has an instance of its own over the same state. */
   final class Player(policy: TimePolicy, spec: WindowSpec) {
-    private val store = new MemorySourceStore
+    private val store = new SourceStore(new MemoryState)
     private val logic = new TimePolicyLogic(policy)
     val stamp = new Stamp
 

@@ -156,7 +156,7 @@ private[engine] object PolicyWindowsSuite {
         fired.values.map(_.value.toString).sorted)
     }
     val side = outputs.collect { case side: SideRow => side.toString } ++
-      RowCounts.names.indices.map(count => s"${RowCounts.names(count)} ${operator.counts(count)}")
+      RowCounts.all.map(count => s"${count.name} ${operator.counts(count)}")
     (results.sortBy(_.toString), side.sorted)
   }
 }

@@ -5,7 +5,7 @@ import munit.FunSuite
 import transom.engine.conformance.driver.Specs
 import transom.engine.operator._
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
 
 /** The metrics of a time stage. */
@@ -121,7 +121,7 @@ private object StageMetricsSuite {
 
   /** A stage with state in memory. */
   final class Stage(policy: TimePolicy, windows: WindowSpec) {
-    private val store = new MemorySourceStore
+    private val store = new SourceStore(new MemoryState)
     private val logic = new TimePolicyLogic(policy)
     private val declared = policy.partitions.map(_.getBytes)
     private val stage =
@@ -137,7 +137,7 @@ private object StageMetricsSuite {
     var overtaken = Seq.empty[Long]
 
     /** The bytes that partitions have in the state, without their ids. */
-    def stateSizes: Set[Int] = store.all.map(_._2.length).toSet
+    def stateSizes: Set[Int] = store.sources.entries.map(_._2.length).toSet
 
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
     def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {

@@ -28,7 +28,7 @@ class TimePolicyLogicSuite extends FunSuite {
     val rules = policy(late = Some(Adjust(5)), outOfOrder = Adjust(2))
     assertEquals(
       judge(rules, (20, 20), (1, 21)).last,
-      Judged(18, 18, Stamp.LateArrival | Stamp.OutOfOrder, isAdjusted = true))
+      Judged(18, 18, outOfOrder + PolicyRule.LateArrival, isAdjusted = true))
   }
 
   test("a dropped row moves the floor of the late rule, and nothing else") {
@@ -38,7 +38,7 @@ class TimePolicyLogicSuite extends FunSuite {
 
   test("an accepted row that is out of order keeps its time") {
     val rules = policy(outOfOrder = Accept(0))
-    assertEquals(judge(rules, (10, 0), (3, 0)).last, Judged(3, 10, Stamp.OutOfOrder))
+    assertEquals(judge(rules, (10, 0), (3, 0)).last, Judged(3, 10, outOfOrder))
   }
 
   test("an arrival never goes back") {
@@ -90,7 +90,7 @@ class TimePolicyLogicSuite extends FunSuite {
     val steps = Seq(Cti(90), Data(10, arrival = 10), Cti(3, arrival = 200), Data(200, 200))
     assertEquals(
       play(rules, steps).map(judged => (judged.met, judged.rules)),
-      Seq((NotYet, 0), (90L, Stamp.OutOfOrder), (90L, 0), (195L, 0)))
+      Seq((NotYet, none), (90L, outOfOrder), (90L, none), (195L, none)))
   }
 
   test("a row that a rule moves to its end or behind it is dropped") {
@@ -98,7 +98,7 @@ class TimePolicyLogicSuite extends FunSuite {
     val steps = Seq(Cti(10), Data(5, end = 11), Data(5, end = 10), Data(2, end = 8))
     assertEquals(
       play(rules, steps).tail,
-      Judged(10, 10, Stamp.OutOfOrder, isAdjusted = true) +:
+      Judged(10, 10, outOfOrder, isAdjusted = true) +:
         Seq.fill(2)(dropped(10, DeadLetterReason.OutOfOrder)))
   }
 
@@ -111,18 +111,20 @@ class TimePolicyLogicSuite extends FunSuite {
 private object TimePolicyLogicSuite {
   val Second = 1000000L
   val NotYet: Long = Watermark.NotYet
+  val none: PolicyRules = PolicyRules.None
+  val outOfOrder: PolicyRules = PolicyRules(PolicyRule.OutOfOrder)
 
   /** A decision, with times in seconds. A dropped row has no time. */
   final case class Judged(
       time: Long,
       met: Long,
-      rules: Int = 0,
+      rules: PolicyRules = none,
       isAdjusted: Boolean = false,
       reason: Option[String] = None,
       isPunctuation: Boolean = false)
 
   def dropped(met: Long, reason: DeadLetterReason): Judged =
-    Judged(-1, met, Stamp.OutOfOrder, reason = Some(reason.name))
+    Judged(-1, met, outOfOrder, reason = Some(reason.name))
 
   def policy(
       early: Option[TimeRule] = None,
@@ -179,7 +181,7 @@ private object TimePolicyLogicSuite {
       Judged(
         if (stamp.dropped == null) stamp.time / Second else -1,
         if (stamp.watermark == NotYet) NotYet else Math.floorDiv(stamp.watermark, Second),
-        stamp.rules,
+        stamp.broken,
         stamp.isAdjusted,
         Option(stamp.dropped).map(_.name),
         stamp.isPunctuation)

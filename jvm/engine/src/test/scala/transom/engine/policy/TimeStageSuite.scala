@@ -10,7 +10,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 
@@ -136,7 +136,7 @@ private[engine] object TimeStageSuite {
       row: Input,
       time: Long,
       met: Long,
-      rules: Int,
+      rules: PolicyRules,
       isAdjusted: Boolean,
       dropped: Option[String],
       isPunctuation: Boolean)
@@ -221,7 +221,8 @@ private[engine] object TimeStageSuite {
     *   the spec of the windows behind the stage, if there are any
     */
   final class Runner(policy: TimePolicy, windows: Option[WindowSpec] = None) {
-    private val store = new MemorySourceStore
+    private val state = new MemoryState
+    private val store = new SourceStore(state)
     private var current: Input = _
     private val logic = new TimePolicyLogic(policy)
     private val stage = new TimeStage(
@@ -234,7 +235,7 @@ private[engine] object TimeStageSuite {
     /** The last watermark that the stage has sent. */
     var watermark: Long = Watermark.NotYet
 
-    def sources: Int = store.size
+    def sources: Int = state.sizeOf("sources")
 
     def batch(rows: Seq[Input]): Seq[Output] = {
       val operator = stage.open(0, store, 0L)
@@ -260,7 +261,7 @@ private[engine] object TimeStageSuite {
           current,
           stamp.time,
           stamp.watermark,
-          stamp.rules,
+          stamp.broken,
           stamp.isAdjusted,
           Option(stamp.dropped).map(_.name),
           stamp.isPunctuation))

@@ -68,7 +68,11 @@ class SessionSegmentsSuite extends LogTest {
     assert(many <= 1.5 * few + 8, (few, many))
   }
 
-  private def batch(store: Store, gap: Long, times: Seq[Long], watermark: Long): Seq[Fired] = {
+  private def batch(
+      store: SegmentStore,
+      gap: Long,
+      times: Seq[Long],
+      watermark: Long): Seq[Fired] = {
     val slices = new SliceDirectory(store)
     val log = new SessionLog(gap, true, slices, new RowList, Limits.Default.sessions)
     times.foreach { time =>

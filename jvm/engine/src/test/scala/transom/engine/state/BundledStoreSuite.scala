@@ -9,7 +9,9 @@ class BundledStoreSuite extends FunSuite {
     slices.map(slice => SegmentKey(slice.toLong, 0) -> bytes(size, slice))
 
   /** Writes entries to a store and opens the store again. */
-  private def reopened(underlying: Store, put: Seq[(SegmentKey, Array[Byte])]): BundledStore = {
+  private def reopened(
+      underlying: SegmentStore,
+      put: Seq[(SegmentKey, Array[Byte])]): BundledStore = {
     val store = new BundledStore(underlying, targetSize = 100)
     store.putAll(put)
     store.saveDirectory(bytes(3, 7))

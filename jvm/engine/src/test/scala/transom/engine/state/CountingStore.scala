@@ -1,7 +1,7 @@
 package transom.engine.state
 
 /** A store that counts the segments that are read. */
-final class CountingStore(underlying: Store) extends Store {
+final class CountingStore(underlying: SegmentStore) extends SegmentStore {
   var reads = 0
 
   override def directory: Array[Byte] = underlying.directory

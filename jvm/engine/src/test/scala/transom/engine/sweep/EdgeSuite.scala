@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.{LateReason, RowCounts, SideTag}
+import transom.engine.operator.{DeadLetterReason, LateReason, RowCounts, SideReason}
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.window.{Arrival, TimeWindow}
@@ -51,13 +51,12 @@ class EdgeSuite extends ScalaCheckSuite {
         assertEquals(values.distinct.size, values.size, clue)
         Content(key.long.toInt, window, values.map(_.long).toSet)
       }
-      def reported(tag: SideTag, reason: String) =
-        outputs
-          .collect { case side: SideRow if side.tag == tag && side.reason == reason => side }
-          .map(_.row)
-      assertEquals(reported(SideTag.DeadLetter, "bad_lifetime").toSet, model.deadLetters, clue)
-      assertEquals(reported(SideTag.Late, LateReason.Late).toSet, model.late, clue)
-      assertEquals(reported(SideTag.Late, LateReason.LatePartly).toSet, model.partlyLate, clue)
+      def reported(reason: SideReason) =
+        outputs.collect { case side: SideRow if side.reason == reason => side.row }
+      val bad = DeadLetterReason.BadLifetime
+      assertEquals(reported(bad).toSet, model.deadLetters, clue)
+      assertEquals(reported(LateReason.Late).toSet, model.late, clue)
+      assertEquals(reported(LateReason.LatePartly).toSet, model.partlyLate, clue)
       assertEquals(shown(results.groupBy(_.key)), shown(model.results), clue)
       assertEquals(runner.counts(RowCounts.EndEdges), model.ends.size.toLong, clue)
       assertEquals(runner.counts(RowCounts.WithBadWindows), model.deadLetters.size.toLong, clue)

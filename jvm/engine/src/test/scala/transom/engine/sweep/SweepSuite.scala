@@ -256,7 +256,7 @@ object SweepSuite {
       assert(values.distinct.size == values.size, s"a row counts twice: $values")
       Content(key, window, values.toSet)
     }
-    def reported(reason: String) =
+    def reported(reason: LateReason) =
       outputs.collect { case side: SideRow if side.reason == reason => side.row }.toSet
     Played(
       contents.groupBy(_.key),

@@ -1,123 +1,108 @@
 package transom.engine.keyed.state
 
-import java.util.{HashMap, TreeMap}
+import java.nio.ByteBuffer
 
-import scala.jdk.CollectionConverters._
+import transom.engine.spec.{Stagger, WindowSpec}
+import transom.engine.state.{KeyGroupState, MemoryState, StateMap, StateValue, UnknownStateVersion}
 
-import transom.engine.state.KeyBytes
+/** The keys in the state of a key group. Has only the variables that the operator needs. */
+class KeyStore(state: KeyGroupState, spec: WindowSpec) {
+  private val states = state.map("keys")
+  private val rows = state.map("rows")
 
-/** Store of the keys of one key group: Spark's state store, or memory. */
-trait KeyStore {
+  /** The watermark timers. */
+  val watermarkTimers: TimerStore = new TimerStore(state.value("group"), state.map("timers"))
 
-  /** Store of the watermark timers. */
-  def watermarkTimers: TimerStore
+  /** The wall-clock timers. */
+  val clockTimers: TimerStore = {
+    val used = if (spec.needsClock) state else new MemoryState
+    new TimerStore(used.value("clock"), used.map("clock_timers"))
+  }
 
-  /** Store of the wall-clock timers. */
-  def clockTimers: TimerStore
+  private val first =
+    Option.when(spec.window.stagger == Stagger.Natural)(
+      new StoredNumber(state.value("first_row")))
+  private val open = Option.when(spec.hasEdges)(new StoredNumber(state.value("open_rows")))
 
   /** Wall-clock time in microseconds when the key group's first row arrived. Stored only for
     * windows with natural stagger.
     */
-  def firstRow: Option[Long]
-  def saveFirstRow(clock: Long): Unit
+  def firstRow: Option[Long] = first.flatMap(_.get)
+  def saveFirstRow(clock: Long): Unit = first.foreach(_.put(clock))
 
   /** Number of rows of all keys that wait for the row with their end. Stored only for specs with
     * edges.
     */
-  def openRows: Long
-  def saveOpenRows(count: Long): Unit
+  def openRows: Long = open.flatMap(_.get).getOrElse(0L)
+  def saveOpenRows(count: Long): Unit = open.foreach(_.put(count))
 
   /** State of a key, or null if there is none. */
-  def get(key: Array[Byte]): Array[Byte]
-  def put(key: Array[Byte], state: Array[Byte]): Unit
-  def remove(key: Array[Byte]): Unit
+  def get(key: Array[Byte]): Array[Byte] = states.get(key)
+  def put(key: Array[Byte], state: Array[Byte]): Unit = states.put(key, state)
+  def remove(key: Array[Byte]): Unit = states.remove(key)
 
   /** All keys that have state. Callers may put and remove keys during iteration. */
-  def keys: Iterator[Array[Byte]]
+  def keys: Iterator[Array[Byte]] = states.keys
 
   /** Raw row of a key by list and position. Lists grow only at their end. */
-  def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte]
-  def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit
-  def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit
+  def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
+    rows.get(rowKey(key, list, sequence))
+  def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit =
+    rows.put(rowKey(key, list, sequence), row)
+  def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
+    rows.remove(rowKey(key, list, sequence))
+
+  private def rowKey(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
+    ByteBuffer.allocate(key.length + 16).put(key).putLong(list).putLong(sequence).array
 }
 
-/** Store of one timer index. */
-trait TimerStore {
-
-  /** Header of the index, or null if there is none. */
-  def header: Array[Byte]
-  def saveHeader(header: Array[Byte]): Unit
-  def removeHeader(): Unit
+/** The entries of a timer index, and its header.
+  *
+  * The key of an entry is the timer, then the number, both big endian. The sign bit of the timer
+  * is flipped, so that keys sort like numbers.
+  */
+final class TimerStore(val header: StateValue, map: StateMap) {
 
   /** Adds an entry: the keys to process at time `timer`. The number distinguishes entries of the
     * same time.
     */
-  def put(timer: Long, number: Long, keys: Array[Byte]): Unit
-  def remove(timer: Long, number: Long): Unit
+  def put(timer: Long, number: Long, keys: Array[Byte]): Unit = map.put(key(timer, number), keys)
+  def remove(timer: Long, number: Long): Unit = map.remove(key(timer, number))
 
   /** Entries sorted by time. Callers may put and remove entries during iteration. */
-  def entries: Iterator[TimerEntry]
+  def entries: Iterator[TimerEntry] = map.entries.map { case (key, keys) =>
+    val in = ByteBuffer.wrap(key)
+    new TimerEntry(in.getLong() ^ Long.MinValue, in.getLong(), keys)
+  }
+
+  private def key(timer: Long, number: Long): Array[Byte] =
+    ByteBuffer.allocate(16).putLong(timer ^ Long.MinValue).putLong(number).array
 }
 
 /** An entry of a timer index: keys whose timers are due at `timer`, in the index's encoding. */
 final class TimerEntry(val timer: Long, val number: Long, val keys: Array[Byte])
 
-/** A key store in memory, for a query over a static DataFrame or a test. */
-class MemoryKeyStore extends KeyStore {
-  private val states = new HashMap[KeyBytes, Array[Byte]]
-  private val rows = new HashMap[(KeyBytes, Long, Long), Array[Byte]]
+/** A number in the state of a key group.
+  *
+  * {{{
+  * version byte, number long
+  * }}}
+  */
+private final class StoredNumber(value: StateValue) {
+  import StoredNumber.Version
 
-  override val watermarkTimers: MemoryTimerStore = new MemoryTimerStore
-  override val clockTimers: MemoryTimerStore = new MemoryTimerStore
-
-  private var first: Option[Long] = None
-  override def firstRow: Option[Long] = first
-  override def saveFirstRow(clock: Long): Unit = first = Some(clock)
-
-  private var open = 0L
-  override def openRows: Long = open
-  override def saveOpenRows(count: Long): Unit = open = count
-
-  override def get(key: Array[Byte]): Array[Byte] = states.get(KeyBytes.of(key))
-  override def put(key: Array[Byte], state: Array[Byte]): Unit =
-    states.put(KeyBytes.of(key), state): Unit
-  override def remove(key: Array[Byte]): Unit = states.remove(KeyBytes.of(key)): Unit
-  override def keys: Iterator[Array[Byte]] =
-    states.keySet.toArray(Array.empty[KeyBytes]).iterator.map(_.bytes)
-
-  override def getRow(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
-    rows.get((KeyBytes.of(key), list, sequence))
-  override def putRow(key: Array[Byte], list: Long, sequence: Long, row: Array[Byte]): Unit =
-    rows.put((KeyBytes.of(key), list, sequence), row): Unit
-  override def removeRow(key: Array[Byte], list: Long, sequence: Long): Unit =
-    rows.remove((KeyBytes.of(key), list, sequence)): Unit
-
-  /** Number of raw rows held. */
-  def rowCount: Int = rows.size
-
-  /** Number of entries held. */
-  def size: Int = states.size + rows.size + watermarkTimers.size + clockTimers.size
-}
-
-/** A timer store in memory, for `MemoryKeyStore`. */
-final class MemoryTimerStore extends TimerStore {
-  private val entriesByTime = new TreeMap[(Long, Long), Array[Byte]](Ordering[(Long, Long)])
-  private var savedHeader: Array[Byte] = _
-
-  override def header: Array[Byte] = savedHeader
-  override def saveHeader(header: Array[Byte]): Unit = savedHeader = header
-  override def removeHeader(): Unit = savedHeader = null
-
-  override def put(timer: Long, number: Long, keys: Array[Byte]): Unit =
-    entriesByTime.put((timer, number), keys): Unit
-  override def remove(timer: Long, number: Long): Unit =
-    entriesByTime.remove((timer, number)): Unit
-  override def entries: Iterator[TimerEntry] = {
-    val now = new TreeMap(entriesByTime)
-    now.asScala.iterator.map { case ((timer, number), keys) =>
-      new TimerEntry(timer, number, keys)
-    }
+  def get: Option[Long] = Option(value.get).map { bytes =>
+    val in = ByteBuffer.wrap(bytes)
+    val version = in.get()
+    if (version != Version)
+      throw new UnknownStateVersion("a number of a key group", version, Version)
+    in.getLong()
   }
 
-  def size: Int = entriesByTime.size + (if (savedHeader == null) 0 else 1)
+  def put(number: Long): Unit =
+    value.put(ByteBuffer.allocate(9).put(Version).putLong(number).array)
+}
+
+private object StoredNumber {
+  private val Version: Byte = 1
 }

@@ -24,7 +24,7 @@ private[keyed] final class TimerIndex(store: TimerStore) {
   private val added = new TreeMap[Long, ByteArrayOutputStream]
   private var number = 0L
   private var earliest = Long.MaxValue
-  private val saved = store.header
+  private val saved = store.header.get
   if (saved != null) read(saved)
 
   /** Lower bound of all timers; `Long.MaxValue` if there is none. */
@@ -75,11 +75,11 @@ private[keyed] final class TimerIndex(store: TimerStore) {
   /** Writes added keys and the header to the store. */
   def save(): Unit = {
     flush()
-    if (earliest == Long.MaxValue) { if (store.header != null) store.removeHeader() }
+    if (earliest == Long.MaxValue) { if (store.header.get != null) store.header.remove() }
     else {
       val header =
         ByteBuffer.allocate(17).put(TimerIndex.Version).putLong(number).putLong(earliest)
-      if (!Arrays.equals(saved, header.array)) store.saveHeader(header.array)
+      if (!Arrays.equals(saved, header.array)) store.header.put(header.array)
     }
   }
 

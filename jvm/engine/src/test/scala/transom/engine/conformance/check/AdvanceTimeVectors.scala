@@ -6,7 +6,7 @@ import transom.engine.conformance.vector.{Json, Malformed, Scale}
 import transom.engine.operator.{DeadLetterReason, Event}
 import transom.engine.policy._
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.window.GridModel
 
 /** Vectors of StreamInsight about punctuation (CTIs), run through the time stage: in one batch,
@@ -72,12 +72,13 @@ object AdvanceTimeVectors {
 
   /** Runs the stage over one source, with state in memory. Each call is a batch. */
   private final class Player(policy: TimePolicy) {
-    private val store = new MemorySourceStore
+    private val store = new SourceStore(new MemoryState)
     private val logic = new TimePolicyLogic(policy)
     private val stage =
       new TimeStage((store, _) => new SourceClocks(logic, store), EventFields)
 
-    def watermark: Long = logic.watermarkOf(SourceClock.of(store.get(Array.emptyByteArray)))
+    def watermark: Long =
+      logic.watermarkOf(SourceClock.of(store.sources.get(Array.emptyByteArray)))
 
     def play(events: Seq[Json]): Seq[Map[String, Any]] =
       stage.open(0, store, 0L).process(events.iterator.map(eventOf)).toVector

@@ -4,7 +4,7 @@ import transom.engine.conformance.driver.Specs
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
 import transom.engine.policy._
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.window.Arrival
 
 /** Runs vectors in which the wall clock acts on the whole input. */
@@ -75,7 +75,7 @@ object InputVectors {
 
 /** Plays the rows and ticks of an input one by one, with state in memory. Each is a batch. */
 final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
-  private val store = new MemorySourceStore
+  private val store = new SourceStore(new MemoryState)
   private val logic = new TimePolicyLogic(policy)
   private val source = new ByteRange
 

@@ -4,7 +4,7 @@ import transom.engine.conformance.vector.{Json, Malformed, Scale}
 import transom.engine.operator.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
 import transom.engine.window.GridModel
 
@@ -85,7 +85,7 @@ object PolicyVectors {
 
 /** Runs the time stage over one key group, with state in memory. Each call is a batch. */
 private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
-  private val store = new MemorySourceStore
+  private val store = new SourceStore(new MemoryState)
   private val stage =
     new TimeStage((store, _) => new SourceClocks(logic, store), StampFields)
   val counts = new RowCounts
@@ -99,7 +99,7 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
 
   /** The watermarks of the source of a row. */
   def watermarks(event: Json): Map[String, Any] = {
-    val clock = SourceClock.of(store.get(sourceOf(event)))
+    val clock = SourceClock.of(store.sources.get(sourceOf(event)))
     Map(
       "watermark" -> StampFields.shown(clock.watermark),
       "watermark_with_idle_floor" -> StampFields.shown(logic.watermarkOf(clock)))
@@ -128,9 +128,13 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
       case DeadLetterReason.LateArrival => "dropped_late"
       case reason => s"dropped_${reason.name}"
     }),
-    "adjusted_by" -> Seq("early", "late", "out_of_order").zipWithIndex.collect {
-      case (rule, i) if stamp.isAdjusted && (stamp.rules & 1 << i) != 0 => rule
-    }.toVector)
+    "adjusted_by" -> (if (stamp.isAdjusted) stamp.broken.toSeq.map(nameOf) else Nil).toVector)
+
+  private def nameOf(rule: PolicyRule): String = rule match {
+    case PolicyRule.Early => "early"
+    case PolicyRule.LateArrival => "late"
+    case PolicyRule.OutOfOrder => "out_of_order"
+  }
 
   override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
     throw new Malformed(s"a row is unusable: ${reason.name}")

@@ -14,7 +14,7 @@ import transom.engine.window.{Arrival, TimeConvention}
 final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   import CombinedKeyedRunner._
 
-  private val store = new MemoryKeyStore
+  private val store = new MemoryKeyStore(spec)
   private val rows = new StoredRows(ListBytes, TimeConvention.of(spec.window))
   private val emissions = new Emissions[Output]
   private val results =

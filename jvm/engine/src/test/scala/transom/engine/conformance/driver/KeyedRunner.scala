@@ -14,7 +14,7 @@ import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Timeline}
 /** Runs the keyed layout over single rows. */
 final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]])
     extends Operator(spec) {
-  private val store = new MemoryKeyStore
+  private val store = new MemoryKeyStore(spec)
   private val rows = new StoredRows(RowBytes, TimeConvention.of(spec.window))
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)

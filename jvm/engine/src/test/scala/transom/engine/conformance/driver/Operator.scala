@@ -185,15 +185,14 @@ object Operator {
   /** Identifies rows by the number that `event` has stored. */
   object Side extends SideOutput[Output] {
     override def row(
-        tag: SideTag,
         input: ByteRange,
-        reason: String,
+        reason: SideReason,
         missed: MissedWindows,
         time: Option[Long],
         watermark: Option[Long],
         clock: Long): Output = {
       val number = ByteBuffer.wrap(input.bytes, input.offset, input.length).getLong()
-      SideRow(tag, number, reason, missed.listed, time, watermark)
+      SideRow(number, reason, missed.listed, time, watermark)
     }
 
     override def watermark(watermark: Long, clock: Long): Output = ResultWatermark(watermark)

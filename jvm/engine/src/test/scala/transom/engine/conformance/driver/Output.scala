@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.operator.SideTag
+import transom.engine.operator.SideReason
 import transom.engine.window.TimeWindow
 
 /** An output of an operator. */
@@ -33,9 +33,8 @@ final case class ResultWatermark(time: Long) extends Output
 
 /** A row in a side output, identified by its number. */
 final case class SideRow(
-    tag: SideTag,
     row: Long,
-    reason: String,
+    reason: SideReason,
     missed: Seq[TimeWindow],
     time: Option[Long],
     watermark: Option[Long])

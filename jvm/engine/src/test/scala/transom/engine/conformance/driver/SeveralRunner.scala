@@ -12,7 +12,7 @@ import transom.engine.sweep.SweepOperators
 /** Runs several windows in one pass, in the keyed layout. */
 final class SeveralRunner(spec: WindowSpec, windows: Windows, limits: Limits)
     extends Operator(spec) {
-  private val store = new MemoryKeyStore
+  private val store = new MemoryKeyStore(spec)
   private val rows = new StoredRows(RowBytes, convention)
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)

@@ -7,8 +7,8 @@ import transom.engine.keyed._
 import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
 import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.spec.{TimePolicy, WindowSpec}
-import transom.engine.state.{ByteRange, Limits}
-import transom.engine.substream.{MemorySubstreamStore, SubstreamClocks, SubstreamRows}
+import transom.engine.state.{ByteRange, Limits, MemoryState}
+import transom.engine.substream.{SubstreamClocks, SubstreamRows, SubstreamStore}
 import transom.engine.time.Watermark
 import transom.engine.window.TimeConvention
 
@@ -23,7 +23,8 @@ final class SubstreamRunner(
     substreamOf: Option[Json => Json],
     limits: Limits = Limits.Default)
     extends Operator(spec) {
-  private val store = new MemorySubstreamStore
+  private val state = new MemoryState
+  private val store = new SubstreamStore(state, spec)
   private val rows = new StoredRows(RowBytes, convention)
   private val emissions = new Emissions[Output]
   private val logic = new TimePolicyLogic(policy)
@@ -39,7 +40,7 @@ final class SubstreamRunner(
     emissions,
     Operator.Side,
     limits,
-    (store: MemorySubstreamStore, now: Long) =>
+    (store: SubstreamStore, now: Long) =>
       new SubstreamClocks(policy, logic, convention, Substreams, store, seesEnds = true, now))
 
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
@@ -66,19 +67,19 @@ final class SubstreamRunner(
     } :+ new Event.LatestArrival(latest)
 
   // The timer index may still list a key that has no state any more.
-  override def isEmpty: Boolean = store.keys.isEmpty && store.rowCount == 0
+  override def isEmpty: Boolean = store.keys.isEmpty && state.sizeOf("rows") == 0
 
   /** The number of substreams that have a clock. */
-  def substreams: Int = store.clocks.size
+  def substreams: Int = state.sizeOf("sources")
 
   /** The number of keys that have state. */
   def keys: Int = store.keys.size
 
   /** The number of entries in the index of timers that wait for the common watermark. */
-  def commonTimers: Int = store.watermarkTimers.size
+  def commonTimers: Int = state.sizeOf("timers") + Option(store.watermarkTimers.header.get).size
 
   /** The number of timers of substreams. */
-  def timers: Int = store.timers.size
+  def timers: Int = state.sizeOf("substream_timers")
 
   private object Substreams extends SubstreamRows {
     override def isKey: Boolean = SubstreamRunner.this.substreamOf.isEmpty

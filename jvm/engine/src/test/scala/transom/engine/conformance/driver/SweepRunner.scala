@@ -10,7 +10,7 @@ import transom.engine.sweep.SweepOperators
 /** Runs the windows that a sweep over lifetimes finds. */
 final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
     extends Operator(spec) {
-  private val store = new MemoryKeyStore
+  private val store = new MemoryKeyStore(spec)
   private val rows = new StoredRows(RowBytes, convention)
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)

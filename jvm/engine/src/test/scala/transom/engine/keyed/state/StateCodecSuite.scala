@@ -6,7 +6,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.conformance.driver.JsonAggregation
 import transom.engine.conformance.vector.Json
-import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
+import transom.engine.state.{MemoryState, StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.TimeWindow
 
 /** Tests what restarts do not cover. KeyedOperatorPropertiesSuite restarts the operator at each
@@ -88,12 +88,13 @@ class StateCodecSuite extends ScalaCheckSuite {
   }
 
   test("a timer index of another format version is rejected") {
-    val store = new MemoryTimerStore
+    val state = new MemoryState
+    val store = new TimerStore(state.value("header"), state.map("entries"))
     val timers = new TimerIndex(store)
     timers.add(5L, Array[Byte](1))
     timers.save()
     assertEquals(new TimerIndex(store).first, 5L)
-    store.header(0) = 9
+    store.header.get(0) = 9
     assertEquals(intercept[UnknownStateVersion](new TimerIndex(store)).version, 9)
   }
 }

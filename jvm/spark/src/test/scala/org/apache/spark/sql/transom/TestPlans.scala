@@ -29,7 +29,7 @@ object TestPlans {
       inputs = inputs,
       row = Nil,
       contents = Nil,
-      windowColumn = None,
+      placement = None,
       stamp = None,
       follows = None,
       substreams = None,

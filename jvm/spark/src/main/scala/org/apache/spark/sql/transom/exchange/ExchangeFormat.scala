@@ -654,7 +654,7 @@ private object DeadLetterBytes {
   def write(reason: DeadLetterReason, time: Option[Long], input: Array[Byte]): Array[Byte] =
     ByteBuffer
       .allocate(HeaderSize + input.length)
-      .putInt(reason.code)
+      .putInt(DeadLetterReason.all.indexOf(reason))
       .putInt(time.size)
       .putLong(time.getOrElse(0L))
       .put(input)
@@ -662,7 +662,7 @@ private object DeadLetterBytes {
 
   def read(payload: Array[Byte], to: Event.DeadLetter): Unit = {
     val in = ByteBuffer.wrap(payload)
-    to.reason = DeadLetterReason.of(in.getInt())
+    to.reason = DeadLetterReason.all(in.getInt())
     val hasTime = in.getInt() != 0
     val time = in.getLong()
     to.time = if (hasTime) Some(time) else None

@@ -14,7 +14,6 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
 import transom.engine.operator._
-import transom.engine.policy.Stamp
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
@@ -292,7 +291,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def addAccepted(row: InternalRow, watermark: Long, verdict: Long): Unit = {
     columns.isAdjusted = Verdict.isAdjusted(verdict)
     if (rowLog != null && columns.isAdjusted)
-      rowLog.moved(Verdict.rules(verdict).map(Stamp.ruleNames), columns.time, watermark)
+      rowLog.moved(Verdict.rules(verdict), columns.time, watermark)
     addTimed(row)
   }
 

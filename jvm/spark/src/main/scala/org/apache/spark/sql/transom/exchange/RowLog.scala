@@ -7,6 +7,7 @@ import java.util.{Collections, LinkedHashMap}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
+import transom.engine.policy.PolicyRules
 import transom.engine.time.Watermark
 
 /** Logs the rows that a rule drops or moves, without their contents.
@@ -36,8 +37,8 @@ final class RowLog(operator: String, perMinute: Int, budget: LogBudget) extends 
     * @param time
     *   the new time
     */
-  def moved(rules: Seq[String], time: Long, watermark: Long): Unit =
-    log("moved", rules.mkString(","), Some(time), watermark)
+  def moved(rules: PolicyRules, time: Long, watermark: Long): Unit =
+    log("moved", rules.toSeq.mkString(","), Some(time), watermark)
 
   private def log(action: String, reason: String, time: Option[Long], watermark: Long): Unit =
     if (budget.take(perMinute, System.currentTimeMillis())) {

@@ -3,54 +3,54 @@ package org.apache.spark.sql.transom.exchange
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.operator.{Placement, WindowOperatorPlan}
 
 import transom.engine.operator.{DeadLetterReason, Event, RowRules}
 import transom.engine.spec
 import transom.engine.window.{Arrival, TimeWindow}
 
-/** Reads the column of a record that defines the windows of the row.
-  *
-  * The column is the second of the record. It holds the end of a lifetime, the end and the id of
-  * a lifetime, a session gap in microseconds, or a list of windows: structs of start and end in
-  * microseconds since 1970. Records of other window types have no such column.
-  */
+/** Reads the placement of a record, which is its second column, see [[Placement]]. */
 final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   import RowWindowReader._
+  import operatorPlan.{convention, settings}
 
   private val record = new UnsafeRow(operatorPlan.record.length)
-  private val edges = operatorPlan.settings.lifetime.filter(_.hasEdges)
-  private val hasEdges = edges.isDefined
-  private val hasLifetime = operatorPlan.settings.lifetime.isDefined && !hasEdges
-  private val hasGap = operatorPlan.settings.window.isInstanceOf[spec.DynamicSession]
+  private val placement = operatorPlan.placement
 
   /** Whether each row lists its windows. */
-  val isListed: Boolean = operatorPlan.settings.window.isInstanceOf[spec.Custom]
+  val isListed: Boolean = placement.exists(_.isInstanceOf[Placement.Listed])
 
-  /** Why the column of a record is invalid; none if the column is valid.
+  /** Why the placement of a record is invalid; none if it is valid.
     *
     * @param isAdjusted
     *   whether a rule has moved the time of the record, perhaps behind the end of its lifetime
     */
   def problem(record: UnsafeRow, isAdjusted: Boolean): Option[DeadLetterReason] =
-    if (hasEdges) problemOfEdge(record, operatorPlan.settings.window, edges.get)
-    else if (hasLifetime) problemOfEnd(record, operatorPlan.settings.window, isAdjusted)
-    else if (hasGap) problemOfGap(record)
-    else if (isListed) problemOfWindows(record)
-    else None
+    placement match {
+      case None => None
+      case Some(_: Placement.Gap) => problemOfGap(record)
+      case Some(_: Placement.Listed) => problemOfWindows(record)
+      case Some(_: Placement.End) => problemOfEnd(record, settings.window, isAdjusted)
+      case Some(_: Placement.Edge) =>
+        problemOfEdge(record, settings.window, settings.lifetime.get)
+    }
 
   /** Sets the gap, the windows or the end of a row that `problem` has accepted. */
   def read(row: Event.Row): Unit =
-    if (hasLifetime || hasEdges || hasGap || isListed) {
-      record.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
-      if (hasLifetime) row.arrival.end = endOf(record.getLong(Column))
-      else if (hasEdges) row.arrival.end = endOf(edgeOf(record).getLong(0))
-      else if (hasGap) row.arrival.gap = record.getLong(Column)
-      else row.arrival.windows = windowsOf(record)
+    placement match {
+      case None =>
+      case Some(_: Placement.Gap) => row.arrival.gap = view(row).getLong(Column)
+      case Some(_: Placement.Listed) => row.arrival.windows = windowsOf(view(row))
+      case Some(_: Placement.End) => row.arrival.end = endOf(view(row).getLong(Column))
+      case Some(_: Placement.Edge) => row.arrival.end = endOf(edgeOf(view(row)).getLong(0))
     }
 
-  private def endOf(end: Long): Long =
-    if (end == Arrival.NoEnd) end else operatorPlan.convention.timeIn(end)
+  private def view(row: Event.Row): UnsafeRow = {
+    record.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
+    record
+  }
+
+  private def endOf(end: Long): Long = if (end == Arrival.NoEnd) end else convention.timeIn(end)
 }
 
 /** Reads gaps and windows. */

@@ -34,7 +34,7 @@ object BatchMetrics {
     val last = tasks.map(task => task.getInt(0) -> task).toMap.values.toVector
     val counts = last.map(_.getAs[Array[Long]](1))
     new BatchMetrics(
-      RowCounts.names.indices.map(i => counts.map(_(i)).sum),
+      RowCounts.all.map(count => counts.map(_(count.index)).sum),
       last.flatMap(_.getSeq[Row](2)))
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.task.{GaugeRow, KeyGroupOutput}
+import org.apache.spark.sql.transom.task.KeyGroupOutput
 import org.apache.spark.util.{CollectionAccumulator, CompletionIterator}
 
 import transom.engine.operator.RowCounts
@@ -36,7 +36,8 @@ case class KeyGroupOutputsExec(
 
   // The sum of watermarks means nothing. Spark shows the smallest, median and largest average of
   // the tasks.
-  override lazy val metrics: Map[String, SQLMetric] = RowCounts.names.map { name =>
+  override lazy val metrics: Map[String, SQLMetric] = RowCounts.all.map { count =>
+    import count.name
     name -> SQLMetrics.createMetric(sparkContext, s"transom ${name.replace('_', ' ')}")
   }.toMap ++ Seq(
     "watermark" -> average("transom watermark (ms since 1970)"),
@@ -66,7 +67,7 @@ case class KeyGroupOutputsExec(
   override protected def doExecute(): RDD[InternalRow] = {
     checkStateStore()
     val tasks = collected
-    val counters = RowCounts.names.map(longMetric)
+    val counters = RowCounts.all.map(count => longMetric(count.name))
     val (watermark, delay) = (longMetric("watermark"), longMetric("watermark_delay"))
     val operator = OperatorMetrics.operatorOf(this)
     val (common, clock) = (OperatorMetrics.sparkWatermark(operator), operator.batchTimestampMs)
@@ -84,11 +85,11 @@ case class KeyGroupOutputsExec(
       val noted = outputs.map { wrapped =>
         val groupOutput = wrapped.get(0, RowObject.dataType).asInstanceOf[KeyGroupOutput]
         groupOutput.metrics.foreach { metrics =>
-          counters.indices.foreach { i =>
-            counters(i) += metrics.counts(i)
-            counts(i) += metrics.counts(i)
+          RowCounts.all.foreach { count =>
+            counters(count.index) += metrics.counts(count)
+            counts(count.index) += metrics.counts(count)
           }
-          metrics.gauges.foreach { row =>
+          GaugeRow.of(metrics).foreach { row =>
             gauges += row
             GaugeRow.watermark(row).foreach(note)
           }

@@ -9,6 +9,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.task.KeyGroupTasks
 
+import transom.engine.state.MemoryState
+
 /** Operator of a static DataFrame. Runs the engine on state in memory, one key group after the
   * other. Event time ends after the last row of a group, so all windows fire.
   *
@@ -29,7 +31,7 @@ case class StaticOperatorExec(tasks: KeyGroupTasks, output: Seq[Attribute], chil
             left.hasNext && left.head.getInt(ExchangeFormat.Group) == group
           override def next(): InternalRow = left.next()
         }
-        val operator = task.open(group, task.inMemory(), nowMs)
+        val operator = task.open(group, task.storeOf(new MemoryState), nowMs)
         operator.process(task.events(ofGroup, Long.MaxValue))
       }
     }

@@ -1,10 +1,10 @@
 package org.apache.spark.sql.transom.operator
 
 import transom.engine.operator.{DeadLetterReason, RowCounts}
-import transom.engine.policy.{Stamp, TimeStage}
+import transom.engine.policy.{PolicyRules, Stamp, TimeStage}
 
-/** The decision of a time policy about a row, as a number: the rules that the row broke in three
-  * bits, a bit for an adjusted time, a bit for punctuation, and the reason if the row is dropped.
+/** The decision of a time policy about a row, as a number: the rules that the row broke, a bit
+  * for an adjusted time, a bit for punctuation, and the reason if the row is dropped.
   */
 object Verdict {
 
@@ -21,22 +21,22 @@ object Verdict {
     */
   final val ReadRows = -3L
 
-  private final val Rules = 7L
-  private final val Adjusted = 8L
-  private final val Punctuation = 16L
-  private final val ReasonShift = 5
+  private final val Rules = 0xffL
+  private final val Adjusted = 0x100L
+  private final val Punctuation = 0x200L
+  private final val ReasonShift = 10
 
   def of(stamp: Stamp): Long =
-    stamp.rules | (if (stamp.isAdjusted) Adjusted else 0L) |
+    stamp.broken.bits | (if (stamp.isAdjusted) Adjusted else 0L) |
       (if (stamp.isPunctuation) Punctuation else 0L) |
-      Option(stamp.dropped).fold(0L)(reasonBits)
+      Option(stamp.dropped).fold(0L)(unusable)
 
   /** The verdict on a row that no rule can judge. */
-  def unusable(reason: DeadLetterReason): Long = reasonBits(reason)
+  def unusable(reason: DeadLetterReason): Long =
+    (DeadLetterReason.all.indexOf(reason) + 1L) << ReasonShift
 
-  /** The numbers of the rules that the row broke, see `Stamp.ruleNames`. */
-  def rules(verdict: Long): Seq[Int] =
-    Stamp.ruleNames.indices.filter(rule => (verdict & (1L << rule)) != 0)
+  /** The rules that the row broke. */
+  def rules(verdict: Long): PolicyRules = new PolicyRules((verdict & Rules).toInt)
 
   def isAdjusted(verdict: Long): Boolean = (verdict & Adjusted) != 0
 
@@ -48,19 +48,19 @@ object Verdict {
   /** Whether the row has met a watermark: the rules have judged the row, or it is punctuation. A
     * row that a rule has dropped has broken the rule.
     */
-  def isJudged(verdict: Long): Boolean = (verdict & Rules) != 0 || (verdict >>> ReasonShift) == 0
+  def isJudged(verdict: Long): Boolean = !rules(verdict).isEmpty || reasonOf(verdict) == 0
 
   /** Why the row is dropped; none if the row is accepted. */
   def dropped(verdict: Long): Option[DeadLetterReason] = {
-    val reason = (verdict >>> ReasonShift).toInt
-    if (reason == 0) None else Some(DeadLetterReason.of(reason - 1))
+    val reason = reasonOf(verdict)
+    if (reason == 0) None else Some(DeadLetterReason.all(reason - 1))
   }
 
   /** Counts a verdict. */
   def count(counts: RowCounts, verdict: Long): Unit =
     if (isPunctuation(verdict)) counts.add(RowCounts.Punctuation)
-    else
-      TimeStage.count(counts, (verdict & Rules).toInt, isAdjusted(verdict), dropped(verdict))
+    else TimeStage.count(counts, rules(verdict), isAdjusted(verdict), dropped(verdict))
 
-  private def reasonBits(reason: DeadLetterReason): Long = (reason.code + 1L) << ReasonShift
+  /** The position of the reason in `DeadLetterReason.all` plus 1; 0 if the row is accepted. */
+  private def reasonOf(verdict: Long): Int = (verdict >>> ReasonShift).toInt
 }

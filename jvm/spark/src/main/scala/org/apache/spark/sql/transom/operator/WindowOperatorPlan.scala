@@ -27,8 +27,8 @@ import transom.engine.window.TimeConvention
   *   the columns of an input row if late rows or dead letters are emitted, else empty
   * @param contents
   *   the columns of the rows that a user function receives, else empty
-  * @param windowColumn
-  *   the column that holds the gap, the windows or the lifetime of each row, if rows have them
+  * @param placement
+  *   the column that places a row in its windows, if the time is not enough
   * @param stamp
   *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param follows
@@ -64,7 +64,7 @@ final case class WindowOperatorPlan(
     inputs: Seq[Attribute],
     row: Seq[Attribute],
     contents: Seq[Attribute],
-    windowColumn: Option[Attribute],
+    placement: Option[Placement],
     stamp: Option[StampColumns],
     follows: Option[String],
     substreams: Option[SubstreamColumns],
@@ -151,7 +151,7 @@ final case class WindowOperatorPlan(
   /** The types of everything that the state holds. */
   @transient lazy val schema: StateSchema = {
     val keepsRows = layout == KeyedLayout && LayoutRules.keepsRows(settings)
-    val ofUser = AttributeSet(contents) - time -- windowColumn
+    val ofUser = AttributeSet(contents) - time -- placing
     StateSchema.of(
       keys,
       buffers,
@@ -188,16 +188,18 @@ final case class WindowOperatorPlan(
   def buffers: Seq[AttributeReference] =
     accumulated.flatMap(_.aggregateFunction.inputAggBufferAttributes)
 
+  private def placing: Option[Attribute] = placement.map(_.column)
+
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
-    (time +: keys) ++ inputs ++ contents ++ row ++ windowColumn ++ stamp.toSeq.flatMap(_.all) ++
+    (time +: keys) ++ inputs ++ contents ++ row ++ placing ++ stamp.toSeq.flatMap(_.all) ++
       substreams.toSeq.flatMap(_.ofPolicy) ++ keyFailed ++ order
 
-  /** The columns of a row in the keyed layout: the time, then the window column if there is one,
-    * then the inputs and the contents. With substreams, the operator also reads the columns that
-    * judge a row, and the order.
+  /** The columns of a row in the keyed layout: the time, then the placement if there is one, then
+    * the inputs and the contents. With substreams, the operator also reads the columns that judge
+    * a row, and the order.
     */
   def record: Seq[Attribute] =
-    (time +: (windowColumn.toSeq ++ inputs ++ contents ++
+    (time +: (placing.toSeq ++ inputs ++ contents ++
       substreams.toSeq.flatMap(_.ofPolicy ++ order))).distinct
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
-import org.apache.spark.sql.transom.operator.UserExpressions
+import org.apache.spark.sql.transom.operator.{Placement, UserExpressions}
 import org.apache.spark.sql.types._
 
 /** A windowed aggregation, split into the parts of an operator.
@@ -18,8 +18,8 @@ import org.apache.spark.sql.types._
   *   event time of a row in microseconds, a column of `plan`
   * @param timeType
   *   type of the user's time column, or of the bounds if that column is a window
-  * @param windowColumn
-  *   column of `plan` that assigns a row to its window, if the user gave one
+  * @param placement
+  *   column of `plan` that places a row in its windows, if the time is not enough
   * @param order
   *   columns of `plan` that define the order of arrival
   * @param groups
@@ -47,7 +47,7 @@ final class Aggregation(
     val plan: LogicalPlan,
     val time: Attribute,
     val timeType: DataType,
-    val windowColumn: Option[Attribute],
+    val placement: Option[Placement],
     val order: Seq[Attribute],
     val groups: Seq[Attribute],
     val keyFailed: Option[Attribute],
@@ -148,7 +148,7 @@ object Aggregation {
       plan = Project(keyed.plan.output ++ computed.result() :+ micros, keyed.plan),
       time = micros.toAttribute,
       timeType = timeType(time.dataType),
-      windowColumn = columns.windowColumn,
+      placement = columns.placement,
       order = order,
       groups = groups,
       keyFailed = keyFailed,

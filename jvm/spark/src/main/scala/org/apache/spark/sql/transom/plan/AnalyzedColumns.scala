@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.transom.operator.{OperatorSpec, UserExpressions}
+import org.apache.spark.sql.transom.operator.{OperatorSpec, Placement, UserExpressions}
 
 import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
 
@@ -15,8 +15,8 @@ import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
   *
   * @param time
   *   the event time of a row
-  * @param windowColumn
-  *   the column that assigns a row to its window, if the user gave one
+  * @param placement
+  *   the column that places a row in its windows, if the time is not enough
   * @param policy
   *   the columns that a time policy reads, if there is one
   * @param order
@@ -30,11 +30,11 @@ import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
   * @param byIndex
   *   each column of the message as an expression over the input, by index
   * @param hiding
-  *   keys and aggregates, over rows that hide `time`, `windowColumn` and `order`
+  *   keys and aggregates, over rows that hide `time`, `placement` and `order`
   */
 final class AnalyzedColumns(
     val time: Attribute,
-    val windowColumn: Option[Attribute],
+    val placement: Option[Placement],
     val policy: Option[PolicyColumns],
     val order: Seq[Attribute],
     val keyNames: Seq[String],
@@ -61,7 +61,7 @@ final class AnalyzedColumns(
   // The analyzer may put nodes between an aggregate and its rows, for example to compute windows.
   // The hidden columns pass through these nodes.
   private def revealed(plan: LogicalPlan, change: LogicalPlan => LogicalPlan): LogicalPlan = {
-    val hidden = (time +: order) ++ windowColumn ++ policy.toSeq.flatMap(_.sources)
+    val hidden = (time +: order) ++ placement.map(_.column) ++ policy.toSeq.flatMap(_.sources)
     plan match {
       case Hiding(_, rows) => change(rows)
       case Project(list, child) => Project(list ++ hidden, revealed(child, change))
@@ -105,7 +105,7 @@ object AnalyzedColumns {
     val ofRowsOverInput = overInput.outputOf(selected).takeRight(ofRows.length)
     new AnalyzedColumns(
       time = ofRows.head,
-      windowColumn = RowColumns.windowIn(ofRows),
+      placement = RowColumns.placingIn(ofRows).flatMap(Placement.of(spec, _)),
       policy = policy.map(RowColumns.policyIn(ofRows, _, selected)),
       order = RowColumns.orderIn(ofRows),
       keyNames = keys.output.map(_.name),

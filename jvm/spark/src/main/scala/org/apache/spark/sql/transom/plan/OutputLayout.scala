@@ -54,7 +54,7 @@ final class OutputLayout(
   private val end = AttributeReference("end", timeType, nullable = isCount)()
 
   private val clipped = Option.when(spec.lifetime.isDefined && spec.function.takesRows)(
-    new ClippedLifetime(aggregation.time, aggregation.windowColumn.get, start, end))
+    new ClippedLifetime(aggregation.time, aggregation.placement.get.column, start, end))
 
   /** The columns of a row of a window for a function called with rows. */
   val contents: Seq[Attribute] =
@@ -240,7 +240,7 @@ final class OutputLayout(
     inputs = aggregation.inputs,
     row = row,
     contents = contents,
-    windowColumn = aggregation.windowColumn,
+    placement = aggregation.placement,
     stamp = stamp,
     follows = follows,
     substreams = substreams.map(_.columns),

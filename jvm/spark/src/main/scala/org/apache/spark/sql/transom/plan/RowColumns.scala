@@ -45,7 +45,7 @@ object RowColumns {
   /** The name of the time, also of a hidden column of the input that has a watermark. */
   final val Time = "__transom_time"
 
-  private final val WindowColumn = "__transom_placing"
+  private final val Placing = "__transom_placing"
   private final val End = "__transom_end"
   private final val IdPrefix = "__transom_id_"
   private final val OrderPrefix = "__transom_order_"
@@ -71,7 +71,7 @@ object RowColumns {
 
   /** The gap or the windows of a row. */
   def window(index: Int, columns: Int => Column): Indexed =
-    Some(index) -> columns(index).as(WindowColumn)
+    Some(index) -> columns(index).as(Placing)
 
   /** The end or the duration of a row's lifetime. `guarded` replaces it by the end. */
   def end(lifetime: Lifetime, columns: Int => Column): Indexed = {
@@ -196,9 +196,9 @@ object RowColumns {
       .flatMap { case (index, column) => index.map(_ -> column) }
       .toMap
 
-  /** The column with the gap, the windows or the end of a row, if there is one. */
-  def windowIn(added: Seq[Attribute]): Option[Attribute] =
-    added.find(column => Set(WindowColumn, End)(column.name))
+  /** The column that places a row in its windows besides its time, if there is one. */
+  def placingIn(added: Seq[Attribute]): Option[Attribute] =
+    added.find(column => Set(Placing, End)(column.name))
 
   def orderIn(added: Seq[Attribute]): Seq[Attribute] =
     added.filter(_.name.startsWith(OrderPrefix))

@@ -9,7 +9,6 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, RowRules}
-import transom.engine.policy.Stamp
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 
@@ -46,7 +45,7 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
     val code = values(2).asInstanceOf[Long]
     val isPunctuation = Verdict.isPunctuation(code)
     val reason = Verdict.dropped(code)
-    val broken = Verdict.rules(code).map(rules)
+    val broken = Verdict.rules(code).toSeq.map(rule => nameOf(rule.reason))
     val lifetime =
       if (!hasLifetime || reason.isDefined || isPunctuation) null
       else lifetimeOf(values.head, values.last)
@@ -75,7 +74,6 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
 }
 
 private object StampOf {
-  val rules: IndexedSeq[UTF8String] = Stamp.ruleNames.map(UTF8String.fromString)
   val Accepted: UTF8String = UTF8String.fromString("accepted")
   val Adjusted: UTF8String = UTF8String.fromString("adjusted")
   val Dropped: UTF8String = UTF8String.fromString("dropped")

@@ -29,7 +29,7 @@ object StampedPlanner {
       OperatorSpecBuilder.of(input.queryExecution.analyzed, spec, byIndex)
     val micros =
       Alias(PreciseTimestampConversion(ofRows.head, ofRows.head.dataType, LongType), "time")()
-    val end = RowColumns.windowIn(ofRows)
+    val end = RowColumns.placingIn(ofRows)
     val stage = TimeStagePlanner.plan(
       policy,
       spec.keyGroups,

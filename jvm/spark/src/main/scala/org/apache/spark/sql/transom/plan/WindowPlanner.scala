@@ -14,7 +14,7 @@ import org.apache.spark.sql.transom.clock.{ClockSource, Drain}
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, SliceLayout, StateLayout, TaskLimits}
+import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, Placement, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
 
@@ -67,7 +67,7 @@ object WindowPlanner {
     val operatorId = UUID.randomUUID().toString
     val needed =
       Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
-        layout.row ++ aggregation.windowColumn
+        layout.row ++ aggregation.placement.map(_.column)
     def mapSideOf(columns: Seq[Attribute], rows: LogicalPlan): WindowMapSide =
       WindowMapSide(
         layout.operatorPlan,
@@ -89,7 +89,7 @@ object WindowPlanner {
           // The keyed layout needs all rows in one order.
           mayHoldRows = input.isStreaming && choice.layout == SliceLayout,
           keyFailed = aggregation.keyFailed,
-          end = aggregation.windowColumn.filter(_ => spec.rulesSeeEnds),
+          end = aggregation.placement.collect { case Placement.End(column) => column },
           windows = Some(spec))
         mapSideOf(
           needed.map(stage.byColumn) ++ stage.stamp.all,

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-import org.apache.spark.sql.transom.state.GroupTimer
+import org.apache.spark.sql.transom.state.{GroupTimer, SparkKeyGroupState}
 
 /** The stateful processor of a streaming operator.
   *
@@ -18,7 +18,7 @@ final class KeyGroupProcessor(private val tasks: KeyGroupTasks)
   @transient private var state: task.State = _
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit =
-    state = task.stored(getHandle)
+    state = task.storeOf(new SparkKeyGroupState(getHandle))
 
   override def handleInputRows(
       group: Int,

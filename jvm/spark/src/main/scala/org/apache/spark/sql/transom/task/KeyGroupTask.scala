@@ -1,25 +1,22 @@
 package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 
 import transom.engine.operator._
+import transom.engine.state.KeyGroupState
 
 /** An operator of the engine in a task, and the state that it needs. Not thread-safe.
   *
-  * Spark also asks for the state variables on the driver, where only `stored` may be called.
+  * Spark also asks for the state variables on the driver, where only `storeOf` may be called.
   */
 trait KeyGroupTask {
 
   /** The state of key groups. */
   type State
 
-  /** The state of the current key group in Spark's state store. */
-  def stored(handle: StatefulProcessorHandle): State
-
-  /** Empty state of one key group in memory. */
-  def inMemory(): State
+  /** Declares the variables that the operator needs in the state of a key group. */
+  def storeOf(state: KeyGroupState): State
 
   protected def operator: WindowOperator[State, InternalRow]
 

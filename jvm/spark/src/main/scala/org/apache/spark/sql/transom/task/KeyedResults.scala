@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom.task
 
-import scala.collection.AbstractIterator
+import scala.collection.{mutable, AbstractIterator}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -10,7 +10,7 @@ import org.apache.spark.sql.transom.operator.WindowOperatorPlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.keyed.{Cause, Change, FiredWindow, PaneInfo, Results, Steps, Timing}
+import transom.engine.keyed.{Change, FiredWindow, PaneInfo, Results, Steps}
 import transom.engine.operator.Emissions
 import transom.engine.window.Arrival
 
@@ -31,6 +31,7 @@ final class KeyedResults(
   private val optionalColumns = new GenericInternalRow(output.optionalWidth)
   private lazy val toContents =
     UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
+  private val texts = mutable.HashMap.empty[String, UTF8String]
   private val noValues = new GenericInternalRow(operatorPlan.aggregates.length)
   private val front = new JoinedRow(key, bounds)
   private val back = new JoinedRow
@@ -69,7 +70,7 @@ final class KeyedResults(
 
   override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
     result.pointTo(bytes, bytes.length)
-    set(output.change, KeyedResults.changes(change))
+    set(output.change, text(change.name))
     add(window, result)
   }
 
@@ -114,7 +115,7 @@ final class KeyedResults(
   private def add(window: FiredWindow, values: InternalRow): Unit = {
     setBound(0, window.start)
     setBound(1, window.end)
-    set(output.pane, KeyedResults.row(window.pane))
+    set(output.pane, row(window.pane))
     set(output.watermark, operatorPlan.convention.watermarkOut(window.watermark))
     val others = if (output.optionalWidth == 0) values else back(values, optionalColumns)
     emissions.emit(toRow(whole(front, others)).copy())
@@ -124,12 +125,23 @@ final class KeyedResults(
   private def set(column: Option[Int], value: => Any): Unit =
     if (column.isDefined) optionalColumns.update(output.amongOptional(column.get), value)
 
+  private def row(pane: PaneInfo): InternalRow =
+    InternalRow(
+      pane.index,
+      text(pane.timing.name),
+      pane.isLast,
+      pane.number.fold[Any](null)(Long.box),
+      text(pane.cause.name))
+
+  private def text(name: String): UTF8String =
+    texts.getOrElseUpdate(name, UTF8String.fromString(name))
+
   // A count window without event time has null bounds.
   private def setBound(i: Int, time: Long): Unit =
     if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.setLong(i, time)
 }
 
-/** The type of the `pane` column, and the names of its values and of changes. */
+/** The type of the `pane` column. */
 object KeyedResults {
   val paneType: StructType = new StructType()
     .add("index", IntegerType, nullable = false)
@@ -140,19 +152,4 @@ object KeyedResults {
 
   // A part has a state and a row.
   private val noRow = InternalRow(null, null)
-
-  private val changes = texts(Change.all)(_.name)
-  private val timings = texts(Timing.all)(_.name)
-  private val causes = texts(Cause.all)(_.name)
-
-  private def texts[T](values: Seq[T])(name: T => String): Map[T, UTF8String] =
-    values.map(value => value -> UTF8String.fromString(name(value))).toMap
-
-  private def row(pane: PaneInfo): InternalRow =
-    InternalRow(
-      pane.index,
-      timings(pane.timing),
-      pane.isLast,
-      pane.number.fold[Any](null)(Long.box),
-      causes(pane.cause))
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
-import transom.engine.operator.{SideOutput, SideTag}
+import transom.engine.operator.{DeadLetterReason, LateReason, SideOutput, SideReason}
 import transom.engine.state.ByteRange
 
 /** Builds the output rows of side outputs. The input row is a struct in one of the last columns
@@ -21,9 +21,8 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
   private val inputRow = new UnsafeRow(operatorPlan.row.length)
 
   override def row(
-      tag: SideTag,
       input: ByteRange,
-      reason: String,
+      reason: SideReason,
       missed: engine.window.MissedWindows,
       time: Option[Long],
       watermark: Option[Long],
@@ -31,10 +30,10 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
     inputRow.pointTo(input.bytes, UnsafeRows.offset(input), input.length)
     val columns = new GenericInternalRow(output.width)
     columns.update(
-      ordinalOf(tag),
+      ordinalOf(reason),
       InternalRow(
         inputRow.copy(),
-        UTF8String.fromString(reason),
+        UTF8String.fromString(reason.name),
         ArrayData.toArrayData(missed.listed.map(w => InternalRow(w.start, w.end)).toArray[Any]),
         missed.isTruncated,
         time.fold[Any](null)(Long.box),
@@ -52,9 +51,9 @@ final class SideOutputRows(operatorPlan: WindowOperatorPlan) extends SideOutput[
   }
 
   // The engine emits only the side outputs that the spec requests, and these have a column.
-  private def ordinalOf(tag: SideTag): Int = (tag match {
-    case SideTag.Late => output.late
-    case SideTag.DeadLetter => output.deadLetter
+  private def ordinalOf(reason: SideReason): Int = (reason match {
+    case _: LateReason => output.late
+    case _: DeadLetterReason => output.deadLetter
   }).get
 }
 

@@ -2,19 +2,17 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.RowLog
-import org.apache.spark.sql.transom.operator.{SubstreamColumns, Verdict, WindowOperatorPlan}
-import org.apache.spark.sql.transom.state.StateStoreSubstreams
+import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
 
 import transom.engine.operator.WindowOperator
 import transom.engine.policy.{Stamp, TimePolicyLogic}
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.substream._
 
 /** A task of windows over substreams: judges rows by the time policy, and windows them. */
-private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
+private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = SubstreamStore
 
@@ -23,7 +21,7 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
   override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
     val logic = new TimePolicyLogic(substreams.policy)
     val rows = new SubstreamRecords(operatorPlan, substreams)
-    KeyedTask.operator(
+    Operators.overKeys(
       operatorPlan,
       limits,
       (store: SubstreamStore, now: Long) =>
@@ -37,9 +35,8 @@ private final class SubstreamTask(operatorPlan: WindowOperatorPlan)
           now))
   }
 
-  override def stored(handle: StatefulProcessorHandle): SubstreamStore =
-    new StateStoreSubstreams(handle, operatorPlan.settings)
-  override def inMemory(): SubstreamStore = new MemorySubstreamStore
+  override def storeOf(state: KeyGroupState): SubstreamStore =
+    new SubstreamStore(state, operatorPlan.settings)
 }
 
 /** Reads the substream of a key, and writes times into records. */
@@ -70,10 +67,7 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
     if (rowLog != null) {
       if (stamp.dropped != null) rowLog.dropped(stamp.dropped.name, Some(time), stamp.watermark)
       else if (stamp.isAdjusted)
-        rowLog.moved(
-          Verdict.rules(stamp.rules.toLong).map(Stamp.ruleNames),
-          stamp.time,
-          stamp.watermark)
+        rowLog.moved(stamp.broken, stamp.time, stamp.watermark)
     }
 
   override def setTime(value: ByteRange, time: Long): Unit = codec.setTime(value, time)

@@ -2,15 +2,13 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowNumbers, RowStamp}
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict, WindowOperatorPlan}
-import org.apache.spark.sql.transom.state.StateStoreSources
 
 import transom.engine.operator._
 import transom.engine.policy._
-import transom.engine.state.ByteRange
+import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 
@@ -44,9 +42,7 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     UnsafeProjection.create(Seq(Literal(id))).apply(InternalRow.empty).getBytes
   }
 
-  override def stored(handle: StatefulProcessorHandle): SourceStore =
-    new StateStoreSources(handle)
-  override def inMemory(): SourceStore = new MemorySourceStore
+  override def storeOf(state: KeyGroupState): SourceStore = new SourceStore(state)
 
   override def partitionId(source: Array[Byte]): String = {
     val columns = new UnsafeRow(plan.source.length)

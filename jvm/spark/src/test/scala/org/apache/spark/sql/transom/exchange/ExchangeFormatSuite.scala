@@ -81,12 +81,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   }
 
   property("a dead letter is decoded with its reason, its time and its input") {
-    val reasons = Gen.oneOf(
-      DeadLetterReason.NoTime,
-      DeadLetterReason.TimeOutOfRange,
-      DeadLetterReason.BadGap,
-      DeadLetterReason.BadWindows,
-      DeadLetterReason.TooManyWindows)
+    val reasons = Gen.oneOf(DeadLetterReason.all)
     val inputs = Gen.listOf(Gen.choose[Byte](-128, 127))
     forAll(group, reasons, Gen.option(Gen.long), inputs) { (group, reason, time, input) =>
       val row =
@@ -103,9 +98,9 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   }
 
   property("the counts of a task go to the first key group") {
-    forAll(Gen.listOfN(RowCounts.names.length, Gen.choose(0L, Long.MaxValue))) { numbers =>
+    forAll(Gen.listOfN(RowCounts.all.length, Gen.choose(0L, Long.MaxValue))) { numbers =>
       val counts = new RowCounts
-      numbers.zipWithIndex.foreach { case (number, count) => counts.add(count, number) }
+      RowCounts.all.zip(numbers).foreach { case (count, number) => counts.add(count, number) }
       val row = delivered(newEncoder().counts(counts))
       assertEquals(groupOf(row), KeyGroups.idOf(0))
       events(row).toList match {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.operator.{DeadLetterReason, Event}
-import transom.engine.policy.Stamp
+import transom.engine.policy.{PolicyRule, PolicyRules, Stamp}
 import transom.engine.spec.Hopping
 import transom.engine.time.Watermark
 
@@ -49,7 +49,7 @@ class MapSideSuite extends MapSideTest {
     val hopping = plan.settings.copy(window = Hopping(2 * Hour, Hour))
     val dropped = Verdict.of {
       val judged = new Stamp
-      judged.rules = Stamp.OutOfOrder
+      judged.broken = PolicyRules(PolicyRule.OutOfOrder)
       judged.dropped = DeadLetterReason.OutOfOrder
       judged
     }

@@ -112,7 +112,7 @@ object MapSideTest {
   def countsOf(event: Event.Counts): Map[String, Long] = {
     val counts = new RowCounts
     counts.add(event.bytes)
-    RowCounts.names.zip(counts.toSeq).filter(_._2 > 0).toMap
+    RowCounts.all.map(_.name).zip(counts.toSeq).filter(_._2 > 0).toMap
   }
 
   /** The expected counts by name, without those that are 0. */

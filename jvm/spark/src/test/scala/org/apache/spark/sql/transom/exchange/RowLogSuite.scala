@@ -8,6 +8,7 @@ import org.apache.logging.log4j.core.{LogEvent, Logger}
 import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 
+import transom.engine.policy.{PolicyRule, PolicyRules}
 import transom.engine.time.Watermark
 
 class RowLogSuite extends FunSuite {
@@ -16,7 +17,8 @@ class RowLogSuite extends FunSuite {
     val records = recorded {
       val log = new RowLog("hours", 10, new LogBudget)
       log.dropped("no_time", None, Watermark.NotYet)
-      log.moved(Seq("late_arrival", "out_of_order"), 1L, 2000000L)
+      val rules = PolicyRules(PolicyRule.LateArrival, PolicyRule.OutOfOrder)
+      log.moved(rules, 1L, 2000000L)
     }
     assertEquals(
       records,

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.exchange
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{KeyedLayout, WindowOperatorPlan}
+import org.apache.spark.sql.transom.operator.{KeyedLayout, Placement, WindowOperatorPlan}
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
@@ -25,7 +25,7 @@ class RowMapSideSuite extends MapSideTest {
       TestSpecs.hours
         .copy(window = DynamicSession(2), keyGroups = 5, deadLetters = true),
       KeyedLayout)
-    .copy(windowColumn = Some(value), row = input)
+    .copy(placement = Some(Placement.Gap(value)), row = input)
 
   private def hasGap(row: InputRow): Boolean = row.value.exists(_ > 0)
 

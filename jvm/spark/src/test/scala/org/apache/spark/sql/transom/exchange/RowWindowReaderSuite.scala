@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.operator.KeyedLayout
+import org.apache.spark.sql.transom.operator.{KeyedLayout, Placement}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
@@ -124,7 +124,9 @@ class RowWindowReaderSuite extends FunSuite {
     val windows = AttributeReference("windows", ArrayType(span))()
     val settings = TestSpecs.hours.copy(window = Custom(2))
     val plan =
-      TestPlans.of(Nil, Nil, Nil, settings, KeyedLayout).copy(windowColumn = Some(windows))
+      TestPlans
+        .of(Nil, Nil, Nil, settings, KeyedLayout)
+        .copy(placement = Some(Placement.Listed(windows)))
     val reader = new RowWindowReader(plan)
     val row = new Event.Row
     Seq(

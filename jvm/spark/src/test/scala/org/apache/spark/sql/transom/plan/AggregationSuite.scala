@@ -25,7 +25,7 @@ class AggregationSuite extends PlanTest {
 
   private def assertReadsPlan(aggregation: Aggregation): Unit = {
     import aggregation._
-    val read = (time +: groups) ++ inputs ++ windowColumn ++ order ++
+    val read = (time +: groups) ++ inputs ++ placement.map(_.column) ++ order ++
       (aggregates ++ hidden).flatMap(_.references)
     assert(AttributeSet(read).subsetOf(plan.outputSet), plan)
     assert(plan.missingInput.isEmpty, plan)

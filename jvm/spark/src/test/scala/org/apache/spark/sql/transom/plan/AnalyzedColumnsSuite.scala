@@ -46,7 +46,7 @@ class AnalyzedColumnsSuite extends PlanTest {
     assertEquals(sql(5), "name")
     assertEquals(sql(6), "(n > 3)")
     assertEquals(columns.keyNames, Seq("where"))
-    assertEquals(columns.windowColumn.map(_.dataType), Some(LongType: DataType))
+    assertEquals(columns.placement.map(_.column.dataType), Some(LongType: DataType))
     assertEquals(columns.order.map(_.dataType), Seq[DataType](StringType))
   }
 
@@ -70,7 +70,7 @@ class AnalyzedColumnsSuite extends PlanTest {
       TestSpecs.hours.copy(window = Custom(4), orderColumns = Seq(5, 6), allowedLatenessUs = 1L)
     val windows = expr("array(named_struct('start', 1L, 'end', 2L))")
     val columns = analyzed(spec, usual ++ Seq(windows, col("n"), col("name")))
-    val added = (columns.time +: columns.order) ++ columns.windowColumn
+    val added = (columns.time +: columns.order) ++ columns.placement.map(_.column)
     assertEquals(added.length, 4)
     val below = aggregateOf(columns).children.head
     assert(AttributeSet(added).subsetOf(below.outputSet))

@@ -8,7 +8,11 @@ import munit.FunSuite
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.TestSpecs
 
+import transom.engine.keyed.state.KeyStore
+import transom.engine.policy.SourceStore
 import transom.engine.spec.{AfterCount, Lifetime, ProcessingTime, Stagger, Tumbling}
+import transom.engine.state.SegmentEntries
+import transom.engine.substream.SubstreamStore
 
 /** Each value in Spark's state store has a layout that is checked before its bytes are read.
   *
@@ -29,10 +33,11 @@ class CheckedLayoutSuite extends FunSuite {
     val handle = Proxy
       .newProxyInstance(getClass.getClassLoader, Array(classOf[StatefulProcessorHandle]), record)
       .asInstanceOf[StatefulProcessorHandle]
-    Seq(hours, staggered, byClock, edges).foreach(new StateStoreKeys(handle, _))
-    StateStoreSegments.of(handle, grids = 2): Unit
-    new StateStoreSources(handle): Unit
-    new StateStoreSubstreams(handle, hours): Unit
+    val state = new SparkKeyGroupState(handle)
+    Seq(hours, staggered, byClock, edges).foreach(new KeyStore(state, _))
+    Seq(0, 1).foreach(new SegmentEntries(state, _))
+    new SourceStore(state): Unit
+    new SubstreamStore(state, hours): Unit
     assertEquals(names.toSeq, CheckedLayoutSuite.checks.map(_._1).sorted)
   }
 }
@@ -46,8 +51,8 @@ private object CheckedLayoutSuite {
     "timers" -> "keys only: the types are in the spec, and the format belongs to `group`",
     "clock" -> "version: StateCodecSuite",
     "clock_timers" -> "keys only: the types are in the spec, and the format belongs to `clock`",
-    "first_row" -> "a long in Spark's encoding",
-    "open_rows" -> "a long in Spark's encoding",
+    "first_row" -> "version: StoredNumberSuite",
+    "open_rows" -> "version: StoredNumberSuite",
     "directory" -> "version: StoredSegmentsSuite",
     "directory_1" -> "version: StoredSegmentsSuite",
     // An accumulator holds Spark's buffers, whose types are in the schema of the state. The rows

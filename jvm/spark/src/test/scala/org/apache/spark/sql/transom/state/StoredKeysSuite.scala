@@ -5,16 +5,20 @@ import org.apache.spark.sql.transom.TestSpecs
 import org.scalacheck.{Gen, Test}
 import org.scalacheck.Prop.forAll
 
-import transom.engine.keyed.state.{MemoryTimerStore, TimerStore}
+import transom.engine.keyed.state.{KeyStore, TimerStore}
 import transom.engine.spec._
+import transom.engine.state.{KeyGroupState, MemoryState}
 
-/** Compares the key store in Spark's state store with the store in memory. */
-class StateStoreKeysSuite extends ScalaCheckSuite {
-  import StateStoreKeysSuite._
+/** The keys and timers of a key group in Spark's state store, compared with those in memory. */
+class StoredKeysSuite extends ScalaCheckSuite {
+  import StoredKeysSuite._
 
   // Each case opens a state store of its own.
   override protected def scalaCheckTestParameters: Test.Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(10).withMaxSize(30)
+
+  private def timersIn(state: KeyGroupState) =
+    new TimerStore(state.value("header"), state.map("entries"))
 
   private def entries(timers: TimerStore): Seq[(Long, Long, Seq[Byte])] =
     timers.entries.map(entry => (entry.timer, entry.number, entry.keys.toSeq)).toSeq
@@ -24,8 +28,8 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
     val changes = Gen.zip(Gen.prob(0.8), times, Gen.oneOf(0L, 1L, 300L))
     forAll(Gen.listOf(changes)) { changes =>
       StateStoreHandle.using { state =>
-        val stored = new StateStoreTimers(state.handle, "header", "entries")
-        val model = new MemoryTimerStore
+        val stored = timersIn(new SparkKeyGroupState(state.handle))
+        val model = timersIn(new MemoryState)
         state.select(1)
         changes.foreach { case (isPut, time, number) =>
           Seq(stored, model).foreach { timers =>
@@ -39,7 +43,7 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
 
   test("rows of a key are found by their list and position") {
     StateStoreHandle.using { state =>
-      val keys = new StateStoreKeys(state.handle, TestSpecs.hours)
+      val keys = new KeyStore(new SparkKeyGroupState(state.handle), TestSpecs.hours)
       state.select(1)
       val places = for {
         key <- 1L to 2L; list <- 0L to 1L; sequence <- Seq(0L, 1L, 256L)
@@ -58,29 +62,31 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
 
   test("key groups do not share keys, timers or headers") {
     StateStoreHandle.using { state =>
-      val keys = new StateStoreKeys(state.handle, TestSpecs.hours)
+      val keys = new KeyStore(new SparkKeyGroupState(state.handle), TestSpecs.hours)
       state.select(1)
       keys.put(keyOf(7L), Array(1))
       keys.watermarkTimers.put(5L, 0L, keyOf(7L))
-      keys.watermarkTimers.saveHeader(Array(3))
+      keys.watermarkTimers.header.put(Array(3))
       state.select(2)
       assertEquals(keys.keys.toSeq, Nil)
       assertEquals(keys.get(keyOf(7L)), null)
       assertEquals(entries(keys.watermarkTimers), Nil)
-      assertEquals(keys.watermarkTimers.header, null)
+      assertEquals(keys.watermarkTimers.header.get, null)
       state.select(1)
       assertEquals(keys.keys.map(_.toSeq).toSeq, Seq(keyOf(7L).toSeq))
       keys.remove(keyOf(7L))
-      keys.watermarkTimers.removeHeader()
+      keys.watermarkTimers.header.remove()
       assertEquals(keys.keys.toSeq, Nil)
-      assertEquals(keys.watermarkTimers.header, null)
+      assertEquals(keys.watermarkTimers.header.get, null)
     }
   }
 
   test("the two timer indexes of a key group are separate") {
     StateStoreHandle.using { state =>
       val onClock = Every(1000000L, TriggerClock.Processing)
-      val keys = new StateStoreKeys(state.handle, TestSpecs.hours.copy(trigger = onClock))
+      val keys = new KeyStore(
+        new SparkKeyGroupState(state.handle),
+        TestSpecs.hours.copy(trigger = onClock))
       state.select(1)
       keys.watermarkTimers.put(5L, 0L, keyOf(1L))
       keys.clockTimers.put(6L, 0L, keyOf(2L))
@@ -94,7 +100,9 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
       case (stagger, expected) =>
         StateStoreHandle.using { state =>
           val window = Tumbling(60000000L, stagger = stagger)
-          val keys = new StateStoreKeys(state.handle, TestSpecs.hours.copy(window = window))
+          val keys = new KeyStore(
+            new SparkKeyGroupState(state.handle),
+            TestSpecs.hours.copy(window = window))
           state.select(1)
           assertEquals(keys.firstRow, None)
           keys.saveFirstRow(42L)
@@ -106,7 +114,7 @@ class StateStoreKeysSuite extends ScalaCheckSuite {
   }
 }
 
-private object StateStoreKeysSuite {
+private object StoredKeysSuite {
 
   /** A key of 8 bytes. */
   def keyOf(number: Long): Array[Byte] =

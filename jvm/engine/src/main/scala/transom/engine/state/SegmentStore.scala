@@ -1,5 +1,7 @@
 package transom.engine.state
 
+import java.nio.ByteBuffer
+
 import scala.collection.mutable
 
 /** Identifies a segment within its key group.
@@ -11,10 +13,8 @@ import scala.collection.mutable
   */
 final case class SegmentKey(slice: Long, sequence: Int)
 
-/** Stores the segments and the directory of one key group, in Spark's state store or in memory.
-  * Not thread-safe.
-  */
-trait Store {
+/** Stores the segments and the directory of one key group. Not thread-safe. */
+trait SegmentStore {
 
   /** The serialised directory; null if the key group has none. */
   def directory: Array[Byte]
@@ -35,6 +35,32 @@ trait Store {
   def flush(): Unit = ()
 }
 
+/** The segments and the directory in the state of the key group.
+  *
+  * The key of a segment is the slice, then the sequence number, both big endian. The sign bit of
+  * the slice is flipped, so that keys sort like numbers.
+  *
+  * @param member
+  *   the number of the log among those of several windows, from 0
+  */
+class SegmentEntries(state: KeyGroupState, member: Int = 0) extends SegmentStore {
+  private val suffix = if (member == 0) "" else s"_$member"
+  private val saved = state.value(s"directory$suffix")
+  private val segments = state.map(s"segments$suffix")
+
+  override def directory: Array[Byte] = saved.get
+  override def saveDirectory(bytes: Array[Byte]): Unit = saved.put(bytes)
+  override def removeDirectory(): Unit = saved.remove()
+
+  override def get(slice: Long, sequence: Int): Array[Byte] = segments.get(key(slice, sequence))
+  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
+    segments.put(key(slice, sequence), segment)
+  override def remove(slice: Long, sequence: Int): Unit = segments.remove(key(slice, sequence))
+
+  private def key(slice: Long, sequence: Int): Array[Byte] =
+    ByteBuffer.allocate(12).putLong(slice ^ Long.MinValue).putInt(sequence).array
+}
+
 /** Buffers segments until `flush`.
   *
   * A segment that one batch writes and removes therefore never reaches the underlying store. The
@@ -45,7 +71,7 @@ trait Store {
   * @param maxHeld
   *   limit of the buffer in bytes; a segment that would exceed the limit is written at once
   */
-final class BufferedStore(underlying: Store, maxHeld: Long) extends Store {
+final class BufferedStore(underlying: SegmentStore, maxHeld: Long) extends SegmentStore {
   private val held = mutable.LinkedHashMap.empty[SegmentKey, Array[Byte]]
   private var bytes = 0L
 
@@ -74,23 +100,4 @@ final class BufferedStore(underlying: Store, maxHeld: Long) extends Store {
     held.clear()
     bytes = 0L
   }
-}
-
-/** A store in memory, for one query over a static DataFrame or for one test. */
-final class MemoryStore extends Store {
-  private val segments = mutable.HashMap.empty[SegmentKey, Array[Byte]]
-  private var saved: Array[Byte] = _
-
-  override def directory: Array[Byte] = saved
-  override def saveDirectory(bytes: Array[Byte]): Unit = saved = bytes
-  override def removeDirectory(): Unit = saved = null
-  override def get(slice: Long, sequence: Int): Array[Byte] = segments(
-    SegmentKey(slice, sequence))
-  override def put(slice: Long, sequence: Int, segment: Array[Byte]): Unit =
-    segments(SegmentKey(slice, sequence)) = segment
-  override def remove(slice: Long, sequence: Int): Unit =
-    segments.remove(SegmentKey(slice, sequence))
-
-  /** Number of stored segments, without the directory. */
-  def size: Int = segments.size
 }

@@ -2,13 +2,15 @@ package org.apache.spark.sql.transom.state
 
 import munit.FunSuite
 
-class StateStoreSegmentsSuite extends FunSuite {
+import transom.engine.state.SegmentEntries
+
+class StoredSegmentsSuite extends FunSuite {
 
   private def bytes(size: Int): Array[Byte] = Array.fill(size)(size.toByte)
 
   test("a segment is found by its slice and sequence number until it is removed") {
     StateStoreHandle.using { state =>
-      val segments = StateStoreSegments.of(state.handle, grids = 1).head
+      val segments = new SegmentEntries(new SparkKeyGroupState(state.handle))
       state.select(1)
       val keys = for {
         slice <- Seq(Long.MinValue, -1L, 0L, 1L, 256L, Long.MaxValue)
@@ -28,7 +30,7 @@ class StateStoreSegmentsSuite extends FunSuite {
 
   test("key groups do not share segments or directories") {
     StateStoreHandle.using { state =>
-      val segments = StateStoreSegments.of(state.handle, grids = 1).head
+      val segments = new SegmentEntries(new SparkKeyGroupState(state.handle))
       Seq(1, 2).foreach { group =>
         state.select(group)
         assertEquals(segments.directory, null)

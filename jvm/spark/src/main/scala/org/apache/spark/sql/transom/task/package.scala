@@ -1,0 +1,13 @@
+package org.apache.spark.sql.transom
+
+/** The engine's operator in a Spark task: events in, rows out.
+  *
+  * {{{
+  * exchange rows ──► KeyGroupTask: events ──► engine's operator ──► KeyGroupOutput: rows, metrics
+  *                    ▲ KeyGroupProcessor: Spark's state, timers, batches
+  * }}}
+  *
+  * `Operators` chooses the classes that run a plan. `KeyGroupProcessor` is the host for streams:
+  * Spark calls it for each key group with rows or with an expired timer.
+  */
+package object task
