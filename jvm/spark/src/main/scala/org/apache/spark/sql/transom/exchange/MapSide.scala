@@ -1,38 +1,204 @@
 package org.apache.spark.sql.transom.exchange
 
-import scala.collection.AbstractIterator
+import java.util.LinkedHashMap
+
+import scala.collection.{AbstractIterator, mutable}
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.aggregate.{FinalAggregation, PartialAggregation, UnsafeRows}
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.operator.{TaskLimits, Verdict}
+import org.apache.spark.sql.transom.operator._
+import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.operator.{DeadLetterReason, RowCounts, RowRules}
+import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
+import transom.engine.operator._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
+import transom.engine.window.Arrival
 
-/** Iterator over the exchange rows of one map-side task.
+/** The map side of a window operator in one batch, as sent to tasks.
   *
-  * Counts the input rows and turns rows without a usable time into dead letters. A subclass
-  * handles all other rows. The last exchange row holds the counts.
+  * @param input
+  *   the columns of the rows that the tasks read, under the operator's names
+  * @param watermark
+  *   the late watermark in microseconds since 1970; `Watermark.NotYet` if there is none
+  */
+final class MapSidePlan(
+    val operatorPlan: WindowOperatorPlan,
+    val input: Seq[Attribute],
+    val watermark: Long)
+    extends Serializable {
+
+  /** The late watermark in the engine's convention. */
+  val lateWatermark: Long = operatorPlan.convention.watermarkIn(watermark)
+
+  def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
+    if (operatorPlan.substreams.isDefined) new SubstreamMapSide(this, rows)
+    else if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this, rows)
+    else new RowMapSide(this, rows)
+}
+
+/** The columns of input rows that the rules for rows read.
+  *
+  * @param input
+  *   the columns of the rows
+  * @param arrivalColumn
+  *   the arrival time, if a policy needs it
+  * @param substream
+  *   the columns that identify a substream
+  * @param partition
+  *   the input partition as a string, if the policy names one
+  * @param partitions
+  *   the declared partitions; empty if all are known
+  * @param windows
+  *   reads the gap, the windows or the lifetime from the record of a row
+  */
+private final class RuledColumns(
+    input: Seq[Attribute],
+    timeColumn: Attribute,
+    arrivalColumn: Option[Attribute],
+    substream: Seq[Attribute],
+    partition: Option[Attribute],
+    partitions: Set[String],
+    keyFailed: Option[Attribute],
+    punctuation: Option[Attribute],
+    windows: Option[RowWindowReader])
+    extends RuledRow {
+  private val timeAt = positionOf(timeColumn)
+  private val arrivalAt = arrivalColumn.fold(-1)(positionOf)
+  private val substreamAt = substream.map(positionOf).toArray
+  private val partitionAt = partition.fold(-1)(positionOf)
+  private val keyFailedAt = keyFailed.fold(-1)(positionOf)
+  private val punctuationAt = punctuation.fold(-1)(positionOf)
+
+  private var row: InternalRow = InternalRow.empty
+  private var hasNullTime = false
+  private var timeOfRow = 0L
+
+  /** The record of the current row; null if its windows follow from its time. */
+  var record: UnsafeRow = _
+
+  /** Whether a rule of a policy has moved the time of the current row. */
+  var isAdjusted: Boolean = false
+
+  /** Moves to a row. */
+  def pointTo(next: InternalRow): Unit = {
+    row = next
+    hasNullTime = row.isNullAt(timeAt)
+    if (!hasNullTime) timeOfRow = row.getLong(timeAt)
+  }
+
+  override def lacksSubstream: Boolean = {
+    var i = 0
+    while (i < substreamAt.length && !row.isNullAt(substreamAt(i))) i += 1
+    i < substreamAt.length
+  }
+
+  override def isOfUnknownPartition: Boolean =
+    partitionAt >= 0 && (row.isNullAt(partitionAt) ||
+      partitions.nonEmpty && !partitions(row.getUTF8String(partitionAt).toString))
+
+  override def lacksTime: Boolean = hasNullTime || arrivalAt >= 0 && row.isNullAt(arrivalAt)
+
+  override def time: Long = timeOfRow
+
+  override def arrival: Long = if (arrivalAt < 0) 0L else row.getLong(arrivalAt)
+
+  override def hasFailedKey: Boolean = keyFailedAt >= 0 && row.getBoolean(keyFailedAt)
+
+  override def isPunctuation: Boolean = punctuationAt >= 0 && row.getBoolean(punctuationAt)
+
+  override def windowProblem: Option[DeadLetterReason] =
+    if (record == null) None else windows.get.problem(record, isAdjusted)
+
+  private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
+}
+
+/** Iterator over the exchange rows of one map-side task. A subclass reads the rows. Not
+  * thread-safe.
+  *
+  * @param order
+  *   the columns that define the order of arrival
+  */
+abstract class MapSide(rows: Iterator[InternalRow], order: Seq[Attribute])
+    extends AbstractIterator[InternalRow] {
+  protected val limits: Limits = TaskLimits.current
+  protected val encoder = new ExchangeEncoder(order)
+  protected val counts = new RowCounts
+  protected var out: Iterator[InternalRow] = Iterator.empty
+  private var isOver = false
+
+  /** Reads an input row. May set `out` to rows that are ready to be emitted. */
+  protected def read(row: InternalRow): Unit
+
+  /** The exchange rows that follow when no input row is left. */
+  protected def last(): Iterator[InternalRow]
+
+  /** Called when the consumer has exhausted the previous output iterator. */
+  protected def onOutputExhausted(): Unit = ()
+
+  override final def hasNext: Boolean = {
+    while (!out.hasNext && rows.hasNext) fill()
+    if (!out.hasNext && !isOver) {
+      isOver = true
+      out = last()
+    }
+    out.hasNext
+  }
+
+  override final def next(): InternalRow =
+    if (hasNext) out.next() else throw new NoSuchElementException("no further row")
+
+  /** Reads input rows until there is output or no row is left. */
+  private def fill(): Unit = {
+    onOutputExhausted()
+    out = Iterator.empty
+    while ((out eq Iterator.empty) && rows.hasNext) read(rows.next())
+  }
+}
+
+private object MapSide {
+  final val NoInput = new ByteRange
+}
+
+/** Map side of a window operator.
+  *
+  * Counts the input rows, and turns rows that break a rule into dead letters. A subclass sends
+  * all other rows. The last exchange row holds the counts.
   *
   * Behind a time stage, each row has a late watermark of its own, and the stage may have dropped
   * the row. Rows with watermarks come between the input rows. The last watermark goes to all key
   * groups. Over the results of an operator with a time policy, the watermark of that operator
   * goes to all key groups. Not thread-safe.
   */
-abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
-    extends AbstractIterator[InternalRow] {
+abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends MapSide(rows, plan.operatorPlan.order) {
   import plan.{input, operatorPlan}
 
-  protected val timeAt: Int = positionOf(operatorPlan.time)
-  private val keyFailedAt = operatorPlan.keyFailed.fold(-1)(positionOf)
+  private val windows = new RowWindowReader(operatorPlan)
+  private val columns = {
+    val substreams = operatorPlan.substreams
+    new RuledColumns(
+      input,
+      operatorPlan.time,
+      substreams.map(_.arrival),
+      substreams.toSeq.flatMap(_.keys.map(operatorPlan.keys)),
+      partition = None,
+      partitions = Set.empty,
+      operatorPlan.keyFailed,
+      substreams.flatMap(_.punctuation),
+      Some(windows))
+  }
   private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
+  // Null if the rows are combined. The windows of such rows follow from their times.
+  private val toRecord =
+    if (operatorPlan.hasMapSideCombine) null
+    else UnsafeProjection.create(operatorPlan.record, input)
   private lazy val toInput = UnsafeProjection.create(operatorPlan.row, input)
   private val inputBytes = new ByteRange
-  private val noInput = new ByteRange
-  protected val limits: Limits = TaskLimits.current
+  private val recordBytes = new ByteRange
   private val watermarkAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.watermark))
   private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
   // The watermark of the operator whose results are the rows, if it moves the windows; or null.
@@ -40,7 +206,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private var reached = Watermark.NotYet
   private var withoutIdle = Watermark.NotYet
   private var isFirst = true
-  protected val encoder = new ExchangeEncoder(operatorPlan.order)
+  // Null if rows are not logged.
+  private val rowLog = RowLog.of(operatorPlan)
 
   /** The watermark by which the current row is late, in the engine's convention. */
   protected var lateWatermark: Long = plan.lateWatermark
@@ -54,30 +221,17 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected final def ownWatermark: Option[Long] =
     if (verdictAt < 0) None else Some(lateWatermark)
 
-  /** Whether a rule has moved the time of the current row. */
-  protected var isAdjusted: Boolean = false
   protected val key = new ByteRange
-  protected val counts = new RowCounts
-  // Null if rows are not logged.
-  private val rowLog = RowLog.of(operatorPlan)
-  protected var out: Iterator[InternalRow] = Iterator.empty
-  private var isOver = false
 
   /** Whether rows have an event time. */
   protected val hasTime: Boolean = operatorPlan.settings.time.exists(_.isEventTime)
 
-  /** Adds a row that has a usable time. May set `out` to rows that are ready to be emitted.
+  /** Adds a row that breaks no rule. May set `out` to rows that are ready to be emitted.
     *
     * @param time
     *   the time of the row in the engine's convention
     */
   protected def add(row: InternalRow, time: Long): Unit
-
-  /** Why the source of a row is unusable; null if it is usable. */
-  protected def sourceProblem(row: InternalRow): DeadLetterReason = null
-
-  /** Whether a row is punctuation, if the operator judges the rows itself. */
-  protected def isPunctuation(row: InternalRow): Boolean = false
 
   /** Called when `firedBefore` is known, behind a time stage or another operator. */
   protected def startBatch(): Unit = ()
@@ -85,30 +239,13 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Emits all rows that the task holds. */
   protected def drain(): Iterator[InternalRow]
 
-  /** Called when the consumer has exhausted the previous output iterator. */
-  protected def onOutputExhausted(): Unit = ()
+  override protected def last(): Iterator[InternalRow] =
+    drain() ++ watermarks ++ Iterator.single(counts).map(encoder.counts)
 
-  override final def hasNext: Boolean = {
-    while (!out.hasNext && rows.hasNext) fill()
-    if (!out.hasNext && !isOver) {
-      isOver = true
-      out = drain() ++ watermarks ++ Iterator.single(counts).map(encoder.counts)
-    }
-    out.hasNext
-  }
-
-  override final def next(): InternalRow =
-    if (hasNext) out.next() else throw new NoSuchElementException("no further row")
-
-  /** Reads input rows until there is output or no row is left. */
-  private def fill(): Unit = {
-    onOutputExhausted()
-    out = Iterator.empty
-    while ((out eq Iterator.empty) && rows.hasNext) {
-      val row = rows.next()
-      if (followed != null) follow()
-      if (verdictAt < 0) addPlain(row) else addStamped(row)
-    }
+  override protected final def read(row: InternalRow): Unit = {
+    if (followed != null) follow()
+    columns.pointTo(row)
+    if (verdictAt < 0) addPlain(row) else addStamped(row)
   }
 
   /** Follows the watermark of the operator that has just emitted a result. */
@@ -123,15 +260,9 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   private def addPlain(row: InternalRow): Unit = {
     counts.add(RowCounts.In)
-    val reason = sourceProblem(row)
-    if (reason != null) refuse(row, reason, None)
-    else if (row.isNullAt(timeAt)) refuse(row, DeadLetterReason.NoTime, None)
-    else {
-      val time = row.getLong(timeAt)
-      if (!RowRules.isInRange(time)) refuse(row, DeadLetterReason.TimeOutOfRange, None)
-      else if (keyFailedAt >= 0 && row.getBoolean(keyFailedAt) && !isPunctuation(row))
-        refuse(row, DeadLetterReason.KeyFailed, reported(time))
-      else add(row, operatorPlan.convention.timeIn(time))
+    RowRules.problemOfTime(columns) match {
+      case None => addTimed(row)
+      case Some(reason) => refuse(row, reason, None)
     }
   }
 
@@ -140,7 +271,7 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     val watermark = row.getLong(watermarkAt)
     if (verdict == Verdict.Watermark) {
       reached = math.max(reached, watermark)
-      withoutIdle = math.max(withoutIdle, row.getLong(timeAt))
+      withoutIdle = math.max(withoutIdle, columns.time)
     } else if (verdict == Verdict.FiredBefore) start(watermark)
     else {
       counts.add(RowCounts.In)
@@ -149,19 +280,19 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
       Verdict.dropped(verdict) match {
         case None if Verdict.isPunctuation(verdict) =>
-        case None => addAccepted(row, row.getLong(timeAt), watermark, verdict)
+        case None => addAccepted(row, watermark, verdict)
         case Some(reason) =>
-          val time = if (row.isNullAt(timeAt)) None else Some(row.getLong(timeAt))
-          emitDeadLetter(row, reason, time.filter(RowRules.isInRange))
+          val hasUsableTime = !columns.lacksTime && RowRules.isInRange(columns.time)
+          emitDeadLetter(row, reason, Option.when(hasUsableTime)(columns.time))
       }
     }
   }
 
-  private def addAccepted(row: InternalRow, time: Long, watermark: Long, verdict: Long): Unit = {
-    isAdjusted = Verdict.isAdjusted(verdict)
-    if (rowLog != null && isAdjusted)
-      rowLog.moved(Verdict.rules(verdict), time, watermark)
-    add(row, operatorPlan.convention.timeIn(time))
+  private def addAccepted(row: InternalRow, watermark: Long, verdict: Long): Unit = {
+    columns.isAdjusted = Verdict.isAdjusted(verdict)
+    if (rowLog != null && columns.isAdjusted)
+      rowLog.moved(Verdict.rules(verdict), columns.time, watermark)
+    addTimed(row)
   }
 
   /** Starts a batch with the watermark of the batch before. The first judged row has met it. */
@@ -171,13 +302,19 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     startBatch()
   }
 
+  /** Adds a row with a usable time. */
+  private def addTimed(row: InternalRow): Unit = {
+    if (toRecord != null) columns.record = toRecord(row)
+    RowRules.problemOfWindow(columns) match {
+      case None => add(row, operatorPlan.convention.timeIn(columns.time))
+      case Some(reason) => refuse(row, reason, Option.when(hasTime)(columns.time))
+    }
+  }
+
   private def refuse(row: InternalRow, reason: DeadLetterReason, time: Option[Long]): Unit = {
     counts.add(reason.count)
     emitDeadLetter(row, reason, time)
   }
-
-  /** The time of a dead letter, in microseconds since 1970. */
-  protected final def reported(time: Long): Option[Long] = Option.when(hasTime)(time)
 
   private def watermarks: Iterator[InternalRow] = {
     if (followed != null) {
@@ -192,7 +329,8 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     }
   }
 
-  private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
+  protected final def positionOf(column: Attribute): Int =
+    input.indexWhere(_.exprId == column.exprId)
 
   /** Logs a row that cannot be assigned to a window, and emits it as a dead letter, if the spec
     * requests this.
@@ -200,10 +338,10 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     * @param time
     *   the time of the row in microseconds since 1970; none if it has no usable time
     */
-  protected final def emitDeadLetter(
+  private def emitDeadLetter(
       row: InternalRow,
       reason: DeadLetterReason,
-      time: Option[Long] = None): Unit = {
+      time: Option[Long]): Unit = {
     if (rowLog != null)
       rowLog.dropped(reason.name, time, operatorPlan.convention.watermarkOut(lateWatermark))
     if (operatorPlan.deadLetters) {
@@ -216,12 +354,306 @@ abstract class MapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Points `key` at the key of a row. */
   protected final def readKey(row: InternalRow): Unit = UnsafeRows.bytesOf(toKey(row), key): Unit
 
+  /** The record of the current row, if rows are not combined. Valid until the next row. */
+  protected final def record: ByteRange = UnsafeRows.bytesOf(columns.record, recordBytes)
+
+  /** Whether the windows that accept the current row do not follow from its time alone. */
+  protected final def isPlacedFreely: Boolean = windows.isListed || columns.isAdjusted
+
   /** The whole input row for the side output, or nothing if the operator emits no input rows.
     * Valid until the next call.
     */
   protected final def inputOf(row: InternalRow): ByteRange =
-    if (operatorPlan.reportsAccepted) UnsafeRows.bytesOf(toInput(row), inputBytes) else noInput
+    if (operatorPlan.reportsAccepted) UnsafeRows.bytesOf(toInput(row), inputBytes)
+    else MapSide.NoInput
 
   protected final def groupOfKey: Int =
     KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups)
+}
+
+/** Combines the on-time rows of a task into one accumulator per key and slice, or per key and
+  * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the
+  * exchange one by one.
+  */
+private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends WindowMapSide(plan, rows) {
+  import plan.{input, operatorPlan}
+
+  private val router = new RowRouter(
+    operatorPlan.slices,
+    operatorPlan.layout == KeyedLayout,
+    operatorPlan.settings.lateRows)
+  private val aggregation = new PartialAggregation(operatorPlan, input)
+  private lazy val merger = new FinalAggregation(operatorPlan)
+  private val usage = new MemoryUsage
+  private val onTime = newTables()
+
+  // The rows that wait until windows have fired, by the end of these windows.
+  private val waiting = mutable.LongMap.empty[AccumulatorTables]
+  private val chunk = new RowChunk(limits.payload)
+
+  // The growth of accumulators that hold objects is unknown. The size of their input columns is
+  // the estimate.
+  private lazy val toInputs = UnsafeProjection.create(operatorPlan.inputs, input)
+
+  // `drain` encodes accumulators lazily, so the objects are cleared only after its iterator is
+  // exhausted.
+  override protected def onOutputExhausted(): Unit =
+    if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()
+
+  override protected def startBatch(): Unit = router.firedBefore = firedBefore
+
+  override protected def add(row: InternalRow, time: Long): Unit =
+    router.route(time, lateWatermark) match {
+      case Route.Combine => combine(row, time)
+      case Route.InGap => counts.add(RowCounts.InGaps)
+      case Route.Late => counts.add(RowCounts.Late)
+      case Route.Alone => out = Iterator.single(alone(row, time, isPartlyLate = false))
+      case Route.CombineAndReport =>
+        combine(row, time)
+        counts.add(RowCounts.LatePartly)
+        out ++= Iterator.single(alone(row, time, isPartlyLate = true))
+    }
+
+  private def combine(row: InternalRow, time: Long): Unit = {
+    readKey(row)
+    val waitsFor = router.waitsFor(lateWatermark)
+    val tables =
+      if (waitsFor == Watermark.NotYet) onTime
+      else waiting.getOrElseUpdate(waitsFor, newTables())
+    val at = tables.locate(key, router.slice, time)
+    aggregation.update(tables.array, at, row)
+    if (!aggregation.inPlace) usage.bytes += toInputs(row).getSizeInBytes
+    if (usage.bytes > limits.combined) out ++= drain()
+  }
+
+  private def newTables(): AccumulatorTables = operatorPlan.slices match {
+    case _: GridSlices => new SliceTables(aggregation.initial, usage)
+    case sessions: SessionSlices =>
+      new SessionTables(sessions.gap, sessions.inclusive, aggregation.initial, usage, merger)
+  }
+
+  private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
+    readKey(row)
+    chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
+    encoder.rows(groupOfKey, chunk, firedBefore)
+  }
+
+  override protected def drain(): Iterator[InternalRow] =
+    drain(onTime, Watermark.NotYet) ++ waiting.iterator.flatMap { case (end, tables) =>
+      drain(tables, end)
+    }
+
+  private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
+    val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
+    def encoded(group: Int) =
+      if (after == Watermark.NotYet) encoder.segments(group, batches(group), firedBefore)
+      else encoder.waitingSegments(group, batches(group), after)
+    val full = for {
+      (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
+      _ = batches(group).add(slice, segment)
+      if batches(group).isFull
+    } yield encoded(group)
+    full ++ batches.indices.iterator.filterNot(batches(_).isEmpty).map(encoded)
+  }
+}
+
+/** Sends rows without combining them. Packs many rows of a key group into one chunk, in the order
+  * in which they are read.
+  */
+private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends WindowMapSide(plan, rows) {
+  import plan.{input, operatorPlan}
+
+  private val hasEdges = operatorPlan.settings.hasEdges
+  private val toOrder =
+    if (operatorPlan.order.isEmpty) None
+    else Some(UnsafeProjection.create(operatorPlan.order, input))
+  private val chunks = Array.fill(operatorPlan.keyGroups)(new RowChunk(limits.payload))
+
+  override protected def add(row: InternalRow, time: Long): Unit = {
+    readKey(row)
+    // The side output needs the whole input row, but only of rows that may be late, or edges that
+    // match no other row.
+    val mayBeLate = time < lateWatermark || isPlacedFreely || hasEdges
+    val group = groupOfKey
+    chunks(group).add(
+      key,
+      record,
+      if (mayBeLate) inputOf(row) else MapSide.NoInput,
+      if (hasTime) time else Arrival.NoTime,
+      isPartlyLate = false,
+      ownWatermark)
+    toOrder match {
+      // The exchange sorts these rows one by one, so each row needs its own exchange row.
+      case Some(order) =>
+        out = Iterator.single(encoder.rows(group, chunks(group), firedBefore, order(row)))
+      case None =>
+        if (chunks(group).isFull)
+          out = Iterator.single(encoder.rows(group, chunks(group), firedBefore))
+    }
+  }
+
+  override protected def drain(): Iterator[InternalRow] =
+    chunks.indices.iterator
+      .filterNot(chunks(_).isEmpty)
+      .map(group => encoder.rows(group, chunks(group), firedBefore))
+}
+
+/** Sends rows to the key group of their substream, in chunks that keep the order of arrival. The
+  * operator judges the rows.
+  *
+  * Sends the latest arrival of the task to all key groups, because it moves the watermarks of all
+  * substreams.
+  */
+private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
+    extends WindowMapSide(plan, rows) {
+  import plan.{input, operatorPlan}
+
+  private val substreams = operatorPlan.substreams.get
+  private val arrivalAt = positionOf(substreams.arrival)
+  private val isKey = substreams.keys.length == operatorPlan.keys.length
+  private val toSubstream =
+    UnsafeProjection.create(substreams.keys.map(operatorPlan.keys), input)
+  private val chunks =
+    new OrderedChunks(operatorPlan.order, movesArrival = false, input, limits.payload, encoder)
+  private val byGroup = Array.tabulate(operatorPlan.keyGroups)(chunks.chunkOf)
+  private val substream = new ByteRange
+  private var latest = Watermark.NotYet
+
+  override protected def add(row: InternalRow, time: Long): Unit = {
+    latest = math.max(latest, row.getLong(arrivalAt))
+    readKey(row)
+    val chunk = byGroup(if (isKey) groupOfKey else groupOfSubstream(row))
+    val sent = chunk.start(row)
+    if (sent != null) out = Iterator.single(sent)
+    chunk.rows.add(
+      key,
+      record,
+      inputOf(row),
+      operatorPlan.convention.timeOut(time),
+      isPartlyLate = false,
+      None)
+  }
+
+  private def groupOfSubstream(row: InternalRow): Int = {
+    UnsafeRows.bytesOf(toSubstream(row), substream)
+    KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups)
+  }
+
+  override protected def drain(): Iterator[InternalRow] =
+    byGroup.iterator.filterNot(_.rows.isEmpty).map(_.encoded()) ++ latestArrivals
+
+  private def latestArrivals: Iterator[InternalRow] =
+    if (latest == Watermark.NotYet) Iterator.empty
+    else byGroup.indices.iterator.map(encoder.latestArrival(_, latest))
+}
+
+/** Map side of a time stage.
+  *
+  * Sends all rows to the key group of their source, in chunks that keep the order of arrival. Not
+  * thread-safe.
+  *
+  * If windows follow, all rows go to the first key group. Each partition then has chunks of its
+  * own. A row of a partition counts as arriving no earlier than the rows before it, so the order
+  * within a partition and the order by arrival agree.
+  *
+  * If the rows stay with this task, only their times are sent, and the sum of the rows.
+  *
+  * @param input
+  *   the columns of the rows, under the stage's names
+  * @param split
+  *   the number of this task in its stage
+  */
+final class TimeStageEncoder(
+    plan: TimeStagePlan,
+    input: Seq[Attribute],
+    split: Int,
+    rows: Iterator[InternalRow])
+    extends MapSide(rows, plan.order) {
+  private val columns = new RuledColumns(
+    input,
+    plan.time,
+    Some(plan.arrival),
+    plan.over,
+    plan.partition,
+    plan.policy.partitions.toSet,
+    plan.keyFailed,
+    plan.punctuation,
+    windows = None)
+  private val partitionAt = plan.partition.fold(-1)(positionOf)
+  private val hasSources = plan.source.nonEmpty
+  private val toSource = UnsafeProjection.create(plan.source, input)
+  private val toColumns =
+    UnsafeProjection.create(plan.row ++ Seq.fill(StampColumns.count)(Literal(0L)), input)
+  private val orderAt = plan.orderNumber.fold(-1)(positionOf)
+  private var number = RowNumbers.first(split)
+  private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)
+  private val chunks =
+    new OrderedChunks(plan.order, plan.movesArrival, input, limits.payload, encoder)
+  private val byGroup = Array.tabulate(plan.keyGroups)(chunks.chunkOf)
+  private val byPartition = new LinkedHashMap[UTF8String, chunks.OrderedChunk]
+  private val held = if (plan.holdsRows) Some(new RowsSum(plan, input)) else None
+  private val source = new ByteRange
+  private val value = new ByteRange
+
+  override protected def last(): Iterator[InternalRow] =
+    (byGroup.iterator ++ byPartition.values.asScala)
+      .filterNot(_.isEmpty)
+      .map(_.encoded()) ++ Iterator.single(counts).map(encoder.counts) ++
+      held.iterator.map(encoder.readRows(group = 0, split, _))
+
+  override protected def read(row: InternalRow): Unit = {
+    counts.add(RowCounts.In)
+    if (held.isDefined) held.get.add(row)
+    if (hasSources) UnsafeRows.bytesOf(toSource(row), source)
+    columns.pointTo(row)
+    RowRules.problem(columns) match {
+      case None => add(row, chunkOf(row))
+      case Some(reason) =>
+        counts.add(reason.count)
+        val letter = if (plan.holdsRows) RowNumbers.bytesOf(number) else toColumns(row).getBytes
+        out = Iterator.single(encoder.deadLetter(group, reason, None, Watermark.NotYet, letter))
+    }
+    number += 1
+  }
+
+  private def group: Int =
+    if (plan.windows.isDefined) 0
+    else KeyGroups.groupOf(KeyGroups.hash(source), plan.keyGroups)
+
+  private def chunkOf(row: InternalRow): chunks.OrderedChunk =
+    if (!plan.mergesPartitions) byGroup(group)
+    else {
+      val partition = row.getUTF8String(partitionAt)
+      val found = byPartition.get(partition)
+      if (found != null) found
+      else {
+        val chunk = chunks.chunkOf(group)
+        // The bytes of the id may change.
+        byPartition.put(partition.copy(), chunk)
+        chunk
+      }
+    }
+
+  private def add(row: InternalRow, chunk: chunks.OrderedChunk): Unit = {
+    val sent = chunk.start(row)
+    if (sent != null) out = Iterator.single(sent)
+    if (plan.holdsRows) {
+      val arrival = if (plan.movesArrival) chunk.arrival else columns.arrival
+      chunk.times.add(source, number, columns.time, arrival, orderOf(row))
+    } else {
+      val written = toColumns(row)
+      if (plan.movesArrival) written.setLong(arrivalInRow, chunk.arrival)
+      UnsafeRows.bytesOf(written, value)
+      chunk.rows.add(source, value, MapSide.NoInput, columns.time, isPartlyLate = false, None)
+    }
+  }
+
+  private def orderOf(row: InternalRow): Long =
+    if (orderAt < 0) 0L
+    else if (row.isNullAt(orderAt)) RowTimes.NoOrder
+    else row.getLong(orderAt)
+
+  private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 }

@@ -1,14 +1,20 @@
 package org.apache.spark.sql.transom
 
-/** The map side of an operator, and the rows between the map side and the operator.
+/** The way from the tasks that read rows to the tasks of the key groups.
   *
   * {{{
-  * rows ──► MapSide: time, key, late? ──► combined: segments ─┐
-  *            │ dead letters, counts  └► alone: chunks ───────┴► exchange ──► events of the engine
+  * rows ──► MapSide ──► ExchangeEncoder ──► shuffle and sort ──► ExchangeDecoder ──► events
+  *          counts      segment batches     of Spark             merges ordered
+  *          refuses     chunks of rows                           chunks, if the
+  *          combines    times of rows                            rows have an order
+  *                      messages
   * }}}
   *
-  * The exchange costs about the same for a row of any size. So many rows or accumulators travel
-  * in one. The kind of a payload is a column, and its bytes are the engine's. With a time policy
-  * whose rows stay with their tasks, only times travel to the stage, and stamps come back.
+  * A map side counts its rows, refuses rows that cannot be assigned to a window, and combines the
+  * other rows or packs them into chunks. So Spark shuffles and sorts a few large rows, and does
+  * not handle each key. `ExchangeFormat.scala` is the only file that knows the bytes.
+  *
+  * If the rows stay with their task, only their times cross the exchange. The time stage sends
+  * stamps back, and `HeldRows.scala` joins stamps and rows.
   */
 package object exchange

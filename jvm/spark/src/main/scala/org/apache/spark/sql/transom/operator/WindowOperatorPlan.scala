@@ -86,7 +86,8 @@ final case class WindowOperatorPlan(
   def reportsLate: Boolean = settings.lateRows != LateRows.No
 
   /** Whether rows that the map side accepts may be emitted as late rows or dead letters. */
-  def reportsAccepted: Boolean = reportsLate || deadLetters && settings.hasEdges
+  def reportsAccepted: Boolean =
+    reportsLate || deadLetters && (settings.hasEdges || substreams.isDefined)
 
   /** Converts between Spark's times and the engine's. */
   val convention: TimeConvention = TimeConvention.of(settings.window)

@@ -3,10 +3,10 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowLog, RowWindowReader}
+import org.apache.spark.sql.transom.exchange.RowLog
 import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
 
-import transom.engine.operator.{Event, WindowOperator}
+import transom.engine.operator.WindowOperator
 import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.substream._
@@ -17,18 +17,6 @@ private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
   override type State = SubstreamStore
 
   private val substreams: SubstreamColumns = operatorPlan.substreams.get
-  private lazy val decoder = {
-    val record = operatorPlan.record
-    val windows = new RowWindowReader(operatorPlan)
-    new OrderedChunkDecoder(
-      record,
-      record.length,
-      substreams.arrival,
-      operatorPlan.order,
-      substreams.punctuation,
-      windows.read,
-      holds = None)
-  }
 
   override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
     val logic = new TimePolicyLogic(substreams.policy)
@@ -46,9 +34,6 @@ private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
           operatorPlan.settings.rulesSeeEnds,
           now))
   }
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    decoder.events(rows)
 
   override def storeOf(state: KeyGroupState): SubstreamStore =
     new SubstreamStore(state, operatorPlan.settings)

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{OrderedChunkDecoder, RowNumbers, RowStamp, RowTimes}
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowNumbers, RowStamp}
 import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict, WindowOperatorPlan}
 
 import transom.engine.operator._
@@ -25,25 +25,7 @@ final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
 private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
   override type State = SourceStore
 
-  private lazy val decoder =
-    new OrderedChunkDecoder(
-      plan.row,
-      plan.width,
-      plan.arrival,
-      plan.order,
-      plan.punctuation,
-      plan.end.fold[Event.Row => Unit](_ => ())(readEnd),
-      holds = Some(plan).filter(_.holdsRows))
-
-  /** Reads the end of a row's lifetime. A row whose end is unknown is a dead letter later. */
-  private def readEnd(end: Attribute): Event.Row => Unit = {
-    val at = plan.row.indexWhere(_.exprId == end.exprId)
-    val view = new UnsafeRow(plan.width)
-    row => {
-      view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
-      row.arrival.end = if (view.isNullAt(at)) Arrival.NoEnd else view.getLong(at)
-    }
-  }
+  private lazy val decoder = ExchangeDecoder.of(plan)
 
   override protected lazy val operator: WindowOperator[SourceStore, InternalRow] = {
     val logic = new TimePolicyLogic(plan.policy)
@@ -88,12 +70,12 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
     if (!isFirst && Verdict.isPlain(verdict) && stamp.time >= stamp.watermark) null
     else {
       isFirst = false
-      write(RowTimes.numberOf(row), stamp.time, stamp.watermark, verdict)
+      write(RowNumbers.numberOf(row), stamp.time, stamp.watermark, verdict)
     }
   }
 
   override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
-    write(RowTimes.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
+    write(RowNumbers.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
 
   override def read(rows: Event.ReadRows): InternalRow =
     write(RowNumbers.first(rows.task), rows.sum, rows.rows, Verdict.ReadRows)

@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat}
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, PayloadKind}
 import org.apache.spark.sql.transom.operator.{TaskLimits, WindowOperatorPlan}
 
 import transom.engine.keyed.CommonClock
@@ -28,11 +28,10 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   protected lazy val limits: Limits = TaskLimits.current
 
-  /** Reads events from exchange rows. */
-  protected def decoded(rows: Iterator[InternalRow]): Iterator[Event]
+  private lazy val decoder = ExchangeDecoder.of(operatorPlan)
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    decoded(if (isFollowed) rows.tapEach(note) else rows) ++
+    decoder.events(if (isFollowed) rows.tapEach(note) else rows) ++
       Iterator.single(new Event.Watermark(ownWatermark(watermark)))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends
@@ -56,10 +55,10 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
   /** Notes the watermark of an exchange row, for the operator over the results. */
   private def note(row: InternalRow): Unit = followed.foreach { case (own, out) =>
     def inRow = out(row.getLong(ExchangeFormat.LateWatermark))
-    row.getInt(ExchangeFormat.Kind) match {
-      case ExchangeFormat.Rows | ExchangeFormat.Segments =>
+    ExchangeFormat.kindOf(row) match {
+      case PayloadKind.Rows | PayloadKind.Segments =>
         own.before = math.max(own.before, inRow)
-      case ExchangeFormat.Watermark =>
+      case PayloadKind.Watermark =>
         own.reached = math.max(own.reached, out(ExchangeFormat.watermark(row)))
         own.withoutIdle = math.max(own.withoutIdle, inRow)
       case _ =>
@@ -71,11 +70,6 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 private[task] final class LogTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = IndexedSeq[SegmentStore]
-
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    rows.flatMap(decoder.events)
 
   override protected lazy val operator: WindowOperator[IndexedSeq[SegmentStore], InternalRow] =
     Operators.overLogs(operatorPlan, limits)
@@ -89,13 +83,8 @@ private[task] final class KeyedTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = KeyStore
 
-  private lazy val decoder = new ExchangeDecoder(operatorPlan)
-
   override protected lazy val operator: WindowOperator[KeyStore, InternalRow] =
     Operators.overKeys(operatorPlan, limits, CommonClock.open)
-
-  override protected def decoded(rows: Iterator[InternalRow]): Iterator[Event] =
-    rows.flatMap(decoder.events)
 
   override def storeOf(state: KeyGroupState): KeyStore =
     new KeyStore(state, operatorPlan.settings)

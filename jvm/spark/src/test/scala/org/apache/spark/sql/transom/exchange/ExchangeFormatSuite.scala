@@ -24,7 +24,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
 
   private def newEncoder() = new ExchangeEncoder(plan.order)
-  private def events(row: InternalRow): Iterator[Event] = new ExchangeDecoder(plan).events(row)
+  private def events(row: InternalRow): Iterator[Event] =
+    ExchangeDecoder.of(plan).events(Iterator.single(row))
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
 
@@ -132,6 +133,18 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       case List(reached: Event.Watermark) =>
         assertEquals((reached.time, reached.withoutIdle), (77L, 75L))
       case other => fail(s"$other is not a single watermark")
+    }
+  }
+
+  test("the code of a kind is its position, and a row of an unknown kind is refused") {
+    val codes = PayloadKind.all.map(_.code)
+    assertEquals(codes, codes.indices.toVector)
+    assertEquals(codes.map(PayloadKind.of), PayloadKind.all)
+    Seq(-1, codes.length).foreach { code =>
+      val row = delivered(newEncoder().tick(1))
+      row.setInt(ExchangeFormat.Kind, code)
+      val error = intercept[IllegalStateException](events(row).toList)
+      assertEquals(error.getMessage, s"no kind of exchange row has the code $code")
     }
   }
 

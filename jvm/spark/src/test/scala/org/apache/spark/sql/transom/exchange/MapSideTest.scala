@@ -44,7 +44,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
       Seq("payload", "combined").foreach(name =>
         conf.setConfString(s"spark.transom.limits.$name", bytes.toString))
     }
-    val decoder = new ExchangeDecoder(plan)
+    val decoder = ExchangeDecoder.of(plan)
     val groupOf = (0 until plan.keyGroups).map(group => KeyGroups.idOf(group) -> group).toMap
     SQLConf.withExistingConf(conf) {
       new MapSidePlan(plan, columns, watermark)
@@ -52,7 +52,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
         .map(_.copy())
         .flatMap { row =>
           val group = groupOf(row.getInt(ExchangeFormat.Group))
-          decoder.events(row).flatMap(read(group, _))
+          decoder.events(Iterator.single(row)).flatMap(read(group, _))
         }
         .toVector
     }

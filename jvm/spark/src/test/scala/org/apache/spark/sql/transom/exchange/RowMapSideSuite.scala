@@ -82,10 +82,10 @@ class RowMapSideSuite extends MapSideTest {
     forAll(rows) { rows =>
       val sent = new MapSidePlan(ordered, input, 0L)
         .encode(rows.map(_.internal).iterator)
-        .filter(_.getInt(ExchangeFormat.Kind) == ExchangeFormat.Rows)
+        .filter(ExchangeFormat.kindOf(_) == PayloadKind.Rows)
         .map { row =>
           val order = row.getLong(ExchangeFormat.Payload + 1)
-          val events = new ExchangeDecoder(ordered).events(row).map {
+          val events = ExchangeDecoder.of(ordered).events(Iterator.single(row)).map {
             case event: Event.Row => event.arrival.gap
             case other => fail(s"$other is not a row")
           }

@@ -132,23 +132,18 @@ private object RowTimesSuite {
     }
     val exchanged = ExchangeFormat.attributes(plan.order)
     val sorted = sent.sorted(RowOrdering.create(ExchangeFormat.inOrder(exchanged), exchanged))
-    val decoder = new OrderedChunkDecoder(
-      plan.row,
-      plan.width,
-      plan.arrival,
-      plan.order,
-      punctuation = None,
-      complete = _ => (),
-      holds = Some(plan))
-    decoder.events(sorted.iterator).foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
+    ExchangeDecoder
+      .of(plan)
+      .events(sorted.iterator)
+      .foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
   }
 
   private def add(event: Event, to: Received): Received = event match {
     case row: Event.Row =>
-      val times = (RowTimes.numberOf(row.value), row.arrival.time, row.arrival.clock)
+      val times = (RowNumbers.numberOf(row.value), row.arrival.time, row.arrival.clock)
       to.copy(times = to.times :+ times)
     case letter: Event.DeadLetter if letter.reason == DeadLetterReason.NoTime =>
-      to.copy(letters = (to.letters :+ RowTimes.numberOf(letter.input)).sorted)
+      to.copy(letters = (to.letters :+ RowNumbers.numberOf(letter.input)).sorted)
     case _ => to
   }
 }

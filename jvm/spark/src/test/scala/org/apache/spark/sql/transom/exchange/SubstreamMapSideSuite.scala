@@ -149,14 +149,8 @@ private object SubstreamMapSideSuite {
     (0 until Groups).flatMap { group =>
       val ofGroup =
         exchanged.filter(_.getInt(ExchangeFormat.Group) == KeyGroups.idOf(group)).sorted(order)
-      new OrderedChunkDecoder(
-        plan.record,
-        plan.record.length,
-        arrival,
-        plan.order,
-        punctuation = None,
-        complete = _ => (),
-        holds = None)
+      ExchangeDecoder
+        .of(plan)
         .events(ofGroup.iterator)
         .flatMap(read)
         .map(group -> _)
