@@ -6,10 +6,10 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
-import transom.engine.keyed.state.{Contents, KeyState, StateCodec, WindowAggregation}
+import transom.engine.keyed.keystate.{Contents, KeyState, StateCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.{Arrival, Disposition, Timeline}
+import transom.engine.window.{Arrival, RowOutcome, Timeline}
 
 /** Cost of a row in the keyed operator.
   *
@@ -56,7 +56,7 @@ class KeyedOperatorBenchmark {
   }
 
   @Benchmark
-  def row(): Disposition = {
+  def row(): RowOutcome = {
     time += 1
     arrival.time = time
     arrival.watermark = time - time % 100

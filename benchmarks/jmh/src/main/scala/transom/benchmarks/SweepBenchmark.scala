@@ -7,11 +7,11 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.WindowAggregation
+import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.sweep.{SweepOperator, SweepOperators, SweepState}
-import transom.engine.window.{Arrival, Disposition}
+import transom.engine.window.{Arrival, RowOutcome}
 
 /** Cost of a change of the rows of a window, by the number of its rows.
   *
@@ -85,9 +85,9 @@ class SweepBenchmark {
   }
 
   @Benchmark
-  def change(): Disposition = if (shape == "edges") endOne() else enter()
+  def change(): RowOutcome = if (shape == "edges") endOne() else enter()
 
-  private def endOne(): Disposition = {
+  private def endOne(): RowOutcome = {
     time += 1
     arrival.time = time
     arrival.end = time
@@ -98,20 +98,20 @@ class SweepBenchmark {
     start(open(ended))
   }
 
-  private def process(row: java.lang.Long): Disposition = {
+  private def process(row: java.lang.Long): RowOutcome = {
     operator.advance(state, arrival.watermark, arrival.clock).foreach(identity)
     operator.process(state, row, arrival).foreach(identity)
     operator.disposition
   }
 
-  private def start(id: Long): Disposition = {
+  private def start(id: Long): RowOutcome = {
     arrival.time = time
     arrival.end = Arrival.NoEnd
     arrival.watermark = time - 1
     process(java.lang.Long.valueOf(id))
   }
 
-  private def enter(): Disposition = {
+  private def enter(): RowOutcome = {
     time += 1
     arrival.time = time
     arrival.end = time + 1 + random.nextLong(2L * live)

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.state.{Contents, KeyState, WindowState}
+import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
 import transom.engine.window._
 
 /** Window operator of sessions with a maximum duration, for one key at a time.
@@ -48,8 +48,8 @@ final class CheckedSessionOperator[R, A <: AnyRef](
     Steps.None
   }
 
-  override def disposition: Disposition =
-    if (missed.listed.isEmpty) Disposition.Added else Disposition.Late
+  override def outcome: RowOutcome =
+    if (missed.listed.isEmpty) RowOutcome.Added else RowOutcome.Late
 
   override def missedWindows: MissedWindows = missed
 
@@ -57,8 +57,8 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       state: KeyState[A],
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Iterator[Unit] = {
-    firingContext.withoutIdle = withoutIdle
+      watermarkByRows: Long): Iterator[Unit] = {
+    firingContext.watermarkByRows = watermarkByRows
     val now = nowOf(watermark, clock)
     val hasMoved = now > nowOf(state.watermark, state.clock)
     state.watermark = math.max(state.watermark, watermark)
@@ -114,7 +114,7 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   private def join(state: KeyState[A], own: TimeWindow, time: Long, now: Long): WindowState[A] = {
     val from = checks.partFrom(time, now)
     val latest = state.latest
-    if (latest != null && latest.bounds.start >= from && latest.bounds.covers(own)) latest
+    if (latest != null && latest.bounds.start >= from && latest.bounds.contains(own)) latest
     else {
       val parts = state.windows.subMap(
         TimeWindow(from, Long.MinValue),

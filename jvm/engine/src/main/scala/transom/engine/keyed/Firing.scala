@@ -3,7 +3,7 @@ package transom.engine.keyed
 import java.util.Arrays
 
 import transom.engine.keyed.evictor.EvictorLogic
-import transom.engine.keyed.state.{Contents, EmittedResult, WindowState}
+import transom.engine.keyed.keystate.{Contents, EmittedResult, WindowState}
 import transom.engine.window.{Arrival, GlobalGrid, TimeWindow, Timeline}
 
 /** Emits the results of windows that fire. */

@@ -15,7 +15,7 @@ private[keyed] final class FiringContext {
   var timeline: Timeline = Timeline.Event
 
   /** The watermark without the idle timeout. Only the idle timeout causes later timers. */
-  var withoutIdle: Long = Long.MaxValue
+  var watermarkByRows: Long = Long.MaxValue
 
   /** Starts a firing that no timer causes. */
   def set(cause: Cause, watermark: Long, clock: Long): this.type = {
@@ -33,7 +33,7 @@ private[keyed] final class FiringContext {
     cause =
       if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
       else if (timeline == Timeline.Clock) Cause.Clock
-      else if (timer > withoutIdle) Cause.Idle
+      else if (timer > watermarkByRows) Cause.Idle
       else Cause.Watermark
   }
 }

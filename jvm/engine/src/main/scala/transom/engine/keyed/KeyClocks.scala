@@ -1,7 +1,7 @@
 package transom.engine.keyed
 
-import transom.engine.keyed.state.KeyStore
-import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.keyed.keystate.KeyStore
+import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.policy.SourceClock
 import transom.engine.time.Watermark
 

@@ -5,7 +5,7 @@ import java.util.PriorityQueue
 import scala.collection.{mutable, View}
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.state.{Contents, KeyState, WindowState}
+import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
 import transom.engine.keyed.trigger.TriggerResult
 import transom.engine.time.Ticks
 import transom.engine.window._
@@ -80,11 +80,11 @@ final class KeyedOperator[R, A <: AnyRef](
     }
   }
 
-  override def disposition: Disposition =
+  override def outcome: RowOutcome =
     if (missed.isEmpty && closed.isEmpty)
-      if (assigned.isEmpty) Disposition.NoWindow else Disposition.Added
-    else if (missed.length < assigned.length) Disposition.PartlyLate
-    else Disposition.Late
+      if (assigned.isEmpty) RowOutcome.NoWindow else RowOutcome.Added
+    else if (missed.length < assigned.length) RowOutcome.PartlyLate
+    else RowOutcome.Late
 
   override def missedWindows: MissedWindows =
     if (closed.isEmpty) MissedWindows.inAnyOrder(missed.iterator.map(assigner.instantsOf))
@@ -99,8 +99,8 @@ final class KeyedOperator[R, A <: AnyRef](
       state: KeyState[A],
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Iterator[Unit] = {
-    firingContext.withoutIdle = withoutIdle
+      watermarkByRows: Long): Iterator[Unit] = {
+    firingContext.watermarkByRows = watermarkByRows
     Steps.andThen(advanceWatermark(state, watermark, clock)) {
       Steps.andThen(advanceClock(state, clock)) {
         if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock) else Steps.None
@@ -168,7 +168,7 @@ final class KeyedOperator[R, A <: AnyRef](
     */
   private def join(state: KeyState[A], own: TimeWindow): WindowState[A] = {
     val latest = state.latest
-    if (latest != null && latest.bounds.covers(own)) latest
+    if (latest != null && latest.bounds.contains(own)) latest
     else {
       val target = MergingWindows.targetOf(state.windows, own, assigner.isInclusive)
       if (target.sources.isEmpty) if (canOpen(own)) open(state, own) else null

@@ -1,7 +1,7 @@
 package transom.engine.keyed
 
 import transom.engine.keyed.evictor.{EvictorLogic, Evictors}
-import transom.engine.keyed.state.{Contents, WindowAggregation}
+import transom.engine.keyed.keystate.{Contents, WindowAggregation}
 import transom.engine.keyed.trigger.{Conditions, TriggerLogic, Triggers}
 import transom.engine.spec._
 import transom.engine.time.Ticks
@@ -101,7 +101,7 @@ object KeyedPlan {
       contents: Contents[R],
       conditions: Conditions[R, A]): KeyedPlan[R, A] = {
     val logic: TriggerLogic[R, A] =
-      Triggers.logic(window.ownTrigger.getOrElse(trigger), conditions)
+      Triggers.logic(window.runningTrigger.getOrElse(trigger), conditions)
     def evictors(when: Eviction) =
       window.ownEvictor
         .orElse(evictor)

@@ -2,8 +2,8 @@ package transom.engine.keyed
 
 import scala.collection.mutable
 
-import transom.engine.keyed.state.{PerKeyCodec, PerKeyState}
-import transom.engine.window.{Arrival, Disposition, MissedWindows, Timeline}
+import transom.engine.keyed.keystate.{PerKeyCodec, PerKeyState}
+import transom.engine.window.{Arrival, RowOutcome, MissedWindows, Timeline}
 
 /** Window operator of the keyed layout, for one key at a time.
   *
@@ -21,7 +21,7 @@ import transom.engine.window.{Arrival, Disposition, MissedWindows, Timeline}
   */
 trait PerKeyOperator[R, S <: PerKeyState] {
 
-  /** Adds a row to its windows. Windows that are over do not get the row. See `disposition` and
+  /** Adds a row to its windows. Windows that are over do not get the row. See `outcome` and
     * `missedWindows`.
     *
     * Requires that the key has advanced to the watermark and wall-clock time of the row's
@@ -32,7 +32,7 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   /** What has become of the last processed row. Valid once its steps are exhausted, and until the
     * next call of `process`.
     */
-  def disposition: Disposition
+  def outcome: RowOutcome
 
   /** The windows that were closed when the last processed row arrived. Bounds are instants. Valid
     * until the next call of `process`.
@@ -45,8 +45,8 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   /** How the last processed row is tried again after all other rows of the batch, because a row
     * of the batch may open a window that accepts it. Null if the row is not tried again.
     */
-  def retry(disposition: Disposition): Retry =
-    if (disposition == Disposition.Late) new Retry(lastMissedEnd) else null
+  def retry(outcome: RowOutcome): Retry =
+    if (outcome == RowOutcome.Late) new Retry(lastMissedEnd) else null
 
   /** Announces that the next processed row is tried again. */
   def resume(retry: Retry): Unit = ()
@@ -54,14 +54,14 @@ trait PerKeyOperator[R, S <: PerKeyState] {
   /** Advances the key to a watermark and a wall-clock time. Emits the results that are due, and
     * removes windows that are over.
     *
-    * @param withoutIdle
+    * @param watermarkByRows
     *   the watermark that the idle timeout has not moved
     */
   def advance(
       state: S,
       watermark: Long,
       clock: Long,
-      withoutIdle: Long = Long.MaxValue): Iterator[Unit]
+      watermarkByRows: Long = Long.MaxValue): Iterator[Unit]
 
   /** Number of results that the windows of all keys have emitted so far. */
   def fired: Long

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import java.nio.ByteBuffer
 
-import transom.engine.keyed.state.{Contents, KeyStore}
+import transom.engine.keyed.keystate.{Contents, KeyStore}
 import transom.engine.state.{ByteRange, UnknownStateVersion}
 import transom.engine.window.{Arrival, TimeConvention}
 

@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.state.{Contents, KeyState, RowRuns, WindowState}
+import transom.engine.keyed.keystate.{Contents, KeyState, RowRuns, WindowState}
 
 /** Changes and reads the contents of windows: accumulators, raw rows, or both. */
 private[keyed] final class WindowContents[R, A <: AnyRef](

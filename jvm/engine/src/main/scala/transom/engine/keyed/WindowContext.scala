@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-import transom.engine.keyed.state.{Contents, KeyState, WindowState}
+import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
 import transom.engine.keyed.trigger.{TriggerContext, TriggerMemory}
 import transom.engine.window.{Arrival, Timeline}
 

@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.keyed.state._
+import transom.engine.keyed.keystate._
 import transom.engine.spec.{Stagger, Tumbling, WindowSpec}
 import transom.engine.window.{Assigner, Timeline}
 

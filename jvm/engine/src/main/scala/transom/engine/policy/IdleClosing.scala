@@ -15,7 +15,7 @@ import transom.engine.window.{Grid, TimeConvention}
   */
 private[policy] final class IdleClosing(
     timeout: IdleTimeout,
-    val windows: OpenWindows,
+    val windows: WindowsWithRows,
     convention: TimeConvention,
     lateness: Long) {
 
@@ -66,7 +66,7 @@ private[policy] object IdleClosing {
 /** The ends of windows that have rows, whatever their keys. Watermarks and ends are in the
   * engine's convention.
   */
-private[policy] sealed abstract class OpenWindows {
+private[policy] sealed abstract class WindowsWithRows {
 
   /** Adds the windows of a row.
     *
@@ -86,7 +86,7 @@ private[policy] sealed abstract class OpenWindows {
 }
 
 /** Windows on a grid: remembers the slices that have rows. */
-private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends OpenWindows {
+private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends WindowsWithRows {
   private val slices = mutable.TreeSet.empty[Long]
   private var last = Grid.NoSlice
 
@@ -121,7 +121,7 @@ private final class OpenGridWindows(grid: Grid, convention: TimeConvention) exte
 /** Sessions. Only the key groups know the ends of single sessions. So the watermark of a silent
   * input follows the wall clock, up to the end of the last session.
   */
-private final class OpenSessions(gap: Long) extends OpenWindows {
+private final class OpenSessions(gap: Long) extends WindowsWithRows {
   private var latest = Watermark.NotYet
 
   override def add(time: Long): Unit = latest = math.max(latest, time)

@@ -5,7 +5,7 @@ import java.util.LinkedHashMap
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-import transom.engine.operator.PartitionGauge
+import transom.engine.runtime.PartitionGauge
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.Watermark
@@ -52,7 +52,7 @@ final class InputClock(
   // idle.
   private var bound = Watermark.NotYet
   private var wasIdle = false
-  private var beforeIdle = Option.empty[Long]
+  private var byRowsBeforeTick = Option.empty[Long]
 
   store.sources.entries.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
@@ -126,7 +126,7 @@ final class InputClock(
       }
     }
     if (estimates) state.arrivals.estimate(now)
-    beforeIdle = Some(advanced)
+    byRowsBeforeTick = Some(advanced)
     val closes = idle.exists(closeIdle)
     advance()
     closes
@@ -148,7 +148,7 @@ final class InputClock(
     closes
   }
 
-  override def withoutIdle: Long = beforeIdle.getOrElse(watermark)
+  override def watermarkByRows: Long = byRowsBeforeTick.getOrElse(watermark)
 
   override def reached: Option[Long] = Option.when(state.watermark > before)(state.watermark)
 

@@ -16,7 +16,7 @@ private[policy] final class InputState {
   /** The arrivals of the rows of the input. */
   val arrivals: ArrivalClock = new ArrivalClock
 
-  /** The open windows, as `OpenWindows.saved` returns them. */
+  /** The open windows, as `WindowsWithRows.saved` returns them. */
   var windows: Array[Long] = Array.emptyLongArray
 
   def bytes: Array[Byte] = {

@@ -47,7 +47,7 @@ final class SourceClocks(
   }
 
   /** The clock of a source that has rows in this batch, or null. */
-  def touched(source: ByteRange): SourceClock =
+  def inBatch(source: ByteRange): SourceClock =
     held.get(lookup.set(source.bytes, source.offset, source.length))
 
   /** The arrivals of the rows of all sources, those of other key groups included. */
@@ -71,13 +71,13 @@ final class SourceClocks(
 
   /** The largest watermark of the sources that had rows in this batch. */
   override def watermark: Long =
-    touched
+    allInBatch
       .map { case (_, clock) => logic.watermarkOf(clock) }
       .maxOption
       .getOrElse(Watermark.NotYet)
 
   /** The sources that have rows in this batch. */
-  def touched: Iterator[(Array[Byte], SourceClock)] =
+  def allInBatch: Iterator[(Array[Byte], SourceClock)] =
     held.asScala.iterator.map { case (source, clock) => (source.bytes, clock) }
 
   private def find(source: ByteRange): SourceClock = {
@@ -95,8 +95,8 @@ final class SourceClocks(
   }
 
   override def save(): Unit = {
-    touched.foreach { case (source, clock) => store.sources.put(source, clock.bytes) }
-    touched.map(_._2.arrival).maxOption.foreach(arrivals.note)
+    allInBatch.foreach { case (source, clock) => store.sources.put(source, clock.bytes) }
+    allInBatch.map(_._2.arrival).maxOption.foreach(arrivals.note)
     if (logic.forgetsSources && header.sources >= header.limit) forget()
     val bytes = header.bytes
     if (!Arrays.equals(bytes, saved)) store.header.put(bytes)

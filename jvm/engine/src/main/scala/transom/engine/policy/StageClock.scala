@@ -1,6 +1,6 @@
 package transom.engine.policy
 
-import transom.engine.operator.PartitionGauge
+import transom.engine.runtime.PartitionGauge
 import transom.engine.state.ByteRange
 
 /** The clocks of a time stage, for one key group in one batch. */
@@ -53,7 +53,7 @@ trait StageClock {
   def overtaken: Long = 0L
 
   /** This watermark without the idle timeout of the batch. */
-  def withoutIdle: Long = watermark
+  def watermarkByRows: Long = watermark
 
   /** The largest watermark that the clocks have reached, or `Watermark.NotYet`. */
   def watermark: Long

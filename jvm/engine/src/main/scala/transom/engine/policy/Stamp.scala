@@ -1,6 +1,6 @@
 package transom.engine.policy
 
-import transom.engine.operator.{DeadLetterReason, RowCount, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, RowCount, RowCounts}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 

@@ -1,6 +1,6 @@
 package transom.engine.policy
 
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
 
@@ -27,10 +27,10 @@ trait StampedRows[T] {
     *
     * @param watermark
     *   microseconds since 1970
-    * @param withoutIdle
+    * @param watermarkByRows
     *   the watermark that the idle timeout has not moved in this batch, or `Watermark.NotYet`
     */
-  def watermark(watermark: Long, withoutIdle: Long): T
+  def watermark(watermark: Long, watermarkByRows: Long): T
 }
 
 /** The time stage of a task: stamps rows by a time policy, in their order.
@@ -39,11 +39,11 @@ trait StampedRows[T] {
   *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
   */
 final class TimeStage[T](clocks: (SourceStore, Long) => StageClock, rows: StampedRows[T])
-    extends WindowOperator[SourceStore, T] {
+    extends TaskOperator[SourceStore, T] {
   private val emissions = new Emissions[T]
 
   override def open(group: Int, store: SourceStore, clock: Long): KeyGroupOperator[T] =
-    new TimeStageOperator(clocks(store, clock), rows, emissions)
+    new TimeStageGroupOperator(clocks(store, clock), rows, emissions)
 }
 
 /** The time stage of one key group of sources.
@@ -51,7 +51,7 @@ final class TimeStage[T](clocks: (SourceStore, Long) => StageClock, rows: Stampe
   * The key of a row is its source, and its value is the whole row. Its arrival is in
   * `arrival.clock`.
   */
-private final class TimeStageOperator[T](
+private final class TimeStageGroupOperator[T](
     clocks: StageClock,
     rows: StampedRows[T],
     emissions: Emissions[T])
@@ -102,7 +102,7 @@ private final class TimeStageOperator[T](
 
   override protected def advance(): Iterator[T] = {
     if (hasTicked && clocks.tick()) counts.add(RowCounts.IdleCloses)
-    clocks.reached.iterator.map(rows.watermark(_, clocks.withoutIdle))
+    clocks.reached.iterator.map(rows.watermark(_, clocks.watermarkByRows))
   }
 
   override protected def save(): Unit = {

@@ -4,7 +4,7 @@ import scala.collection.AbstractIterator
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.operator.{LateRow, SegmentLog}
+import transom.engine.runtime.{LateRow, SegmentLog}
 import transom.engine.state._
 import transom.engine.window.Sessions
 

@@ -1,6 +1,6 @@
 package transom.engine.slice
 
-import transom.engine.operator.{OpenStarts, SegmentLog}
+import transom.engine.runtime.{OpenStarts, SegmentLog}
 import transom.engine.state.AccumulatorMerger
 
 /** The slice logs of several windows in one pass.

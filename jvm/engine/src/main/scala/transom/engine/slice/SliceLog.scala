@@ -2,7 +2,7 @@ package transom.engine.slice
 
 import scala.collection.AbstractIterator
 
-import transom.engine.operator.{OpenStarts, SegmentLog}
+import transom.engine.runtime.{OpenStarts, SegmentLog}
 import transom.engine.state._
 import transom.engine.window.{Grid, TimeWindow}
 

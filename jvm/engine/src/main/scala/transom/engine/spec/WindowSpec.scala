@@ -212,7 +212,7 @@ final case class WindowSpec(
   }
 
   private def hasDefaultTrigger: Boolean = window match {
-    case count: Count => trigger == count.trigger
+    case count: Count => trigger == count.requiredTrigger
     case Global => false
     case _ => trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
   }

@@ -16,7 +16,7 @@ sealed trait Window extends Product {
 
   /** The trigger that belongs to the definition of the windows. It replaces the user's trigger.
     */
-  def ownTrigger: Option[Trigger] = None
+  def runningTrigger: Option[Trigger] = None
 
   /** The evictor that belongs to the definition of the windows. */
   def ownEvictor: Option[Evictor] = None
@@ -231,9 +231,9 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
   def step: Int = slide.getOrElse(size)
 
   /** The only valid trigger. */
-  def trigger: AfterCount = AfterCount(if (partial) step else size)
+  def requiredTrigger: AfterCount = AfterCount(if (partial) step else size)
 
-  override def ownTrigger: Option[Trigger] =
+  override def runningTrigger: Option[Trigger] =
     Some(if (isNumbered) Purging(AfterCount(size)) else AfterCount(step))
 
   // Flink's countWindow(size, slide): every `step` rows, the last `size` rows (flink.md 1.10).

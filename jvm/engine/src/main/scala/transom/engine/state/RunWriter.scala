@@ -14,7 +14,7 @@ package transom.engine.state
   */
 final class RunWriter(store: SegmentStore, slice: Slice, first: Int) {
   private val writer = new SegmentWriter
-  private val parts = Vector.newBuilder[Part]
+  private val parts = Vector.newBuilder[StoredSegment]
   private var segments = 0
   private var bytes = 0L
 

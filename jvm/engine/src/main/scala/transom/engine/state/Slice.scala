@@ -19,7 +19,7 @@ final class Run(
     val first: Int,
     val segments: Int,
     val bytes: Long,
-    val parts: Vector[Part] = Vector.empty)
+    val parts: Vector[StoredSegment] = Vector.empty)
 
 /** The directory's entry for a segment of sessions. It shows whether the segment must be read.
   *
@@ -31,7 +31,7 @@ final class Run(
   *   the earliest last row time of the sessions that may still close, in microseconds;
   *   `Long.MaxValue` if none may
   */
-final class Part(val from: Long, val to: Long, var earliestLast: Long) {
+final class StoredSegment(val from: Long, val to: Long, var earliestLast: Long) {
 
   /** Whether the segment may hold one of the hashes. `hashes` must be sorted. */
   def mayHold(hashes: Array[Long]): Boolean = {
@@ -57,7 +57,7 @@ final class Slice(val start: Long, val level: Int = 0) {
   def earliestLast: Long =
     parts.foldLeft(Long.MaxValue)((least, part) => math.min(least, part.earliestLast))
 
-  def parts: Iterator[Part] = runs.iterator.flatMap(_.parts)
+  def parts: Iterator[StoredSegment] = runs.iterator.flatMap(_.parts)
 
   def bytes: Long = runs.foldLeft(0L)((sum, run) => sum + run.bytes)
 

@@ -68,7 +68,7 @@ final class SliceDirectory(store: SegmentStore) {
     * @param last
     *   a session closes if its last row is at or before this time, in microseconds
     */
-  def closing(slice: Slice, last: Long): Iterator[(Part, Cursor)] = for {
+  def closing(slice: Slice, last: Long): Iterator[(StoredSegment, Cursor)] = for {
     run <- slice.runs.iterator
     (part, i) <- run.parts.iterator.zipWithIndex
     if part.earliestLast <= last
@@ -177,10 +177,10 @@ object SliceDirectory {
   final val MaxRuns = 8
 
   /** The directory's part for a segment; none if the segment holds no sessions. */
-  private[state] def part(segment: Array[Byte]): Option[Part] = {
+  private[state] def part(segment: Array[Byte]): Option[StoredSegment] = {
     val earliestLast = Segment.earliestLast(segment)
     val (from, to) = Segment.hashes(segment)
-    if (earliestLast == Long.MaxValue) None else Some(new Part(from, to, earliestLast))
+    if (earliestLast == Long.MaxValue) None else Some(new StoredSegment(from, to, earliestLast))
   }
 
   private def write(slices: SliceDirectory): Array[Byte] = {
@@ -217,7 +217,7 @@ object SliceDirectory {
 
   private def readRun(in: ByteBuffer): Run = {
     val (first, segments, bytes) = (in.getInt(), in.getInt(), in.getLong())
-    val parts = Vector.fill(in.getInt())(new Part(in.getLong(), in.getLong(), in.getLong()))
+    val parts = Vector.fill(in.getInt())(new StoredSegment(in.getLong(), in.getLong(), in.getLong()))
     new Run(first, segments, bytes, parts)
   }
 }

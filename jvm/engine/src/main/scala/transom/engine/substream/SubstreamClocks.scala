@@ -5,7 +5,7 @@ import java.util.LinkedHashSet
 import scala.jdk.CollectionConverters._
 
 import transom.engine.keyed.{KeyClocks, KeyInMemory}
-import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec.TimePolicy
 import transom.engine.state.{ByteRange, KeyBytes}
@@ -123,12 +123,12 @@ final class SubstreamClocks(
   override def of(key: KeyInMemory): Long = {
     if (key.clock == null) {
       rows.substreamOf(keyRange.set(key.key, 0, key.key.length), substream)
-      key.clock = clocks.touched(substream)
+      key.clock = clocks.inBatch(substream)
     }
     if (key.clock == null) Watermark.NotYet else watermarkOf(key.clock)
   }
 
-  override def expired: Iterator[Array[Byte]] = clocks.touched.flatMap {
+  override def expired: Iterator[Array[Byte]] = clocks.allInBatch.flatMap {
     case (substream, clock) => timers.take(substream, watermarkOf(clock))
   }
 

@@ -1,6 +1,6 @@
 package transom.engine.substream
 
-import transom.engine.keyed.state.KeyStore
+import transom.engine.keyed.keystate.KeyStore
 import transom.engine.policy.SourceStore
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{KeyGroupState, StateMap}

@@ -37,7 +37,7 @@ private[sweep] final class Edges[R, A <: AnyRef](
       state: SweepState,
       id: Array[Byte],
       bytes: Array[Byte],
-      arrival: Arrival): Disposition = {
+      arrival: Arrival): RowOutcome = {
     if (state.openById == null) state.openById = indexOf(state)
     val hash = state.openById.hashOf(id)
     var open = state.openById.get(hash, id)
@@ -46,8 +46,8 @@ private[sweep] final class Edges[R, A <: AnyRef](
       open = null
     }
     if (arrival.end == Arrival.NoEnd) {
-      if (open != null) Disposition.BadLifetime else start(state, id, hash, bytes, arrival)
-    } else if (open == null || arrival.time > open.end) Disposition.BadLifetime
+      if (open != null) RowOutcome.BadLifetime else start(state, id, hash, bytes, arrival)
+    } else if (open == null || arrival.time > open.end) RowOutcome.BadLifetime
     else {
       state.openById.remove(open)
       end(state, open, arrival.time, arrival.watermark)
@@ -77,13 +77,13 @@ private[sweep] final class Edges[R, A <: AnyRef](
       id: Array[Byte],
       hash: Int,
       bytes: Array[Byte],
-      arrival: Arrival): Disposition = {
+      arrival: Arrival): RowOutcome = {
     val start = arrival.time
     val watermark = arrival.watermark
     val end = lifetime.timeoutUs.fold(Arrival.NoEnd)(Ticks.add(start, _))
-    val disposition = sweep.lateness(start, end, watermark)
+    val outcome = sweep.lateness(start, end, watermark)
     missedByLast = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
-    if (disposition != Disposition.Late) {
+    if (outcome != RowOutcome.Late) {
       // A row in no window waits too, so that its end is not taken for an end without a start.
       val row = new OpenRow(math.max(start, watermark), end, bytes, 0, bytes.length)
       state.pending.add(row)
@@ -93,10 +93,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
       state.openById.add(row)
       state.timer = math.min(state.timer, sweep.timerOf(row.start))
     }
-    disposition
+    outcome
   }
 
-  private def end(state: SweepState, row: OpenRow, time: Long, watermark: Long): Disposition = {
+  private def end(state: SweepState, row: OpenRow, time: Long, watermark: Long): RowOutcome = {
     val from = row.start
     missedByLast = View.fromIteratorProvider(() => sweep.overrun(from, time, watermark))
     val isLate = missedByLast.nonEmpty
@@ -114,7 +114,7 @@ private[sweep] final class Edges[R, A <: AnyRef](
       } else live.add(state.live, row.ended(end))
     }
     state.timer = math.min(state.timer, sweep.timerOfEnd(end))
-    if (isLate) Disposition.EndedLate else Disposition.Ended
+    if (isLate) RowOutcome.EndedLate else RowOutcome.Ended
   }
 
   /** The start of a lifetime, which may be before the watermark that the row met. */

@@ -5,7 +5,7 @@ import java.util.{Arrays, Comparator}
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.{FiredWindow, Results, RowCodec}
-import transom.engine.keyed.state.WindowAggregation
+import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.state.{ByteRange, StateWriter}
 
 /** Changes and reads the live rows of any key. Holds buffers: not thread-safe.

@@ -1,7 +1,7 @@
 package transom.engine.sweep
 
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.WindowAggregation
+import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.state.ByteRange
 
 /** Computes the accumulator of the open rows of any key. Holds buffers: not thread-safe. */
@@ -65,11 +65,11 @@ private[sweep] final class OpenRowAggregation[R, A <: AnyRef](
     else if (right == null) left
     else aggregation.merge(left, right)
 
-  private def decoded(level: Level, node: Int): A =
+  private def decoded(level: NodeAccumulators, node: Int): A =
     if (level.view(node, range)) aggregation.decode(range.bytes, range.offset, range.length)
     else null.asInstanceOf[A]
 
-  private def set(level: Level, node: Int, accumulator: A): Unit =
+  private def set(level: NodeAccumulators, node: Int, accumulator: A): Unit =
     if (accumulator == null) level.empty(node)
     else {
       val encoded = aggregation.encode(accumulator)

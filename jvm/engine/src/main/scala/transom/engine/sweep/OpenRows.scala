@@ -37,17 +37,17 @@ private[sweep] final class OpenRows(store: RowStore) {
   /** The encoded rows by slot, so that the rows of a block are read together. A slot of a large
     * row is not known.
     */
-  private[sweep] val encoded = new Level(NoList)
+  private[sweep] val encoded = new NodeAccumulators(NoList)
 
   /** The accumulators: those of the blocks, then each level above. The top level has at most two.
     * If an accumulator is not known, those above it are not known either.
     */
   private[sweep] val levels = ArrayBuffer(levelAt(0))
 
-  private def levelAt(height: Int): Level = new Level(SlotList + 1 + height)
+  private def levelAt(height: Int): NodeAccumulators = new NodeAccumulators(SlotList + 1 + height)
 
   /** The accumulator of the last block, in a level of its own. */
-  private[sweep] val tail = new Level(NoList)
+  private[sweep] val tail = new NodeAccumulators(NoList)
   tail.grow()
   private val byEnd = new PriorityQueue[OpenRow](Comparator.comparingLong[OpenRow](_.end))
   private val segments = new Segments(SlotList)
@@ -79,7 +79,7 @@ private[sweep] final class OpenRows(store: RowStore) {
     segments.note(row.slot)
     slots += row
     encoded.grow()
-    if (row.length <= Level.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
+    if (row.length <= NodeAccumulators.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
     count += 1
     rowBytes += row.length
     if (row.end != Arrival.NoEnd) byEnd.add(row)

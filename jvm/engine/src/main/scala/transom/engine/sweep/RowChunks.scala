@@ -5,7 +5,7 @@ import java.util.Arrays
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.Entries
+import transom.engine.keyed.keystate.Entries
 import transom.engine.state.{StateReader, StateWriter}
 
 /** The entries in which a key stores rows, and the codec of the rows. All keys of a task share

@@ -21,10 +21,10 @@ private[sweep] sealed abstract class Sweep {
     * @param end
     *   end of the row's lifetime
     */
-  def lateness(start: Long, end: Long, watermark: Long): Disposition =
-    if (end <= watermark) Disposition.Late
-    else if (start < watermark) Disposition.PartlyLate
-    else Disposition.Added
+  def lateness(start: Long, end: Long, watermark: Long): RowOutcome =
+    if (end <= watermark) RowOutcome.Late
+    else if (start < watermark) RowOutcome.PartlyLate
+    else RowOutcome.Added
 
   /** The windows of a row that are over at a watermark, in the order of their ends. The iterator
     * computes a window when it is read.
@@ -178,8 +178,8 @@ private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
   */
 private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
 
-  override def lateness(start: Long, end: Long, watermark: Long): Disposition =
-    if (start < watermark) Disposition.Late else Disposition.Added
+  override def lateness(start: Long, end: Long, watermark: Long): RowOutcome =
+    if (start < watermark) RowOutcome.Late else RowOutcome.Added
 
   override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =
     Iterator.single(TimeWindow(start, start + 1))
@@ -240,12 +240,12 @@ private final class GridSweep(grid: Grid) extends Sweep {
   // Live rows have set the timer already.
   override def timerOfEnd(end: Long): Long = Long.MaxValue
 
-  override def lateness(start: Long, end: Long, watermark: Long): Disposition = {
+  override def lateness(start: Long, end: Long, watermark: Long): RowOutcome = {
     val first = grid.firstAfter(start)
-    if (!overlaps(first, end)) Disposition.NoWindow
-    else if (grid.endOf(first) > watermark) Disposition.Added
-    else if (overlaps(grid.firstAfter(math.max(start, watermark)), end)) Disposition.PartlyLate
-    else Disposition.Late
+    if (!overlaps(first, end)) RowOutcome.NoWindow
+    else if (grid.endOf(first) > watermark) RowOutcome.Added
+    else if (overlaps(grid.firstAfter(math.max(start, watermark)), end)) RowOutcome.PartlyLate
+    else RowOutcome.Late
   }
 
   override def missed(start: Long, end: Long, watermark: Long): Iterator[TimeWindow] =

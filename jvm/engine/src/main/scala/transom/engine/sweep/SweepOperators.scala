@@ -3,7 +3,7 @@ package transom.engine.sweep
 import scala.collection.View
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.{Entries, PerKeyCodec, WindowAggregation}
+import transom.engine.keyed.keystate.{Entries, PerKeyCodec, WindowAggregation}
 import transom.engine.spec.WindowSpec
 import transom.engine.window._
 
@@ -65,35 +65,35 @@ final class SweepOperator[R, A <: AnyRef](
     else null
   // Most late rows are only counted, so their windows are computed on request.
   private var missed: View[TimeWindow] = View.empty
-  private var disposed: Disposition = Disposition.Added
+  private var outcomeOfLast: RowOutcome = RowOutcome.Added
   private var watermark = Long.MinValue
   private var emitted = 0L
 
   override def process(state: SweepState, row: R, arrival: Arrival): Iterator[Unit] = {
-    disposed =
+    outcomeOfLast =
       if (edges == null) add(state, codec.encode(row), arrival)
       else edges.process(state, codec.idOf(row), codec.encode(row), arrival)
     Steps.None
   }
 
-  override def disposition: Disposition = disposed
+  override def outcome: RowOutcome = outcomeOfLast
 
-  private def add(state: SweepState, bytes: Array[Byte], arrival: Arrival): Disposition = {
+  private def add(state: SweepState, bytes: Array[Byte], arrival: Arrival): RowOutcome = {
     val start = arrival.time
     val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
     // A rule may have moved the start to the end of the lifetime.
-    val disposition =
-      if (end <= start) Disposition.Late else sweep.lateness(start, end, arrival.watermark)
-    if (disposition == Disposition.Late || disposition == Disposition.PartlyLate) {
+    val outcome =
+      if (end <= start) RowOutcome.Late else sweep.lateness(start, end, arrival.watermark)
+    if (outcome == RowOutcome.Late || outcome == RowOutcome.PartlyLate) {
       val watermark = arrival.watermark
       missed = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
     }
-    if (disposition == Disposition.Added || disposition == Disposition.PartlyLate) {
+    if (outcome == RowOutcome.Added || outcome == RowOutcome.PartlyLate) {
       val from = math.max(start, arrival.watermark)
       state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
       state.timer = math.min(state.timer, sweep.timerOf(from))
     }
-    disposition
+    outcome
   }
 
   override def missedWindows: MissedWindows =
@@ -104,7 +104,7 @@ final class SweepOperator[R, A <: AnyRef](
       state: SweepState,
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Iterator[Unit] =
+      watermarkByRows: Long): Iterator[Unit] =
     if (watermark < state.nextTimer) Steps.None
     else {
       this.watermark = watermark

@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.keyed.state._
+import transom.engine.keyed.keystate._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.{Arrival, GlobalGrid}
 

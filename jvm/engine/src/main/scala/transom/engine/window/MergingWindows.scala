@@ -33,7 +33,7 @@ object MergingWindows {
       inclusive: Boolean): MergeTarget[T] = {
     val met = meeting(windows, own, inclusive)
     var bounds = own
-    met.foreach(window => bounds = bounds.cover(window.getKey))
+    met.foreach(window => bounds = bounds.union(window.getKey))
     val isKnown = met.length == 1 && met.head.getKey == bounds
     new MergeTarget(bounds, met.map(_.getValue), met.nonEmpty && !isKnown)
   }

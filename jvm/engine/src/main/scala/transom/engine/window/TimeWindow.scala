@@ -6,9 +6,9 @@ final case class TimeWindow(start: Long, end: Long) {
   def contains(time: Long): Boolean = start <= time && time < end
 
   /** Whether `other` lies completely within this window. */
-  def covers(other: TimeWindow): Boolean = start <= other.start && other.end <= end
+  def contains(other: TimeWindow): Boolean = start <= other.start && other.end <= end
 
   /** The smallest window that covers both windows. */
-  def cover(other: TimeWindow): TimeWindow =
+  def union(other: TimeWindow): TimeWindow =
     TimeWindow(Math.min(start, other.start), Math.max(end, other.end))
 }

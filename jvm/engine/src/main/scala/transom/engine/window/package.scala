@@ -11,6 +11,6 @@ package transom.engine
   * classes know one convention only: a window holds its start but not its end. A `Grid` is the
   * same for all keys. So rows can be combined by slice before the keys meet, and overlapping
   * windows share slices. An `Assigner` finds the windows of a single row, for the keyed layout.
-  * `Disposition` and `MissedWindows` say what has become of a row.
+  * `RowOutcome` and `MissedWindows` say what has become of a row.
   */
 package object window

@@ -82,7 +82,7 @@ final class FlinkModel(
 
   private def merge(own: TimeWindow): TimeWindow = {
     val met = sessions.filter(touches(own, _)).toSeq.sortBy(_.start)
-    val whole = met.foldLeft(own)(_ cover _)
+    val whole = met.foldLeft(own)(_ union _)
     if (met != Seq(whole)) {
       sessions --= met
       sessions += whole

@@ -6,8 +6,8 @@ import java.nio.ByteBuffer
 import com.sun.management.ThreadMXBean
 import munit.FunSuite
 
-import transom.engine.keyed.state.MemoryKeyStore
-import transom.engine.operator.Event
+import transom.engine.keyed.keystate.MemoryKeyStore
+import transom.engine.runtime.Event
 
 /** How much heap takes what no setting limits. The page on sizes names these figures. */
 class HeapSuite extends FunSuite {

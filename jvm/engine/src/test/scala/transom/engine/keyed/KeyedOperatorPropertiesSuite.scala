@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.state.Contents
+import transom.engine.keyed.keystate.Contents
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._
 import transom.engine.window.{Assigner, GlobalGrid, GridModel, TimeWindow, Timeline}

@@ -5,7 +5,7 @@ import munit.FunSuite
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row, Specs}
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
-import transom.engine.operator.RowCounts
+import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.window.{TimeWindow, Timeline}
 

@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.{LateReason, RowCounts}
+import transom.engine.runtime.{LateReason, RowCounts}
 import transom.engine.spec._
 import transom.engine.window.{SessionModel, TimeWindow}
 
@@ -34,7 +34,7 @@ class LateStartSuite extends ScalaCheckSuite {
       val expected = sorted(rows.groupBy(_.key).toSeq.flatMap { case (key, own) =>
         def alone(came: Came) = TimeWindow(came.time, came.time + session.gapUs)
         SessionModel.merge(own.map(alone), session.inclusive).map { case (bounds, _) =>
-          val held = own.filter(came => bounds.covers(alone(came)))
+          val held = own.filter(came => bounds.contains(alone(came)))
           (key, bounds, held.map(_.number).sorted)
         }
       })

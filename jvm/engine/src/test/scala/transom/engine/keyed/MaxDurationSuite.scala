@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.{Fired, KeyedRunner, Output, Row, SideRow, Specs}
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.LateReason
+import transom.engine.runtime.LateReason
 import transom.engine.spec._
 import transom.engine.window.TimeWindow
 

@@ -5,8 +5,8 @@ import munit.FunSuite
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.several.SeveralOperators
-import transom.engine.keyed.state.{Contents, MemoryKeyStore, PerKeyState}
-import transom.engine.operator.{Emissions, Event, WindowOperator}
+import transom.engine.keyed.keystate.{Contents, MemoryKeyStore, PerKeyState}
+import transom.engine.runtime.{Emissions, Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
@@ -104,11 +104,11 @@ private object PulledResultsSuite {
   private def operatorOf(
       spec: WindowSpec,
       results: Counting,
-      emissions: Emissions[Output]): WindowOperator[MemoryKeyStore, Output] = {
+      emissions: Emissions[Output]): TaskOperator[MemoryKeyStore, Output] = {
     val convention = TimeConvention.of(spec.window)
     val rows = new StoredRows(RowBytes, convention)
     def keyed[S <: PerKeyState](operators: PerKeyOperators[Row, S]) =
-      new KeyedWindowOperator[MemoryKeyStore, Row, S, Output](
+      new KeyedTaskOperator[MemoryKeyStore, Row, S, Output](
         spec,
         operators,
         rows,

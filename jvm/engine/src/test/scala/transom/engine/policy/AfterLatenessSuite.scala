@@ -262,7 +262,7 @@ private object AfterLatenessSuite {
         }
         if (touched.isEmpty && isOver(alone, row.met)) missed(row.number) = Seq(alone)
         else {
-          val whole = touched.map(_._2).foldLeft(alone)(_ cover _)
+          val whole = touched.map(_._2).foldLeft(alone)(_ union _)
           open((row.key, whole)) = touched.flatMap(open.remove).flatten.toVector :+ row.number
         }
     }

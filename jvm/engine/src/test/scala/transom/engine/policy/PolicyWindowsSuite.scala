@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.RowCounts
+import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.window.TimeWindow

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.conformance.driver.Specs
-import transom.engine.operator.RowCounts
+import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
@@ -39,7 +39,7 @@ class PunctuationSuite extends ScalaCheckSuite {
     val seen =
       Generators.samples(600, Gen.zip(policies, streams)).flatMap { case (policy, rows) =>
         val isOver = policy.outOfOrder.isInstanceOf[Adjust]
-        modelled(policy, rows)._1.map(stamp => s"${stamp.disposition} $isOver")
+        modelled(policy, rows)._1.map(stamp => s"${stamp.outcome} $isOver")
       }
     val counted = seen.groupBy(identity).map { case (name, all) => name -> all.length }
     Seq("accepted false", "adjusted true", "dropped false", "dropped true", "punctuation false")
@@ -51,7 +51,7 @@ private object PunctuationSuite {
   import TimeStageSuite.{Input, Output}
 
   /** A stamp: the watermark of the windows that a row met, and what became of the row. */
-  final case class Shown(met: Long, time: Option[Long], disposition: String)
+  final case class Shown(met: Long, time: Option[Long], outcome: String)
 
   private val bounds = Gen.choose(0L, 6L)
   private val besides: Gen[Option[Periodic]] = Gen.oneOf(

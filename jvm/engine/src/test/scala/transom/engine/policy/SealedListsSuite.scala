@@ -4,7 +4,7 @@ import scala.reflect.ClassTag
 
 import munit.FunSuite
 
-import transom.engine.operator.DeadLetterReason
+import transom.engine.runtime.DeadLetterReason
 
 /** The lists of the values of sealed types hold each value once. */
 class SealedListsSuite extends FunSuite {

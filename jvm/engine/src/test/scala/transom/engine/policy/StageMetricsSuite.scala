@@ -3,7 +3,7 @@ package transom.engine.policy
 import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
@@ -151,7 +151,7 @@ private object StageMetricsSuite {
   private object Watermarks extends StampedRows[Option[(Long, Long)]] {
     override def stamped(row: ByteRange, stamp: Stamp): Option[(Long, Long)] = None
     override def unusable(row: ByteRange, reason: DeadLetterReason): Option[(Long, Long)] = None
-    override def watermark(watermark: Long, withoutIdle: Long): Option[(Long, Long)] =
-      Some((watermark, withoutIdle))
+    override def watermark(watermark: Long, watermarkByRows: Long): Option[(Long, Long)] =
+      Some((watermark, watermarkByRows))
   }
 }

@@ -2,7 +2,7 @@ package transom.engine.policy
 
 import munit.FunSuite
 
-import transom.engine.operator.DeadLetterReason
+import transom.engine.runtime.DeadLetterReason
 import transom.engine.spec._
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival

@@ -8,7 +8,7 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
@@ -267,7 +267,7 @@ private[engine] object TimeStageSuite {
           stamp.isPunctuation))
       override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
         throw new IllegalStateException(reason.name)
-      override def watermark(reached: Long, withoutIdle: Long): Option[Output] = {
+      override def watermark(reached: Long, watermarkByRows: Long): Option[Output] = {
         Runner.this.watermark = reached
         None
       }

@@ -30,7 +30,7 @@ final class SessionContents(gap: Long, inclusive: Boolean) extends Model {
   private def join(row: Row): Unit = {
     val sessions = touched(row)
     val rows = sessions.flatMap(open.remove(_).get).toVector :+ row
-    open((row.key.string, sessions.map(_._2).foldLeft(own(row))(_ cover _))) = rows
+    open((row.key.string, sessions.map(_._2).foldLeft(own(row))(_ union _))) = rows
   }
 
   override def fire(watermark: Long): Seq[Fired] =

@@ -180,7 +180,7 @@ class WindowSpecSuite extends FunSuite {
   /** The spec with a setting of the table of exclusions. */
   private def withSetting(spec: WindowSpec, setting: Exclusions.Setting): WindowSpec = {
     def over(window: Window): WindowSpec = window match {
-      case count: Count => spec.copy(window = count, trigger = count.trigger)
+      case count: Count => spec.copy(window = count, trigger = count.requiredTrigger)
       case _ => spec.copy(window = window)
     }
     def calling(windowState: Option[String]): WindowSpec =

@@ -6,7 +6,7 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.{RowCodec, StoredRows}
-import transom.engine.keyed.state.MemoryKeyStore
+import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.spec.{Lifetime, Snapshot}
 import transom.engine.state.{ByteRange, UnknownStateVersion}
 import transom.engine.window.{Arrival, TimeConvention}

@@ -9,8 +9,8 @@ import munit.FunSuite
 import transom.engine.conformance.driver.{Operator, Output, RowList, Specs}
 import transom.engine.keyed._
 import transom.engine.keyed.several.SeveralOperators
-import transom.engine.keyed.state.{MemoryKeyStore, PerKeyState, WindowAggregation}
-import transom.engine.operator.{Emissions, Event, WindowOperator}
+import transom.engine.keyed.keystate.{MemoryKeyStore, PerKeyState, WindowAggregation}
+import transom.engine.runtime.{Emissions, Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.{Arrival, TimeConvention}
@@ -73,11 +73,11 @@ private object HeldBytesSuite {
     row
   }
 
-  def operatorOf(spec: WindowSpec, limit: Long): WindowOperator[MemoryKeyStore, Output] = {
+  def operatorOf(spec: WindowSpec, limit: Long): TaskOperator[MemoryKeyStore, Output] = {
     val rows = new StoredRows(Arrays, TimeConvention.of(spec.window))
     val limits = Limits.Default.copy(keys = limit)
     def of[S <: PerKeyState](operators: PerKeyOperators[Array[Byte], S]) =
-      new KeyedWindowOperator[MemoryKeyStore, Array[Byte], S, Output](
+      new KeyedTaskOperator[MemoryKeyStore, Array[Byte], S, Output](
         spec,
         operators,
         rows,

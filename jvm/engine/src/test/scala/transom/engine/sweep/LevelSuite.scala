@@ -12,8 +12,8 @@ class LevelSuite extends FunSuite {
   private val accumulators =
     lengths.zipWithIndex.map { case (length, i) => Seq.fill(length)(i.toByte) }
 
-  private def filled: Level = {
-    val level = new Level(0L)
+  private def filled: NodeAccumulators = {
+    val level = new NodeAccumulators(0L)
     accumulators.zipWithIndex.foreach { case (bytes, node) =>
       level.grow()
       assert(!level.isKnown(node))
@@ -22,12 +22,12 @@ class LevelSuite extends FunSuite {
     level
   }
 
-  private def bytesOf(level: Level, node: Int): Option[Seq[Byte]] = {
+  private def bytesOf(level: NodeAccumulators, node: Int): Option[Seq[Byte]] = {
     val range = new ByteRange
     Option.when(level.view(node, range))(range.copied.toSeq)
   }
 
-  private def contents(level: Level) = (0 until level.length).map(bytesOf(level, _))
+  private def contents(level: NodeAccumulators) = (0 until level.length).map(bytesOf(level, _))
 
   test("a level holds accumulators of all lengths") {
     assertEquals(contents(filled), accumulators.map(Option(_)).toIndexedSeq)
@@ -72,7 +72,7 @@ class LevelSuite extends FunSuite {
     val out = new StateWriter
     val store = new RowStore(new EntriesInMemory, HeldBytesSuite.Arrays)
     level.write(store, out)
-    val restored = new Level(0L)
+    val restored = new NodeAccumulators(0L)
     restored.read(store, new StateReader(out.take()))
     assertEquals(contents(restored), contents(level))
     assert(restored.isKnown(1))

@@ -4,7 +4,7 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.RowCodec
-import transom.engine.keyed.state.WindowAggregation
+import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival

@@ -8,7 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.LateReason
+import transom.engine.runtime.LateReason
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.window.{Arrival, TimeWindow}

@@ -4,7 +4,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import munit.FunSuite
 
-import transom.engine.operator.GridSlices
+import transom.engine.runtime.GridSlices
 import transom.engine.spec.{Hopping, Tumbling}
 import transom.engine.time.Ticks
 

@@ -13,7 +13,7 @@ object SessionModel {
       .foldLeft(List.empty[(TimeWindow, Seq[TimeWindow])]) {
         case ((last, sources) :: rest, window)
             if window.start < last.end || inclusive && window.start == last.end =>
-          (last.cover(window), sources :+ window) :: rest
+          (last.union(window), sources :+ window) :: rest
         case (merged, window) => (window, Vector(window)) :: merged
       }
       .reverse

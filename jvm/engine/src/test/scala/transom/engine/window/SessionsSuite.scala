@@ -8,7 +8,7 @@ import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.keyed.state.KeyState
+import transom.engine.keyed.keystate.KeyState
 
 class SessionsSuite extends ScalaCheckSuite {
 
@@ -40,7 +40,7 @@ class SessionsSuite extends ScalaCheckSuite {
     val live = new TreeMap[TimeWindow, Int](KeyState.ByBounds)
     windows.foreach { window =>
       val target = MergingWindows.targetOf(live, window, inclusive)
-      live.keySet.removeIf(target.bounds.covers(_)): Unit
+      live.keySet.removeIf(target.bounds.contains(_)): Unit
       live.put(target.bounds, target.sources.sum + 1)
     }
     live
@@ -61,7 +61,7 @@ class SessionsSuite extends ScalaCheckSuite {
         assert(!Sessions.intersects(a, b, inclusive))
       }
       merged.foreach { case (session, sources) =>
-        val within = windows.filter(session.covers)
+        val within = windows.filter(session.contains)
         assertEquals(within.map(_.start).min, session.start)
         assertEquals(within.map(_.end).max, session.end)
         assertEquals(within.size, sources)

@@ -1,6 +1,6 @@
 package transom.engine.keyed.evictor
 
-import transom.engine.keyed.state.Contents
+import transom.engine.keyed.keystate.Contents
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
 import transom.engine.spec._
 import transom.engine.time.Ticks

@@ -1,7 +1,7 @@
 package transom.engine.keyed.several
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.{Contents, PerKeyState}
+import transom.engine.keyed.keystate.{Contents, PerKeyState}
 import transom.engine.spec.{Window, Windows}
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, TimeConvention}

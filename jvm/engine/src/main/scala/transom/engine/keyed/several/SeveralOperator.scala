@@ -1,7 +1,7 @@
 package transom.engine.keyed.several
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.PerKeyState
+import transom.engine.keyed.keystate.PerKeyState
 import transom.engine.window._
 
 /** The window operator of several windows in one pass, for one key at a time. Each member assigns
@@ -37,24 +37,24 @@ private[several] final class SeveralOperator[R](
 
   /** Notes what has become of the row in a member. */
   private def note(member: Int): Unit = {
-    val disposition = operators(member).disposition
-    val isPartly = disposition == Disposition.PartlyLate
-    if (isPartly || disposition == Disposition.Late) missed :+= member
-    isTaken ||= isPartly || disposition == Disposition.Added
+    val outcome = operators(member).outcome
+    val isPartly = outcome == RowOutcome.PartlyLate
+    if (isPartly || outcome == RowOutcome.Late) missed :+= member
+    isTaken ||= isPartly || outcome == RowOutcome.Added
   }
 
-  override def disposition: Disposition = {
+  override def outcome: RowOutcome = {
     val isMissed = missed.nonEmpty || missedBefore.listed.nonEmpty
-    if (!isMissed) if (isTaken) Disposition.Added else Disposition.NoWindow
-    else if (isTaken) Disposition.PartlyLate
-    else Disposition.Late
+    if (!isMissed) if (isTaken) RowOutcome.Added else RowOutcome.NoWindow
+    else if (isTaken) RowOutcome.PartlyLate
+    else RowOutcome.Late
   }
 
   override def missedWindows: MissedWindows =
     MissedWindows.merged(missedBefore +: missed.map(operators(_).missedWindows))
 
   /** Only windows that merge may take the row later. */
-  override def retry(disposition: Disposition): Retry = {
+  override def retry(outcome: RowOutcome): Retry = {
     val (merging, others) = missed.partition(members(_).window.isMerging)
     if (merging.isEmpty) null
     else
@@ -72,7 +72,7 @@ private[several] final class SeveralOperator[R](
       states: SeveralStates,
       watermark: Long,
       clock: Long,
-      withoutIdle: Long): Iterator[Unit] =
+      watermarkByRows: Long): Iterator[Unit] =
     each { (operator, i, times) =>
       operator.advance(states(i), times.watermarkIn(watermark), times.clockIn(clock))
     }

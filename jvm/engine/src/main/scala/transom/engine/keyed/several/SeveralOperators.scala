@@ -1,7 +1,7 @@
 package transom.engine.keyed.several
 
 import transom.engine.keyed._
-import transom.engine.keyed.state._
+import transom.engine.keyed.keystate._
 import transom.engine.spec.{ProcessingTime, WindowSpec, Windows}
 import transom.engine.window.Timeline
 

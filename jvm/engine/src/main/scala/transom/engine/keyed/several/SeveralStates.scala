@@ -1,6 +1,6 @@
 package transom.engine.keyed.several
 
-import transom.engine.keyed.state._
+import transom.engine.keyed.keystate._
 import transom.engine.state.{StateReader, StateWriter}
 
 /** State of one key: the states of all members. */

@@ -1,6 +1,6 @@
 package transom.engine.keyed.trigger
 
-import transom.engine.keyed.state.WindowState
+import transom.engine.keyed.keystate.WindowState
 import transom.engine.window.Timeline
 
 /** What a trigger decides about its window, as Flink's `TriggerResult`. */

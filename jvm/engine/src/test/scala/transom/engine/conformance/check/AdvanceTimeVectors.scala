@@ -3,7 +3,7 @@ package transom.engine.conformance.check
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
@@ -36,7 +36,7 @@ object AdvanceTimeVectors {
   }
 
   private def fieldsOf(row: Json): Map[String, Any] = Map(
-    "disposition" -> row("disposition").value,
+    "outcome" -> row("outcome").value,
     "lifetime" -> row.get("lifetime").map(_.value).orNull,
     "cti" -> row("cti").value)
 
@@ -99,14 +99,14 @@ object AdvanceTimeVectors {
 
     override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = {
       val event = Json.parse(new String(row.copied, UTF_8))
-      val disposition =
+      val outcome =
         if (stamp.isPunctuation) "cti"
         else if (stamp.dropped != null) "dropped"
         else if (stamp.isAdjusted) "adjusted"
         else "accepted"
       val isAlive = !stamp.isPunctuation && stamp.dropped == null
       Map(
-        "disposition" -> disposition,
+        "outcome" -> outcome,
         "lifetime" -> (if (isAlive) Vector(instant(stamp.time), instant(endOf(event)))
                        else null))
     }
@@ -114,7 +114,7 @@ object AdvanceTimeVectors {
     override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
       throw new Malformed(s"an event is unusable: ${reason.name}")
 
-    override def watermark(watermark: Long, withoutIdle: Long): Map[String, Any] =
+    override def watermark(watermark: Long, watermarkByRows: Long): Map[String, Any] =
       throw new IllegalStateException("the stage sends no watermarks")
   }
 }

@@ -4,7 +4,7 @@ import java.time.Instant
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
-import transom.engine.operator.LayoutRules
+import transom.engine.runtime.LayoutRules
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.window.Arrival

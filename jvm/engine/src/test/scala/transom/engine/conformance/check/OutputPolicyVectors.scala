@@ -2,7 +2,7 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.conformance.vector.Json
-import transom.engine.operator.OutputWatermark
+import transom.engine.runtime.OutputWatermark
 import transom.engine.spec.OutputPolicy
 import transom.engine.window.GridModel
 

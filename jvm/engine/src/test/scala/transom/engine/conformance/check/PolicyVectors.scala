@@ -1,7 +1,7 @@
 package transom.engine.conformance.check
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.operator.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
@@ -51,7 +51,7 @@ object PolicyVectors {
 
   private def fieldsOf(row: Json): Map[String, Any] = Map(
     "system_timestamp" -> row("system_timestamp").value,
-    "disposition" -> row("disposition").value,
+    "outcome" -> row("outcome").value,
     "adjusted_by" -> row.get("adjusted_by").fold[Any](Vector.empty)(_.value),
     "watermark" -> row("watermark").value,
     "watermark_with_idle_floor" -> row("watermark_with_idle_floor").value)
@@ -123,7 +123,7 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
 
   override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
     "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),
-    "disposition" -> (stamp.dropped match {
+    "outcome" -> (stamp.dropped match {
       case null => "accepted"
       case DeadLetterReason.LateArrival => "dropped_late"
       case reason => s"dropped_${reason.name}"
@@ -139,7 +139,7 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
   override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
     throw new Malformed(s"a row is unusable: ${reason.name}")
 
-  override def watermark(watermark: Long, withoutIdle: Long): Map[String, Any] =
+  override def watermark(watermark: Long, watermarkByRows: Long): Map[String, Any] =
     throw new IllegalStateException("the stage sends no watermarks")
 
   def shown(time: Long): Any =

@@ -5,7 +5,7 @@ import java.util.TreeMap
 import scala.jdk.CollectionConverters._
 
 import transom.engine.conformance.vector.{Json, Scale}
-import transom.engine.keyed.state.KeyState
+import transom.engine.keyed.keystate.KeyState
 import transom.engine.window.{MergingWindows, Sessions, TimeWindow}
 
 /** Runs vectors about merging windows. */
@@ -32,7 +32,7 @@ object SessionKinds {
       val merged = new TreeMap[TimeWindow, Seq[TimeWindow]](KeyState.ByBounds)
       query("windows").elements.map(scale.window).foreach { own =>
         val target = MergingWindows.targetOf(merged, own, inclusive = true)
-        merged.keySet.asScala.filter(target.bounds.covers).toSeq.foreach(merged.remove)
+        merged.keySet.asScala.filter(target.bounds.contains).toSeq.foreach(merged.remove)
         merged.put(target.bounds, target.sources.flatten.toSeq :+ own)
       }
       val got = merged.asScala.toSeq.collect {
@@ -65,7 +65,7 @@ object SessionKinds {
     val before = names.keySet.asScala.toSet
     val target = MergingWindows.targetOf(names, own, inclusive = true)
     val name = target.sources.headOption.getOrElse(own)
-    before.filter(target.bounds.covers).foreach(names.remove)
+    before.filter(target.bounds.contains).foreach(names.remove)
     names.put(target.bounds, name)
     val merged = if (target.isMerge) before -- names.keySet.asScala else Set.empty[TimeWindow]
     val got = Map(

@@ -5,7 +5,7 @@ import scala.util.Try
 import transom.engine.conformance.driver.{JsonAggregation, OneKey, Row, RowsInMemory, Specs}
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results, Steps}
-import transom.engine.keyed.state.KeyState
+import transom.engine.keyed.keystate.KeyState
 import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow, Timeline}

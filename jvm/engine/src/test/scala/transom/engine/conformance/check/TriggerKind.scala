@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import transom.engine.conformance.driver.{FixedTrigger, KeyedSettings, Row}
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
-import transom.engine.keyed.state.WindowState
+import transom.engine.keyed.keystate.WindowState
 import transom.engine.keyed.trigger._
 import transom.engine.time.Ticks
 import transom.engine.window.{Arrival, TimeWindow, Timeline}

@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
-import transom.engine.keyed.state.{MemoryKeyStore, WindowAggregation}
-import transom.engine.operator._
+import transom.engine.keyed.keystate.{MemoryKeyStore, WindowAggregation}
+import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.{Arrival, TimeConvention}
@@ -19,7 +19,7 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   private val emissions = new Emissions[Output]
   private val results =
     new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined"))
-  private val operator = new KeyedWindowOperator(
+  private val operator = new KeyedTaskOperator(
     spec,
     new WindowOperators(spec, KeyedPlan.of(spec, ListAggregation, rows, null), rows, results),
     rows,

@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.SegmentWriter
 import transom.engine.time.Watermark
@@ -29,7 +29,7 @@ final class CombinedRows(
       append: (SegmentWriter, Row) => Unit): Seq[Event] = {
     val router = new RowRouter(slices, forKeyedLayout, spec.lateRows)
     def metBy(row: Row): Long = row.met.fold(lateWatermark)(convention.watermarkIn)
-    router.firedBefore = lateWatermark
+    router.watermarkBefore = lateWatermark
     val combined = mutable.LinkedHashMap.empty[(Long, Long), ArrayBuffer[Row]]
     val alone = ArrayBuffer.empty[Event]
     def combine(row: Row): Unit =
@@ -55,7 +55,7 @@ final class CombinedRows(
       event.slice = slice
       event.bytes = Operator.segment(held.toSeq)(append)
       event.waits = waitsFor != Watermark.NotYet
-      event.lateWatermark = if (event.waits) waitsFor else router.firedBefore
+      event.lateWatermark = if (event.waits) waitsFor else router.watermarkBefore
       event
     }
     segments.toVector ++ alone

@@ -5,8 +5,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
-import transom.engine.keyed.state.{Contents, MemoryKeyStore}
-import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.keyed.keystate.{Contents, MemoryKeyStore}
+import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
 import transom.engine.spec.{EventTime, ProcessingTime, Window, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Timeline}
@@ -18,7 +18,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
   private val rows = new StoredRows(RowBytes, TimeConvention.of(spec.window))
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)
-  private val operator = new KeyedWindowOperator(
+  private val operator = new KeyedTaskOperator(
     spec,
     new WindowOperators(spec, makePlan(rows), rows, results),
     rows,

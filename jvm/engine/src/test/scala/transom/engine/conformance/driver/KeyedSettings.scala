@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Settings, Unsupported}
 import transom.engine.keyed.KeyedPlan
-import transom.engine.keyed.state.{Contents, WindowAggregation}
+import transom.engine.keyed.keystate.{Contents, WindowAggregation}
 import transom.engine.keyed.trigger._
 import transom.engine.spec._
 import transom.engine.window.Timeline

@@ -1,8 +1,8 @@
 package transom.engine.conformance.driver
 
-import transom.engine.operator.{GridSlices, KeyGroupOperator, SessionSlices, SliceAssigner}
-import transom.engine.session.SessionLogOperator
-import transom.engine.slice.SliceLogOperator
+import transom.engine.runtime.{GridSlices, KeyGroupOperator, SessionSlices, SliceAssigner}
+import transom.engine.session.SessionTaskOperator
+import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore, SessionBounds}
 
@@ -19,7 +19,7 @@ abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
 final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
   private val slices = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
   private val operator =
-    new SliceLogOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+    new SliceTaskOperator[Output](spec, slices, new RowList, Operator.Side, limits)
   private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
 
   def this(window: Window) = this(Specs.of(window), GridOperator.SmallBundles)
@@ -43,7 +43,7 @@ object GridOperator {
 final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
   private val slices = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
   private val operator =
-    new SessionLogOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+    new SessionTaskOperator[Output](spec, slices, new RowList, Operator.Side, limits)
   private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
 
   def this(gap: Long, inclusive: Boolean = true, limits: Limits = Limits.Default) =
@@ -74,7 +74,7 @@ object Specs {
       orderColumns = Nil,
       window = window,
       trigger = window match {
-        case count: Count => count.trigger
+        case count: Count => count.requiredTrigger
         case _ if time == ProcessingTime => AfterClock
         case _ => AfterWatermark()
       },

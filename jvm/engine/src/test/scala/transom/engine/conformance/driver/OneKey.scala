@@ -1,8 +1,8 @@
 package transom.engine.conformance.driver
 
 import transom.engine.keyed.PerKeyOperator
-import transom.engine.keyed.state.PerKeyState
-import transom.engine.window.{Arrival, Disposition}
+import transom.engine.keyed.keystate.PerKeyState
+import transom.engine.window.{Arrival, RowOutcome}
 
 /** Calls the operator of a key, and does all work of a call at once. */
 object OneKey {
@@ -12,10 +12,10 @@ object OneKey {
       operator: PerKeyOperator[R, S],
       state: S,
       row: => R,
-      arrival: Arrival): Disposition = {
+      arrival: Arrival): RowOutcome = {
     advance(operator, state, arrival.watermark, arrival.clock)
     operator.process(state, row, arrival).foreach(identity)
-    operator.disposition
+    operator.outcome
   }
 
   def advance[R, S <: PerKeyState](

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.spec.{Custom, GridWindow, LateStart, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Ticks, Watermark}
@@ -97,11 +97,11 @@ abstract class Operator(spec: WindowSpec) {
     keep(run(Iterator.empty)): Unit
   }
 
-  /** Advances to a watermark that the idle timeout has moved from `withoutIdle`. */
-  def advanceIdle(watermark: Long, withoutIdle: Long): Unit = {
+  /** Advances to a watermark that the idle timeout has moved from `watermarkByRows`. */
+  def advanceIdle(watermark: Long, watermarkByRows: Long): Unit = {
     import convention.watermarkIn
     this.watermark = watermark
-    val moved = new Event.Watermark(watermarkIn(watermark), watermarkIn(withoutIdle))
+    val moved = new Event.Watermark(watermarkIn(watermark), watermarkIn(watermarkByRows))
     keep(open(clock).process(Iterator.single(moved)).toVector): Unit
   }
 

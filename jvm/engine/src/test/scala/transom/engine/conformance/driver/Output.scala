@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.{Change, PaneInfo}
-import transom.engine.operator.SideReason
+import transom.engine.runtime.SideReason
 import transom.engine.window.TimeWindow
 
 /** An output of an operator. */

@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import scala.collection.mutable
 
-import transom.engine.keyed.state.Contents
+import transom.engine.keyed.keystate.Contents
 import transom.engine.window.Arrival
 
 /** Stores the raw rows of one key in memory. */

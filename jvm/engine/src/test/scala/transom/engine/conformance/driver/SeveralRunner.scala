@@ -3,8 +3,8 @@ package transom.engine.conformance.driver
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
 import transom.engine.keyed.several.SeveralOperators
-import transom.engine.keyed.state.{Contents, MemoryKeyStore, PerKeyState}
-import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.keyed.keystate.{Contents, MemoryKeyStore, PerKeyState}
+import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
 import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
@@ -17,7 +17,7 @@ final class SeveralRunner(spec: WindowSpec, windows: Windows, limits: Limits)
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)
   private val aggregation = new JsonAggregation(_.map(_.value))
-  private val operator = new KeyedWindowOperator(
+  private val operator = new KeyedTaskOperator(
     spec,
     new SeveralOperators(spec, windows, rows, RowBytes, results)(operatorsOf),
     rows,

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
-import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
 import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, Limits, MemoryState}
@@ -32,7 +32,7 @@ final class SubstreamRunner(
   private val results = new EmittedResults[Row](emissions, _.value)
   private val plan =
     KeyedPlan.of(spec, new JsonAggregation(_.map(_.value)), rows, KeyedSettings.NoConditions)
-  private val operator = new KeyedWindowOperator(
+  private val operator = new KeyedTaskOperator(
     spec,
     new WindowOperators(spec, plan, rows, results),
     rows,

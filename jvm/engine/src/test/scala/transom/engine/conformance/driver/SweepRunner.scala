@@ -1,8 +1,8 @@
 package transom.engine.conformance.driver
 
 import transom.engine.keyed._
-import transom.engine.keyed.state.MemoryKeyStore
-import transom.engine.operator.{Emissions, Event, KeyGroupOperator}
+import transom.engine.keyed.keystate.MemoryKeyStore
+import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
 import transom.engine.spec.WindowSpec
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
@@ -14,7 +14,7 @@ final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
   private val rows = new StoredRows(RowBytes, convention)
   private val emissions = new Emissions[Output]
   private val results = new EmittedResults[Row](emissions, _.value)
-  private val operator = new KeyedWindowOperator(
+  private val operator = new KeyedTaskOperator(
     spec,
     new SweepOperators(spec, new JsonAggregation(_.map(_.value)), RowBytes, rows, results),
     rows,

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.transom
 
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
 import transom.engine.PackageSuite
 
@@ -18,18 +18,17 @@ private object ArchitectureSuite {
     "message" -> Set("error"),
     "schema" -> Set("error"),
     "function" -> Set("schema"),
-    "operator" -> Set("error", "function", "schema"),
-    "aggregate" -> Set("operator", "function"),
-    "batch" -> Set("error", "operator"),
-    "exchange" -> Set("error", "operator", "aggregate", "batch"),
-    "state" -> Set(),
-    "checkpoint" -> Set("error", "message", "schema", "operator", "batch"),
-    "clock" -> Set("error", "operator", "batch", "checkpoint"),
-    "task" -> Set("schema", "operator", "aggregate", "exchange", "state", "batch"),
+    "planned" -> Set("error", "function", "schema"),
+    "aggregate" -> Set("planned", "function"),
+    "batch" -> Set("error", "planned"),
+    "exchange" -> Set("error", "planned", "aggregate", "batch"),
+    "checkpoint" -> Set("error", "message", "schema", "planned", "batch"),
+    "clock" -> Set("error", "planned", "batch", "checkpoint"),
+    "task" -> Set("schema", "planned", "aggregate", "exchange", "batch"),
     "exec" -> Set(
       "error",
       "schema",
-      "operator",
+      "planned",
       "exchange",
       "batch",
       "checkpoint",
@@ -39,12 +38,12 @@ private object ArchitectureSuite {
       "error",
       "message",
       "function",
-      "operator",
+      "planned",
       "exchange",
       "clock",
       "task",
       "exec"),
-    "explain" -> Set("error", "operator", "exec"),
+    "explain" -> Set("error", "planned", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),
     "transom.spark" -> Set("batch", "message", "plan", "explain", "connect"))
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, Complete}
-import org.apache.spark.sql.transom.operator._
+import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types.{LongType, TimestampType}
 
 import transom.engine.spec.WindowSpec

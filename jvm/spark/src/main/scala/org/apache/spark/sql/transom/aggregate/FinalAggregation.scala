@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.execution.aggregate.AggregationIterator
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
 import transom.engine.state.{AccumulatorMerger, ByteRange}
 

@@ -6,9 +6,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Top}
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
-import transom.engine.keyed.state.WindowAggregation
+import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.state.ByteRange
 
 /** Spark's aggregate functions for the operator of the keyed layout.

@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.aggregate
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.transom.operator.{Distance, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{Distance, WindowOperatorPlan}
 import org.apache.spark.sql.types.DoubleType
 
 import transom.engine.keyed.trigger.{Condition, Conditions, Delta}

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.transom.aggregate
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.transom.operator.OutputSchema
+import org.apache.spark.sql.transom.planned.OutputSchema
 import org.apache.spark.unsafe.types.UTF8String
 
 /** Result row of a fired window: its keys, its bounds in microseconds since 1970, and the results

@@ -6,7 +6,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.streaming.operators.stateful.WatermarkSupport
 import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamExecution}
-import org.apache.spark.sql.transom.operator.MapSideNode
+import org.apache.spark.sql.transom.planned.MapSideNode
 
 import transom.engine.time.Watermark
 

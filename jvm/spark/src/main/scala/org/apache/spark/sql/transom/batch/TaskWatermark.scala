@@ -24,7 +24,7 @@ final class TaskWatermark {
   @volatile var reached: Long = Watermark.NotYet
 
   /** The watermark after the batch that the idle timeout has not moved. */
-  @volatile var withoutIdle: Long = Watermark.NotYet
+  @volatile var watermarkByRows: Long = Watermark.NotYet
 }
 
 /** Finds the watermarks of the running task. */

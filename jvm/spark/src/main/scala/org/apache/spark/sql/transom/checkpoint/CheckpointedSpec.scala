@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{MapSideNode, OperatorSpec, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.sql.types.{DataType, StructField}
 import transom.engine.spec.{Constants, Durations}

@@ -14,7 +14,7 @@ import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset}
 import org.apache.spark.sql.transom.batch.RealTime
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
-import org.apache.spark.sql.transom.operator.OperatorSpec
+import org.apache.spark.sql.transom.planned.OperatorSpec
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.operator.OperatorSpec
+import org.apache.spark.sql.transom.planned.OperatorSpec
 import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.unsafe.types.CalendarInterval
 
@@ -49,7 +49,7 @@ object Drain {
   /** Ids of the watermark nodes that a clock moves. */
   def watermarksWithClock(plan: LogicalPlan): Set[UUID] =
     plan.flatMap {
-      case Drained(_, _, _, watermark: EventTimeWatermark) => Some(watermark.nodeId)
+      case WithoutControlRow(_, _, _, watermark: EventTimeWatermark) => Some(watermark.nodeId)
       case _ => None
     }.toSet
 
@@ -95,7 +95,7 @@ object Drain {
       Alias(Literal(if (isTime) controlTime else null, column.dataType), column.name)()
     }
     val united = Union(watermark.child, Project(controlRow, clock))
-    Drained(
+    WithoutControlRow(
       watermark.eventTime,
       controlTime,
       watermark.child.output.filterNot(_.nullable),
@@ -115,7 +115,7 @@ object Drain {
   * @param notNull
   *   columns that are null in the control row only
   */
-case class Drained(
+case class WithoutControlRow(
     time: Attribute,
     controlTime: Long,
     notNull: Seq[Attribute],
@@ -134,12 +134,12 @@ case class Drained(
   // from this row, and a join above would look for equal rows.
   override protected lazy val validConstraints: ExpressionSet = ExpressionSet()
 
-  override protected def withNewChildInternal(newChild: LogicalPlan): Drained =
+  override protected def withNewChildInternal(newChild: LogicalPlan): WithoutControlRow =
     copy(child = newChild)
 }
 
 /** Removes the control row, and rejects input after the checkpoint has been drained. */
-case class DrainedExec(
+case class WithoutControlRowExec(
     time: Attribute,
     controlTime: Long,
     output: Seq[Attribute],
@@ -158,6 +158,6 @@ case class DrainedExec(
       .mapPartitions(_.filter(row => row.isNullAt(timeAt) || row.getLong(timeAt) != control))
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): DrainedExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): WithoutControlRowExec =
     copy(child = newChild)
 }

@@ -10,11 +10,11 @@ import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{TimeStagePlan, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.{ByteRange, KeyGroups, StateReader, StateWriter}
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, Grid}
@@ -221,11 +221,11 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
     *
     * @param watermark
     *   in the engine's convention
-    * @param withoutIdle
+    * @param watermarkByRows
     *   the watermark that the idle timeout has not moved, in the engine's convention
     */
-  def watermark(group: Int, watermark: Long, withoutIdle: Long): InternalRow =
-    encode(group, PayloadKind.Watermark, Long.MaxValue, Numbers.write(watermark), withoutIdle)
+  def watermark(group: Int, watermark: Long, watermarkByRows: Long): InternalRow =
+    encode(group, PayloadKind.Watermark, Long.MaxValue, Numbers.write(watermark), watermarkByRows)
 
   /** The latest arrival of the rows of a task.
     *

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.operator.{StampColumns, TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.planned.{StampColumns, TimeStagePlan, Verdict}
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.Platform
 
@@ -199,9 +199,9 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
   private val bySplit = Array.fill(splits)(new StampBuffer)
   private val rows = Array.fill(splits)(RowStamps.Unknown)
   private val sums = new Array[Long](splits)
-  private var firedBefore = Watermark.NotYet
+  private var watermarkBefore = Watermark.NotYet
   private var reached = Watermark.NotYet
-  private var withoutIdle = Watermark.NotYet
+  private var watermarkByRows = Watermark.NotYet
   private var isFirst = true
   private var ready: (Int, Array[Long]) = _
   private var last: Iterator[(Int, Array[Long])] = Iterator.empty
@@ -229,14 +229,14 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
     val watermark = stamp.getLong(RowStamp.Watermark)
     if (verdict == Verdict.Watermark) {
       reached = math.max(reached, watermark)
-      withoutIdle = math.max(withoutIdle, stamp.getLong(RowStamp.Time))
+      watermarkByRows = math.max(watermarkByRows, stamp.getLong(RowStamp.Time))
     } else if (verdict == Verdict.ReadRows) {
       val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
       rows(split) = watermark
       sums(split) = stamp.getLong(RowStamp.Time)
     } else {
       if (isFirst && Verdict.isJudged(verdict)) {
-        firedBefore = watermark
+        watermarkBefore = watermark
         isFirst = false
       }
       val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
@@ -254,8 +254,8 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
 
   private def recordOf(split: Int): (Int, Array[Long]) =
     // One task forwards the watermark.
-    if (split == 0) (split, bySplit(split).take(firedBefore, reached, withoutIdle))
-    else (split, bySplit(split).take(firedBefore, Watermark.NotYet, Watermark.NotYet))
+    if (split == 0) (split, bySplit(split).take(watermarkBefore, reached, watermarkByRows))
+    else (split, bySplit(split).take(watermarkBefore, Watermark.NotYet, Watermark.NotYet))
 }
 
 /** The stamps that wait to be sent to a task. */
@@ -274,11 +274,11 @@ private final class StampBuffer {
   }
 
   /** Returns a record, and empties the buffer. */
-  def take(firedBefore: Long, reached: Long, withoutIdle: Long): Array[Long] = {
+  def take(watermarkBefore: Long, reached: Long, watermarkByRows: Long): Array[Long] = {
     val record = Arrays.copyOf(numbers, length)
-    record(FiredBefore) = firedBefore
+    record(WatermarkBefore) = watermarkBefore
     record(Reached) = reached
-    record(WithoutIdle) = withoutIdle
+    record(WatermarkByRows) = watermarkByRows
     record(Rows) = Unknown
     length = Header
     record
@@ -294,14 +294,14 @@ final class RowStamps(records: Seq[Array[Long]]) {
   import RowStamps._
 
   /** The watermark by which windows had fired before this batch, or `NotYet`. */
-  val firedBefore: Long = latest(FiredBefore)
+  val watermarkBefore: Long = latest(WatermarkBefore)
 
   /** The watermark after this batch if it has advanced and this is the first task, or `NotYet`.
     */
   val reached: Long = latest(Reached)
 
   /** The watermark after this batch that the idle timeout has not moved, or `NotYet`. */
-  val withoutIdle: Long = latest(WithoutIdle)
+  val watermarkByRows: Long = latest(WatermarkByRows)
 
   /** The number of the rows that the stage has judged or refused. */
   val rows: Long = records.iterator.map(_(Rows)).maxOption.getOrElse(Unknown)
@@ -355,9 +355,9 @@ final class RowStamps(records: Seq[Array[Long]]) {
 }
 
 private object RowStamps {
-  final val FiredBefore = 0
+  final val WatermarkBefore = 0
   final val Reached = 1
-  final val WithoutIdle = 2
+  final val WatermarkByRows = 2
   final val Rows = 3
   final val Sum = 4
   final val Header = 5
@@ -394,7 +394,7 @@ final class StampedHeldRows(
   private val verdictAt = watermarkAt + 1
   private val rows = HeldRows.read(plan, chunks)
   private val read = new RowsSum(plan, plan.columns)
-  private var marker = markerOf(stamps.firedBefore, Verdict.FiredBefore)
+  private var marker = markerOf(stamps.watermarkBefore, Verdict.WatermarkBefore)
   private var isOver = false
 
   override def hasNext: Boolean = marker != null || rows.hasNext || {
@@ -402,7 +402,7 @@ final class StampedHeldRows(
       isOver = true
       check()
       if (stamps.reached != Watermark.NotYet)
-        marker = markerOf(stamps.reached, Verdict.Watermark, stamps.withoutIdle)
+        marker = markerOf(stamps.reached, Verdict.Watermark, stamps.watermarkByRows)
     }
     marker != null
   }

@@ -9,11 +9,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, PartialAggregation, UnsafeRows}
 import org.apache.spark.sql.transom.batch.TaskWatermark
-import org.apache.spark.sql.transom.operator._
+import org.apache.spark.sql.transom.planned._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
@@ -204,7 +204,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   // The watermark of the operator whose results are the rows, if it moves the windows; or null.
   private val followed = operatorPlan.follows.map(TaskWatermark.of).orNull
   private var reached = Watermark.NotYet
-  private var withoutIdle = Watermark.NotYet
+  private var watermarkByRows = Watermark.NotYet
   private var isFirst = true
   // Null if rows are not logged.
   private val rowLog = RowLog.of(operatorPlan)
@@ -215,7 +215,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** The watermark by which windows had fired before this batch, in the engine's convention.
     * Behind a time stage or another operator it is known once `startBatch` is called.
     */
-  protected var firedBefore: Long = plan.lateWatermark
+  protected var watermarkBefore: Long = plan.lateWatermark
 
   /** The late watermark of the current row, if it is not that of the whole batch. */
   protected final def ownWatermark: Option[Long] =
@@ -233,7 +233,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def add(row: InternalRow, time: Long): Unit
 
-  /** Called when `firedBefore` is known, behind a time stage or another operator. */
+  /** Called when `watermarkBefore` is known, behind a time stage or another operator. */
   protected def startBatch(): Unit = ()
 
   /** Emits all rows that the task holds. */
@@ -251,9 +251,9 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Follows the watermark of the operator that has just emitted a result. */
   private def follow(): Unit = {
     val before = operatorPlan.convention.watermarkIn(followed.before)
-    if (before > firedBefore) {
+    if (before > watermarkBefore) {
       lateWatermark = before
-      firedBefore = before
+      watermarkBefore = before
       startBatch()
     }
   }
@@ -271,8 +271,8 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     val watermark = row.getLong(watermarkAt)
     if (verdict == Verdict.Watermark) {
       reached = math.max(reached, watermark)
-      withoutIdle = math.max(withoutIdle, columns.time)
-    } else if (verdict == Verdict.FiredBefore) start(watermark)
+      watermarkByRows = math.max(watermarkByRows, columns.time)
+    } else if (verdict == Verdict.WatermarkBefore) start(watermark)
     else {
       counts.add(RowCounts.In)
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
@@ -298,7 +298,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** Starts a batch with the watermark of the batch before. The first judged row has met it. */
   private def start(watermark: Long): Unit = {
     isFirst = false
-    firedBefore = operatorPlan.convention.watermarkIn(watermark)
+    watermarkBefore = operatorPlan.convention.watermarkIn(watermark)
     startBatch()
   }
 
@@ -319,13 +319,13 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private def watermarks: Iterator[InternalRow] = {
     if (followed != null) {
       reached = followed.reached
-      withoutIdle = followed.withoutIdle
+      watermarkByRows = followed.watermarkByRows
     }
     if (reached == Watermark.NotYet) Iterator.empty
     else {
       import operatorPlan.convention.watermarkIn
       (0 until operatorPlan.keyGroups).iterator
-        .map(encoder.watermark(_, watermarkIn(reached), watermarkIn(withoutIdle)))
+        .map(encoder.watermark(_, watermarkIn(reached), watermarkIn(watermarkByRows)))
     }
   }
 
@@ -401,7 +401,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   override protected def onOutputExhausted(): Unit =
     if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()
 
-  override protected def startBatch(): Unit = router.firedBefore = firedBefore
+  override protected def startBatch(): Unit = router.watermarkBefore = watermarkBefore
 
   override protected def add(row: InternalRow, time: Long): Unit =
     router.route(time, lateWatermark) match {
@@ -436,7 +436,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
     readKey(row)
     chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
-    encoder.rows(groupOfKey, chunk, firedBefore)
+    encoder.rows(groupOfKey, chunk, watermarkBefore)
   }
 
   override protected def drain(): Iterator[InternalRow] =
@@ -447,7 +447,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
     val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
     def encoded(group: Int) =
-      if (after == Watermark.NotYet) encoder.segments(group, batches(group), firedBefore)
+      if (after == Watermark.NotYet) encoder.segments(group, batches(group), watermarkBefore)
       else encoder.waitingSegments(group, batches(group), after)
     val full = for {
       (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
@@ -487,17 +487,17 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     toOrder match {
       // The exchange sorts these rows one by one, so each row needs its own exchange row.
       case Some(order) =>
-        out = Iterator.single(encoder.rows(group, chunks(group), firedBefore, order(row)))
+        out = Iterator.single(encoder.rows(group, chunks(group), watermarkBefore, order(row)))
       case None =>
         if (chunks(group).isFull)
-          out = Iterator.single(encoder.rows(group, chunks(group), firedBefore))
+          out = Iterator.single(encoder.rows(group, chunks(group), watermarkBefore))
     }
   }
 
   override protected def drain(): Iterator[InternalRow] =
     chunks.indices.iterator
       .filterNot(chunks(_).isEmpty)
-      .map(group => encoder.rows(group, chunks(group), firedBefore))
+      .map(group => encoder.rows(group, chunks(group), watermarkBefore))
 }
 
 /** Sends rows to the key group of their substream, in chunks that keep the order of arrival. The

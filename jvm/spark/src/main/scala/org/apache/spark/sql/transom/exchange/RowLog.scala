@@ -5,7 +5,7 @@ import java.time.temporal.ChronoUnit
 import java.util.{Collections, LinkedHashMap}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
 import transom.engine.policy.PolicyRules
 import transom.engine.time.Watermark

@@ -3,9 +3,9 @@ package org.apache.spark.sql.transom.exchange
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{Placement, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{Placement, WindowOperatorPlan}
 
-import transom.engine.operator.{DeadLetterReason, Event, RowRules}
+import transom.engine.runtime.{DeadLetterReason, Event, RowRules}
 import transom.engine.spec
 import transom.engine.window.{Arrival, TimeWindow}
 

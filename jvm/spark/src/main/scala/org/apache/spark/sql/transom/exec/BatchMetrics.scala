@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.exec
 
 import org.apache.spark.sql.Row
 
-import transom.engine.operator.RowCounts
+import transom.engine.runtime.RowCounts
 
 /** The metrics of an operator in a batch.
   *

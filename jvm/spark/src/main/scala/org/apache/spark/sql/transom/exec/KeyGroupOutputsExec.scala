@@ -15,7 +15,7 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.task.KeyGroupOutput
 import org.apache.spark.util.{CollectionAccumulator, CompletionIterator}
 
-import transom.engine.operator.RowCounts
+import transom.engine.runtime.RowCounts
 
 /** Unwraps the key group outputs from the object column of a stateful operator.
   *
@@ -29,7 +29,7 @@ import transom.engine.operator.RowCounts
   */
 case class KeyGroupOutputsExec(
     operatorId: String,
-    @transient openWindows: OpenWindows,
+    @transient openWindows: OpenWindowGauge,
     output: Seq[Attribute],
     child: SparkPlan)
     extends UnaryExecNode {

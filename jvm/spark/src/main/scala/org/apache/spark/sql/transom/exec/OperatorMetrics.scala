@@ -6,7 +6,7 @@ import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.{KeyGroupMetrics, KeyGroupProcessor}
 import org.apache.spark.sql.types._
 
-import transom.engine.operator.{DeadLetterReason, Gauges, RowCount, RowCounts, TouchedWindows}
+import transom.engine.runtime.{DeadLetterReason, Gauges, RowCount, RowCounts, TouchedWindows}
 import transom.engine.time.Watermark
 import transom.engine.window.GlobalGrid
 

@@ -10,8 +10,8 @@ import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan, SparkSt
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
-import org.apache.spark.sql.transom.clock.{Drained, DrainedExec}
-import org.apache.spark.sql.transom.operator.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
+import org.apache.spark.sql.transom.clock.{WithoutControlRow, WithoutControlRowExec}
+import org.apache.spark.sql.transom.planned.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
 import org.apache.spark.sql.types._
 
@@ -80,7 +80,7 @@ case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNo
   */
 case class KeyGroupOutputs(
     operatorId: String,
-    openWindows: OpenWindows,
+    openWindows: OpenWindowGauge,
     output: Seq[Attribute],
     child: LogicalPlan)
     extends UnaryNode {
@@ -168,8 +168,8 @@ object WindowStrategy extends SparkStrategy {
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case StampedHeldRows(output, child) =>
       StampedHeldRowsExec(output, planLater(child)) :: Nil
-    case node @ Drained(time, controlTime, _, child) =>
-      DrainedExec(time, controlTime, node.output, planLater(child)) :: Nil
+    case node @ WithoutControlRow(time, controlTime, _, child) =>
+      WithoutControlRowExec(time, controlTime, node.output, planLater(child)) :: Nil
     case StaticOperator(tasks, output, child) =>
       StaticOperatorExec(tasks.in(_.copy(query = query)), output, planLater(child)) :: Nil
     case _ => Nil

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.exec
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.transom.clock.Drained
+import org.apache.spark.sql.transom.clock.WithoutControlRow
 
 /** Tells whether a task that computes the rows of a streaming plan again reads them in the same
   * order.
@@ -23,7 +23,7 @@ object ReplayedOrder {
       brokenBy(rows)
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: Expand |
         _: ResolvedHint | _: CollectMetrics | _: EventTimeWatermark |
-        _: UpdateEventTimeWatermarkColumn | _: Drained | _: Union | Repartition(_, false, _) |
+        _: UpdateEventTimeWatermarkColumn | _: WithoutControlRow | _: Union | Repartition(_, false, _) |
         _: DeserializeToObject | _: SerializeFromObject | _: MapPartitions | _: MapElements |
         _: TypedFilter | _: AppendColumns | _: BaseEvalPython | _: MapInPandas | _: MapInArrow =>
       plan.children.flatMap(brokenBy(_)).headOption

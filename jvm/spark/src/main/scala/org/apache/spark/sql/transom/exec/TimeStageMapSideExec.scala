@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exchange.{HeldRows, TimeStageEncoder}
-import org.apache.spark.sql.transom.operator.{MapSideNode, OperatorSpec, TimeStagePlan}
+import org.apache.spark.sql.transom.planned.{MapSideNode, OperatorSpec, TimeStagePlan}
 import org.apache.spark.sql.transom.schema.StateSchema
 
 /** Map side of a time stage: encodes rows by source, in their order.

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.{SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.exchange.MapSidePlan
-import org.apache.spark.sql.transom.operator.{KeyedLayout, MapSideNode, OperatorSpec, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, MapSideNode, OperatorSpec, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.StateSchema
 
 import transom.engine.time.Watermark

@@ -4,7 +4,7 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, ReplayedOrder, TimeStageMapSide, WindowMapSide}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan}
 
 import transom.engine.spec._
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
-import org.apache.spark.sql.transom.operator.{Placement, UserExpressions}
+import org.apache.spark.sql.transom.planned.{Placement, UserExpressions}
 import org.apache.spark.sql.types._
 
 /** A windowed aggregation, split into the parts of an operator.

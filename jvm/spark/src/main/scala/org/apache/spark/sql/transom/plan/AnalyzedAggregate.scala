@@ -9,7 +9,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.functions.{count, lit}
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.Reduce
-import org.apache.spark.sql.transom.operator.UserExpressions
+import org.apache.spark.sql.transom.planned.UserExpressions
 
 /** Resolves keys and aggregates, and refuses aggregates that cannot be merged. */
 object AnalyzedAggregate {

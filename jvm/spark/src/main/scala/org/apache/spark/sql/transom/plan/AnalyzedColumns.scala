@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.transom.operator.{OperatorSpec, Placement, UserExpressions}
+import org.apache.spark.sql.transom.planned.{OperatorSpec, Placement, UserExpressions}
 
 import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
 

@@ -57,7 +57,7 @@ private object OperatorPlans {
       initialStateDeserializer = RowObject(),
       initialState = LocalRelation(rows.output.map(_.newInstance())))
     val metrics = AttributeReference(Metrics, OperatorMetrics.schema)()
-    val outputs = KeyGroupOutputs(operatorId, new OpenWindows, Seq(metrics), operator)
+    val outputs = KeyGroupOutputs(operatorId, new OpenWindowGauge, Seq(metrics), operator)
     OutputRows(output, observedAs.fold[LogicalPlan](outputs)(observed(session, outputs, _)))
   }
 

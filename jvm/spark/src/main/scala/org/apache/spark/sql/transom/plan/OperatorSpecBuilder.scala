@@ -9,7 +9,7 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.OperatorNode
 import org.apache.spark.sql.transom.function.Top
 import org.apache.spark.sql.transom.message.SpecCodec
-import org.apache.spark.sql.transom.operator.{OperatorSpec, StateLayout}
+import org.apache.spark.sql.transom.planned.{OperatorSpec, StateLayout}
 
 import transom.engine.spec.{Constants, StampSpec, WindowSpec}
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.function.WithMetadata
-import org.apache.spark.sql.transom.operator.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.planned.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 

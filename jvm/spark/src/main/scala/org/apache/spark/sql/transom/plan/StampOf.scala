@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.transom.operator.Verdict
+import org.apache.spark.sql.transom.planned.Verdict
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.operator.{DeadLetterReason, RowRules}
+import transom.engine.runtime.{DeadLetterReason, RowRules}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 

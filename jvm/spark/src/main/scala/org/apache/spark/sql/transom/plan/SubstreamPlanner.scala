@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.plan
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.NullOnError
-import org.apache.spark.sql.transom.operator.SubstreamColumns
+import org.apache.spark.sql.transom.planned.SubstreamColumns
 
 import transom.engine.spec.{TimePolicy, WindowSpec}
 

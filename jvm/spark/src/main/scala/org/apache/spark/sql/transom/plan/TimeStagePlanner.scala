@@ -6,7 +6,7 @@ import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.transom.clock.ClockSource
 import org.apache.spark.sql.transom.exchange.{ExchangeFormat, RowStamp}
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.operator.{OperatorSpec, StampColumns, TimeStagePlan}
+import org.apache.spark.sql.transom.planned.{OperatorSpec, StampColumns, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
 import org.apache.spark.sql.types.LongType
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, Lo
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.operator.{Distance, OperatorSpec, UserExpressions}
+import org.apache.spark.sql.transom.planned.{Distance, OperatorSpec, UserExpressions}
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{AfterDelta, Constants, KeepNear, KeepWhere, When, WindowSpec}

@@ -14,11 +14,11 @@ import org.apache.spark.sql.transom.clock.{ClockSource, Drain}
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.exec._
 import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, Layouts, Placement, SliceLayout, StateLayout, TaskLimits}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, Layouts, Placement, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
 
-import transom.engine.operator.{SessionSlices, SliceAssigner}
+import transom.engine.runtime.{SessionSlices, SliceAssigner}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.window.TimeConvention
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 
-import transom.engine.operator.{Gauges, KeyGroupOperator, RowCounts}
+import transom.engine.runtime.{Gauges, KeyGroupOperator, RowCounts}
 
 /** An output of a key group in a batch: its rows, or its metrics.
   *

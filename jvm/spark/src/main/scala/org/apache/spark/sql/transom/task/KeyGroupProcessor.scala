@@ -3,8 +3,7 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.streaming._
 import org.apache.spark.sql.transom.batch.SparkWatermark
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
-import org.apache.spark.sql.transom.state.{GroupTimer, SparkKeyGroupState}
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
 /** The stateful processor of a streaming operator.
   *

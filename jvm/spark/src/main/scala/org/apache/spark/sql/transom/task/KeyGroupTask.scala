@@ -1,9 +1,9 @@
 package org.apache.spark.sql.transom.task
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.state.KeyGroupState
 
 /** An operator of the engine in a task, and the state that it needs. Not thread-safe.
@@ -18,7 +18,7 @@ trait KeyGroupTask {
   /** Declares the variables that the operator needs in the state of a key group. */
   def storeOf(state: KeyGroupState): State
 
-  protected def operator: WindowOperator[State, InternalRow]
+  protected def operator: TaskOperator[State, InternalRow]
 
   /** Opens the operator on a key group.
     *

@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.transom.aggregate.KeyedAggregation
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.keyed.{Change, FiredWindow, PaneInfo, Results, Steps}
-import transom.engine.operator.Emissions
+import transom.engine.runtime.Emissions
 import transom.engine.window.Arrival
 
 /** Builds the rows that the windows of the keyed layout emit.

@@ -3,14 +3,14 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, SliceLayout, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
 
 import transom.engine.keyed._
 import transom.engine.keyed.several.SeveralOperators
-import transom.engine.keyed.state.{Contents, KeyStore, PerKeyState}
-import transom.engine.operator._
-import transom.engine.session.SessionLogOperator
-import transom.engine.slice.SliceLogOperator
+import transom.engine.keyed.keystate.{Contents, KeyStore, PerKeyState}
+import transom.engine.runtime._
+import transom.engine.session.SessionTaskOperator
+import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec.{WindowSpec, Windows}
 import transom.engine.state.{Limits, SegmentStore}
 import transom.engine.sweep.SweepOperators
@@ -19,11 +19,11 @@ import transom.engine.sweep.SweepOperators
   *
   * {{{
   * state       windows                              class
-  * slice log   on grids                             SliceLogOperator
-  * slice log   sessions                             SessionLogOperator
-  * keyed       over lifetimes, between starts       KeyedWindowOperator over SweepOperators
-  * keyed       several in one pass                  KeyedWindowOperator over SeveralOperators
-  * keyed       all others                           KeyedWindowOperator over WindowOperators
+  * slice log   on grids                             SliceTaskOperator
+  * slice log   sessions                             SessionTaskOperator
+  * keyed       over lifetimes, between starts       KeyedTaskOperator over SweepOperators
+  * keyed       several in one pass                  KeyedTaskOperator over SeveralOperators
+  * keyed       all others                           KeyedTaskOperator over WindowOperators
   * }}}
   *
   * `SeveralOperators` chooses for each of its windows between the other two.
@@ -40,15 +40,15 @@ private[task] object Operators {
   /** The operator of windows whose state is a log. */
   def overLogs(
       operatorPlan: WindowOperatorPlan,
-      limits: Limits): WindowOperator[IndexedSeq[SegmentStore], InternalRow] = {
+      limits: Limits): TaskOperator[IndexedSeq[SegmentStore], InternalRow] = {
     import operatorPlan.settings
     val merger = new FinalAggregation(operatorPlan)
     val sideOutputs = new SideOutputRows(operatorPlan)
     operatorPlan.slices match {
       case grid: GridSlices =>
-        new SliceLogOperator(settings, grid, merger, sideOutputs, limits)
+        new SliceTaskOperator(settings, grid, merger, sideOutputs, limits)
       case sessions: SessionSlices =>
-        new SessionLogOperator(settings, sessions, merger, sideOutputs, limits)
+        new SessionTaskOperator(settings, sessions, merger, sideOutputs, limits)
     }
   }
 
@@ -60,7 +60,7 @@ private[task] object Operators {
   def overKeys[S <: KeyStore](
       operatorPlan: WindowOperatorPlan,
       limits: Limits,
-      clocksOf: (S, Long) => KeyClocks): WindowOperator[S, InternalRow] = {
+      clocksOf: (S, Long) => KeyClocks): TaskOperator[S, InternalRow] = {
     import operatorPlan.settings
     val aggregation = new KeyedAggregation(operatorPlan)
     val codec = new RecordCodec(operatorPlan)
@@ -68,7 +68,7 @@ private[task] object Operators {
     val emissions = new Emissions[InternalRow]
     val results = new KeyedResults(operatorPlan, aggregation, emissions)
     def operatorOf[K <: PerKeyState](operators: PerKeyOperators[UnsafeRow, K]) =
-      new KeyedWindowOperator(
+      new KeyedTaskOperator(
         settings,
         operators,
         rows,

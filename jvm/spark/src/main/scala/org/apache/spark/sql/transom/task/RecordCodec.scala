@@ -5,11 +5,11 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.RowWindowReader
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.sql.transom.schema.RowReader
 
 import transom.engine.keyed.RowCodec
-import transom.engine.operator.LayoutRules
+import transom.engine.runtime.LayoutRules
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival
 

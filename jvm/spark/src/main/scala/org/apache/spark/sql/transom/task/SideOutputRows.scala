@@ -4,12 +4,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.planned.{WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine
-import transom.engine.operator.{DeadLetterReason, LateReason, SideOutput, SideReason}
+import transom.engine.runtime.{DeadLetterReason, LateReason, SideOutput, SideReason}
 import transom.engine.state.ByteRange
 
 /** Builds the output rows of side outputs. The input row is a struct in one of the last columns

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.RowLog
-import org.apache.spark.sql.transom.operator.{SubstreamColumns, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{SubstreamColumns, WindowOperatorPlan}
 
-import transom.engine.operator.WindowOperator
+import transom.engine.runtime.TaskOperator
 import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.substream._
@@ -18,7 +18,7 @@ private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
 
   private val substreams: SubstreamColumns = operatorPlan.substreams.get
 
-  override protected lazy val operator: WindowOperator[SubstreamStore, InternalRow] = {
+  override protected lazy val operator: TaskOperator[SubstreamStore, InternalRow] = {
     val logic = new TimePolicyLogic(substreams.policy)
     val rows = new SubstreamRecords(operatorPlan, substreams)
     Operators.overKeys(

@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowNumbers, RowStamp}
-import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict, WindowOperatorPlan}
 
-import transom.engine.operator._
+import transom.engine.runtime._
 import transom.engine.policy._
 import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.time.Watermark
@@ -27,7 +27,7 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
 
   private lazy val decoder = ExchangeDecoder.of(plan)
 
-  override protected lazy val operator: WindowOperator[SourceStore, InternalRow] = {
+  override protected lazy val operator: TaskOperator[SourceStore, InternalRow] = {
     val logic = new TimePolicyLogic(plan.policy)
     val clocks: (SourceStore, Long) => StageClock = plan.windows match {
       case None => (store, _) => new SourceClocks(logic, store)
@@ -80,8 +80,8 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
   override def read(rows: Event.ReadRows): InternalRow =
     write(RowNumbers.first(rows.task), rows.sum, rows.rows, Verdict.ReadRows)
 
-  override def watermark(watermark: Long, withoutIdle: Long): InternalRow =
-    write(0L, withoutIdle, watermark, Verdict.Watermark)
+  override def watermark(watermark: Long, watermarkByRows: Long): InternalRow =
+    write(0L, watermarkByRows, watermark, Verdict.Watermark)
 
   private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
     numbers.setLong(RowStamp.Number, number)
@@ -118,8 +118,8 @@ private final class StampedUnsafeRows(plan: TimeStagePlan) extends StampedRows[I
     write(shared, Watermark.NotYet, Verdict.unusable(reason))
   }
 
-  override def watermark(watermark: Long, withoutIdle: Long): InternalRow = {
-    empty.setLong(timeAt, withoutIdle)
+  override def watermark(watermark: Long, watermarkByRows: Long): InternalRow = {
+    empty.setLong(timeAt, watermarkByRows)
     write(empty, watermark, Verdict.Watermark)
   }
 

@@ -3,11 +3,11 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, PayloadKind}
-import org.apache.spark.sql.transom.operator.{TaskLimits, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{TaskLimits, WindowOperatorPlan}
 
 import transom.engine.keyed.CommonClock
-import transom.engine.keyed.state.KeyStore
-import transom.engine.operator._
+import transom.engine.keyed.keystate.KeyStore
+import transom.engine.runtime._
 import transom.engine.state.{KeyGroupState, Limits, SegmentEntries, SegmentStore}
 import transom.engine.time.Watermark
 import transom.engine.window.GlobalGrid
@@ -60,7 +60,7 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
         own.before = math.max(own.before, inRow)
       case PayloadKind.Watermark =>
         own.reached = math.max(own.reached, out(ExchangeFormat.watermark(row)))
-        own.withoutIdle = math.max(own.withoutIdle, inRow)
+        own.watermarkByRows = math.max(own.watermarkByRows, inRow)
       case _ =>
     }
   }
@@ -71,7 +71,7 @@ private[task] final class LogTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = IndexedSeq[SegmentStore]
 
-  override protected lazy val operator: WindowOperator[IndexedSeq[SegmentStore], InternalRow] =
+  override protected lazy val operator: TaskOperator[IndexedSeq[SegmentStore], InternalRow] =
     Operators.overLogs(operatorPlan, limits)
 
   override def storeOf(state: KeyGroupState): IndexedSeq[SegmentStore] =
@@ -83,7 +83,7 @@ private[task] final class KeyedTask(operatorPlan: WindowOperatorPlan)
     extends WindowTask(operatorPlan) {
   override type State = KeyStore
 
-  override protected lazy val operator: WindowOperator[KeyStore, InternalRow] =
+  override protected lazy val operator: TaskOperator[KeyStore, InternalRow] =
     Operators.overKeys(operatorPlan, limits, CommonClock.open)
 
   override def storeOf(state: KeyGroupState): KeyStore =

@@ -4,7 +4,7 @@ import munit.ScalaCheckSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, WindowOperatorPlan}
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 

@@ -4,7 +4,7 @@ import munit.FunSuite
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Count, Max}
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.operator.{Distance, KeyedLayout, UserExpressions}
+import org.apache.spark.sql.transom.planned.{Distance, KeyedLayout, UserExpressions}
 
 import transom.engine.spec.Session
 

@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{CollectList, Count, Sum}
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, UnsafeRows}
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.spec.LateRows
 import transom.engine.state.{ByteRange, Cursor}
 

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.operator.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.KeyGroups
 import transom.engine.window.Grid
 
@@ -131,7 +131,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
     events(row).toList match {
       case List(reached: Event.Watermark) =>
-        assertEquals((reached.time, reached.withoutIdle), (77L, 75L))
+        assertEquals((reached.time, reached.watermarkByRows), (77L, 75L))
       case other => fail(s"$other is not a single watermark")
     }
   }

@@ -4,13 +4,13 @@ import munit.ScalaCheckSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.operator.{TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.operator.DeadLetterReason
+import transom.engine.runtime.DeadLetterReason
 import transom.engine.spec.{Accept, Periodic, TimePolicy}
 import transom.engine.time.Watermark
 
@@ -42,13 +42,13 @@ class HeldRowsSuite extends ScalaCheckSuite {
         if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
       }
       // No watermark before the batch, although the first row may have met one.
-      assertEquals(found, (Watermark.NotYet, Watermark.NotYet, Verdict.FiredBefore) :: expected)
+      assertEquals(found, (Watermark.NotYet, Watermark.NotYet, Verdict.WatermarkBefore) :: expected)
     }
   }
 
   test("the watermarks before and after the batch come first and last, also without rows") {
     val record = Array(5L, 9L, 7L) ++ noSum
-    val before = (Watermark.NotYet, 5L, Verdict.FiredBefore)
+    val before = (Watermark.NotYet, 5L, Verdict.WatermarkBefore)
     // The idle timeout has moved the watermark from 7 to 9.
     val after = (7L, 9L, Verdict.Watermark)
     assertEquals(stampedRows(Seq(record), Nil), List(before, after))
@@ -109,7 +109,7 @@ class HeldRowsSuite extends ScalaCheckSuite {
     val stamps =
       Iterator(stamp(0L, 0L, Watermark.NotYet, reason), stamp(1L, 5L, 4L, 0L))
     val records = new RowStamps(new RowStampRecords(stamps, 1).map(_._2).toVector)
-    assertEquals(records.firedBefore, 4L)
+    assertEquals(records.watermarkBefore, 4L)
     assert(records.moveTo(0L))
     assertEquals(records.verdict, reason)
   }

@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.operator.{StampColumns, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{StampColumns, Verdict, WindowOperatorPlan}
 import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.policy.{PolicyRule, PolicyRules, Stamp}
 import transom.engine.spec.Hopping
 import transom.engine.time.Watermark

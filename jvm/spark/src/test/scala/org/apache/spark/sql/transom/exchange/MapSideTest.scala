@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.{TestPlans, TestSession}
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.WindowOperatorPlan
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 
-import transom.engine.operator.{Event, RowCounts}
+import transom.engine.runtime.{Event, RowCounts}
 import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.time.Watermark
 

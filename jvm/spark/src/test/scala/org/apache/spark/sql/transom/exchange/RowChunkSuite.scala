@@ -4,7 +4,7 @@ import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.operator.Event
+import transom.engine.runtime.Event
 import transom.engine.state.ByteRange
 
 class RowChunkSuite extends ScalaCheckSuite {

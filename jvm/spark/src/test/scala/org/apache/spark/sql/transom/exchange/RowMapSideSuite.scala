@@ -3,11 +3,11 @@ package org.apache.spark.sql.transom.exchange
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.operator.{KeyedLayout, Placement, WindowOperatorPlan}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, Placement, WindowOperatorPlan}
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.spec.{DynamicSession, LateRows}
 import transom.engine.state.ByteRange
 

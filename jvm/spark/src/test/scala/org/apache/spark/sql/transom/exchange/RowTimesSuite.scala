@@ -5,14 +5,14 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.TestSession
-import org.apache.spark.sql.transom.operator.TimeStagePlan
+import org.apache.spark.sql.transom.planned.TimeStagePlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 
 /** The times of rows that stay with a task: encoded, sorted by the exchange, and decoded. */
 class RowTimesSuite extends ScalaCheckSuite {

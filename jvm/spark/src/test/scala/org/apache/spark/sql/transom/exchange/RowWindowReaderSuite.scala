@@ -6,11 +6,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.operator.{KeyedLayout, Placement}
+import org.apache.spark.sql.transom.planned.{KeyedLayout, Placement}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.operator.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.spec._
 import transom.engine.window.{Arrival, TimeWindow}
 

@@ -86,7 +86,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
       .zip(Gen.option(time), window, trigger, Gen.option(evictor), flag)
       .map { case (time, window, trigger, evictor, retract) =>
         val fires = window match {
-          case count: Count => count.trigger
+          case count: Count => count.requiredTrigger
           case _ => trigger
         }
         Try(

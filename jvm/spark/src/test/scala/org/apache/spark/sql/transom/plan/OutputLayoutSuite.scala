@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LocalRel
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
-import org.apache.spark.sql.transom.operator._
+import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{WindowSpec, _}

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.classic.ExpressionUtils
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
-import org.apache.spark.sql.transom.operator.{Distance, UserExpressions}
+import org.apache.spark.sql.transom.planned.{Distance, UserExpressions}
 import org.apache.spark.sql.types.DoubleType
 import org.apache.spark.unsafe.types.UTF8String
 

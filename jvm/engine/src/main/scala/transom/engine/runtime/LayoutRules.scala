@@ -1,0 +1,91 @@
+package transom.engine.runtime
+
+import transom.engine.spec._
+
+/** Decides what the state layouts can do with a spec. */
+object LayoutRules {
+
+  /** The first part of the spec that the slice log does not support, in the words of the Python
+    * API. None if the slice log supports the whole spec.
+    */
+  def unsupportedBySlices(spec: WindowSpec): Option[String] = {
+    def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
+    unsupportedBySlices(spec.window)
+      .orElse(part(spec.lifetime.isDefined, "lifetimes"))
+      .orElse(part(spec.changesOnly, "changes_only()"))
+      .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
+      // Each key has the watermark of its substream, but a log has one watermark.
+      .orElse(part(spec.hasSubstreams, "over in the TimePolicy"))
+      .orElse(part(closesBetweenRows(spec), "sessions over a TimePolicy"))
+      .orElse(part(!firesFromSlices(spec), s"the trigger ${nameOf(spec.trigger)}"))
+      .orElse(part(spec.allowedLatenessUs > 0, "an allowed_lateness() above 0"))
+      .orElse(part(spec.evictor.isDefined, "evictor()"))
+      .orElse(part(spec.retract, "retract()"))
+      .orElse(part(spec.pane, "with_pane()"))
+      .orElse(part(spec.function.takesRows, "apply() without agg="))
+      .orElse(part(spec.function.keepsByWindow, "window_state"))
+  }
+
+  /** Whether the keyed layout may process the on-time rows of a key and slice as one accumulator.
+    * The host also checks that no aggregate depends on the order of rows. Behind a time stage
+    * windows fire between the rows of a batch, so the map side must not hold rows back.
+    */
+  def canCombineSlices(spec: WindowSpec): Boolean = {
+    val isAligned =
+      spec.window.isInstanceOf[GridWindow] && spec.window.stagger == Stagger.Aligned
+    val firesOnceInTime = spec.trigger match {
+      case AfterWatermark(None, None | Some(_: AfterCount)) | AfterLateness => true
+      case _ => false
+    }
+    isAligned && firesOnceInTime && !spec.isSwept &&
+    spec.evictor.isEmpty && !spec.function.takesRows &&
+    spec.orderColumns.isEmpty && spec.policy.isEmpty
+  }
+
+  /** Whether the keyed layout keeps rows in its state, besides accumulators: those of windows, or
+    * the row of the last firing that `AfterDelta` compares with.
+    */
+  def keepsRows(spec: WindowSpec): Boolean =
+    spec.function.takesRows || spec.evictor.isDefined ||
+      spec.trigger.parts.exists(_.isInstanceOf[AfterDelta]) ||
+      spec.window.members.exists { member =>
+        member.ownEvictor.isDefined || spec.copy(window = member).isSwept
+      }
+
+  /** Whether windows depend on the order of rows within a batch. Behind a time stage a session
+    * may close between two rows of a batch, and the second row may touch it.
+    */
+  private def closesBetweenRows(spec: WindowSpec): Boolean =
+    spec.window.isInstanceOf[Session] && spec.policy.isDefined
+
+  private def unsupportedBySlices(window: Window): Option[String] = window match {
+    case staggered if staggered.stagger != Stagger.Aligned =>
+      Some("the stagger of Tumbling windows")
+    case rejecting if rejecting.lateStart == LateStart.Reject => Some("late_start='reject'")
+    case limited: SessionWindow if limited.maxDurationUs.isDefined => Some("max_duration")
+    case several: Windows => unsupportedTogether(several)
+    case _: GridWindow | _: Session | Global => None
+    case _: DynamicSession => Some("a gap for each row")
+    case other => Some(s"${nameOf(other)} windows")
+  }
+
+  /** The slice log computes several windows if they are cut from one grid time. */
+  private def unsupportedTogether(windows: Windows): Option[String] = {
+    val grids = windows.grids.map(grid => (grid.closed, grid.timeZone))
+    if (grids.length < windows.members.length) Some("Windows of other kinds than grids")
+    else if (grids.distinct.length > 1) Some("Windows that differ in closed or time_zone")
+    else None
+  }
+
+  /** Whether the slice log can fire windows as the trigger requires. A late trigger does not
+    * matter: without an allowed lateness it never fires, and the slice log supports no allowed
+    * lateness.
+    */
+  private def firesFromSlices(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
+    case (Global, trigger) => trigger == EndOfStream
+    case (_, AfterWatermark(None, _)) => true
+    case _ => false
+  }
+
+  private def nameOf(part: AnyRef): String = part.getClass.getSimpleName.stripSuffix("$")
+}

@@ -1,0 +1,18 @@
+package transom.engine.keyed.keystate
+
+import transom.engine.conformance.driver.Specs
+import transom.engine.spec.{Tumbling, WindowSpec}
+import transom.engine.state.MemoryState
+
+/** The keys of a key group in memory. */
+class MemoryKeyStore(
+    spec: WindowSpec = Specs.of(Tumbling(1)),
+    state: MemoryState = new MemoryState)
+    extends KeyStore(state, spec) {
+
+  /** Number of raw rows. */
+  def rowCount: Int = state.sizeOf("rows")
+
+  /** Number of values, in all variables. */
+  def size: Int = state.size
+}
