@@ -62,7 +62,7 @@ class KeyedOperatorBenchmark {
     arrival.watermark = time - time % 100
     operator.advance(state, arrival.watermark, arrival.clock).foreach(identity)
     operator.process(state, one, arrival).foreach(identity)
-    operator.disposition
+    operator.outcome
   }
 
   /** A batch with one row of the key: processes the row, writes the state and reads it again. */

@@ -101,7 +101,7 @@ class SweepBenchmark {
   private def process(row: java.lang.Long): RowOutcome = {
     operator.advance(state, arrival.watermark, arrival.clock).foreach(identity)
     operator.process(state, row, arrival).foreach(identity)
-    operator.disposition
+    operator.outcome
   }
 
   private def start(id: Long): RowOutcome = {

@@ -75,6 +75,7 @@ object Specs {
       window = window,
       trigger = window match {
         case count: Count => count.requiredTrigger
+        case Global if time == ProcessingTime => EndOfStream
         case _ if time == ProcessingTime => AfterClock
         case _ => AfterWatermark()
       },
