@@ -86,7 +86,8 @@ private[policy] sealed abstract class WindowsWithRows {
 }
 
 /** Windows on a grid: remembers the slices that have rows. */
-private final class OpenGridWindows(grid: Grid, convention: TimeConvention) extends WindowsWithRows {
+private final class OpenGridWindows(grid: Grid, convention: TimeConvention)
+    extends WindowsWithRows {
   private val slices = mutable.TreeSet.empty[Long]
   private var last = Grid.NoSlice
 

@@ -217,7 +217,8 @@ object SliceDirectory {
 
   private def readRun(in: ByteBuffer): Run = {
     val (first, segments, bytes) = (in.getInt(), in.getInt(), in.getLong())
-    val parts = Vector.fill(in.getInt())(new StoredSegment(in.getLong(), in.getLong(), in.getLong()))
+    val parts =
+      Vector.fill(in.getInt())(new StoredSegment(in.getLong(), in.getLong(), in.getLong()))
     new Run(first, segments, bytes, parts)
   }
 }

@@ -79,7 +79,8 @@ private[sweep] final class OpenRows(store: RowStore) {
     segments.note(row.slot)
     slots += row
     encoded.grow()
-    if (row.length <= NodeAccumulators.MaxWidth) encoded.set(row.slot, row.bytes, row.offset, row.length)
+    if (row.length <= NodeAccumulators.MaxWidth)
+      encoded.set(row.slot, row.bytes, row.offset, row.length)
     count += 1
     rowBytes += row.length
     if (row.end != Arrival.NoEnd) byEnd.add(row)

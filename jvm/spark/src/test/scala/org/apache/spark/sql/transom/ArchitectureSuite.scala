@@ -34,15 +34,7 @@ private object ArchitectureSuite {
       "checkpoint",
       "clock",
       "task"),
-    "plan" -> Set(
-      "error",
-      "message",
-      "function",
-      "planned",
-      "exchange",
-      "clock",
-      "task",
-      "exec"),
+    "plan" -> Set("error", "message", "function", "planned", "exchange", "clock", "task", "exec"),
     "explain" -> Set("error", "planned", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),
     "transom.spark" -> Set("batch", "message", "plan", "explain", "connect"))

@@ -23,9 +23,10 @@ object ReplayedOrder {
       brokenBy(rows)
     case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: Expand |
         _: ResolvedHint | _: CollectMetrics | _: EventTimeWatermark |
-        _: UpdateEventTimeWatermarkColumn | _: WithoutControlRow | _: Union | Repartition(_, false, _) |
-        _: DeserializeToObject | _: SerializeFromObject | _: MapPartitions | _: MapElements |
-        _: TypedFilter | _: AppendColumns | _: BaseEvalPython | _: MapInPandas | _: MapInArrow =>
+        _: UpdateEventTimeWatermarkColumn | _: WithoutControlRow | _: Union |
+        Repartition(_, false, _) | _: DeserializeToObject | _: SerializeFromObject |
+        _: MapPartitions | _: MapElements | _: TypedFilter | _: AppendColumns |
+        _: BaseEvalPython | _: MapInPandas | _: MapInArrow =>
       plan.children.flatMap(brokenBy(_)).headOption
     case other => Some(other)
   }

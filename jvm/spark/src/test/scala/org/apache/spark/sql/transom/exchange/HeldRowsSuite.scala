@@ -42,7 +42,9 @@ class HeldRowsSuite extends ScalaCheckSuite {
         if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
       }
       // No watermark before the batch, although the first row may have met one.
-      assertEquals(found, (Watermark.NotYet, Watermark.NotYet, Verdict.WatermarkBefore) :: expected)
+      assertEquals(
+        found,
+        (Watermark.NotYet, Watermark.NotYet, Verdict.WatermarkBefore) :: expected)
     }
   }
 
