@@ -208,9 +208,9 @@ class Windowed(Hinted):
         PySparkValueError
             ``TRANSOM_BAD_FUNCTION``, ``TRANSOM_BAD_SCHEMA``, ``TRANSOM_RESERVED_NAME``,
             ``TRANSOM_NEEDS_TRIGGER``, ``TRANSOM_BAD_CHOICE``, ``TRANSOM_UNKNOWN_COLUMN``.
-            ``TRANSOM_CONFLICT`` after `retract`. ``TRANSOM_STATE_WITH_MERGING`` if ``window_state``
-            is set for windows that merge. ``TRANSOM_PIPELINE_UNSUPPORTED`` for a schema as text in
-            a flow of a pipeline.
+            ``TRANSOM_CONFLICT`` after `retract`, and with ``Lifetime(id=)`` if ``agg`` is not set.
+            ``TRANSOM_STATE_WITH_MERGING`` if ``window_state`` is set for windows that merge.
+            ``TRANSOM_PIPELINE_UNSUPPORTED`` for a schema as text in a flow of a pipeline.
         PySparkTypeError
             ``TRANSOM_BAD_TYPE``.
         PySparkRuntimeError

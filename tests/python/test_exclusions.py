@@ -30,6 +30,7 @@ GIVEN: dict[str, dict[str, Any]] = {
     "evictor": {"evictor": transom.KeepLast(5)},
     "retract": {"retract": True},
     "apply": {"function": Apply(schema=NUMBER, form="arrow")},
+    "apply_rows": {"function": Apply(schema=NUMBER, form="arrow")},
     "window_state": {"function": Apply(schema=NUMBER, form="arrow", window_state=NUMBER)},
     "allowed_lateness": {"allowed_lateness": "1 second"},
     "idle_timeout": {"idle_timeout": IdleTimeout(after="1 minute", rule="last_row")},

@@ -200,6 +200,7 @@ IS_SET: dict[str, Callable[[WindowSpec, Window], bool]] = {
     "evictor": lambda spec, _: spec.evictor is not None,
     "retract": lambda spec, _: spec.retract,
     "apply": lambda spec, _: spec.function is not None,
+    "apply_rows": lambda spec, _: spec.function is not None and not spec.aggregates,
     "window_state": lambda spec, _: _has_window_state(spec),
     "allowed_lateness": lambda spec, _: spec.allowed_lateness != timedelta(),
     "idle_timeout": lambda spec, _: spec.idle_timeout is not None,

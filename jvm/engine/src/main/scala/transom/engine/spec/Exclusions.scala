@@ -24,6 +24,8 @@ private[spec] object Exclusions {
   case object Retract extends Setting("retract()", "retract")
   /** `apply()` */
   case object Apply extends Setting("apply()", "function")
+  /** `apply()` without `agg=` */
+  case object ApplyRows extends Setting("apply()", "function")
   /** `apply(window_state=)` */
   case object WindowState extends Setting("window_state", "window_state")
   /** `allowed_lateness()` of more than zero */
@@ -94,6 +96,7 @@ private[spec] object Exclusions {
     Exclusion(Seq(Lifetime), Seq(Points), "<window> windows hold points in time"),
     Exclusion(Seq(LifetimeId), Seq(Windows), "each window would wait for the ends by itself"),
     Exclusion(Seq(LifetimeId), Seq(CountByStart), "these windows hold starts, and ends change nothing"),
+    Exclusion(Seq(ApplyRows), Seq(LifetimeId), "the function sees when each row ends, and open rows have no end yet; with agg= it gets aggregates instead"),
     Exclusion(Seq(LifetimeId), Seq(ArrivalTime), "the two rows of a lifetime have the same time, but they arrive at two times"),
     Exclusion(Seq(ChangesOnly), Seq(WithoutWindowBefore), "<window> windows have no window before them"),
     Exclusion(Seq(ChangesOnly), Seq(Apply), "a function knows the bounds of its window, so its result may change with them"),

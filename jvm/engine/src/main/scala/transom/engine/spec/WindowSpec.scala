@@ -168,6 +168,7 @@ final case class WindowSpec(
     case Exclusions.Evictor => evictor.isDefined
     case Exclusions.Retract => retract
     case Exclusions.Apply => function.isCalled
+    case Exclusions.ApplyRows => function.takesRows
     case Exclusions.WindowState => function.keepsByWindow
     case Exclusions.AllowedLateness => allowedLatenessUs != 0L
     case Exclusions.IdleTimeout => idleTimeout.isDefined

@@ -193,6 +193,7 @@ class WindowSpecSuite extends FunSuite {
       case Exclusions.Evictor => spec.copy(evictor = Some(KeepLast(1)))
       case Exclusions.Retract => spec.copy(retract = true)
       case Exclusions.Apply => calling(windowState = None)
+      case Exclusions.ApplyRows => calling(windowState = None)
       case Exclusions.WindowState => calling(windowState = Some("n int"))
       case Exclusions.AllowedLateness => spec.copy(allowedLatenessUs = 1)
       case Exclusions.IdleTimeout =>
