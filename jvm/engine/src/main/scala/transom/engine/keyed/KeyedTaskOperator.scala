@@ -6,7 +6,7 @@ import transom.engine.keyed.keystate.{KeyStore, PerKeyState}
 import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Cursor, Limits}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window._
 
 /** The window operator of a task in the keyed layout, which has an entry per key.
@@ -101,8 +101,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private val waiting = ArrayBuffer.empty[(Retry, Event.Row)]
   private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
   private var lateWatermark = Watermark.NotYet
-  private var watermark = Watermark.NotYet
-  private var watermarkByRows = Watermark.NotYet
+  private var advance = Advance.Unknown
   private var hasTicked = false
   // All key groups of a task share the operator of a key.
   private val countedBefore = operator.fired
@@ -114,7 +113,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private var closedBy = Watermark.NotYet
 
   override def gauges: Option[Gauges] = {
-    val reached = clocks.reached.orElse(convention.reached(watermark))
+    val reached = clocks.reached.orElse(convention.reached(advance.after))
     // The windows of different substreams close at different times.
     val knowsStarts =
       spec.window.isInstanceOf[GridWindow] && !spec.hasSubstreams && !spec.isSwept
@@ -144,9 +143,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     case task: Event.Counts =>
       counts.add(task.bytes)
       side.isFirst = true
-    case reached: Event.Watermark =>
-      watermark = math.max(watermark, reached.time)
-      watermarkByRows = math.max(watermarkByRows, reached.watermarkByRows)
+    case advanced: Event.Advanced => advance = advance.max(advanced.advance)
     case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
     case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
     case _: Event.Row | _: Event.Segment =>
@@ -230,8 +227,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       side
         .late(row.input, reason, operator.missedWindows, row.arrival.time, row.arrival.watermark))
 
-  override protected def advance(): Iterator[T] =
-    emissions.of(addWaiting() ++ advanceTime() ++ side.reached(watermark).map(emissions.emit))
+  override protected def finish(): Iterator[T] =
+    emissions.of(addWaiting() ++ advanceTime() ++ side.reached(advance.after).map(emissions.emit))
 
   private def addWaiting(): Iterator[Unit] = {
     val newestFirst =
@@ -258,17 +255,16 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
 
   private def advanceTime(): Iterator[Unit] = {
     // Windows in processing time fire too when the input ends.
-    val isEnd = operators.timeline == Timeline.Clock && watermark >= GlobalGrid.EndOfTime
+    val isEnd = operators.timeline == Timeline.Clock && advance.after >= GlobalGrid.EndOfTime
     val until = if (isEnd) GlobalGrid.EndOfTime else now
     if (hasTicked) clocks.tick()
-    val late = if (isJudged) Watermark.NotYet else lateWatermark
-    val common = clocks.common
+    val before = if (isJudged) Watermark.NotYet else lateWatermark
     closedBy =
-      if (operators.timeline == Timeline.Event) watermark
+      if (operators.timeline == Timeline.Event) advance.after
       else if (hasTicked || isEnd) until
       else Watermark.NotYet
-    val input = math.max(watermarkByRows, common)
-    group.advance(late, math.max(watermark, common), until, hasTicked, input)
+    val ofAllKeys = advance.copy(before = before).max(Advance.to(clocks.common))
+    group.advance(ofAllKeys, until, hasTicked)
   }
 
   override protected def save(): Unit = {

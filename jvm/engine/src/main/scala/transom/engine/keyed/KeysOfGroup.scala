@@ -6,6 +6,7 @@ import scala.collection.mutable
 
 import transom.engine.keyed.keystate.{KeyStore, PerKeyCodec, PerKeyState, TimerIndex}
 import transom.engine.state.{ByteRange, KeyBytes}
+import transom.engine.time.Advance
 import transom.engine.window.{Arrival, RowOutcome, GlobalGrid}
 
 /** Receives the key to which the following rows and results belong. */
@@ -95,42 +96,33 @@ final class KeysOfGroup[R, S <: PerKeyState](
     * the end of the input if `forgetsAtEnd`. The returned iterator works lazily, see
     * [[PerKeyOperator]]. Exhaust it before calling `save`. No rows may follow.
     *
-    * @param lateWatermark
-    *   the watermark by which all rows of this batch are late; `NotYet` if each row has its own
-    * @param watermark
-    *   the event watermark, by which windows fire
+    * @param to
+    *   the watermarks of all keys; `before` is the one by which all rows of this batch are late,
+    *   and `NotYet` if each row has its own
     * @param clock
     *   the wall-clock time in microseconds
     * @param hasTicked
     *   whether the due wall-clock timers of all keys run; if false, only the timers of keys that
     *   the batch reaches for another reason run
-    * @param watermarkByRows
-    *   the event watermark that the idle timeout has not moved
     */
-  def advance(
-      lateWatermark: Long,
-      watermark: Long,
-      clock: Long,
-      hasTicked: Boolean,
-      watermarkByRows: Long = Long.MaxValue): Iterator[Unit] = {
+  def advance(to: Advance, clock: Long, hasTicked: Boolean): Iterator[Unit] = {
     acceptsRows = false
-    hasEnded = watermark >= GlobalGrid.EndOfTime
+    hasEnded = to.after >= GlobalGrid.EndOfTime
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
-    def expired = (watermarkTimers.take(watermark) ++ clocks.expired)
+    def expired = (watermarkTimers.take(to.after) ++ clocks.expired)
       .flatMap(load)
       .tapEach(_.watermarkListed = Never)
     // At the end of the input no later tick comes, so all wall-clock timers are due.
     val ticked =
-      if (watermark >= GlobalGrid.EndOfTime) Never else if (hasTicked) clock else Long.MinValue
+      if (hasEnded) Never else if (hasTicked) clock else Long.MinValue
     // The timer index still lists these keys. Keys in memory have been advanced before.
     def punctuated = clocks.punctuated.filterNot(isHeld).flatMap(load)
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
-    def all = if (isEnd(watermark)) store.keys.flatMap(load) else Iterator.empty
+    def all = if (isEnd(to.after)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
       .flatMap { key =>
         val own = clocks.of(key)
-        val (reached, byRows) = (math.max(watermark, own), math.max(watermarkByRows, own))
-        advanceKey(key, lateWatermark, reached, clock, byRows)
+        advanceKey(key, if (own > to.byRows) to.max(Advance.to(own)) else to, clock)
       }
   }
 
@@ -152,25 +144,20 @@ final class KeysOfGroup[R, S <: PerKeyState](
   private def isEnd(watermark: Long): Boolean =
     reachesAllAtEnd && watermark >= GlobalGrid.EndOfTime
 
-  private def advanceKey(
-      entry: HeldKey[S],
-      lateWatermark: Long,
-      watermark: Long,
-      clock: Long,
-      watermarkByRows: Long): Iterator[Unit] = {
+  private def advanceKey(entry: HeldKey[S], to: Advance, clock: Long): Iterator[Unit] = {
     latest = null
     listener.pointAt(entry.key)
     val ended =
       if (operator.seesBatches) {
         entry.isChanged = true
-        operator.endBatch(entry.state, lateWatermark, clock)
+        operator.endBatch(entry.state, to.before, clock)
       } else Steps.None
     Steps.andThen(ended) {
       val hasExpired =
-        entry.state.nextTimer <= watermark || entry.state.nextClockTimer <= clock
-      if (hasExpired || isEnd(watermark)) {
+        entry.state.nextTimer <= to.after || entry.state.nextClockTimer <= clock
+      if (hasExpired || isEnd(to.after)) {
         entry.isChanged = true
-        operator.advance(entry.state, watermark, clock, watermarkByRows)
+        operator.advance(entry.state, to.after, clock, to.byRows)
       } else Steps.None
     }
   }

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import transom.engine.runtime.PartitionGauge
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 /** The time of the whole input, for the windows behind a time stage, in one batch.
   *
@@ -52,7 +52,7 @@ final class InputClock(
   // idle.
   private var bound = Watermark.NotYet
   private var wasIdle = false
-  private var byRowsBeforeTick = Option.empty[Long]
+  private var byRows = Option.empty[Long]
 
   store.sources.entries.foreach { case (source, bytes) =>
     hold(KeyBytes.of(source), PartitionClock.of(bytes))
@@ -110,7 +110,7 @@ final class InputClock(
     if (partition.clock.arrival < arrivedBefore) overtakenRows += 1L
     state.arrivals.note(partition.clock.arrival)
     if (wasIdle || bound <= least && watermarkOf(partition) != bound) least = minimum
-    advance()
+    move()
   }
 
   override def overtaken: Long = overtakenRows
@@ -126,9 +126,9 @@ final class InputClock(
       }
     }
     if (estimates) state.arrivals.estimate(now)
-    byRowsBeforeTick = Some(advanced)
+    byRows = Some(advanced)
     val closes = idle.exists(closeIdle)
-    advance()
+    move()
     closes
   }
 
@@ -148,9 +148,8 @@ final class InputClock(
     closes
   }
 
-  override def watermarkByRows: Long = byRowsBeforeTick.getOrElse(watermark)
-
-  override def reached: Option[Long] = Option.when(state.watermark > before)(state.watermark)
+  override def advance: Option[Advance] = Option.when(state.watermark > before)(
+    Advance(before, state.watermark, byRows.getOrElse(state.watermark)))
 
   override def save(): Unit = {
     bySource.forEach((source, partition) =>
@@ -196,7 +195,7 @@ final class InputClock(
     partition
   }
 
-  private def advance(): Unit = state.watermark = advanced
+  private def move(): Unit = state.watermark = advanced
 
   /** The watermark of the windows by the clocks of the partitions. */
   private def advanced: Long = {

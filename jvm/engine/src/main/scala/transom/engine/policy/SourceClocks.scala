@@ -6,7 +6,7 @@ import java.util.{Arrays, LinkedHashMap}
 import scala.jdk.CollectionConverters._
 
 import transom.engine.state.{ByteRange, KeyBytes, UnknownStateVersion}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 /** The clocks of the sources of one key group, in one batch.
   *
@@ -67,7 +67,7 @@ final class SourceClocks(
   // Stamped rows do not depend on the wall clock, and no operator below needs watermarks.
   override def noteRow(): Unit = ()
   override def tick(): Boolean = false
-  override def reached: Option[Long] = None
+  override def advance: Option[Advance] = None
 
   /** The largest watermark of the sources that had rows in this batch. */
   override def watermark: Long =

@@ -2,6 +2,7 @@ package transom.engine.policy
 
 import transom.engine.runtime.PartitionGauge
 import transom.engine.state.ByteRange
+import transom.engine.time.Advance
 
 /** The clocks of a time stage, for one key group in one batch. */
 trait StageClock {
@@ -44,16 +45,13 @@ trait StageClock {
     */
   def tick(): Boolean
 
-  /** The watermark for the operators below, if it has advanced in this batch. */
-  def reached: Option[Long]
+  /** How the watermark of the operators below advances in this batch; none if it does not. */
+  def advance: Option[Advance]
 
   /** How many rows of the batch arrived before a row of an earlier batch, so that the order of
     * the partitions' rows depends on the batches.
     */
   def overtaken: Long = 0L
-
-  /** This watermark without the idle timeout of the batch. */
-  def watermarkByRows: Long = watermark
 
   /** The largest watermark that the clocks have reached, or `Watermark.NotYet`. */
   def watermark: Long

@@ -2,7 +2,7 @@ package transom.engine.policy
 
 import transom.engine.runtime._
 import transom.engine.state.ByteRange
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 /** Builds the host's output rows of the time stage. A row may overwrite the one before it. */
 trait StampedRows[T] {
@@ -23,14 +23,10 @@ trait StampedRows[T] {
   def read(rows: Event.ReadRows): T =
     throw new UnsupportedOperationException("these rows do not stay with their tasks")
 
-  /** The row by which the operators below see that the watermark has advanced.
-    *
-    * @param watermark
-    *   microseconds since 1970
-    * @param watermarkByRows
-    *   the watermark that the idle timeout has not moved in this batch, or `Watermark.NotYet`
+  /** The row by which the operators below see how the watermark advances, in microseconds since
+    * 1970.
     */
-  def watermark(watermark: Long, watermarkByRows: Long): T
+  def advanced(advance: Advance): T
 }
 
 /** The time stage of a task: stamps rows by a time policy, in their order.
@@ -91,7 +87,7 @@ private final class TimeStageGroupOperator[T](
     case task: Event.Counts => counts.add(task.bytes)
     case read: Event.ReadRows => emissions.emit(rows.read(read))
     case Event.Tick => hasTicked = true
-    case _: Event.Watermark =>
+    case _: Event.Advanced =>
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")
   }
 
@@ -100,9 +96,9 @@ private final class TimeStageGroupOperator[T](
     if (stamped != null) emissions.emit(stamped)
   }
 
-  override protected def advance(): Iterator[T] = {
+  override protected def finish(): Iterator[T] = {
     if (hasTicked && clocks.tick()) counts.add(RowCounts.IdleCloses)
-    clocks.reached.iterator.map(rows.watermark(_, clocks.watermarkByRows))
+    clocks.advance.iterator.map(rows.advanced)
   }
 
   override protected def save(): Unit = {

@@ -1,6 +1,7 @@
 package transom.engine.runtime
 
 import transom.engine.state.ByteRange
+import transom.engine.time.Advance
 import transom.engine.window.Arrival
 
 /** An input of a key group: rows, punctuation, counts, a tick or a watermark.
@@ -117,12 +118,8 @@ object Event {
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends Event
 
-  /** A watermark by which windows fire. If a batch has several, the largest one counts.
-    *
-    * @param watermarkByRows
-    *   the watermark that the idle timeout has not moved; equals `time` in most batches
+  /** The watermark by which windows fire advances. If a batch has several of these events, the
+    * largest watermarks count.
     */
-  final class Watermark(val time: Long, val watermarkByRows: Long) extends Event {
-    def this(time: Long) = this(time, time)
-  }
+  final class Advanced(val advance: Advance) extends Event
 }

@@ -51,7 +51,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   protected def handle(event: Event): Iterator[Unit]
 
   /** Returns an iterator that does the work that is due after the last event. */
-  protected def advance(): Iterator[T]
+  protected def finish(): Iterator[T]
 
   /** Writes the state. */
   protected def save(): Unit
@@ -65,7 +65,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
       while (emissions.isEmpty && last == null)
         if (steps.hasNext) steps.next()
         else if (events.hasNext) steps = handle(events.next())
-        else last = advance()
+        else last = finish()
       !emissions.isEmpty || last.hasNext || {
         close()
         false

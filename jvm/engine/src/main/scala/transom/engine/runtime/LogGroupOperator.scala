@@ -5,7 +5,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.spec.{Global, LateRows, WindowSpec}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.TimeConvention
 
 /** The window operator of a key group whose state is a log.
@@ -31,12 +31,12 @@ final class LogGroupOperator[T](
   private val waiting = mutable.TreeMap.empty[Long, ArrayBuffer[(Long, Array[Byte])]]
   private val convention = TimeConvention.of(spec.window)
   private var lateWatermark = Watermark.NotYet
-  private var watermark = Watermark.NotYet
+  private var advance = Advance.Unknown
 
   override def gauges: Option[Gauges] = {
     // The only window of `Global` has no start.
     val starts = if (spec.window == Global) None else log.openStarts
-    val reached = convention.reached(watermark)
+    val reached = convention.reached(advance.after)
     Option.when(reached.isDefined || starts.isDefined)(
       Gauges(watermark = reached, open = starts.flatten))
   }
@@ -61,20 +61,20 @@ final class LogGroupOperator[T](
     case task: Event.Counts =>
       counts.add(task.bytes)
       side.isFirst = true
-    case reached: Event.Watermark => watermark = math.max(watermark, reached.time)
+    case advanced: Event.Advanced => advance = advance.max(advanced.advance)
     // Windows in processing time and over substreams need the keyed layout, and only a time stage
     // judges rows that stay with their tasks.
     case Event.Tick | _: Event.LatestArrival | _: Event.Punctuation | _: Event.ReadRows =>
   }
 
-  override protected def advance(): Iterator[T] = {
+  override protected def finish(): Iterator[T] = {
     val missed = if (late.isEmpty) Nil else log.join(late.toSeq, lateWatermark)
     counts.add(RowCounts.Late, missed.count(!_.isPartly).toLong)
     val reported =
       if (spec.lateRows == LateRows.No) Iterator.empty else missed.iterator.map(report)
     reported ++ waiting.iterator.flatMap { case (end, segments) =>
       fire(end) ++ adding(segments, end)
-    } ++ fire(watermark) ++ side.reached(watermark)
+    } ++ fire(advance.after) ++ side.reached(advance.after)
   }
 
   /** Adds segments when the iterator is read. */

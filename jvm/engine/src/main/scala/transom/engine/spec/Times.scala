@@ -66,7 +66,7 @@ final case class TimePolicy(
     early: Option[TimeRule],
     late: Option[TimeRule],
     outOfOrder: TimeRule,
-    advance: Advance,
+    advance: AdvanceRule,
     idlePartitionUs: Option[Long],
     estimateArrival: Boolean)
     extends Time {
@@ -114,7 +114,7 @@ final case class Drop(beyondUs: Long) extends TimeRule
 final case class Adjust(beyondUs: Long) extends TimeRule
 
 /** When the watermark of a source advances. */
-sealed trait Advance {
+sealed trait AdvanceRule {
 
   /** How the watermark follows the times of rows; none if it does not follow them. */
   def periodic: Option[Periodic]
@@ -128,7 +128,7 @@ sealed trait Advance {
   *   span in microseconds: the watermark advances when the latest time reaches a multiple of the
   *   span since 1970, and then follows this multiple
   */
-final case class Periodic(rows: Option[Int], everyUs: Option[Long]) extends Advance {
+final case class Periodic(rows: Option[Int], everyUs: Option[Long]) extends AdvanceRule {
 
   Check.that("rows", rows.isDefined || everyUs.isDefined, "must be set if every_us is not")
   rows.foreach(rows => Check.positive("rows", rows.toLong))
@@ -147,7 +147,7 @@ final case class Periodic(rows: Option[Int], everyUs: Option[Long]) extends Adva
   *   how the watermark also follows the times of the other rows; none if it does not
   */
 final case class Punctuated(whenColumn: Int, atColumn: Int, beside: Option[Periodic])
-    extends Advance {
+    extends AdvanceRule {
   override def periodic: Option[Periodic] = beside
 }
 

@@ -16,6 +16,7 @@ import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup
 import transom.engine.keyed.keystate.{Contents, KeyState, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
+import transom.engine.time.Advance
 import transom.engine.window.{Arrival, RowOutcome, TimeWindow, Timeline}
 
 /** Runs rows of several keys in batches. As after a restart, only the store is kept from batch to
@@ -104,12 +105,9 @@ object KeysOfGroupPropertiesSuite {
         val outcome = group.outcome
         if (outcome != RowOutcome.Added) events += ((number, (arrived, outcome)))
       }
+      val before = rows.lastOption.fold(watermark)(_.arrived.watermark)
       group
-        .advance(
-          rows.lastOption.fold(watermark)(_.arrived.watermark),
-          watermark,
-          Long.MinValue,
-          hasTicked = false)
+        .advance(Advance(before, watermark, watermark), Long.MinValue, hasTicked = false)
         .foreach(identity)
       group.save()
     }

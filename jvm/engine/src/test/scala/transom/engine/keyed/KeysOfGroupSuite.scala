@@ -12,6 +12,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.keyed.keystate._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
+import transom.engine.time.Advance
 import transom.engine.window.{Arrival, Timeline}
 
 class KeysOfGroupSuite extends FunSuite {
@@ -74,7 +75,9 @@ class KeysOfGroupSuite extends FunSuite {
         group.reach(keyBytes(key), arrival).foreach(identity)
         group.add(row, arrival, 10).foreach(identity)
       }
-      group.advance(lateWatermark, watermark, clock, hasTicked).foreach(_ => ())
+      group
+        .advance(Advance(lateWatermark, watermark, watermark), clock, hasTicked)
+        .foreach(_ => ())
       group.save()
       group.nextTimer
     }

@@ -10,6 +10,7 @@ import transom.engine.runtime.{Emissions, Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
+import transom.engine.time.Advance
 import transom.engine.window.{TimeConvention, TimeWindow}
 
 /** Results are computed as they are read: no operator is ahead of its reader. */
@@ -54,7 +55,7 @@ class PulledResultsSuite extends FunSuite {
         val events = Iterator.tabulate(Rows)(n => rowOf(spec, 2L * n, Long.MinValue)) ++
           (if (metByRow) Iterator.single(rowOf(spec, last + 200L, last + 100L))
            else Iterator.empty) ++
-          Iterator.single(new Event.Watermark(Long.MaxValue))
+          Iterator.single(new Event.Advanced(Advance.to(Long.MaxValue)))
         val results = operatorOf(spec, counting, emissions)
           .open(0, new MemoryKeyStore, 0L)
           .process(events)

@@ -6,7 +6,7 @@ import transom.engine.conformance.driver.Specs
 import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 /** The metrics of a time stage. */
 class StageMetricsSuite extends FunSuite {
@@ -151,7 +151,7 @@ private object StageMetricsSuite {
   private object Watermarks extends StampedRows[Option[(Long, Long)]] {
     override def stamped(row: ByteRange, stamp: Stamp): Option[(Long, Long)] = None
     override def unusable(row: ByteRange, reason: DeadLetterReason): Option[(Long, Long)] = None
-    override def watermark(watermark: Long, watermarkByRows: Long): Option[(Long, Long)] =
-      Some((watermark, watermarkByRows))
+    override def advanced(advance: Advance): Option[(Long, Long)] =
+      Some((advance.after, advance.byRows))
   }
 }

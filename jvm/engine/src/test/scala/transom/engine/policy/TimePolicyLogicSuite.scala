@@ -130,7 +130,7 @@ private object TimePolicyLogicSuite {
       early: Option[TimeRule] = None,
       late: Option[TimeRule] = None,
       outOfOrder: TimeRule = Accept(0),
-      advance: Advance = Periodic(Some(1), None)): TimePolicy =
+      advance: AdvanceRule = Periodic(Some(1), None)): TimePolicy =
     TimePolicy(
       timeColumn = Some(0),
       arrivalColumn = Some(1),

@@ -11,7 +11,7 @@ import transom.engine.Generators
 import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Arrival
 
 /** The time stage over many sources, with state between batches. */
@@ -162,7 +162,7 @@ private[engine] object TimeStageSuite {
     Gen.const(Periodic(Some(3), None)),
     Gen.choose(1L, 9L).map(every => Periodic(None, Some(every))),
     Gen.choose(1L, 9L).map(every => Periodic(Some(4), Some(every))))
-  private val advances = Gen.oneOf[Advance](
+  private val advances = Gen.oneOf[AdvanceRule](
     periodic,
     periodic,
     Gen.option(periodic).map(Punctuated(whenColumn = 3, atColumn = 4, _)))
@@ -267,8 +267,8 @@ private[engine] object TimeStageSuite {
           stamp.isPunctuation))
       override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
         throw new IllegalStateException(reason.name)
-      override def watermark(reached: Long, watermarkByRows: Long): Option[Output] = {
-        Runner.this.watermark = reached
+      override def advanced(advance: Advance): Option[Output] = {
+        Runner.this.watermark = advance.after
         None
       }
     }

@@ -8,6 +8,7 @@ import transom.engine.session.SessionTaskOperator
 import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore}
+import transom.engine.time.Advance
 import transom.engine.window.TimeConvention
 
 /** The contract between a host and the operator of a key group, apart from results. */
@@ -37,7 +38,7 @@ class KeyGroupOperatorSuite extends FunSuite {
     sessions(Specs.of(Session(10))),
     keyed(Specs.of(Tumbling(10))))
 
-  private val end = new Event.Watermark(Long.MaxValue)
+  private val end = new Event.Advanced(Advance.to(Long.MaxValue))
 
   test("an operator processes one batch only") {
     all.foreach { open =>

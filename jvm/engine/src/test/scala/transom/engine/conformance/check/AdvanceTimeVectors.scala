@@ -7,6 +7,7 @@ import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
+import transom.engine.time.Advance
 import transom.engine.window.GridModel
 
 /** Vectors of StreamInsight about punctuation (CTIs), run through the time stage: in one batch,
@@ -36,7 +37,7 @@ object AdvanceTimeVectors {
   }
 
   private def fieldsOf(row: Json): Map[String, Any] = Map(
-    "outcome" -> row("outcome").value,
+    "disposition" -> row("disposition").value,
     "lifetime" -> row.get("lifetime").map(_.value).orNull,
     "cti" -> row("cti").value)
 
@@ -106,7 +107,7 @@ object AdvanceTimeVectors {
         else "accepted"
       val isAlive = !stamp.isPunctuation && stamp.dropped == null
       Map(
-        "outcome" -> outcome,
+        "disposition" -> outcome,
         "lifetime" -> (if (isAlive) Vector(instant(stamp.time), instant(endOf(event)))
                        else null))
     }
@@ -114,7 +115,7 @@ object AdvanceTimeVectors {
     override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
       throw new Malformed(s"an event is unusable: ${reason.name}")
 
-    override def watermark(watermark: Long, watermarkByRows: Long): Map[String, Any] =
+    override def advanced(advance: Advance): Map[String, Any] =
       throw new IllegalStateException("the stage sends no watermarks")
   }
 }

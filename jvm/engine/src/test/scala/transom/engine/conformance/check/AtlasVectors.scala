@@ -85,7 +85,7 @@ object AtlasVectors {
     val expected = vector("expected")
     val missedAll = expected("per_event").elements
       .collect {
-        case event if event.get("outcome").exists(_.string == "dlq") => event("seq").value
+        case event if event.get("disposition").exists(_.string == "dlq") => event("seq").value
       }
       .diff(withoutKey.map(_("seq").value))
     Outcome

@@ -5,7 +5,7 @@ import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCou
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.GridModel
 
 /** Vectors of Azure Stream Analytics about time policies, run through the time stage. */
@@ -51,7 +51,7 @@ object PolicyVectors {
 
   private def fieldsOf(row: Json): Map[String, Any] = Map(
     "system_timestamp" -> row("system_timestamp").value,
-    "outcome" -> row("outcome").value,
+    "disposition" -> row("disposition").value,
     "adjusted_by" -> row.get("adjusted_by").fold[Any](Vector.empty)(_.value),
     "watermark" -> row("watermark").value,
     "watermark_with_idle_floor" -> row("watermark_with_idle_floor").value)
@@ -123,7 +123,7 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
 
   override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
     "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),
-    "outcome" -> (stamp.dropped match {
+    "disposition" -> (stamp.dropped match {
       case null => "accepted"
       case DeadLetterReason.LateArrival => "dropped_late"
       case reason => s"dropped_${reason.name}"
@@ -139,7 +139,7 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
   override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
     throw new Malformed(s"a row is unusable: ${reason.name}")
 
-  override def watermark(watermark: Long, watermarkByRows: Long): Map[String, Any] =
+  override def advanced(advance: Advance): Map[String, Any] =
     throw new IllegalStateException("the stage sends no watermarks")
 
   def shown(time: Long): Any =

@@ -7,7 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.runtime._
 import transom.engine.spec.{Custom, GridWindow, LateStart, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
-import transom.engine.time.{Ticks, Watermark}
+import transom.engine.time.{Advance, Ticks, Watermark}
 import transom.engine.window.{Arrival, Grid, MissedWindows, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
@@ -99,9 +99,9 @@ abstract class Operator(spec: WindowSpec) {
 
   /** Advances to a watermark that the idle timeout has moved from `watermarkByRows`. */
   def advanceIdle(watermark: Long, watermarkByRows: Long): Unit = {
-    import convention.watermarkIn
     this.watermark = watermark
-    val moved = new Event.Watermark(watermarkIn(watermark), watermarkIn(watermarkByRows))
+    val moved = new Event.Advanced(
+      Advance(Watermark.NotYet, watermark, watermarkByRows).map(convention.watermarkIn))
     keep(open(clock).process(Iterator.single(moved)).toVector): Unit
   }
 
@@ -127,7 +127,7 @@ abstract class Operator(spec: WindowSpec) {
 
   private def run(events: Iterator[Event]): Seq[Output] = {
     val operator = open(clock)
-    val reached = new Event.Watermark(convention.watermarkIn(watermark))
+    val reached = new Event.Advanced(Advance.to(convention.watermarkIn(watermark)))
     val outputs = operator.process(events ++ Iterator.single(reached)).toVector
     nextTimer = operator.nextTimer
     gauges = operator.gauges

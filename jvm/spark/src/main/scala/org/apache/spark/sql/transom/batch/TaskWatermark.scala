@@ -4,27 +4,21 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.TaskContext
 
-import transom.engine.time.Watermark
+import transom.engine.time.Advance
 
 /** The watermark of a window operator in a task, for the window operator over its results. The
   * map side of the second operator runs in the tasks of the first one, so the watermark crosses
   * no exchange. Watermarks are in microseconds since 1970.
   *
-  * The fields are volatile, because a Python function between the operators may read its rows on
-  * a thread of its own.
+  * The field is volatile, because a Python function between the operators may read its rows on a
+  * thread of its own. Only the task of the first operator writes it.
   */
 final class TaskWatermark {
 
-  /** The watermark before the batch, by which results are late. It may be `NotYet` while no
-    * result is late.
+  /** How the watermark advances in the batch. `before` may be `NotYet` while no result is late,
+    * and `after` is `NotYet` if the batch does not move the watermark.
     */
-  @volatile var before: Long = Watermark.NotYet
-
-  /** The watermark after the batch; `NotYet` if the batch does not move it. */
-  @volatile var reached: Long = Watermark.NotYet
-
-  /** The watermark after the batch that the idle timeout has not moved. */
-  @volatile var watermarkByRows: Long = Watermark.NotYet
+  @volatile var advance: Advance = Advance.Unknown
 }
 
 /** Finds the watermarks of the running task. */

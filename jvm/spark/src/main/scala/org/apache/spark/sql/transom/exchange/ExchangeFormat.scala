@@ -16,7 +16,7 @@ import org.apache.spark.unsafe.Platform
 
 import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.{ByteRange, KeyGroups, StateReader, StateWriter}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.{Arrival, Grid}
 
 /** The rows between the map side and the operator.
@@ -26,8 +26,8 @@ import transom.engine.window.{Arrival, Grid}
   * kind       kind of the payload, see PayloadKind
   * position   position in the order of arrival
   * watermark  the watermark by which the rows are late, in the engine's convention; windows that
-  *            end by it fire before waiting segments are added; with a watermark, the watermark
-  *            without the idle timeout
+  *            end by it fire before waiting segments are added; with the kind `Watermark`,
+  *            the watermark as rows alone have moved it
   * payload    bytes
   * }}}
   *
@@ -51,8 +51,9 @@ object ExchangeFormat {
   /** The kind of an exchange row. Throws `IllegalStateException` if there is no such kind. */
   def kindOf(row: InternalRow): PayloadKind = PayloadKind.of(row.getInt(Kind))
 
-  /** The watermark that a row of this kind brings, in the engine's convention. */
-  def watermark(row: InternalRow): Long = Numbers.read(row.getBinary(Payload), 0)
+  /** How the watermark advances by a row of the kind `Watermark`, in the engine's convention. */
+  def advance(row: InternalRow): Advance =
+    Advance(Watermark.NotYet, Numbers.read(row.getBinary(Payload), 0), row.getLong(LateWatermark))
 
   /** Attributes of the exchange format, including the user's order columns. */
   def attributes(order: Seq[Attribute]): Seq[Attribute] =
@@ -217,15 +218,15 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
   def tick(group: Int): InternalRow =
     encode(group, PayloadKind.Tick, Long.MaxValue, Array.emptyByteArray)
 
-  /** The watermark by which windows fire.
+  /** How the watermark advances by which windows fire. The rows have the watermark before it.
     *
-    * @param watermark
+    * @param advance
     *   in the engine's convention
-    * @param watermarkByRows
-    *   the watermark that the idle timeout has not moved, in the engine's convention
     */
-  def watermark(group: Int, watermark: Long, watermarkByRows: Long): InternalRow =
-    encode(group, PayloadKind.Watermark, Long.MaxValue, Numbers.write(watermark), watermarkByRows)
+  def watermark(group: Int, advance: Advance): InternalRow = {
+    val payload = Numbers.write(advance.after)
+    encode(group, PayloadKind.Watermark, Long.MaxValue, payload, advance.byRows)
+  }
 
   /** The latest arrival of the rows of a task.
     *
@@ -315,7 +316,7 @@ final class ExchangeDecoder private (
       case PayloadKind.Counts => Iterator.single(new Event.Counts(payload))
       case PayloadKind.Tick => Iterator.single(Event.Tick)
       case PayloadKind.Watermark =>
-        Iterator.single(new Event.Watermark(Numbers.read(payload, 0), lateWatermark))
+        Iterator.single(new Event.Advanced(ExchangeFormat.advance(exchangeRow)))
       case PayloadKind.LatestArrival =>
         Iterator.single(new Event.LatestArrival(Numbers.read(payload, 0)))
       case PayloadKind.ReadRows =>

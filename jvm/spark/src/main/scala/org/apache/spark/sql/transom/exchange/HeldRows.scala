@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.state.ByteRange
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 /** Numbers the rows of a batch: the task that holds a row, and the place of the row in this task.
   */
@@ -199,9 +199,7 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
   private val bySplit = Array.fill(splits)(new StampBuffer)
   private val rows = Array.fill(splits)(RowStamps.Unknown)
   private val sums = new Array[Long](splits)
-  private var watermarkBefore = Watermark.NotYet
-  private var reached = Watermark.NotYet
-  private var watermarkByRows = Watermark.NotYet
+  private var advance = Advance.Unknown
   private var isFirst = true
   private var ready: (Int, Array[Long]) = _
   private var last: Iterator[(Int, Array[Long])] = Iterator.empty
@@ -228,15 +226,14 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
     val verdict = stamp.getLong(RowStamp.Verdict)
     val watermark = stamp.getLong(RowStamp.Watermark)
     if (verdict == Verdict.Watermark) {
-      reached = math.max(reached, watermark)
-      watermarkByRows = math.max(watermarkByRows, stamp.getLong(RowStamp.Time))
+      advance = advance.max(Advance(Watermark.NotYet, watermark, stamp.getLong(RowStamp.Time)))
     } else if (verdict == Verdict.ReadRows) {
       val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
       rows(split) = watermark
       sums(split) = stamp.getLong(RowStamp.Time)
     } else {
       if (isFirst && Verdict.isJudged(verdict)) {
-        watermarkBefore = watermark
+        advance = advance.copy(before = watermark)
         isFirst = false
       }
       val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
@@ -254,8 +251,7 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
 
   private def recordOf(split: Int): (Int, Array[Long]) =
     // One task forwards the watermark.
-    if (split == 0) (split, bySplit(split).take(watermarkBefore, reached, watermarkByRows))
-    else (split, bySplit(split).take(watermarkBefore, Watermark.NotYet, Watermark.NotYet))
+    (split, bySplit(split).take(if (split == 0) advance else Advance.from(advance.before)))
 }
 
 /** The stamps that wait to be sent to a task. */
@@ -274,11 +270,11 @@ private final class StampBuffer {
   }
 
   /** Returns a record, and empties the buffer. */
-  def take(watermarkBefore: Long, reached: Long, watermarkByRows: Long): Array[Long] = {
+  def take(advance: Advance): Array[Long] = {
     val record = Arrays.copyOf(numbers, length)
-    record(WatermarkBefore) = watermarkBefore
-    record(Reached) = reached
-    record(WatermarkByRows) = watermarkByRows
+    record(Before) = advance.before
+    record(After) = advance.after
+    record(ByRows) = advance.byRows
     record(Rows) = Unknown
     length = Header
     record
@@ -293,15 +289,10 @@ private final class StampBuffer {
 final class RowStamps(records: Seq[Array[Long]]) {
   import RowStamps._
 
-  /** The watermark by which windows had fired before this batch, or `NotYet`. */
-  val watermarkBefore: Long = latest(WatermarkBefore)
-
-  /** The watermark after this batch if it has advanced and this is the first task, or `NotYet`.
+  /** How the watermark advances in this batch. `after` is `NotYet` if the watermark does not
+    * move, and for all tasks but the first.
     */
-  val reached: Long = latest(Reached)
-
-  /** The watermark after this batch that the idle timeout has not moved, or `NotYet`. */
-  val watermarkByRows: Long = latest(WatermarkByRows)
+  val advance: Advance = Advance(latest(Before), latest(After), latest(ByRows))
 
   /** The number of the rows that the stage has judged or refused. */
   val rows: Long = records.iterator.map(_(Rows)).maxOption.getOrElse(Unknown)
@@ -355,9 +346,9 @@ final class RowStamps(records: Seq[Array[Long]]) {
 }
 
 private object RowStamps {
-  final val WatermarkBefore = 0
-  final val Reached = 1
-  final val WatermarkByRows = 2
+  final val Before = 0
+  final val After = 1
+  final val ByRows = 2
   final val Rows = 3
   final val Sum = 4
   final val Header = 5
@@ -394,15 +385,16 @@ final class StampedHeldRows(
   private val verdictAt = watermarkAt + 1
   private val rows = HeldRows.read(plan, chunks)
   private val read = new RowsSum(plan, plan.columns)
-  private var marker = markerOf(stamps.watermarkBefore, Verdict.WatermarkBefore)
+  private var marker = markerOf(stamps.advance.before, Verdict.WatermarkBefore)
   private var isOver = false
 
   override def hasNext: Boolean = marker != null || rows.hasNext || {
     if (!isOver) {
       isOver = true
       check()
-      if (stamps.reached != Watermark.NotYet)
-        marker = markerOf(stamps.reached, Verdict.Watermark, stamps.watermarkByRows)
+      val advance = stamps.advance
+      if (advance.after != Watermark.NotYet)
+        marker = markerOf(advance.after, Verdict.Watermark, advance.byRows)
     }
     marker != null
   }

@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
 import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Arrival
 
 /** The map side of a window operator in one batch, as sent to tasks.
@@ -203,8 +203,6 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
   // The watermark of the operator whose results are the rows, if it moves the windows; or null.
   private val followed = operatorPlan.follows.map(TaskWatermark.of).orNull
-  private var reached = Watermark.NotYet
-  private var watermarkByRows = Watermark.NotYet
   private var isFirst = true
   // Null if rows are not logged.
   private val rowLog = RowLog.of(operatorPlan)
@@ -212,10 +210,10 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   /** The watermark by which the current row is late, in the engine's convention. */
   protected var lateWatermark: Long = plan.lateWatermark
 
-  /** The watermark by which windows had fired before this batch, in the engine's convention.
-    * Behind a time stage or another operator it is known once `startBatch` is called.
+  /** How the watermark advances in this batch, in the engine's convention. Behind a time stage or
+    * another operator, `before` is known once `startBatch` is called.
     */
-  protected var watermarkBefore: Long = plan.lateWatermark
+  protected var advance: Advance = Advance.from(plan.lateWatermark)
 
   /** The late watermark of the current row, if it is not that of the whole batch. */
   protected final def ownWatermark: Option[Long] =
@@ -233,7 +231,9 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     */
   protected def add(row: InternalRow, time: Long): Unit
 
-  /** Called when `watermarkBefore` is known, behind a time stage or another operator. */
+  /** Called when the watermark before the batch is known, behind a time stage or another
+    * operator.
+    */
   protected def startBatch(): Unit = ()
 
   /** Emits all rows that the task holds. */
@@ -250,11 +250,10 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   /** Follows the watermark of the operator that has just emitted a result. */
   private def follow(): Unit = {
-    val before = operatorPlan.convention.watermarkIn(followed.before)
-    if (before > watermarkBefore) {
+    val before = operatorPlan.convention.watermarkIn(followed.advance.before)
+    if (before > advance.before) {
       lateWatermark = before
-      watermarkBefore = before
-      startBatch()
+      start(before)
     }
   }
 
@@ -270,13 +269,13 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     val verdict = row.getLong(verdictAt)
     val watermark = row.getLong(watermarkAt)
     if (verdict == Verdict.Watermark) {
-      reached = math.max(reached, watermark)
-      watermarkByRows = math.max(watermarkByRows, columns.time)
-    } else if (verdict == Verdict.WatermarkBefore) start(watermark)
+      val moved = Advance(Watermark.NotYet, watermark, columns.time)
+      advance = advance.max(moved.map(operatorPlan.convention.watermarkIn))
+    } else if (verdict == Verdict.WatermarkBefore) startJudged(watermark)
     else {
       counts.add(RowCounts.In)
       lateWatermark = operatorPlan.convention.watermarkIn(watermark)
-      if (isFirst && Verdict.isJudged(verdict)) start(watermark)
+      if (isFirst && Verdict.isJudged(verdict)) startJudged(watermark)
       if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
       Verdict.dropped(verdict) match {
         case None if Verdict.isPunctuation(verdict) =>
@@ -296,9 +295,13 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   }
 
   /** Starts a batch with the watermark of the batch before. The first judged row has met it. */
-  private def start(watermark: Long): Unit = {
+  private def startJudged(watermark: Long): Unit = {
     isFirst = false
-    watermarkBefore = operatorPlan.convention.watermarkIn(watermark)
+    start(operatorPlan.convention.watermarkIn(watermark))
+  }
+
+  private def start(before: Long): Unit = {
+    advance = advance.copy(before = before)
     startBatch()
   }
 
@@ -317,16 +320,10 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   }
 
   private def watermarks: Iterator[InternalRow] = {
-    if (followed != null) {
-      reached = followed.reached
-      watermarkByRows = followed.watermarkByRows
-    }
-    if (reached == Watermark.NotYet) Iterator.empty
-    else {
-      import operatorPlan.convention.watermarkIn
-      (0 until operatorPlan.keyGroups).iterator
-        .map(encoder.watermark(_, watermarkIn(reached), watermarkIn(watermarkByRows)))
-    }
+    if (followed != null)
+      advance = advance.max(followed.advance.map(operatorPlan.convention.watermarkIn))
+    if (advance.after == Watermark.NotYet) Iterator.empty
+    else (0 until operatorPlan.keyGroups).iterator.map(encoder.watermark(_, advance))
   }
 
   protected final def positionOf(column: Attribute): Int =
@@ -401,7 +398,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   override protected def onOutputExhausted(): Unit =
     if (onTime.isEmpty && waiting.valuesIterator.forall(_.isEmpty)) aggregation.clear()
 
-  override protected def startBatch(): Unit = router.watermarkBefore = watermarkBefore
+  override protected def startBatch(): Unit = router.watermarkBefore = advance.before
 
   override protected def add(row: InternalRow, time: Long): Unit =
     router.route(time, lateWatermark) match {
@@ -436,7 +433,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def alone(row: InternalRow, time: Long, isPartlyLate: Boolean): InternalRow = {
     readKey(row)
     chunk.add(key, aggregation.accumulatorOf(row), inputOf(row), time, isPartlyLate, ownWatermark)
-    encoder.rows(groupOfKey, chunk, watermarkBefore)
+    encoder.rows(groupOfKey, chunk, advance.before)
   }
 
   override protected def drain(): Iterator[InternalRow] =
@@ -447,7 +444,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private def drain(tables: AccumulatorTables, after: Long): Iterator[InternalRow] = {
     val batches = Array.fill(operatorPlan.keyGroups)(new SegmentBatch(limits.payload))
     def encoded(group: Int) =
-      if (after == Watermark.NotYet) encoder.segments(group, batches(group), watermarkBefore)
+      if (after == Watermark.NotYet) encoder.segments(group, batches(group), advance.before)
       else encoder.waitingSegments(group, batches(group), after)
     val full = for {
       (slice, group, segment) <- tables.drain(operatorPlan.keyGroups)(aggregation.encode)
@@ -487,17 +484,17 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     toOrder match {
       // The exchange sorts these rows one by one, so each row needs its own exchange row.
       case Some(order) =>
-        out = Iterator.single(encoder.rows(group, chunks(group), watermarkBefore, order(row)))
+        out = Iterator.single(encoder.rows(group, chunks(group), advance.before, order(row)))
       case None =>
         if (chunks(group).isFull)
-          out = Iterator.single(encoder.rows(group, chunks(group), watermarkBefore))
+          out = Iterator.single(encoder.rows(group, chunks(group), advance.before))
     }
   }
 
   override protected def drain(): Iterator[InternalRow] =
     chunks.indices.iterator
       .filterNot(chunks(_).isEmpty)
-      .map(group => encoder.rows(group, chunks(group), watermarkBefore))
+      .map(group => encoder.rows(group, chunks(group), advance.before))
 }
 
 /** Sends rows to the key group of their substream, in chunks that keep the order of arrival. The

@@ -36,7 +36,7 @@ private object PolicyText {
     s"$verb beyond ${Durations.text(rule.beyondUs)} from"
   }
 
-  private def advance(advance: Advance, columns: Int => String): String = advance match {
+  private def advance(advance: AdvanceRule, columns: Int => String): String = advance match {
     case Periodic(number, span) =>
       val steps = number.map(rows => if (rows == 1) "each row" else s"every $rows rows") ++
         span.map(us => s"every ${Durations.text(us)}")

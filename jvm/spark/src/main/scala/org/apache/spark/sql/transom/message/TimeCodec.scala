@@ -42,7 +42,7 @@ private[message] object TimeCodec {
     }
   }
 
-  private def readAdvance(m: MessageObject): Advance = m.kind match {
+  private def readAdvance(m: MessageObject): AdvanceRule = m.kind match {
     case "punctuated" =>
       Punctuated(
         m.column("when_column"),
@@ -77,7 +77,7 @@ private[message] object TimeCodec {
         "estimate_arrival" -> policy.estimateArrival)
   }
 
-  private def write(advance: Advance): ObjectNode = advance match {
+  private def write(advance: AdvanceRule): ObjectNode = advance match {
     case Periodic(rows, every) => obj("kind" -> "periodic", "rows" -> rows, "every_us" -> every)
     case Punctuated(when, at, beside) =>
       obj(

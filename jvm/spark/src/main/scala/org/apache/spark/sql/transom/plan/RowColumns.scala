@@ -109,7 +109,7 @@ object RowColumns {
       punctuation(policy.advance, columns) ++
       numbered(policy.overColumns, OverPrefix, columns)
 
-  private def punctuation(advance: Advance, columns: Int => Column): Seq[Indexed] =
+  private def punctuation(advance: AdvanceRule, columns: Int => Column): Seq[Indexed] =
     advance match {
       case Punctuated(when, at, _) =>
         Seq(Some(when) -> columns(when).as(When), Some(at) -> columns(at).as(At))

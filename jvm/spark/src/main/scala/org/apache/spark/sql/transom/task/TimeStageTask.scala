@@ -9,7 +9,7 @@ import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict, WindowOpera
 import transom.engine.runtime._
 import transom.engine.policy._
 import transom.engine.state.{ByteRange, KeyGroupState}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Arrival
 
 /** The tasks of a time stage. */
@@ -80,8 +80,8 @@ private final class NumberedStamps extends StampedRows[InternalRow] {
   override def read(rows: Event.ReadRows): InternalRow =
     write(RowNumbers.first(rows.task), rows.sum, rows.rows, Verdict.ReadRows)
 
-  override def watermark(watermark: Long, watermarkByRows: Long): InternalRow =
-    write(0L, watermarkByRows, watermark, Verdict.Watermark)
+  override def advanced(advance: Advance): InternalRow =
+    write(0L, advance.byRows, advance.after, Verdict.Watermark)
 
   private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
     numbers.setLong(RowStamp.Number, number)
@@ -118,9 +118,9 @@ private final class StampedUnsafeRows(plan: TimeStagePlan) extends StampedRows[I
     write(shared, Watermark.NotYet, Verdict.unusable(reason))
   }
 
-  override def watermark(watermark: Long, watermarkByRows: Long): InternalRow = {
-    empty.setLong(timeAt, watermarkByRows)
-    write(empty, watermark, Verdict.Watermark)
+  override def advanced(advance: Advance): InternalRow = {
+    empty.setLong(timeAt, advance.byRows)
+    write(empty, advance.after, Verdict.Watermark)
   }
 
   private def view(row: ByteRange): Unit =

@@ -9,7 +9,7 @@ import transom.engine.keyed.CommonClock
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
 import transom.engine.state.{KeyGroupState, Limits, SegmentEntries, SegmentStore}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.GlobalGrid
 
 /** The tasks of a window operator. */
@@ -32,7 +32,7 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
     decoder.events(if (isFollowed) rows.tapEach(note) else rows) ++
-      Iterator.single(new Event.Watermark(ownWatermark(watermark)))
+      Iterator.single(new Event.Advanced(Advance.to(ownWatermark(watermark))))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends
     * the input of all windows. A delay of the user's may have moved it before the end of time.
@@ -54,13 +54,12 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   /** Notes the watermark of an exchange row, for the operator over the results. */
   private def note(row: InternalRow): Unit = followed.foreach { case (own, out) =>
-    def inRow = out(row.getLong(ExchangeFormat.LateWatermark))
     ExchangeFormat.kindOf(row) match {
       case PayloadKind.Rows | PayloadKind.Segments =>
-        own.before = math.max(own.before, inRow)
+        val before = out(row.getLong(ExchangeFormat.LateWatermark))
+        if (before > own.advance.before) own.advance = own.advance.copy(before = before)
       case PayloadKind.Watermark =>
-        own.reached = math.max(own.reached, out(ExchangeFormat.watermark(row)))
-        own.watermarkByRows = math.max(own.watermarkByRows, inRow)
+        own.advance = own.advance.max(ExchangeFormat.advance(row).map(out))
       case _ =>
     }
   }

@@ -11,6 +11,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
 import transom.engine.state.KeyGroups
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Grid
 
 class ExchangeFormatSuite extends ScalaCheckSuite {
@@ -126,12 +127,12 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   }
 
   test("a watermark comes after all rows of its key group") {
-    val row = delivered(newEncoder().watermark(3, 77L, 75L))
+    val row = delivered(newEncoder().watermark(3, Advance(Watermark.NotYet, 77L, 75L)))
     assertEquals(groupOf(row), KeyGroups.idOf(3))
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
     events(row).toList match {
-      case List(reached: Event.Watermark) =>
-        assertEquals((reached.time, reached.watermarkByRows), (77L, 75L))
+      case List(advanced: Event.Advanced) =>
+        assertEquals(advanced.advance, Advance(Watermark.NotYet, 77L, 75L))
       case other => fail(s"$other is not a single watermark")
     }
   }

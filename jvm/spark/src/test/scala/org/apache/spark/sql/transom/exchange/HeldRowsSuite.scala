@@ -111,7 +111,7 @@ class HeldRowsSuite extends ScalaCheckSuite {
     val stamps =
       Iterator(stamp(0L, 0L, Watermark.NotYet, reason), stamp(1L, 5L, 4L, 0L))
     val records = new RowStamps(new RowStampRecords(stamps, 1).map(_._2).toVector)
-    assertEquals(records.watermarkBefore, 4L)
+    assertEquals(records.advance.before, 4L)
     assert(records.moveTo(0L))
     assertEquals(records.verdict, reason)
   }
