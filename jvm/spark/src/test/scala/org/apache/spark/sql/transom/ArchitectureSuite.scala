@@ -1,5 +1,9 @@
 package org.apache.spark.sql.transom
 
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
 import transom.engine.PackageSuite
@@ -10,7 +14,22 @@ class ArchitectureSuite
       "org.apache.spark.sql.transom",
       classOf[WindowOperatorPlan],
       "jvm/spark/src/main/scala",
-      ArchitectureSuite.Table)
+      ArchitectureSuite.Table) {
+
+  test("no two packages of the engine and of the Spark side have the same last name") {
+    val names = Seq("jvm/engine/src/main/scala", "jvm/spark/src/main/scala").flatMap { sources =>
+      val found = Files.walk(Path.of(sources))
+      try
+        found.iterator.asScala
+          .filter(_.endsWith("package.scala"))
+          .map(_.getParent.getFileName.toString)
+          .toVector
+      finally found.close()
+    }
+    assert(names.contains("runtime") && names.contains("planned"), names)
+    assertEquals(names.diff(names.distinct), Nil)
+  }
+}
 
 private object ArchitectureSuite {
   val Table: Seq[(String, Set[String])] = Seq(
