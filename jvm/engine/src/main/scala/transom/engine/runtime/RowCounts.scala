@@ -36,8 +36,11 @@ final class RowCounts {
   *   the name that metrics show
   * @param index
   *   the position in `RowCounts.all`
+  * @param isOfStage
+  *   whether only a time stage in front of the windows counts. All other counts of a stage are
+  *   counted again by the windows behind it.
   */
-final class RowCount private[runtime] (val name: String, val index: Int) {
+final class RowCount private[runtime] (val name: String, val index: Int, val isOfStage: Boolean) {
   override def toString: String = name
 }
 
@@ -68,7 +71,7 @@ object RowCounts {
   val WindowsFired: RowCount = count("windows_fired")
 
   /** The ticks at which the idle timeout moves the watermark. */
-  val IdleCloses: RowCount = count("idle_closes")
+  val IdleCloses: RowCount = count("idle_closes", isOfStage = true)
 
   /** The rows that are punctuation and no data. */
   val Punctuation: RowCount = count("rows_punctuation")
@@ -77,12 +80,12 @@ object RowCounts {
   val EndEdges: RowCount = count("rows_end_edges")
 
   /** The rows that come in a later batch than a row that arrived after them. */
-  val Overtaken: RowCount = count("rows_overtaken")
+  val Overtaken: RowCount = count("rows_overtaken", isOfStage = true)
 
   val all: IndexedSeq[RowCount] = defined.result()
 
-  private def count(name: String): RowCount = {
-    val next = new RowCount(name, size)
+  private def count(name: String, isOfStage: Boolean = false): RowCount = {
+    val next = new RowCount(name, size, isOfStage)
     size += 1
     defined += next
     next

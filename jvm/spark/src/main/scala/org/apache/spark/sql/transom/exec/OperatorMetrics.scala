@@ -90,12 +90,8 @@ object OperatorMetrics {
     def stateBytes: Long =
       (Seq(operator) ++ stage.map(operatorOf)).map(_.longMetric("stateMemory").value).sum
 
-    /** The window operator counts the rows again that the stage has counted. Only the stage knows
-      * the other counts of its own.
-      */
     def count(count: RowCount): Long =
-      if (count == RowCounts.IdleCloses || count == RowCounts.Overtaken)
-        stageMetrics.fold(0L)(_.counts(count.index))
+      if (count.isOfStage) stageMetrics.fold(0L)(_.counts(count.index))
       else ownMetrics.counts(count.index)
 
     def deadLetters: Long = DeadLetterReason.all.map(_.count).distinct.map(count).sum
