@@ -6,6 +6,9 @@ must be the same. Then the commits run in fresh processes: before, after, after,
 A machine that becomes slower or faster meanwhile favours neither commit. A run uses the jar and the
 Python package of a commit. The harness and the input come from the current tree.
 
+``latency`` is the time from a window's end to its result, see `benchmarks.latency`: the median of
+the windows of a run. ``latency-policy`` is the same with a time policy.
+
 The environment variables of `benchmarks.peers` apply, but ``BENCH_REPEATS`` is 7 by default. The
 exit code is 1 if a query became slower.
 """
@@ -20,6 +23,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, Self
 
+from benchmarks import latency
 from benchmarks.markdown import table
 from benchmarks.peers.__main__ import chosen, settings
 from benchmarks.peers.compare import BUILD, WORK, Settings, clear, entrant_of
@@ -32,7 +36,13 @@ TURNS = 7
 LEAST = 0.05
 WORKTREES = Path("build/commits")
 # The plain queries of ``make bench``, with the layout that transom chooses.
-NAMES = [name for name, q in QUERIES.items() if "native" in q.compared and q.layout == "auto"]
+PLAIN = [name for name, q in QUERIES.items() if "native" in q.compared and q.layout == "auto"]
+# The peer of `benchmarks.latency` for each name.
+LATENCIES = {"latency": "transom", "latency-policy": "transom-policy"}
+# One query at least for each way that a row goes.
+NAMES = [*PLAIN, "time-stage", "substreams", "rolling", "several-windows", *LATENCIES]
+# Windows of a second in a run that measures the latency.
+LATENCY_WINDOWS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +130,29 @@ def compare(name: str, worktrees: Mapping[str, Path], how: Settings) -> dict[str
     return turns.take(entrants, {before.blank.rows: before})
 
 
+def compare_latency(name: str, worktrees: Mapping[str, Path], repeats: int) -> Comparison:
+    """Measure the latency with both commits, in turn. The times are in seconds."""
+    peer = LATENCIES[name]
+    seconds: dict[str, list[float]] = {side: [] for side in worktrees}
+    for turn in range(repeats):
+        for side in list(worktrees)[:: -1 if turn % 2 else 1]:
+            command = [*_package(worktrees[side]), *latency.PEERS[peer]]
+            taken = latency.measure(peer, LATENCY_WINDOWS, command)
+            if taken.failed is not None:
+                raise SystemExit(f"{name}: the commit {side} failed, {taken.failed}")
+            seconds[side].append(taken.figures["p50_ms"] / 1_000)
+    return Comparison.of(name, **seconds)
+
+
+def _package(worktree: Path) -> list[str]:
+    return ["env", f"PYTHONPATH={worktree / 'python'}"]
+
+
 def _entrant(name: str, side: str, worktree: Path, how: Settings) -> Entrant:
     ours = entrant_of(name, "transom", how)
 
     def command(work: Path, *, write: bool) -> list[str]:
-        package = f"PYTHONPATH={worktree / 'python'}"
-        return ["env", package, *ours.command(work, write=write)]
+        return [*_package(worktree), *ours.command(work, write=write)]
 
     return replace(ours, blank=replace(ours.blank, peer=side), command=command)
 
@@ -135,13 +162,14 @@ def _printed(*command: str) -> str:
 
 
 def main() -> None:
-    """Compare two commits by the queries on the command line, or by all six."""
+    """Compare two commits by the queries on the command line, or by those of `NAMES`."""
     parser = argparse.ArgumentParser(prog="benchmarks.commits", description=__doc__)
     parser.add_argument("before")
     parser.add_argument("after")
-    parser.add_argument("--query", default="", help=", ".join(NAMES))
+    known = [*QUERIES, *LATENCIES]
+    parser.add_argument("--query", default="", help=", ".join(known))
     given = parser.parse_args()
-    names = chosen(given.query, NAMES)
+    names = chosen(given.query or ",".join(NAMES), known)
     worktrees = {"before": built(given.before), "after": built(given.after)}
     how = settings(files_per_batch=1, repeats=TURNS)
     end_on_signal()
@@ -150,6 +178,10 @@ def main() -> None:
     results.mkdir(exist_ok=True)
     compared: list[Comparison] = []
     for name in names:
+        if name in LATENCIES:
+            compared.append(compare_latency(name, worktrees, how.repeats))
+            print(" ".join(compared[-1].cells), flush=True)
+            continue
         try:
             sides = compare(name, worktrees, how)
         except EmptyResultsError as error:

@@ -158,9 +158,12 @@ def arrivals(
     return first, list(found), dict(phases)
 
 
-def measure(peer: str, seconds: int) -> Measurement:
-    """Measure the latency of a peer over a number of windows of a second."""
-    first, found, phases = arrivals(PEERS[peer], WARM_UP + seconds + BEHIND)
+def measure(peer: str, seconds: int, command: Sequence[str] | None = None) -> Measurement:
+    """Measure the latency of a peer over a number of windows of a second.
+
+    `command` starts the peer, without its last argument. None takes the command of `PEERS`.
+    """
+    first, found, phases = arrivals(command or PEERS[peer], WARM_UP + seconds + BEHIND)
     ends = [(first + WARM_UP + 1 + number) * 1_000_000 for number in range(seconds)]
     figures, failed = {}, None
     try:

@@ -1,5 +1,6 @@
 """The comparison of two commits: the verdict, and the order of the runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_a_change_within_twice_the_noise_is_none(after: float, verdict: str) -> 
     assert compared([80, 90, 100, 110, 120], [after] * 5).verdict == verdict
 
 
-def test_the_six_plain_queries_of_the_bench_are_compared() -> None:
+def test_the_plain_queries_of_the_bench_and_each_other_way_of_a_row_are_compared() -> None:
     assert commits.NAMES == [
         "tumbling-10k",
         "tumbling-1m",
@@ -61,7 +62,42 @@ def test_the_six_plain_queries_of_the_bench_are_compared() -> None:
         "hopping-60-1",
         "session-10k",
         "session-1m",
+        "time-stage",
+        "substreams",
+        "rolling",
+        "several-windows",
+        "latency",
+        "latency-policy",
     ]
+
+
+def test_the_latency_is_measured_in_turn_and_a_later_result_is_slower(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sides: list[str] = []
+
+    def measure(peer: str, seconds: int, command: list[str]) -> Measurement:
+        assert (command[0], seconds) == ("env", commits.LATENCY_WINDOWS)
+        assert command[-1] == peer == "transom-policy"
+        side = Path(command[1].removeprefix("PYTHONPATH=")).parent.name
+        sides.append(side)
+        p50 = {"old": 800.0, "new": 900.0}[side]
+        return replace(measured("latency", side), figures={"p50_ms": p50})
+
+    monkeypatch.setattr("benchmarks.latency.measure", measure)
+    worktrees = {"before": Path("/build/old"), "after": Path("/build/new")}
+    found = commits.compare_latency("latency-policy", worktrees, 3)
+    assert sides == ["old", "new", "new", "old", "old", "new"]
+    assert (found.before, found.after, found.verdict) == (0.8, 0.9, "slower")
+
+
+def test_a_latency_of_wrong_results_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measure(*_: object) -> Measurement:
+        return replace(measured("latency", "any"), failed="2 windows counted 3 rows")
+
+    monkeypatch.setattr("benchmarks.latency.measure", measure)
+    with pytest.raises(SystemExit, match="before failed, 2 windows counted 3 rows"):
+        commits.compare_latency("latency", {"before": Path("a"), "after": Path("b")}, 3)
 
 
 def test_a_commit_runs_with_its_own_package_in_the_harness_of_this_tree(
