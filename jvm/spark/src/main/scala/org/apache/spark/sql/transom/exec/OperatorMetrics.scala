@@ -1,14 +1,50 @@
 package org.apache.spark.sql.transom.exec
 
+import java.util.{UUID, WeakHashMap}
+
+import scala.collection.mutable
+
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericRowWithSchema, NamedExpression}
+import org.apache.spark.sql.execution.{CollectMetricsExec, SparkPlan}
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
 import org.apache.spark.sql.transom.batch.SparkWatermark
 import org.apache.spark.sql.transom.task.{KeyGroupMetrics, KeyGroupProcessor}
 import org.apache.spark.sql.types._
 
-import transom.engine.runtime.{DeadLetterReason, Gauges, RowCount, RowCounts, TouchedWindows}
+import transom.engine.runtime.{DeadLetterReason, Gauges, OpenByKeys, RowCount, RowCounts, TouchedWindows}
 import transom.engine.time.Watermark
 import transom.engine.window.GlobalGrid
+
+/** Adds the metrics of an operator to the progress of the query.
+  *
+  * Replaces Spark's own node, which sends the expressions of all metrics to each task and back.
+  * This transfer takes longer than counting. The node below has the metrics already.
+  *
+  * @param metrics
+  *   the metrics, see [[OperatorMetrics.schema]]
+  */
+final class ObservedMetricsExec(name: String, metrics: Seq[NamedExpression], outputs: SparkPlan)
+    extends CollectMetricsExec(name, metrics, outputs) {
+
+  override def collectedMetrics: Row = {
+    val own = outputsIn(child).head
+    val stage = outputsIn(own.child).find(_.operatorId == own.operatorId)
+    new GenericRowWithSchema(OperatorMetrics.of(own, stage).toArray, metricsSchema)
+  }
+
+  private def outputsIn(plan: SparkPlan): Seq[KeyGroupOutputsExec] =
+    plan.collect { case node: KeyGroupOutputsExec => node }
+
+  override def resetMetrics(): Unit = child.resetMetrics()
+
+  override protected def doExecute(): RDD[InternalRow] = child.execute()
+
+  override protected def withNewChildInternal(newChild: SparkPlan): ObservedMetricsExec =
+    new ObservedMetricsExec(name, metrics, newChild)
+}
 
 /** The metrics of an operator that the progress of a query shows. The time stage of a window
   * operator belongs to it. Times are microseconds since 1970.
@@ -169,4 +205,101 @@ object GaugeRow {
 
   private def long(gauges: Row, field: Int): Option[Long] =
     Option.unless(gauges.isNullAt(field))(gauges.getLong(field))
+}
+
+/** The metrics of an operator in a batch.
+  *
+  * @param counts
+  *   the sum of each count, see [[RowCounts]]
+  * @param gauges
+  *   a row for each key group that the batch has touched, see `GaugeRow`
+  */
+final class BatchMetrics(val counts: Seq[Long], val gauges: Seq[Row])
+
+/** Collects the metrics of the tasks of a batch. The rows are of classes of Spark and Scala,
+  * because the driver may not know classes of transom when it reads the results of a task.
+  */
+object BatchMetrics {
+
+  /** The metrics of a task that has processed all its key groups. */
+  def ofTask(partition: Int, counts: Array[Long], gauges: Seq[Row]): Row =
+    Row(partition, counts, gauges)
+
+  /** The metrics of a batch.
+    *
+    * Spark runs a finished task again if its shuffle files are lost, or if a second action reads
+    * the batch. So only the last task of each partition counts.
+    *
+    * @param tasks
+    *   the metrics of all tasks that have succeeded, in the order in which they ended
+    */
+  def of(tasks: Seq[Row]): BatchMetrics = {
+    val last = tasks.map(task => task.getInt(0) -> task).toMap.values.toVector
+    val counts = last.map(_.getAs[Array[Long]](1))
+    new BatchMetrics(
+      RowCounts.all.map(count => counts.map(_(count.index)).sum),
+      last.flatMap(_.getSeq[Row](2)))
+  }
+}
+
+/** Remembers the open windows and the open rows of the key groups of an operator, on the driver.
+  *
+  * A batch reports only the key groups that it has touched. All other key groups are as they
+  * were. After a restart a key group counts once a batch has touched it.
+  *
+  * One DataFrame may be started several times, so each run of a query has its own memory. The
+  * memory lasts as long as the run's id, which the query holds.
+  */
+final class OpenWindowGauge {
+  private val byRun = new WeakHashMap[UUID, OpenInRun]
+
+  /** Notes the key groups of a batch, and returns the earliest and the latest start of all open
+    * windows. Times are microseconds since 1970.
+    *
+    * @param run
+    *   the run of the query to which the batch belongs
+    * @param touched
+    *   the key groups of the batch, each with the earliest and the latest start of its open
+    *   windows, if it has any
+    */
+  def after(run: UUID, touched: Seq[(Int, Option[(Long, Long)])]): Option[(Long, Long)] =
+    synchronized {
+      val all = in(run).starts.after(touched)
+      Option.when(all.nonEmpty)((all.map(_._1).min, all.map(_._2).max))
+    }
+
+  /** Notes the windows of the keys that a batch has touched, and returns the earliest and the
+    * latest start of all open windows. After a restart a key counts once a batch has touched it.
+    */
+  def afterTouching(run: UUID, touched: Seq[TouchedWindows]): Option[(Long, Long)] =
+    synchronized(in(run).byKeys.after(touched).map(open => (open.earliest, open.latest)))
+
+  /** Notes the key groups of a batch, and returns the number of all rows that wait for the row
+    * with their end.
+    */
+  def rowsAfter(run: UUID, touched: Seq[(Int, Option[Long])]): Long =
+    synchronized(in(run).rows.after(touched).sum)
+
+  private def in(run: UUID): OpenInRun = byRun.computeIfAbsent(run, _ => new OpenInRun)
+
+  // Spark prints this text with each node of a plan.
+  override def toString: String = "open windows"
+}
+
+/** The open windows and the open rows of a run. */
+private final class OpenInRun {
+  val starts = new LatestGauges[(Long, Long)]
+  val rows = new LatestGauges[Long]
+  val byKeys = new OpenByKeys
+}
+
+/** The last gauge that each key group has reported. */
+private final class LatestGauges[T] {
+  private val byGroup = mutable.HashMap.empty[Int, T]
+
+  /** Notes the gauges of a batch, and returns those of all key groups. */
+  def after(touched: Seq[(Int, Option[T])]): Seq[T] = {
+    touched.foreach { case (group, gauge) => byGroup.updateWith(group)(_ => gauge) }
+    byGroup.values.toVector
+  }
 }

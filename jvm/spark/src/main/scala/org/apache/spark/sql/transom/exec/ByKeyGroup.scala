@@ -6,6 +6,7 @@ import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
@@ -13,6 +14,13 @@ import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.unsafe.sort.PrefixComparators
+
+/** Logical node that brings the exchange rows of a key group together, sorted by `order`. */
+case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
+    copy(child = newChild)
+}
 
 /** Sorts rows in the exchange format by key group, in the partition of their key group.
   *

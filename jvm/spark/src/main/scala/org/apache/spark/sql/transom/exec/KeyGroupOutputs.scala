@@ -7,15 +7,35 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.{InputRDDCodegen, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.task.KeyGroupOutput
+import org.apache.spark.sql.types.{DataType, ObjectType}
 import org.apache.spark.util.{CollectionAccumulator, CompletionIterator}
 
 import transom.engine.runtime.RowCounts
+
+/** Logical node that unpacks the key group outputs from the object column of a stateful operator.
+  *
+  * @param openWindows
+  *   the open windows of the operator, from batch to batch
+  */
+case class KeyGroupOutputs(
+    operatorId: String,
+    openWindows: OpenWindowGauge,
+    output: Seq[Attribute],
+    child: LogicalPlan)
+    extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): KeyGroupOutputs =
+    copy(child = newChild)
+}
 
 /** Unwraps the key group outputs from the object column of a stateful operator.
   *
@@ -123,6 +143,14 @@ case class KeyGroupOutputsExec(
     copy(child = newChild)
 }
 
+/** Logical node that flattens key group outputs to rows. */
+case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): OutputRows =
+    copy(child = newChild)
+}
+
 /** Emits the rows of key group outputs. Generated code above reads their columns without a copy.
   */
 case class OutputRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
@@ -149,4 +177,23 @@ trait ResultRowsExec extends UnaryExecNode with InputRDDCodegen {
     val types = output.map(_.dataType).toArray
     inputRDD.mapPartitionsInternal(rows => rows.map(UnsafeProjection.create(types)))
   }
+}
+
+/** Expression that returns the input row itself, so that a stateful processor receives rows
+  * without conversion.
+  */
+case class RowObject() extends LeafExpression {
+  override def dataType: DataType = RowObject.dataType
+  override def nullable: Boolean = false
+  override def eval(input: InternalRow): Any = input
+  override def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
+    ev.copy(
+      code = EmptyBlock,
+      isNull = FalseLiteral,
+      value = JavaCode.expression(ctx.INPUT_ROW, dataType))
+}
+
+/** The type of [[RowObject]]. */
+object RowObject {
+  val dataType: ObjectType = ObjectType(classOf[InternalRow])
 }

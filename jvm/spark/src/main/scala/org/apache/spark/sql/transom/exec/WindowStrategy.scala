@@ -1,8 +1,6 @@
 package org.apache.spark.sql.transom.exec
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen._
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
@@ -11,128 +9,9 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.transom.batch.{LateWatermark, RealTime}
 import org.apache.spark.sql.transom.checkpoint.CheckpointedSpec
 import org.apache.spark.sql.transom.clock.{WithoutControlRow, WithoutControlRowExec}
-import org.apache.spark.sql.transom.planned.{OperatorSpec, TimeStagePlan, WindowOperatorPlan}
-import org.apache.spark.sql.transom.task.{KeyGroupProcessor, KeyGroupTasks}
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
+import org.apache.spark.sql.transom.task.KeyGroupProcessor
 import org.apache.spark.sql.types._
-
-/** Logical node of the map side: encodes input rows by key group for the exchange. */
-case class WindowMapSide(
-    operatorPlan: WindowOperatorPlan,
-    columns: Seq[Attribute],
-    operatorId: String,
-    output: Seq[Attribute],
-    child: LogicalPlan)
-    extends UnaryNode
-    with OperatorNode {
-  override def spec: OperatorSpec = operatorPlan.spec
-  override def producedAttributes: AttributeSet = outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): WindowMapSide =
-    copy(child = newChild)
-}
-
-/** Logical node of the map side of a time stage: encodes input rows by source for the exchange.
-  *
-  * @param spec
-  *   the operator that the stage belongs to: the window operator that follows, or the stage
-  *   itself
-  */
-case class TimeStageMapSide(
-    plan: TimeStagePlan,
-    spec: OperatorSpec,
-    columns: Seq[Attribute],
-    operatorId: String,
-    output: Seq[Attribute],
-    child: LogicalPlan)
-    extends UnaryNode
-    with OperatorNode {
-  override def producedAttributes: AttributeSet = outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): TimeStageMapSide =
-    copy(child = newChild)
-}
-
-/** A logical node that belongs to an operator. */
-sealed trait OperatorNode extends LogicalPlan {
-  def spec: OperatorSpec
-
-  /** Identifies the operator within its query. */
-  def operatorId: String
-}
-
-/** Finds operators in a plan. */
-object OperatorNode {
-
-  /** The last node of each operator in a plan, in the order in which rows pass them. */
-  def allIn(plan: LogicalPlan): Seq[OperatorNode] =
-    plan.collect { case node: OperatorNode => node }.distinctBy(_.operatorId).reverse
-}
-
-/** Logical node that brings the exchange rows of a key group together, sorted by `order`. */
-case class ByKeyGroup(order: Seq[SortOrder], child: LogicalPlan) extends UnaryNode {
-  override def output: Seq[Attribute] = child.output
-  override protected def withNewChildInternal(newChild: LogicalPlan): ByKeyGroup =
-    copy(child = newChild)
-}
-
-/** Logical node that unpacks the key group outputs from the object column of a stateful operator.
-  *
-  * @param openWindows
-  *   the open windows of the operator, from batch to batch
-  */
-case class KeyGroupOutputs(
-    operatorId: String,
-    openWindows: OpenWindowGauge,
-    output: Seq[Attribute],
-    child: LogicalPlan)
-    extends UnaryNode {
-  override def producedAttributes: AttributeSet = outputSet
-  override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): KeyGroupOutputs =
-    copy(child = newChild)
-}
-
-/** Logical node that flattens key group outputs to rows. */
-case class OutputRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
-  override def producedAttributes: AttributeSet = outputSet
-  override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): OutputRows =
-    copy(child = newChild)
-}
-
-/** Logical node that brings the stamps of a time stage to the rows that its map side holds. */
-case class StampedHeldRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
-  override def producedAttributes: AttributeSet = outputSet
-  override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): StampedHeldRows =
-    copy(child = newChild)
-}
-
-/** Logical node of an operator over a static DataFrame. All windows fire when the input ends. */
-case class StaticOperator(tasks: KeyGroupTasks, output: Seq[Attribute], child: LogicalPlan)
-    extends UnaryNode {
-  override def producedAttributes: AttributeSet = outputSet
-  override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): StaticOperator =
-    copy(child = newChild)
-}
-
-/** Expression that returns the input row itself, so that a stateful processor receives rows
-  * without conversion.
-  */
-case class RowObject() extends LeafExpression {
-  override def dataType: DataType = RowObject.dataType
-  override def nullable: Boolean = false
-  override def eval(input: InternalRow): Any = input
-  override def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode =
-    ev.copy(
-      code = EmptyBlock,
-      isNull = FalseLiteral,
-      value = JavaCode.expression(ctx.INPUT_ROW, dataType))
-}
-
-/** The type of [[RowObject]]. */
-object RowObject {
-  val dataType: ObjectType = ObjectType(classOf[InternalRow])
-}
 
 /** Plans the logical nodes of transom. */
 object WindowStrategy extends SparkStrategy {

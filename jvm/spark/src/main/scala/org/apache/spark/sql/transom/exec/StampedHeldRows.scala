@@ -3,11 +3,21 @@ package org.apache.spark.sql.transom.exec
 import org.apache.spark.{HashPartitioner, SparkEnv}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.transom.exchange._
+import org.apache.spark.sql.transom.exchange
+import org.apache.spark.sql.transom.exchange.{RowStampRecords, RowStamps}
 import org.apache.spark.storage.RDDBlockId
 import org.apache.spark.util.CompletionIterator
+
+/** Logical node that brings the stamps of a time stage to the rows that its map side holds. */
+case class StampedHeldRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+  override def producedAttributes: AttributeSet = outputSet
+  override lazy val references: AttributeSet = child.outputSet
+  override protected def withNewChildInternal(newChild: LogicalPlan): StampedHeldRows =
+    copy(child = newChild)
+}
 
 /** Brings the stamps of a time stage to the rows that its map side holds.
   *
@@ -32,7 +42,7 @@ case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends
         SparkEnv.get.blockManager.removeBlock(RDDBlockId(id, split)))
     }
     once.zipPartitions(stamps) { (chunks, records) =>
-      new StampedHeldRows(plan, new RowStamps(records.map(_._2).toVector), chunks, operator)
+      new exchange.StampedHeldRows(plan, new RowStamps(records.map(_._2).toVector), chunks, operator)
     }
   }
 
