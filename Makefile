@@ -164,7 +164,7 @@ release-check: $(READY) $(WHEEL) $(SDIST) ## Check all that a release publishes,
 
 spec-check: $(READY) ## Check that both languages read the message alike (so do their tests)
 	$(BIN)/pytest tests/python/test_spec_cases.py tests/python/test_exclusions.py
-	./sbt "engine/testOnly transom.engine.spec.*" "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
+	./sbt "engine/testOnly transom.engine.spec.* *.WindowsSuite" "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
 conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"

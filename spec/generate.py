@@ -20,13 +20,13 @@ def files() -> dict[Path, str]:
     errors = (HERE / "error-conditions.json").read_text(encoding="utf-8")
     exclusions = (HERE / "exclusions.json").read_text(encoding="utf-8")
     table = json.loads(exclusions)
-    engine = Path("jvm/engine/src/main/scala/transom/engine/spec")
+    engine = Path("jvm/engine/src/main/scala/transom/engine")
     return {
         Path("python/transom/_base/constants.py"): _python(constants),
         Path("python/transom/error-conditions.json"): errors,
         Path("python/transom/exclusions.json"): exclusions,
-        engine / "Constants.scala": _scala(constants),
-        engine / "Exclusions.scala": _scala_exclusions(table),
+        engine / "setting/Constants.scala": _scala(constants),
+        engine / "spec/Exclusions.scala": _scala_exclusions(table),
         Path("docs/errors.md"): _errors(json.loads(errors)) + _exclusions(table),
     }
 
@@ -40,7 +40,7 @@ def _python(constants: Mapping[str, Mapping[str, object]]) -> str:
 
 def _scala(constants: Mapping[str, Mapping[str, object]]) -> str:
     lines = [
-        "package transom.engine.spec",
+        "package transom.engine.setting",
         "",
         "/** Constants that Python and the JVM share.",
         "  *",

@@ -5,11 +5,12 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.firing.AfterWatermark
 import transom.engine.keyed.keystate.{Contents, KeyState, StateCodec, WindowAggregation}
-import transom.engine.spec._
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
 import transom.engine.state.ByteRange
-import transom.engine.window.{Arrival, RowOutcome, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, Hopping, RowOutcome, Session, Tumbling, Window}
 
 /** Cost of a row in the keyed operator.
   *

@@ -5,9 +5,8 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.slice.SliceLog
-import transom.engine.spec.{Cumulate, Hopping, Tumbling}
 import transom.engine.state.{Limits, MemoryState, SegmentEntries, SliceDirectory}
-import transom.engine.window.Grid
+import transom.engine.window.{Cumulate, Grid, Hopping, Tumbling}
 
 /** Windows of one key group over a minute of rows. Each second has one row of every key. */
 @State(Scope.Thread)

@@ -4,8 +4,7 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
-import transom.engine.window.Grid
+import transom.engine.window.{Calendar, CalendarUnit, Cumulate, Grid, GridWindow, Hopping, Tumbling}
 
 /** Cost of finding the slice of a row. */
 @State(Scope.Thread)

@@ -6,12 +6,13 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
+import transom.engine.firing.AfterWatermark
 import transom.engine.keyed.RowCodec
 import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.sweep.{SweepOperator, SweepOperators, SweepState}
-import transom.engine.window.{Arrival, RowOutcome}
+import transom.engine.window.{Arrival, Rolling, RowOutcome, Snapshot}
 
 /** Cost of a change of the rows of a window, by the number of its rows.
   *

@@ -5,8 +5,7 @@ import java.time.{Instant, ZoneId}
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
 
-import transom.engine.spec._
-import transom.engine.window.GridModel
+import transom.engine.window.{Calendar, CalendarUnit, Cumulate, GridModel, GridWindow, Hopping, Tumbling}
 
 /** Generators of times and grids. Many times are near a change of clocks. */
 object Generators {

@@ -3,6 +3,7 @@ package transom.engine.keyed
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
+import transom.engine.time.Timeline
 import transom.engine.window._
 
 /** Window operator of sessions with a maximum duration, for one key at a time.

@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
-import transom.engine.keyed.evictor.EvictorLogic
+import transom.engine.firing.EvictorLogic
 import transom.engine.keyed.keystate.{Contents, EmittedResult, WindowState}
-import transom.engine.window.{Arrival, GlobalGrid, TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Emits the results of windows that fire. */
 private[keyed] final class Firing[R, A <: AnyRef](
@@ -133,7 +134,7 @@ private[keyed] final class Firing[R, A <: AnyRef](
       case None =>
         val cleanup = math.min(
           plan.cleanupOf(window.bounds),
-          if (assigner.timeline == Timeline.Endless) GlobalGrid.EndOfTime else Long.MaxValue)
+          if (assigner.timeline == Timeline.Endless) Timeline.EndOfTime else Long.MaxValue)
         val isLast = isOwnTimer && firingContext.timer == cleanup
         PaneInfo(window.firings, timing, isLast, None, firingContext.cause)
     }

@@ -1,6 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.window.{GlobalGrid, Timeline}
+import transom.engine.time.Timeline
 
 /** Why a window fires, and the watermark and wall-clock time of the firing. Mutable and reused.
   */
@@ -31,7 +31,7 @@ private[keyed] final class FiringContext {
     this.timeline = timeline
     this.timer = timer
     cause =
-      if (watermark >= GlobalGrid.EndOfTime) Cause.Drain
+      if (watermark >= Timeline.EndOfTime) Cause.Drain
       else if (timeline == Timeline.Clock) Cause.Clock
       else if (timer > watermarkByRows) Cause.Idle
       else Cause.Watermark

@@ -5,9 +5,9 @@ import java.util.PriorityQueue
 import scala.collection.{mutable, View}
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.firing.TriggerResult
 import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
-import transom.engine.keyed.trigger.TriggerResult
-import transom.engine.time.Ticks
+import transom.engine.time.{Ticks, Timeline}
 import transom.engine.window._
 
 /** Window operator of windows whose bounds are known when a row is added. Follows Flink's
@@ -103,7 +103,7 @@ final class KeyedOperator[R, A <: AnyRef](
     firingContext.watermarkByRows = watermarkByRows
     Steps.andThen(advanceWatermark(state, watermark, clock)) {
       Steps.andThen(advanceClock(state, clock)) {
-        if (watermark >= GlobalGrid.EndOfTime) end(state, watermark, clock) else Steps.None
+        if (watermark >= Timeline.EndOfTime) end(state, watermark, clock) else Steps.None
       }
     }
   }

@@ -1,11 +1,11 @@
 package transom.engine.keyed
 
-import transom.engine.keyed.evictor.{EvictorLogic, Evictors}
+import transom.engine.firing.{Conditions, Eviction, Evictor, EvictorLogic, Trigger, TriggerLogic}
 import transom.engine.keyed.keystate.{Contents, WindowAggregation}
-import transom.engine.keyed.trigger.{Conditions, TriggerLogic, Triggers}
+import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
-import transom.engine.time.Ticks
-import transom.engine.window.{Assigner, TimeWindow, Timeline}
+import transom.engine.time.{Ticks, Timeline}
+import transom.engine.window.{Assigner, TimeWindow, Window}
 
 /** What a keyed window operator executes: how rows are assigned, aggregated, fired and evicted.
   *
@@ -101,12 +101,12 @@ object KeyedPlan {
       contents: Contents[R],
       conditions: Conditions[R, A]): KeyedPlan[R, A] = {
     val logic: TriggerLogic[R, A] =
-      Triggers.logic(window.runningTrigger.getOrElse(trigger), conditions)
+      window.runningTrigger.getOrElse(trigger).logic(conditions)
     def evictors(when: Eviction) =
       window.ownEvictor
         .orElse(evictor)
         .filter(_.when == when)
-        .map(Evictors.logic(_, conditions, contents))
+        .map(_.logic(conditions, contents))
     KeyedPlan(
       Assigner.of(window, timeline),
       logic,

@@ -6,7 +6,7 @@ import transom.engine.keyed.keystate.{KeyStore, PerKeyState}
 import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Cursor, Limits}
-import transom.engine.time.{Advance, Watermark}
+import transom.engine.time.{Advance, Timeline, Watermark}
 import transom.engine.window._
 
 /** The window operator of a task in the keyed layout, which has an entry per key.
@@ -255,8 +255,8 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
 
   private def advanceTime(): Iterator[Unit] = {
     // Windows in processing time fire too when the input ends.
-    val isEnd = operators.timeline == Timeline.Clock && advance.after >= GlobalGrid.EndOfTime
-    val until = if (isEnd) GlobalGrid.EndOfTime else now
+    val isEnd = operators.timeline == Timeline.Clock && advance.after >= Timeline.EndOfTime
+    val until = if (isEnd) Timeline.EndOfTime else now
     if (hasTicked) clocks.tick()
     val before = if (isJudged) Watermark.NotYet else lateWatermark
     closedBy =

@@ -6,8 +6,8 @@ import scala.collection.mutable
 
 import transom.engine.keyed.keystate.{KeyStore, PerKeyCodec, PerKeyState, TimerIndex}
 import transom.engine.state.{ByteRange, KeyBytes}
-import transom.engine.time.Advance
-import transom.engine.window.{Arrival, RowOutcome, GlobalGrid}
+import transom.engine.time.{Advance, Timeline}
+import transom.engine.window.{Arrival, RowOutcome}
 
 /** Receives the key to which the following rows and results belong. */
 trait KeyListener {
@@ -107,7 +107,7 @@ final class KeysOfGroup[R, S <: PerKeyState](
     */
   def advance(to: Advance, clock: Long, hasTicked: Boolean): Iterator[Unit] = {
     acceptsRows = false
-    hasEnded = to.after >= GlobalGrid.EndOfTime
+    hasEnded = to.after >= Timeline.EndOfTime
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
     def expired = (watermarkTimers.take(to.after) ++ clocks.expired)
       .flatMap(load)
@@ -130,7 +130,7 @@ final class KeysOfGroup[R, S <: PerKeyState](
   def save(): Unit = {
     flush()
     // Keys that this batch has not loaded still wait for the end of the input.
-    if (awaitedEnd && !hasEnded) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
+    if (awaitedEnd && !hasEnded) watermarkTimers.noteTimer(Timeline.EndOfTime)
     watermarkTimers.save()
     clockTimers.save()
     if (opened != 0L) store.saveOpenRows(store.openRows + opened)
@@ -142,7 +142,7 @@ final class KeysOfGroup[R, S <: PerKeyState](
   private var hasEnded = false
 
   private def isEnd(watermark: Long): Boolean =
-    reachesAllAtEnd && watermark >= GlobalGrid.EndOfTime
+    reachesAllAtEnd && watermark >= Timeline.EndOfTime
 
   private def advanceKey(entry: HeldKey[S], to: Advance, clock: Long): Iterator[Unit] = {
     latest = null
@@ -243,7 +243,7 @@ final class KeysOfGroup[R, S <: PerKeyState](
       }
       if (entry.state.nextClockTimer < entry.clockListed)
         clockTimers.add(entry.state.nextClockTimer, entry.key)
-      if (reachesAllAtEnd) watermarkTimers.noteTimer(GlobalGrid.EndOfTime)
+      if (reachesAllAtEnd) watermarkTimers.noteTimer(Timeline.EndOfTime)
     }
   }
 }

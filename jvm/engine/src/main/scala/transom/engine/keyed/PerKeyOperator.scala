@@ -3,7 +3,8 @@ package transom.engine.keyed
 import scala.collection.mutable
 
 import transom.engine.keyed.keystate.{PerKeyCodec, PerKeyState}
-import transom.engine.window.{Arrival, RowOutcome, MissedWindows, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, MissedWindows, RowOutcome}
 
 /** Window operator of the keyed layout, for one key at a time.
   *

@@ -2,9 +2,9 @@ package transom.engine.keyed
 
 import java.nio.ByteBuffer
 
-import transom.engine.spec.{Stagger, Tumbling}
 import transom.engine.state.KeyGroups
 import transom.engine.time.Ticks
+import transom.engine.window.{Stagger, Tumbling}
 
 /** Computes the window offset of a key group (flink.md 1.3). Different offsets prevent all
   * windows from firing at the same time.

@@ -2,9 +2,10 @@ package transom.engine.keyed
 
 import java.util.Arrays
 
+import transom.engine.firing.{TriggerContext, TriggerMemory}
 import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
-import transom.engine.keyed.trigger.{TriggerContext, TriggerMemory}
-import transom.engine.window.{Arrival, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.Arrival
 
 /** The trigger's view of the current window.
   *
@@ -50,12 +51,12 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
   override def accumulator: A = window.accumulatorBy(plan.aggregation)
 
   override def apply(slot: Int): Long =
-    if (window.memory == null) WindowState.Unset else window.memory(slot)
+    if (window.memory == null) TriggerMemory.Unset else window.memory(slot)
 
   override def update(slot: Int, value: Long): Unit = {
-    if (window.memory == null && value != WindowState.Unset) {
+    if (window.memory == null && value != TriggerMemory.Unset) {
       window.memory = new Array[Long](plan.trigger.slots)
-      Arrays.fill(window.memory, WindowState.Unset)
+      Arrays.fill(window.memory, TriggerMemory.Unset)
     }
     if (window.memory != null) window.memory(slot) = value
   }
@@ -95,5 +96,5 @@ private[keyed] final class WindowContext[R, A <: AnyRef](
 private[keyed] final class MergedMemory(window: WindowState[_]) extends TriggerMemory {
 
   override def apply(slot: Int): Long =
-    if (window.memory == null) WindowState.Unset else window.memory(slot)
+    if (window.memory == null) TriggerMemory.Unset else window.memory(slot)
 }

@@ -1,8 +1,9 @@
 package transom.engine.keyed
 
 import transom.engine.keyed.keystate._
-import transom.engine.spec.{Stagger, Tumbling, WindowSpec}
-import transom.engine.window.{Assigner, Timeline}
+import transom.engine.spec.WindowSpec
+import transom.engine.time.Timeline
+import transom.engine.window.{Assigner, Stagger, Tumbling}
 
 /** Creates the operators that assign rows to windows.
   *

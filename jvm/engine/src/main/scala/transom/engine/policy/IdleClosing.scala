@@ -2,9 +2,11 @@ package transom.engine.policy
 
 import scala.collection.mutable
 
+import transom.engine.firing.AfterLateness
+import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{Grid, TimeConvention}
+import transom.engine.window.{Grid, GridWindow, Session, TimeConvention}
 
 /** Decides which windows of a silent input the wall clock closes.
   *

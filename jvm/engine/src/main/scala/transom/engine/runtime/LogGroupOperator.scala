@@ -3,10 +3,10 @@ package transom.engine.runtime
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.spec.{Global, LateRows, WindowSpec}
+import transom.engine.spec.{LateRows, WindowSpec}
 import transom.engine.state.{AccumulatorMerger, ByteRange, KeyGroups}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.TimeConvention
+import transom.engine.window.{Global, SliceAssigner, TimeConvention}
 
 /** The window operator of a key group whose state is a log.
   *

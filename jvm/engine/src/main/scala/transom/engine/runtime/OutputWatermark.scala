@@ -1,7 +1,8 @@
 package transom.engine.runtime
 
 import transom.engine.spec._
-import transom.engine.window.{Grid, GlobalGrid, TimeConvention}
+import transom.engine.time.Timeline
+import transom.engine.window.{Grid, TimeConvention}
 
 /** Turns the watermark of an operator into the watermark of its results: no later result starts
   * before it (S-22). A result that is a point at the end of its window holds nothing back. A
@@ -21,7 +22,7 @@ final class OutputWatermark(spec: WindowSpec) {
     *   in the host's convention; the last instant that a row may have at the end of the input
     */
   def of(watermark: Long): Long =
-    if (watermark >= GlobalGrid.EndOfTime) RowRules.LastTime
+    if (watermark >= Timeline.EndOfTime) RowRules.LastTime
     else {
       val starts = grids.map(grid => grid.instantOf(grid.firstAfter(watermark).start))
       starts.foldLeft(convention.watermarkOut(watermark))(math.min)

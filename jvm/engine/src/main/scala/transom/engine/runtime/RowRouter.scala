@@ -2,7 +2,7 @@ package transom.engine.runtime
 
 import transom.engine.spec.LateRows
 import transom.engine.time.Watermark
-import transom.engine.window.Grid
+import transom.engine.window.{Grid, SessionSlices, SliceAssigner}
 
 /** What the map side does with a row that has a usable time. */
 sealed trait Route

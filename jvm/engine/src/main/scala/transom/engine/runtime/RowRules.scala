@@ -1,7 +1,7 @@
 package transom.engine.runtime
 
-import transom.engine.spec._
-import transom.engine.window.Arrival
+import transom.engine.setting.{Constants, Durations}
+import transom.engine.window.{Arrival, Cumulate, Hopping, Tumbling, Window}
 
 /** A row as the rules see it. The host reuses one instance for the rows of a task. */
 abstract class RuledRow {

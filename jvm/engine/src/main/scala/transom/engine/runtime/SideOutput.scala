@@ -1,9 +1,9 @@
 package transom.engine.runtime
 
-import transom.engine.spec.{DynamicSession, Session, Window, WindowSpec}
+import transom.engine.spec.WindowSpec
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
-import transom.engine.window.{MissedWindows, TimeConvention}
+import transom.engine.window.{DynamicSession, MissedWindows, Session, TimeConvention, Window}
 
 /** Builds the host's output rows for input rows that count in no window. */
 trait SideOutput[T] {

@@ -3,6 +3,7 @@ package transom.engine.session
 import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state._
+import transom.engine.window.SessionSlices
 
 /** The window operator of a task over session logs: sessions that the watermark closes.
   *

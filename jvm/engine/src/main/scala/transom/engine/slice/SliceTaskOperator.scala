@@ -3,7 +3,7 @@ package transom.engine.slice
 import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state._
-import transom.engine.window.Grid
+import transom.engine.window.{Grid, GridSlices}
 
 /** The window operator of a task over slice logs: windows on a grid that the watermark fires.
   *

@@ -1,5 +1,7 @@
 package transom.engine.spec
 
+import transom.engine.setting.Check
+
 /** The lifetimes of rows. A row without a lifetime lasts one microsecond.
   *
   * A lifetime starts at the time of its row and excludes its end. One of the three settings is

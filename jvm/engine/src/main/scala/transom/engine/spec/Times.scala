@@ -1,5 +1,7 @@
 package transom.engine.spec
 
+import transom.engine.setting.Check
+
 /** The time that windows follow. */
 sealed trait Time {
 

@@ -1,5 +1,9 @@
 package transom.engine.spec
 
+import transom.engine.firing._
+import transom.engine.setting.{Check, InvalidSpec}
+import transom.engine.window._
+
 /** The spec of a window operator, decoded from the message that Python sends.
   *
   * Columns are indexes into the list of column expressions that is sent with the message. The

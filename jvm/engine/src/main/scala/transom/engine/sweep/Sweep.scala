@@ -1,8 +1,7 @@
 package transom.engine.sweep
 
 import transom.engine.keyed.{StepLoop, Steps}
-import transom.engine.spec._
-import transom.engine.time.Ticks
+import transom.engine.time.{Ticks, Timeline}
 import transom.engine.window._
 
 /** Moves the sweep of a key over the starts and ends of lifetimes, and finds its windows.
@@ -264,7 +263,7 @@ private final class GridSweep(grid: Grid) extends Sweep {
 
   override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
     // A row without end would be in all windows until the end of time.
-    val limit = if (watermark >= GlobalGrid.EndOfTime) state.lastStop else Arrival.NoEnd
+    val limit = if (watermark >= Timeline.EndOfTime) state.lastStop else Arrival.NoEnd
     var window = firstOf(state)
     new StepLoop {
       override protected def continues: Boolean =

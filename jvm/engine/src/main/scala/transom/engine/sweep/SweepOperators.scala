@@ -5,6 +5,7 @@ import scala.collection.View
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.{Entries, PerKeyCodec, WindowAggregation}
 import transom.engine.spec.WindowSpec
+import transom.engine.time.Timeline
 import transom.engine.window._
 
 /** Creates the operator of windows that a sweep over lifetimes finds. All key groups share it.
@@ -109,7 +110,7 @@ final class SweepOperator[R, A <: AnyRef](
     else {
       this.watermark = watermark
       val stops = sweep.advance(state, watermark, this)
-      if (watermark < GlobalGrid.EndOfTime) stops else Steps.andDo(stops)(state.clear())
+      if (watermark < Timeline.EndOfTime) stops else Steps.andDo(stops)(state.clear())
     }
 
   override def fired: Long = emitted
@@ -143,7 +144,7 @@ final class SweepOperator[R, A <: AnyRef](
 
   private def emit(start: Long, end: Long, state: SweepState): Iterator[Unit] = {
     emitted += 1
-    val cause = if (watermark >= GlobalGrid.EndOfTime) Cause.Drain else Cause.Watermark
+    val cause = if (watermark >= Timeline.EndOfTime) Cause.Drain else Cause.Watermark
     val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)
     val window = new FiredWindow(start, end, pane, watermark)
     if (spec.function.takesRows) results.emitRows(window, live.rowsOf(state.live))

@@ -2,7 +2,8 @@ package transom.engine.sweep
 
 import transom.engine.keyed.keystate._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
-import transom.engine.window.{Arrival, GlobalGrid}
+import transom.engine.time.Timeline
+import transom.engine.window.Arrival
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.
   * Times follow the engine's convention. Not thread-safe.
@@ -31,7 +32,7 @@ final class SweepState private[sweep] (
 
   // The end of the input reaches each key, to forget its rows.
   override def nextTimer: Long =
-    if (isEmpty) Long.MaxValue else math.min(timer, GlobalGrid.EndOfTime)
+    if (isEmpty) Long.MaxValue else math.min(timer, Timeline.EndOfTime)
 
   override def nextClockTimer: Long = Long.MaxValue
 

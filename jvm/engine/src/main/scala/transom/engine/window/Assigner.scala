@@ -3,7 +3,7 @@ package transom.engine.window
 import scala.collection.View
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.spec._
+import transom.engine.time.Timeline
 
 /** Assigns rows to windows, as Flink's `WindowAssigner` does. */
 sealed abstract class Assigner {
@@ -185,7 +185,7 @@ final class ListedAssigner(override val isMerging: Boolean, override val timelin
 /** Assigns all rows to one window without end. */
 sealed abstract class GlobalAssigner extends Assigner {
 
-  private val window = TimeWindow(0L, GlobalGrid.EndOfTime)
+  private val window = TimeWindow(0L, Timeline.EndOfTime)
 
   override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     windows += window
@@ -219,7 +219,7 @@ final class CountAssigner(size: Long, slide: Long) extends Assigner {
 
   override def timeline: Timeline = Timeline.Endless
 
-  override def endOf(window: TimeWindow): Long = GlobalGrid.EndOfTime
+  override def endOf(window: TimeWindow): Long = Timeline.EndOfTime
 
   override def boundsFromRows: Boolean = true
 

@@ -1,6 +1,5 @@
 package transom.engine.window
 
-import transom.engine.spec.{Calendar, CalendarUnit, Cumulate, GridWindow, Hopping, Tumbling}
 import transom.engine.time.{Ticks, Watermark, Zone}
 
 /** A fixed grid of windows, cut into slices so that each window consists of whole slices.

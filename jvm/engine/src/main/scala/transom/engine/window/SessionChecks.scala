@@ -1,6 +1,5 @@
 package transom.engine.window
 
-import transom.engine.spec.{Closed, MaxCheck}
 import transom.engine.time.Ticks
 
 /** The checks that close sessions after a maximum duration, as in Azure Stream Analytics.

@@ -1,6 +1,5 @@
 package transom.engine.window
 
-import transom.engine.spec
 import transom.engine.time.Watermark
 
 /** Converts times and watermarks between the host's convention and the engine's.
@@ -41,14 +40,14 @@ object TimeConvention {
   /** The convention of windows that include their start. */
   val Start: TimeConvention = TimeConvention(0L, 0L)
 
-  def of(window: spec.Window): TimeConvention = window match {
-    case grid: spec.GridWindow if grid.closed == spec.Closed.Right => TimeConvention(1L, 1L)
-    case spec.Snapshot(spec.Closed.Right) => TimeConvention(1L, 1L)
+  def of(window: Window): TimeConvention = window match {
+    case grid: GridWindow if grid.closed == Closed.Right => TimeConvention(1L, 1L)
+    case Snapshot(Closed.Right) => TimeConvention(1L, 1L)
     // A session starts at a row, so only its end moves.
-    case session: spec.SessionWindow if session.closed == spec.Closed.Right =>
+    case session: SessionWindow if session.closed == Closed.Right =>
       TimeConvention(0L, 1L)
     // Members with conventions of their own convert times themselves.
-    case spec.Windows(windows) =>
+    case Windows(windows) =>
       val conventions = windows.map(member => of(member.window)).distinct
       if (conventions.length == 1) conventions.head else Start
     case _ => Start

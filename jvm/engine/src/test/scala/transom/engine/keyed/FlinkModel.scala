@@ -3,9 +3,9 @@ package transom.engine.keyed
 import scala.collection.mutable
 
 import transom.engine.conformance.driver.Row
-import transom.engine.keyed.trigger.TriggerResult
-import transom.engine.spec._
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.firing.{Eviction, Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere, Trigger, TriggerResult}
+import transom.engine.time.Timeline
+import transom.engine.window.TimeWindow
 
 /** A model of Flink's window operator for one key, in Flink's own terms (flink.md 2 to 7).
   *

@@ -8,10 +8,10 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
 import transom.engine.conformance.vector.Json
+import transom.engine.firing._
 import transom.engine.keyed.keystate.Contents
-import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
-import transom.engine.spec._
-import transom.engine.window.{Assigner, GlobalGrid, GridModel, TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window._
 
 class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   import KeyedOperatorPropertiesSuite._
@@ -166,7 +166,7 @@ object KeyedOperatorPropertiesSuite {
         case _: DynamicSession =>
           (row => Seq(TimeWindow(timeOf(row), timeOf(row) + row.gap)), true)
         case Custom(_, merging) => (_.windows, merging)
-        case _ => (_ => Seq(TimeWindow(0, GlobalGrid.EndOfTime)), false)
+        case _ => (_ => Seq(TimeWindow(0, Timeline.EndOfTime)), false)
       }
       new FlinkModel(assign, ends, merges, trigger, evictor, lateness)
     }

@@ -4,10 +4,11 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row, Specs}
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
+import transom.engine.firing._
 import transom.engine.runtime.RowCounts
-import transom.engine.spec._
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.setting.InvalidSpec
+import transom.engine.time.Timeline
+import transom.engine.window.{Count, Global, Session, TimeWindow, Tumbling, Window}
 
 class KeyedOperatorSuite extends FunSuite {
 

@@ -12,12 +12,12 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.Row
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
+import transom.engine.firing.{Every, ProcessingTimeout, Trigger, TriggerClock}
 import transom.engine.keyed.keystate.{Contents, KeyState, KeyStore, MemoryKeyStore, StateCodec}
-import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.time.Advance
-import transom.engine.window.{Arrival, RowOutcome, TimeWindow, Timeline}
+import transom.engine.time.{Advance, Timeline}
+import transom.engine.window.{Arrival, RowOutcome, TimeWindow}
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
 
 /** Runs rows of several keys in batches. As after a restart, only the store is kept from batch to
   * batch.

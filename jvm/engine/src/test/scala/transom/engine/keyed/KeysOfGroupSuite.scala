@@ -9,11 +9,11 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
 import transom.engine.conformance.vector.Json
+import transom.engine.firing.{AfterClock, AfterCount, AfterWatermark, Every, EveryBatch, Trigger}
 import transom.engine.keyed.keystate._
-import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.time.Advance
-import transom.engine.window.{Arrival, Timeline}
+import transom.engine.time.{Advance, Timeline}
+import transom.engine.window.{Arrival, Hopping, Session, Tumbling, Window}
 
 class KeysOfGroupSuite extends FunSuite {
 

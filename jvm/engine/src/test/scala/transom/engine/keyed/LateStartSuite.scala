@@ -8,9 +8,10 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
+import transom.engine.firing.AfterLateness
 import transom.engine.runtime.{LateReason, RowCounts}
 import transom.engine.spec._
-import transom.engine.window.{SessionModel, TimeWindow}
+import transom.engine.window.{Closed, DynamicSession, LateStart, Session, SessionModel, TimeWindow, Window}
 
 /** Sessions that a row behind the watermark must not open (Atlas). */
 class LateStartSuite extends ScalaCheckSuite {

@@ -1,7 +1,6 @@
 package transom.engine.keyed
 
-import transom.engine.spec._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Closed, LateStart, MaxCheck, SessionWindow, TimeWindow}
 
 /** Models of sessions with a maximum duration. They know no parts and no timers. */
 private[keyed] object MaxDurationModel {

@@ -10,7 +10,7 @@ import transom.engine.conformance.driver.{Fired, KeyedRunner, Output, Row, SideR
 import transom.engine.conformance.vector.Json
 import transom.engine.runtime.LateReason
 import transom.engine.spec._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Closed, DynamicSession, LateStart, MaxCheck, Session, SessionWindow, TimeWindow, Window}
 
 /** Sessions with a maximum duration, compared with models of the rule (Azure). */
 class MaxDurationSuite extends ScalaCheckSuite {

@@ -3,9 +3,9 @@ package transom.engine.keyed
 import scala.collection.mutable
 
 import transom.engine.conformance.driver.Row
-import transom.engine.keyed.trigger.TriggerResult
-import transom.engine.spec._
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.firing._
+import transom.engine.time.Timeline
+import transom.engine.window.TimeWindow
 
 /** A model of Flink's triggers for one key (flink.md 5 and 9). */
 final class ModelTriggers(windowTimeline: Timeline, lateness: Long) {

@@ -4,14 +4,15 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.several.SeveralOperators
+import transom.engine.firing.{AfterCount, AfterWatermark, Every, EveryBatch, KeepLast}
 import transom.engine.keyed.keystate.{Contents, MemoryKeyStore, PerKeyState}
+import transom.engine.keyed.several.SeveralOperators
 import transom.engine.runtime.{Emissions, Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
 import transom.engine.time.Advance
-import transom.engine.window.{TimeConvention, TimeWindow}
+import transom.engine.window._
 
 /** Results are computed as they are read: no operator is ahead of its reader. */
 class PulledResultsSuite extends FunSuite {

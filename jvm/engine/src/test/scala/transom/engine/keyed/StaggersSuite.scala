@@ -2,7 +2,7 @@ package transom.engine.keyed
 
 import munit.FunSuite
 
-import transom.engine.spec.{Stagger, Tumbling}
+import transom.engine.window.{Stagger, Tumbling}
 
 class StaggersSuite extends FunSuite {
 

@@ -11,9 +11,10 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
+import transom.engine.firing.AfterLateness
 import transom.engine.keyed.Timing
 import transom.engine.spec._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Closed, Global, GridWindow, Hopping, Session, TimeWindow, Tumbling, Window}
 
 /** Windows that fire once, when late rows come no more, compared with a model of the rule. */
 class AfterLatenessSuite extends ScalaCheckSuite {

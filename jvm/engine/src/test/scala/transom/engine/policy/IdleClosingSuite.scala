@@ -6,9 +6,8 @@ import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.spec.{GridWindow, Hopping}
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{CountingGrid, Grid, GridModel, TimeConvention}
+import transom.engine.window.{CountingGrid, Grid, GridModel, GridWindow, Hopping, TimeConvention}
 
 /** The windows that a tick closes while an input is silent. */
 class IdleClosingSuite extends ScalaCheckSuite {

@@ -7,10 +7,11 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.conformance.driver.Specs
+import transom.engine.firing.{AfterLateness, AfterWatermark, Trigger}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, Grid}
+import transom.engine.window.{Arrival, Closed, Grid, GridWindow, Hopping, Session, Tumbling}
 
 /** The watermark of windows: partitions, and the wall clock while rows are missing. */
 class InputClockSuite extends ScalaCheckSuite {

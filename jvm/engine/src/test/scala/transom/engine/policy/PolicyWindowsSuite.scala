@@ -8,10 +8,11 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
+import transom.engine.firing.EveryBatch
 import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.TimeWindow
+import transom.engine.window._
 
 /** Windows behind a time stage: the layouts and the batches of rows change nothing. */
 class PolicyWindowsSuite extends ScalaCheckSuite {

@@ -10,7 +10,7 @@ import transom.engine.conformance.driver.Specs
 import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.time.Watermark
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Tumbling}
 
 /** Punctuation of an input with partitions, against the definition of its watermark. */
 class PunctuationSuite extends ScalaCheckSuite {

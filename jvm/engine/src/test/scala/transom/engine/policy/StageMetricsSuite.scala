@@ -7,6 +7,7 @@ import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
+import transom.engine.window.Tumbling
 
 /** The metrics of a time stage. */
 class StageMetricsSuite extends FunSuite {

@@ -9,7 +9,7 @@ import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.spec._
-import transom.engine.window.{Grid, TimeConvention, TimeWindow}
+import transom.engine.window._
 
 /** Windows that exclude their start and include their end (Azure): (start, end]. */
 class ClosedRightSuite extends ScalaCheckSuite {

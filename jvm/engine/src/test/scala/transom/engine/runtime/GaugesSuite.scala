@@ -8,9 +8,9 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.runtime.LayoutsSuite._
 import transom.engine.spec._
-import transom.engine.window.{Grid, TimeConvention, TimeWindow}
+import transom.engine.window.{Grid, GridWindow, Session, TimeConvention, TimeWindow}
+import transom.engine.runtime.LayoutsSuite._
 
 /** The earliest and the latest start of open windows. */
 class GaugesSuite extends ScalaCheckSuite {

@@ -9,7 +9,7 @@ import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore}
 import transom.engine.time.Advance
-import transom.engine.window.TimeConvention
+import transom.engine.window.{Closed, GridSlices, Session, SessionSlices, SliceAssigner, TimeConvention, Tumbling}
 
 /** The contract between a host and the operator of a key group, apart from results. */
 class KeyGroupOperatorSuite extends FunSuite {

@@ -9,7 +9,7 @@ import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.spec._
-import transom.engine.window.TimeWindow
+import transom.engine.window.{Closed, Cumulate, GridWindow, Hopping, Session, TimeWindow, Tumbling, Window}
 
 /** The layouts give the same results for each spec that both support. */
 class LayoutsSuite extends ScalaCheckSuite {

@@ -10,7 +10,7 @@ import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.{Grid, TimeWindow}
+import transom.engine.window._
 
 /** Several windows in one pass have the results of each window alone. */
 class SeveralWindowsSuite extends ScalaCheckSuite {

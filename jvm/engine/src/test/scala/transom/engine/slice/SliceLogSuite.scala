@@ -6,12 +6,11 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.{forAll, forAllNoShrink}
 import org.scalacheck.Test.Parameters
 
-import transom.engine.{Generators, LogTest, Model}
 import transom.engine.conformance.driver.{Fired, GridOperator, Operator, Row, RowList, Specs}
 import transom.engine.conformance.vector.Json
-import transom.engine.spec._
 import transom.engine.state.{CountingStore, Limits, MemoryStore, SliceDirectory}
-import transom.engine.window.{Grid, GridModel, TimeWindow}
+import transom.engine.window.{Calendar, Cumulate, Grid, GridModel, GridWindow, Hopping, TimeWindow, Tumbling}
+import transom.engine.{Generators, LogTest, Model}
 
 class SliceLogSuite extends LogTest {
 

@@ -3,6 +3,9 @@ package transom.engine.spec
 import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
+import transom.engine.firing._
+import transom.engine.setting.InvalidSpec
+import transom.engine.window._
 
 class WindowSpecSuite extends FunSuite {
 

@@ -14,8 +14,8 @@ import transom.engine.conformance.vector.Json
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, GlobalGrid, TimeWindow}
+import transom.engine.time.{Timeline, Watermark}
+import transom.engine.window.{Arrival, TimeWindow, Tumbling, Window}
 
 /** Windows over substreams: each key follows the watermark of its substream, and the floor. */
 class SubstreamWindowsSuite extends ScalaCheckSuite {
@@ -136,7 +136,7 @@ class SubstreamWindowsSuite extends ScalaCheckSuite {
     val others =
       Seq(Input(1, 0, 5, 6, 1), Input(1, 1, 5, 7, 2), Input(1, 0, 30, 8, 3, isPunctuation = true))
     assertEquals(runner.batch(others.map(_.row), 8L).count(_.isInstanceOf[Fired]), 2)
-    assertEquals((runner.keys, runner.nextTimer), (1, GlobalGrid.EndOfTime))
+    assertEquals((runner.keys, runner.nextTimer), (1, Timeline.EndOfTime))
     assertEquals(runner.end().collect { case f: Fired => f.window }, Seq(TimeWindow(0, 10)))
   }
 

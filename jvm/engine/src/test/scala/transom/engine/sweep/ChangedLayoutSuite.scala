@@ -5,11 +5,11 @@ import java.nio.ByteBuffer
 import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
-import transom.engine.keyed.{RowCodec, StoredRows}
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.spec.{Lifetime, Snapshot}
+import transom.engine.keyed.{RowCodec, StoredRows}
+import transom.engine.spec.Lifetime
 import transom.engine.state.{ByteRange, UnknownStateVersion}
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window.{Arrival, Snapshot, TimeConvention}
 
 /** Stored rows whose layout differs from that of the run are converted before they are read. */
 class ChangedLayoutSuite extends FunSuite {

@@ -2,8 +2,7 @@ package transom.engine.sweep
 
 import scala.collection.mutable
 
-import transom.engine.spec._
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{Arrival, GridWindow, TimeWindow, Window}
 
 /** A row that starts or ends a lifetime.
   *

@@ -11,7 +11,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.runtime.{DeadLetterReason, LateReason, RowCounts, SideReason}
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{Arrival, Cumulate, Hopping, Snapshot, TimeWindow, Tumbling, Window}
 
 /** Windows over starts and ends that come in rows of their own, against a model. */
 class EdgeSuite extends ScalaCheckSuite {

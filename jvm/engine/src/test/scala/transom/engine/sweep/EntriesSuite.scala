@@ -8,7 +8,7 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.spec._
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Snapshot}
 
 /** The state of a key with many rows is in entries of bounded size. */
 class EntriesSuite extends FunSuite {

@@ -8,12 +8,12 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{Operator, Output, RowList, Specs}
 import transom.engine.keyed._
-import transom.engine.keyed.several.SeveralOperators
 import transom.engine.keyed.keystate.{MemoryKeyStore, PerKeyState, WindowAggregation}
+import transom.engine.keyed.several.SeveralOperators
 import transom.engine.runtime.{Emissions, Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Limits}
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window._
 
 /** The keys in memory keep to their limit, however large the rows of a sweep are. */
 class HeldBytesSuite extends FunSuite {

@@ -12,7 +12,7 @@ import transom.engine.keyed._
 import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Snapshot}
 
 /** Accumulators that are as large as their rows. */
 class LargeAccumulatorSuite extends FunSuite {

@@ -7,7 +7,7 @@ import transom.engine.keyed.RowCodec
 import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Snapshot}
 
 /** How much of the aggregates of open rows is computed again. */
 class OpenRowsSuite extends FunSuite {

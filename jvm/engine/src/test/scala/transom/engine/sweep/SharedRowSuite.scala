@@ -11,7 +11,7 @@ import transom.engine.keyed._
 import transom.engine.keyed.keystate.WindowAggregation
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Rolling, Snapshot, Tumbling}
 
 /** Rows that a codec shares between its calls, as the rows of Spark. */
 class SharedRowSuite extends FunSuite {

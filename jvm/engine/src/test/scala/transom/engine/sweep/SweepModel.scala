@@ -1,7 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.spec._
-import transom.engine.window.{Arrival, Grid, TimeWindow}
+import transom.engine.window.{Arrival, CountByStart, Grid, GridWindow, Rolling, Snapshot, TimeWindow, Window}
 
 /** A row of a generated stream.
   *

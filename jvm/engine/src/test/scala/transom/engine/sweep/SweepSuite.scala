@@ -11,7 +11,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.runtime.LateReason
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window._
 
 /** Windows over lifetimes, against a model that computes each window from all rows. */
 class SweepSuite extends ScalaCheckSuite {

@@ -3,8 +3,6 @@ package transom.engine.window
 import java.time.{DayOfWeek, Instant, LocalDate, LocalDateTime, ZoneId, ZoneOffset}
 import java.time.temporal.{ChronoUnit, TemporalAdjusters}
 
-import transom.engine.spec._
-
 /** A model of windows on a grid: lists the windows of a time, with `java.time` only. */
 object GridModel {
 

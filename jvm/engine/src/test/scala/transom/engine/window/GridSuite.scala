@@ -9,7 +9,6 @@ import org.scalacheck.Prop.{forAll, propBoolean}
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.spec._
 import transom.engine.time.{Watermark, Zone}
 
 class GridSuite extends ScalaCheckSuite {

@@ -4,9 +4,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import munit.FunSuite
 
-import transom.engine.runtime.GridSlices
-import transom.engine.spec.{Hopping, Tumbling}
-import transom.engine.time.Ticks
+import transom.engine.time.{Ticks, Timeline}
 
 /** The windows that a late row lists. */
 class MissedWindowsSuite extends FunSuite {

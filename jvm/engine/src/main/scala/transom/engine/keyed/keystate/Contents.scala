@@ -1,5 +1,8 @@
 package transom.engine.keyed.keystate
 
+import transom.engine.firing.TimedRows
+import transom.engine.window.Arrival
+
 /** Stores parts of the state of the current key as entries of their own, in numbered lists. So a
   * state of any size needs no large value, and a batch reads and writes only what it needs.
   */
@@ -19,11 +22,13 @@ trait Entries {
   * A list grows only at its end, so that adding a row touches no other row. The window state of
   * the key records which rows of a list are left (see `RowRuns`).
   */
-trait Contents[R] extends Entries {
+trait Contents[R] extends Entries with TimedRows[R] {
 
   def put(list: Long, sequence: Long, row: R): Unit
   def get(list: Long, sequence: Long): R
 
   /** Time of a row in microseconds, or `Arrival.NoTime`. */
-  def timeOf(row: R): Long
+  override def timeOf(row: R): Long
+
+  override final def hasTime(row: R): Boolean = timeOf(row) != Arrival.NoTime
 }

@@ -2,7 +2,8 @@ package transom.engine.keyed.keystate
 
 import java.util.{Comparator, TreeMap}
 
-import transom.engine.window.{TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.TimeWindow
 
 /** State of one key: its windows and their timers.
   *

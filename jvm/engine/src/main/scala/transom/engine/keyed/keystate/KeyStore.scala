@@ -2,8 +2,9 @@ package transom.engine.keyed.keystate
 
 import java.nio.ByteBuffer
 
-import transom.engine.spec.{Stagger, WindowSpec}
+import transom.engine.spec.WindowSpec
 import transom.engine.state.{KeyGroupState, MemoryState, StateMap, StateValue, UnknownStateVersion}
+import transom.engine.window.Stagger
 
 /** The keys in the state of a key group. Has only the variables that the operator needs. */
 class KeyStore(state: KeyGroupState, spec: WindowSpec) {

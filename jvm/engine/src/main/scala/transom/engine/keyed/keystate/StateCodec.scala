@@ -1,7 +1,9 @@
 package transom.engine.keyed.keystate
 
+import transom.engine.firing.TriggerMemory
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
-import transom.engine.window.{Arrival, TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Encodes and decodes the state of a key.
   *
@@ -92,8 +94,8 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
     if (hasMemory) {
       out.unsigned(window.memory.length)
       window.memory.foreach { value =>
-        out.byte(if (value == WindowState.Unset) 0 else 1)
-        if (value != WindowState.Unset) out.signed(value)
+        out.byte(if (value == TriggerMemory.Unset) 0 else 1)
+        if (value != TriggerMemory.Unset) out.signed(value)
       }
     }
     if (!window.watermarkTimers.isEmpty) write(window.watermarkTimers, end)
@@ -126,7 +128,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
     }
     if ((parts & Memory) != 0) {
       window.memory = Array.fill(in.unsigned().toInt) {
-        if (in.byte() == 0) WindowState.Unset else in.signed()
+        if (in.byte() == 0) TriggerMemory.Unset else in.signed()
       }
     }
     if ((parts & WatermarkTimers) != 0) read(in, window.watermarkTimers, end)

@@ -2,7 +2,9 @@ package transom.engine.keyed.keystate
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.window.{Arrival, TimeWindow, Timeline}
+import transom.engine.firing.TriggerMemory
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** State of one window of a key, kept until the window is cleaned up.
   *
@@ -82,15 +84,9 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
 
   private[keyed] def remembersNothing: Boolean = {
     var i = 0
-    while (memory != null && i < memory.length && memory(i) == WindowState.Unset) i += 1
+    while (memory != null && i < memory.length && memory(i) == TriggerMemory.Unset) i += 1
     memory == null || i == memory.length
   }
-}
-
-object WindowState {
-
-  /** Value of a memory slot that is not set. */
-  final val Unset = Long.MinValue
 }
 
 /** An emitted result and the bounds of its window at that time. */

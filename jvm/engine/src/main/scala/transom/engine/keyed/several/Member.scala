@@ -2,9 +2,8 @@ package transom.engine.keyed.several
 
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.{Contents, PerKeyState}
-import transom.engine.spec.{Window, Windows}
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window.{Arrival, TimeConvention, Window, Windows}
 
 /** A member of several windows in one pass. */
 private[several] final class Member[R](

@@ -2,8 +2,9 @@ package transom.engine.keyed.several
 
 import transom.engine.keyed._
 import transom.engine.keyed.keystate._
-import transom.engine.spec.{ProcessingTime, WindowSpec, Windows}
-import transom.engine.window.Timeline
+import transom.engine.spec.{ProcessingTime, WindowSpec}
+import transom.engine.time.Timeline
+import transom.engine.window.Windows
 
 /** Creates the operators of several windows in one pass. A key has one state, which holds the
   * state of each member.

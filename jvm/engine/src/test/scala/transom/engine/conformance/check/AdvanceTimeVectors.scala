@@ -3,8 +3,8 @@ package transom.engine.conformance.check
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.policy._
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Advance

@@ -4,9 +4,10 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.conformance.driver.{GridOperator, JsonAggregation, KeyedRunner, KeyedSettings, Operator, Row}
 import transom.engine.conformance.vector.{Json, Scale}
+import transom.engine.firing.{AfterClock, AfterLateness}
 import transom.engine.keyed.KeyedPlan
-import transom.engine.spec._
-import transom.engine.window.Timeline
+import transom.engine.time.Timeline
+import transom.engine.window.{LateStart, Session}
 
 /** Runs the vectors of Atlas Stream Processing.
   *

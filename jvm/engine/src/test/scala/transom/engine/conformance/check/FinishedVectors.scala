@@ -4,10 +4,9 @@ import java.time.Instant
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
-import transom.engine.runtime.LayoutRules
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Closed, GridWindow, SessionWindow, Window, Windows}
 
 /** Runs the vectors of Azure Stream Analytics and StreamInsight whose input is finished and whose
   * times no policy moves. A tick of these vectors is a millisecond, so the engine counts

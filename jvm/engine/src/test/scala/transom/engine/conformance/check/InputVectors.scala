@@ -2,10 +2,11 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
+import transom.engine.firing.AfterLateness
 import transom.engine.policy._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, Tumbling}
 
 /** Runs vectors in which the wall clock acts on the whole input. */
 object InputVectors {

@@ -2,9 +2,10 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Scale, Settings, Values}
+import transom.engine.firing.AfterWatermark
 import transom.engine.keyed.KeyedPlan
-import transom.engine.spec.{AfterWatermark, Custom, Global}
-import transom.engine.window.Timeline
+import transom.engine.time.Timeline
+import transom.engine.window.{Custom, Global}
 
 /** Runs vectors with rows, watermarks and ticks: in the keyed layout, and in a log if the log
   * supports the vector. The results must be the same.

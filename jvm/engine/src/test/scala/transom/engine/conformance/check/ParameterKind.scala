@@ -3,7 +3,8 @@ package transom.engine.conformance.check
 import scala.util.Try
 
 import transom.engine.conformance.vector.{Json, Scale}
-import transom.engine.spec._
+import transom.engine.setting.InvalidSpec
+import transom.engine.window.{Cumulate, Hopping, Session, Tumbling, Window}
 
 /** Runs vectors with settings that must be rejected. */
 object ParameterKind {

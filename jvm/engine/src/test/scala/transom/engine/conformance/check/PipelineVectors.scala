@@ -2,8 +2,9 @@ package transom.engine.conformance.check
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Unsupported}
-import transom.engine.spec.{Closed, GridWindow, LateRows, WindowSpec}
+import transom.engine.spec.{LateRows, WindowSpec}
 import transom.engine.time.Watermark
+import transom.engine.window.{Closed, GridWindow}
 
 /** Vectors of Azure Stream Analytics with a time policy and windows, run one row at a time. */
 object PipelineVectors {

@@ -1,8 +1,8 @@
 package transom.engine.conformance.check
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.policy._
+import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}

@@ -4,8 +4,7 @@ import java.time.Instant
 
 import transom.engine.conformance.driver.Fired
 import transom.engine.conformance.vector.{Json, Malformed}
-import transom.engine.spec._
-import transom.engine.window.GridModel
+import transom.engine.window.{Closed, GridModel, Window}
 
 /** Runs the vectors of Atlas, Azure Stream Analytics and StreamInsight. */
 object SeedVectors {

@@ -1,8 +1,7 @@
 package transom.engine.conformance.check
 
 import transom.engine.conformance.vector.Scale
-import transom.engine.spec.{Cumulate, GridWindow, Hopping}
-import transom.engine.window.{Grid, TimeWindow}
+import transom.engine.window.{Cumulate, Grid, GridWindow, Hopping, TimeWindow}
 
 /** Computes the values of Flink's slice assigners from a grid. Flink identifies slices and
   * windows by their ends, in milliseconds.

@@ -4,11 +4,13 @@ import scala.util.Try
 
 import transom.engine.conformance.driver.{JsonAggregation, OneKey, Row, RowsInMemory, Specs}
 import transom.engine.conformance.vector.{Json, Unsupported}
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results, Steps}
+import transom.engine.firing.{Never, TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.keyed.keystate.KeyState
-import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
+import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results, Steps}
+import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
-import transom.engine.window.{Arrival, TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, Custom, Global, Session, TimeWindow, Window}
 
 /** Runs vectors that describe in words which state exists when. Each situation is implemented
   * here.

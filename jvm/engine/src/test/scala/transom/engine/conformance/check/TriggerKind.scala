@@ -4,10 +4,9 @@ import scala.collection.mutable
 
 import transom.engine.conformance.driver.{FixedTrigger, KeyedSettings, Row}
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
-import transom.engine.keyed.keystate.WindowState
-import transom.engine.keyed.trigger._
-import transom.engine.time.Ticks
-import transom.engine.window.{Arrival, TimeWindow, Timeline}
+import transom.engine.firing.{PurgingLogic, TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
+import transom.engine.time.{Ticks, Timeline}
+import transom.engine.window.{Arrival, TimeWindow}
 
 /** Runs vectors about a single trigger, without an operator. */
 object TriggerKind {
@@ -48,7 +47,7 @@ private final class TriggerBench(vector: Json) {
   private val scale = Scale.of(vector)
   private val onTime = vector("trigger")("type").string != "processing_time"
   private val logic: TriggerLogic[Row, Vector[Json]] =
-    Triggers.logic(KeyedSettings.trigger(vector("trigger"), scale), KeyedSettings.NoConditions)
+    KeyedSettings.trigger(vector("trigger"), scale).logic(KeyedSettings.NoConditions)
   private val windows = mutable.LinkedHashMap.empty[TimeWindow, Bench]
   private var watermark = Long.MinValue
   private var clock = Long.MinValue
@@ -59,7 +58,7 @@ private final class TriggerBench(vector: Json) {
     val memory = mutable.Map.empty[Int, Long]
     val timers = mutable.SortedSet.empty[(Long, Boolean)]
 
-    override def apply(slot: Int): Long = memory.getOrElse(slot, WindowState.Unset)
+    override def apply(slot: Int): Long = memory.getOrElse(slot, TriggerMemory.Unset)
     override def timeline: Timeline = if (onTime) Timeline.Event else Timeline.Clock
     override def end: Long = bounds.end
     override def cleanup: Long = bounds.end
@@ -70,7 +69,7 @@ private final class TriggerBench(vector: Json) {
     override def rowClock: Long = TriggerBench.this.rowClock
     override def accumulator: Vector[Json] = Vector.empty
     override def update(slot: Int, value: Long): Unit =
-      if (value == WindowState.Unset) memory -= slot else memory(slot) = value
+      if (value == TriggerMemory.Unset) memory -= slot else memory(slot) = value
     override def addTimer(timeline: Timeline, timer: Long): Unit =
       timers += ((timer, timeline == Timeline.Clock))
     override def removeTimer(timeline: Timeline, timer: Long): Unit =
@@ -140,7 +139,7 @@ private final class TriggerBench(vector: Json) {
       val held = source.memory.toMap
       source.memory.clear()
       new TriggerMemory {
-        override def apply(slot: Int): Long = held.getOrElse(slot, WindowState.Unset)
+        override def apply(slot: Int): Long = held.getOrElse(slot, TriggerMemory.Unset)
       }
     }
     logic.onMerge(memory, at(step("result")))

@@ -3,8 +3,7 @@ package transom.engine.conformance.check
 import java.time.Instant
 
 import transom.engine.conformance.vector.{Json, Malformed}
-import transom.engine.spec._
-import transom.engine.window.GridModel
+import transom.engine.window._
 
 /** Reads the windows of vectors of Atlas, Azure Stream Analytics and StreamInsight.
   *

@@ -8,7 +8,7 @@ import transom.engine.keyed.keystate.{MemoryKeyStore, WindowAggregation}
 import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window.{Arrival, SliceAssigner, TimeConvention}
 
 /** Runs the keyed layout over rows that the map side has combined by slice. */
 final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {

@@ -7,7 +7,7 @@ import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.SegmentWriter
 import transom.engine.time.Watermark
-import transom.engine.window.TimeConvention
+import transom.engine.window.{SliceAssigner, TimeConvention}
 
 /** Routes rows as the map side of a log does: rows that are not late become segments. */
 final class CombinedRows(

@@ -7,9 +7,10 @@ import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.{Contents, MemoryKeyStore}
 import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
-import transom.engine.spec.{EventTime, ProcessingTime, Window, WindowSpec}
+import transom.engine.spec.{EventTime, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
-import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Timeline}
+import transom.engine.time.Timeline
+import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Window}
 
 /** Runs the keyed layout over single rows. */
 final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]])

@@ -1,11 +1,11 @@
 package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Settings, Unsupported}
+import transom.engine.firing._
 import transom.engine.keyed.KeyedPlan
 import transom.engine.keyed.keystate.{Contents, WindowAggregation}
-import transom.engine.keyed.trigger._
-import transom.engine.spec._
-import transom.engine.window.Timeline
+import transom.engine.time.Timeline
+import transom.engine.window.{Count, Custom, DynamicSession, Global, Session, Window}
 
 /** Reads the triggers, evictors and windows of a vector for the keyed layout. */
 final class KeyedSettings(vector: Json, scale: Scale) {
@@ -59,7 +59,7 @@ final class KeyedSettings(vector: Json, scale: Scale) {
       case "fire_on_element" => new FixedTrigger(TriggerResult.Fire, TriggerResult.Continue)
       case "fire_on_timers" => new FixedTrigger(TriggerResult.Continue, TriggerResult.Fire)
       case "fire_and_purge_at_end_and_cleanup" => new FireAndPurgeTrigger
-      case _ => Triggers.logic(KeyedSettings.trigger(query, scale), conditions)
+      case _ => KeyedSettings.trigger(query, scale).logic(conditions)
     }
 
   private def evictor(query: Json): Evictor = {

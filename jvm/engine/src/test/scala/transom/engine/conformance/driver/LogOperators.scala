@@ -1,10 +1,12 @@
 package transom.engine.conformance.driver
 
-import transom.engine.runtime.{GridSlices, KeyGroupOperator, SessionSlices, SliceAssigner}
+import transom.engine.firing.{AfterClock, AfterWatermark, EndOfStream}
+import transom.engine.runtime.KeyGroupOperator
 import transom.engine.session.SessionTaskOperator
 import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore, SessionBounds}
+import transom.engine.window.{Count, Global, GridSlices, Session, SessionSlices, SliceAssigner, Window}
 
 /** Runs a slice log or a session log. */
 abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {

@@ -5,10 +5,10 @@ import java.nio.ByteBuffer
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.runtime._
-import transom.engine.spec.{Custom, GridWindow, LateStart, ProcessingTime, WindowSpec}
+import transom.engine.spec.{ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Advance, Ticks, Watermark}
-import transom.engine.window.{Arrival, Grid, MissedWindows, TimeConvention, TimeWindow}
+import transom.engine.window.{Arrival, Custom, Grid, GridWindow, LateStart, MissedWindows, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *

@@ -2,12 +2,13 @@ package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
-import transom.engine.keyed.several.SeveralOperators
 import transom.engine.keyed.keystate.{Contents, MemoryKeyStore, PerKeyState}
+import transom.engine.keyed.several.SeveralOperators
 import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
-import transom.engine.spec.{WindowSpec, Windows}
+import transom.engine.spec.WindowSpec
 import transom.engine.state.Limits
 import transom.engine.sweep.SweepOperators
+import transom.engine.window.Windows
 
 /** Runs several windows in one pass, in the keyed layout. */
 final class SeveralRunner(spec: WindowSpec, windows: Windows, limits: Limits)

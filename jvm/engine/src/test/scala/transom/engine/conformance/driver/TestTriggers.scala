@@ -1,8 +1,8 @@
 package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.trigger.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
-import transom.engine.window.Timeline
+import transom.engine.firing.{TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
+import transom.engine.time.Timeline
 
 /** A trigger of Flink's tests with one result for all rows and one result for all timers. */
 final class FixedTrigger(row: TriggerResult, timer: TriggerResult)

@@ -1,6 +1,6 @@
 package transom.engine.conformance.vector
 
-import transom.engine.spec._
+import transom.engine.window.{Cumulate, GridWindow, Hopping, Tumbling}
 
 /** Reads the windows of a vector. */
 object Settings {

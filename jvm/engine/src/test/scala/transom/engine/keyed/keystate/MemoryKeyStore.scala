@@ -1,8 +1,9 @@
 package transom.engine.keyed.keystate
 
 import transom.engine.conformance.driver.Specs
-import transom.engine.spec.{Tumbling, WindowSpec}
+import transom.engine.spec.WindowSpec
 import transom.engine.state.MemoryState
+import transom.engine.window.Tumbling
 
 /** The keys of a key group in memory. */
 class MemoryKeyStore(

@@ -6,6 +6,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.conformance.driver.JsonAggregation
 import transom.engine.conformance.vector.Json
+import transom.engine.firing.TriggerMemory
 import transom.engine.state.{MemoryState, StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.window.TimeWindow
 
@@ -45,7 +46,7 @@ class StateCodecSuite extends ScalaCheckSuite {
         window.clockTimers.add(end)
         window.endsSilently = timer % 2 == 0
         window.lastEmitted = List(new EmittedResult(TimeWindow(timer, start), Array(3)))
-        window.memory = Array(WindowState.Unset, timer & Long.MaxValue)
+        window.memory = Array(TriggerMemory.Unset, timer & Long.MaxValue)
         state.add(window)
       }
       val read = codec.decode(codec.encode(state))

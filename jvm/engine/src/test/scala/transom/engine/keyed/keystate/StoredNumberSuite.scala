@@ -3,8 +3,8 @@ package transom.engine.keyed.keystate
 import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
-import transom.engine.spec.{Stagger, Tumbling}
 import transom.engine.state.{MemoryState, UnknownStateVersion}
+import transom.engine.window.{Stagger, Tumbling}
 
 class StoredNumberSuite extends FunSuite {
   private val spec = Specs.of(Tumbling(60, stagger = Stagger.Natural))

@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.spec._
+import transom.engine.window.Tumbling
 
 /** A spec that tests change. */
 object TestSpecs {

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.planned.{Distance, WindowOperatorPlan}
 import org.apache.spark.sql.types.DoubleType
 
-import transom.engine.keyed.trigger.{Condition, Conditions, Delta}
+import transom.engine.firing.{Condition, Conditions, Delta}
 
 /** Compiles the predicates and distance functions of triggers and evictors.
   *

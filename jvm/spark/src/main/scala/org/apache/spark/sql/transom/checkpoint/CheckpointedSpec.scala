@@ -20,7 +20,7 @@ import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.planned.{MapSideNode, OperatorSpec, WindowOperatorPlan}
 import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.sql.types.{DataType, StructField}
-import transom.engine.spec.{Constants, Durations}
+import transom.engine.setting.{Constants, Durations}
 
 /** Stores the spec of each operator and the schemas of its state in the checkpoint, and rejects a
   * run that cannot read the state.

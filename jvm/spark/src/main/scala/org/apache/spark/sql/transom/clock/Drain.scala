@@ -14,8 +14,8 @@ import org.apache.spark.sql.transom.planned.OperatorSpec
 import org.apache.spark.sql.types.TimestampType
 import org.apache.spark.unsafe.types.CalendarInterval
 
-import transom.engine.spec.Durations
-import transom.engine.window.GlobalGrid
+import transom.engine.setting.Durations
+import transom.engine.time.Timeline
 
 /** Fires the open windows of a stream when an `availableNow` run ends.
   *
@@ -26,7 +26,7 @@ import transom.engine.window.GlobalGrid
 object Drain {
 
   /** The watermark of a drained query, milliseconds. The last window fires at this watermark. */
-  val EndMs: Long = -Math.floorDiv(-GlobalGrid.EndOfTime, 1000L)
+  val EndMs: Long = -Math.floorDiv(-Timeline.EndOfTime, 1000L)
 
   /** The longest watermark delay, in milliseconds, that draining supports.
     *

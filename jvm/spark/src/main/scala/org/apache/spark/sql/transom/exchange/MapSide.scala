@@ -16,7 +16,7 @@ import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, Sl
 import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.Arrival
+import transom.engine.window.{Arrival, GridSlices, SessionSlices}
 
 /** The map side of a window operator in one batch, as sent to tasks.
   *

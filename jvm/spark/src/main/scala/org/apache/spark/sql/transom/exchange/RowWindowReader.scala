@@ -6,8 +6,8 @@ import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.planned.{Placement, WindowOperatorPlan}
 
 import transom.engine.runtime.{DeadLetterReason, Event, RowRules}
-import transom.engine.spec
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.spec.Lifetime
+import transom.engine.window.{Arrival, TimeWindow, Window}
 
 /** Reads the placement of a record, which is its second column, see [[Placement]]. */
 final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
@@ -60,7 +60,7 @@ object RowWindowReader {
   /** The time of a record is in its first column. */
   private[transom] def problemOfEnd(
       record: UnsafeRow,
-      window: spec.Window,
+      window: Window,
       isAdjusted: Boolean): Option[DeadLetterReason] = {
     def end = record.getLong(Column)
     def start = if (isAdjusted) Long.MinValue else record.getLong(0)
@@ -74,8 +74,8 @@ object RowWindowReader {
   /** A rule may have moved the time of a record, but not its edge. */
   private[transom] def problemOfEdge(
       record: UnsafeRow,
-      window: spec.Window,
-      lifetime: spec.Lifetime): Option[DeadLetterReason] =
+      window: Window,
+      lifetime: Lifetime): Option[DeadLetterReason] =
     if (record.isNullAt(Column)) Some(DeadLetterReason.BadLifetime)
     else {
       val end = edgeOf(record).getLong(0)

@@ -15,8 +15,7 @@ import org.apache.spark.sql.transom.task.{KeyGroupMetrics, KeyGroupProcessor}
 import org.apache.spark.sql.types._
 
 import transom.engine.runtime.{DeadLetterReason, Gauges, OpenByKeys, RowCount, RowCounts, TouchedWindows}
-import transom.engine.time.Watermark
-import transom.engine.window.GlobalGrid
+import transom.engine.time.{Timeline, Watermark}
 
 /** Adds the metrics of an operator to the progress of the query.
   *
@@ -150,7 +149,7 @@ object OperatorMetrics {
 
   /** The wall clock of the batch minus the watermark; none once the input has ended. */
   def delay(clockMs: Option[Long], watermark: Long): Option[Long] =
-    clockMs.filter(_ => watermark < GlobalGrid.EndOfTime).map(_ * 1000L - watermark)
+    clockMs.filter(_ => watermark < Timeline.EndOfTime).map(_ * 1000L - watermark)
 }
 
 /** The gauges of a key group as a row, because the driver may not know classes of transom when it

@@ -6,7 +6,10 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, ReplayedOrder, TimeStageMapSide, WindowMapSide}
 import org.apache.spark.sql.transom.planned.{KeyedLayout, LayoutChoice, OperatorSpec, SliceLayout, TimeStagePlan}
 
+import transom.engine.firing.{AfterDelta, AfterWatermark, Trigger}
+import transom.engine.setting.Durations
 import transom.engine.spec._
+import transom.engine.window.{Calendar, Count, Cumulate, Hopping, Session, Tumbling, Window, Windows}
 
 /** Describes the window operators of a DataFrame and their execution, as JSON or as text. */
 object Explain {

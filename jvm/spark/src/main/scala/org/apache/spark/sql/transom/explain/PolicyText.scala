@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.explain
 
+import transom.engine.setting.Durations
 import transom.engine.spec._
 
 /** Describes time policies for people. */

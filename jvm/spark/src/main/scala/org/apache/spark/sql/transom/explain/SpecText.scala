@@ -2,7 +2,9 @@ package org.apache.spark.sql.transom.explain
 
 import java.util.Locale
 
-import transom.engine.spec._
+import transom.engine.firing.Trigger
+import transom.engine.setting.Durations
+import transom.engine.window.{Closed, DynamicSession, LateStart, MaxCheck, Stagger, Windows}
 
 /** Describes parts of a spec for people: the kind of the part, then the fields that differ from
   * their defaults.

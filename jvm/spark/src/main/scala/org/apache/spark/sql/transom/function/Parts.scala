@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 
 /** Aggregate that collects the partial results of an accumulator in Python.
   *

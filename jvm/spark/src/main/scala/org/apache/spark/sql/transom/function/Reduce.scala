@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.DeclarativeAggregate
 import org.apache.spark.sql.catalyst.trees.BinaryLike
 import org.apache.spark.sql.types.DataType
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 
 /** Aggregate that merges the values of a window by the user's expression over two values.
   *

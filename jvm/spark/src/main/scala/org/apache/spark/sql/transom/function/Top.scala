@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.transom.schema.{RowReader, StateSchemas}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 import transom.engine.state.UnknownStateVersion
 
 /** The first rows of a window in an order, with their ranks.

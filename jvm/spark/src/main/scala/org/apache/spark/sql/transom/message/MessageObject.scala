@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.transom.error.TransomException
 
-import transom.engine.spec.{Durations, InvalidSpec}
+import transom.engine.setting.{Durations, InvalidSpec}
 
 /** Reads one object of the message. Every field must be read, and no other field may be present.
   *

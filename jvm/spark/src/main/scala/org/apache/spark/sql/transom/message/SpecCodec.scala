@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
 
+import transom.engine.setting.Constants
 import transom.engine.spec._
 
 /** Reads and writes the message: the spec as JSON, as Python sends it and the checkpoint stores

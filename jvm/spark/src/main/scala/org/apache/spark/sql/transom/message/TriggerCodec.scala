@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.message
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
 
-import transom.engine.spec._
+import transom.engine.firing._
 
 /** Reads and writes the triggers and evictors of the message. */
 private[message] object TriggerCodec {

@@ -6,7 +6,8 @@ import java.util.Locale
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
 
-import transom.engine.spec._
+import transom.engine.setting.InvalidSpec
+import transom.engine.window._
 
 /** Reads and writes the windows of the message. */
 private[message] object WindowCodec {

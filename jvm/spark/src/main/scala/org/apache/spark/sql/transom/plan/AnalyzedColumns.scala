@@ -8,7 +8,8 @@ import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.planned.{OperatorSpec, Placement, UserExpressions}
 
-import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
+import transom.engine.spec.WindowSpec
+import transom.engine.window.{Custom, DynamicSession}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
   * the checkpoint and the plan of the operator are both built from these columns.

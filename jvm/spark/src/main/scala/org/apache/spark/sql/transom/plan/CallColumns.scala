@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.types._
 
-import transom.engine.window.GlobalGrid
+import transom.engine.time.Timeline
 
 /** The columns that an operator emits for a user function, next to keys, window and pane.
   *
@@ -61,9 +61,7 @@ private final class CallColumns(
     */
   private def watermarkTimestamp: Expression =
     If(
-      And(
-        GreaterThan(watermark, Literal(0L)),
-        LessThan(watermark, Literal(GlobalGrid.EndOfTime))),
+      And(GreaterThan(watermark, Literal(0L)), LessThan(watermark, Literal(Timeline.EndOfTime))),
       PreciseTimestampConversion(watermark, LongType, TimestampType),
       Literal(null, TimestampType))
 }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 
 /** Builds the plans of Python functions behind a window operator.
   *

@@ -11,7 +11,8 @@ import org.apache.spark.sql.transom.function.Top
 import org.apache.spark.sql.transom.message.SpecCodec
 import org.apache.spark.sql.transom.planned.{OperatorSpec, StateLayout}
 
-import transom.engine.spec.{Constants, StampSpec, WindowSpec}
+import transom.engine.setting.Constants
+import transom.engine.spec.{StampSpec, WindowSpec}
 
 /** Builds the spec of an operator from its message and columns. */
 object OperatorSpecBuilder {

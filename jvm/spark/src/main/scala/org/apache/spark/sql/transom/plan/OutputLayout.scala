@@ -10,8 +10,9 @@ import org.apache.spark.sql.transom.planned.{LayoutChoice, OperatorSpec, OutputC
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.window.TimeConvention
-import transom.engine.spec.{Constants, Count, CountByStart, DynamicSession, Global, LateRows, OutputPolicy, ProcessingTime, Session, Window, WindowSpec => Spec, Windows}
+import transom.engine.setting.Constants
+import transom.engine.spec.{LateRows, OutputPolicy, ProcessingTime, WindowSpec => Spec}
+import transom.engine.window.{Count, CountByStart, DynamicSession, Global, Session, TimeConvention, Window, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(

@@ -10,7 +10,9 @@ import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.planned.{Distance, OperatorSpec, UserExpressions}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.{AfterDelta, Constants, KeepNear, KeepWhere, When, WindowSpec}
+import transom.engine.firing.{AfterDelta, KeepNear, KeepWhere, When}
+import transom.engine.setting.Constants
+import transom.engine.spec.WindowSpec
 
 /** Resolves and checks the user's expressions. */
 object UserExpressionResolver {

@@ -18,9 +18,8 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, Layouts, Placement, Sl
 import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
 
-import transom.engine.runtime.{SessionSlices, SliceAssigner}
 import transom.engine.spec.{TimePolicy, WindowSpec}
-import transom.engine.window.TimeConvention
+import transom.engine.window.{SessionSlices, SliceAssigner, TimeConvention}
 
 /** Builds the plan of a window operator from its spec and the columns that the spec refers to. */
 object WindowPlanner {

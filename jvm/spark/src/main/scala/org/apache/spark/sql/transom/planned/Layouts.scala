@@ -4,8 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.function.RowOrder
 
-import transom.engine.runtime.LayoutRules
-import transom.engine.spec.{Layout, WindowSpec}
+import transom.engine.spec.{Layout, LayoutRules, WindowSpec}
 
 /** The layout of an operator's state in the state store. */
 sealed abstract class StateLayout(val name: String) extends Serializable

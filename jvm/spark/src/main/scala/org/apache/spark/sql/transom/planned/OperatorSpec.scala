@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 
 /** The spec of one window operator, as the checkpoint stores it and `explain` shows it.
   *

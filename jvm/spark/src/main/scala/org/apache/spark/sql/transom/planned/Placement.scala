@@ -2,7 +2,8 @@ package org.apache.spark.sql.transom.planned
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
 
-import transom.engine.spec.{Custom, DynamicSession, WindowSpec}
+import transom.engine.spec.WindowSpec
+import transom.engine.window.{Custom, DynamicSession}
 
 /** The column that places a row in its windows, besides the time of the row. Windows that the
   * time alone defines have no such column.

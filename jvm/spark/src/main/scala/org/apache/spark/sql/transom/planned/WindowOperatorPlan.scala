@@ -6,9 +6,8 @@ import org.apache.spark.sql.transom.function.{Parts, RowOrder, Top}
 import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.runtime.{LayoutRules, SliceAssigner}
-import transom.engine.spec.{LateRows, WindowSpec, Windows}
-import transom.engine.window.TimeConvention
+import transom.engine.spec.{LateRows, LayoutRules, WindowSpec}
+import transom.engine.window.{SliceAssigner, TimeConvention, Windows}
 
 /** The plan of one window operator, as its tasks receive it.
   *

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.util
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.Constants
+import transom.engine.setting.Constants
 
 /** The types of everything that the state of an operator holds.
   *

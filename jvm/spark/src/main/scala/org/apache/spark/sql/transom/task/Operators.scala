@@ -6,14 +6,15 @@ import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregatio
 import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
 
 import transom.engine.keyed._
-import transom.engine.keyed.several.SeveralOperators
 import transom.engine.keyed.keystate.{Contents, KeyStore, PerKeyState}
+import transom.engine.keyed.several.SeveralOperators
 import transom.engine.runtime._
 import transom.engine.session.SessionTaskOperator
 import transom.engine.slice.SliceTaskOperator
-import transom.engine.spec.{WindowSpec, Windows}
+import transom.engine.spec.WindowSpec
 import transom.engine.state.{Limits, SegmentStore}
 import transom.engine.sweep.SweepOperators
+import transom.engine.window.{GridSlices, SessionSlices, Windows}
 
 /** Chooses the classes that run the windows of a plan.
   *

@@ -6,8 +6,8 @@ import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowNumbers, RowStamp}
 import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict, WindowOperatorPlan}
 
-import transom.engine.runtime._
 import transom.engine.policy._
+import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroupState}
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Arrival

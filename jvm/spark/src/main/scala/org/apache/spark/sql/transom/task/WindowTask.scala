@@ -9,8 +9,7 @@ import transom.engine.keyed.CommonClock
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
 import transom.engine.state.{KeyGroupState, Limits, SegmentEntries, SegmentStore}
-import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.GlobalGrid
+import transom.engine.time.{Advance, Timeline, Watermark}
 
 /** The tasks of a window operator. */
 final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
@@ -40,7 +39,7 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
   private def ownWatermark(watermark: Long): Long =
     if (operatorPlan.followsSpark) convention.watermarkIn(watermark)
     else if (watermark == Watermark.NotYet || RowRules.isInRange(watermark)) Watermark.NotYet
-    else GlobalGrid.EndOfTime
+    else Timeline.EndOfTime
 
   // In a stream an operator over the results may follow this operator.
   private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined

@@ -8,7 +8,8 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, WindowOperatorPlan}
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.spec.{Session, WindowSpec}
+import transom.engine.spec.WindowSpec
+import transom.engine.window.Session
 
 /** Aggregates rows one by one and merges windows, as the keyed layout does. */
 class KeyedAggregationSuite extends ScalaCheckSuite {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{Count, Max}
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
 import org.apache.spark.sql.transom.planned.{Distance, KeyedLayout, UserExpressions}
 
-import transom.engine.spec.Session
+import transom.engine.window.Session
 
 class KeyedConditionsSuite extends FunSuite {
   import SampleAggregates._

@@ -8,10 +8,10 @@ import org.apache.spark.sql.transom.planned.{StampColumns, Verdict, WindowOperat
 import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.policy.{PolicyRule, PolicyRules, Stamp}
-import transom.engine.spec.Hopping
+import transom.engine.runtime.{DeadLetterReason, Event}
 import transom.engine.time.Watermark
+import transom.engine.window.Hopping
 
 /** What every map side does before it adds a row. */
 class MapSideSuite extends MapSideTest {

@@ -8,8 +8,9 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
 import transom.engine.runtime.{DeadLetterReason, Event}
-import transom.engine.spec.{DynamicSession, LateRows}
+import transom.engine.spec.LateRows
 import transom.engine.state.ByteRange
+import transom.engine.window.DynamicSession
 
 class RowMapSideSuite extends MapSideTest {
   import MapSideTest._

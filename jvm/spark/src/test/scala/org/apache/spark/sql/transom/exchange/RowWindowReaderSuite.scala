@@ -11,8 +11,9 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
 import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.setting.Constants
 import transom.engine.spec._
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{Arrival, Cumulate, Custom, Hopping, Snapshot, TimeWindow, Tumbling, Window}
 
 class RowWindowReaderSuite extends FunSuite {
   import RowWindowReader._

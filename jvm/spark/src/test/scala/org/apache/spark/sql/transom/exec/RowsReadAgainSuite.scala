@@ -27,7 +27,9 @@ import org.apache.spark.sql.transom.batch.LateWatermark
 import org.apache.spark.sql.transom.plan.WindowPlanner
 import org.apache.spark.sql.types.{LongType, StructType, TimestampType}
 
+import transom.engine.firing.AfterCount
 import transom.engine.spec._
+import transom.engine.window.{Global, Session, Tumbling}
 
 /** A task reads its rows again, because the block that held them is lost: the file manager of the
   * checkpoint removes the block when the time stage commits its state.

@@ -4,7 +4,8 @@ import java.time.DayOfWeek
 
 import munit.FunSuite
 
-import transom.engine.spec._
+import transom.engine.firing.{AfterLateness, AfterWatermark, Every, KeepLast, Purging, TriggerClock, When}
+import transom.engine.window._
 
 class SpecTextSuite extends FunSuite {
   private val text = new SpecText(Seq("gap INTERVAL", "(n > 3) BOOLEAN"))

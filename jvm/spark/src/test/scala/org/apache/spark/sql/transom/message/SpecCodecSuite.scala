@@ -14,7 +14,10 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
 import transom.engine.Generators
+import transom.engine.firing._
+import transom.engine.setting.Durations
 import transom.engine.spec._
+import transom.engine.window._
 
 class SpecCodecSuite extends ScalaCheckSuite {
 

@@ -10,6 +10,7 @@ import org.apache.spark.sql.transom.TestSpecs
 import org.apache.spark.sql.transom.function.{DistinctAggregate, NullOnError, Parts, Place}
 import org.apache.spark.sql.types._
 
+import transom.engine.firing.When
 import transom.engine.spec.{WindowSpec, _}
 
 class AggregationSuite extends PlanTest {

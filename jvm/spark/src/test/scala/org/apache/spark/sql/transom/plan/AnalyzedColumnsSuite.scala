@@ -7,7 +7,9 @@ import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
 import org.apache.spark.sql.types._
 
+import transom.engine.firing.{EndOfStream, When}
 import transom.engine.spec.{WindowSpec, _}
+import transom.engine.window.{Custom, DynamicSession, Global}
 
 class AnalyzedColumnsSuite extends PlanTest {
   private val usual = Seq(col("region"), col("time"), count("*"), sum("n"))

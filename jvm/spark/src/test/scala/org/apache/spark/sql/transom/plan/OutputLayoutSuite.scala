@@ -9,7 +9,9 @@ import org.apache.spark.sql.transom.TestSpecs
 import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types._
 
+import transom.engine.firing.{AfterClock, AfterCount, EndOfStream}
 import transom.engine.spec.{WindowSpec, _}
+import transom.engine.window.{Count, Global, Session}
 
 class OutputLayoutSuite extends PlanTest {
   private lazy val stream = dataFrame(isStreaming = true)

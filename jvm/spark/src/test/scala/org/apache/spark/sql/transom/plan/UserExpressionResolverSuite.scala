@@ -10,7 +10,8 @@ import org.apache.spark.sql.transom.planned.{Distance, UserExpressions}
 import org.apache.spark.sql.types.DoubleType
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.spec._
+import transom.engine.firing.{AfterDelta, AfterWatermark, KeepNear, KeepWhere, Never, Purging, When}
+import transom.engine.setting.Constants
 
 class UserExpressionResolverSuite extends PlanTest {
   private val when = TestSpecs.hours.copy(trigger = When(0))

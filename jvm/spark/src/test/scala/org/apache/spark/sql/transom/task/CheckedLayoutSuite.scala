@@ -8,11 +8,13 @@ import munit.FunSuite
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.TestSpecs
 
+import transom.engine.firing.AfterCount
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.policy.SourceStore
-import transom.engine.spec.{AfterCount, Lifetime, ProcessingTime, Stagger, Tumbling}
+import transom.engine.spec.{Lifetime, ProcessingTime}
 import transom.engine.state.SegmentEntries
 import transom.engine.substream.SubstreamStore
+import transom.engine.window.{Stagger, Tumbling}
 
 /** Each value in Spark's state store has a layout that is checked before its bytes are read.
   *

@@ -5,9 +5,10 @@ import org.apache.spark.sql.transom.TestSpecs
 import org.scalacheck.{Gen, Test}
 import org.scalacheck.Prop.forAll
 
+import transom.engine.firing.{Every, TriggerClock}
 import transom.engine.keyed.keystate.{KeyStore, TimerStore}
-import transom.engine.spec._
 import transom.engine.state.{KeyGroupState, MemoryState}
+import transom.engine.window.{Stagger, Tumbling}
 
 /** The keys and timers of a key group in Spark's state store, compared with those in memory. */
 class StoredKeysSuite extends ScalaCheckSuite {

@@ -1,12 +1,11 @@
-package transom.engine.spec
+package transom.engine.setting
 
 import java.util.Locale
 
 /** The longest duration that a user may set: a size, a gap, a lateness or a delay.
   *
   * Row times lie in the years 1 to 9999. Even a window of this size, with a lateness and a delay
-  * of this length, ends long before `GlobalGrid.EndOfTime`. All open windows fire at that
-  * instant.
+  * of this length, ends long before `Timeline.EndOfTime`. All open windows fire at that instant.
   */
 object Durations {
 

@@ -1,7 +1,6 @@
-package transom.engine.keyed.trigger
+package transom.engine.firing
 
-import transom.engine.keyed.keystate.WindowState
-import transom.engine.window.Timeline
+import transom.engine.time.Timeline
 
 /** What a trigger decides about its window, as Flink's `TriggerResult`. */
 sealed abstract class TriggerResult(val fires: Boolean, val purges: Boolean)
@@ -68,10 +67,16 @@ trait TriggerLogic[R, A] {
 /** Memory slots of the triggers of a window. */
 trait TriggerMemory {
 
-  /** Value of a slot, or `WindowState.Unset`. */
+  /** Value of a slot, or `TriggerMemory.Unset`. */
   def apply(slot: Int): Long
 
-  final def isSet(slot: Int): Boolean = apply(slot) != WindowState.Unset
+  final def isSet(slot: Int): Boolean = apply(slot) != TriggerMemory.Unset
+}
+
+object TriggerMemory {
+
+  /** Marks an empty slot. */
+  final val Unset = Long.MinValue
 }
 
 /** A trigger's view of its window.
@@ -84,7 +89,7 @@ trait TriggerContext[R, A] extends TriggerMemory {
   /** The kind of time by which the window ends. */
   def timeline: Timeline
 
-  /** Instant at which the window ends; `GlobalGrid.EndOfTime` for windows without end. */
+  /** Instant at which the window ends; `Timeline.EndOfTime` for windows without end. */
   def end: Long
 
   /** Time at which the window is removed; `Long.MaxValue` if it never expires. The operator
@@ -110,7 +115,7 @@ trait TriggerContext[R, A] extends TriggerMemory {
   def accumulator: A
 
   def update(slot: Int, value: Long): Unit
-  final def unset(slot: Int): Unit = update(slot, WindowState.Unset)
+  final def unset(slot: Int): Unit = update(slot, TriggerMemory.Unset)
 
   def addTimer(timeline: Timeline, timer: Long): Unit
   def removeTimer(timeline: Timeline, timer: Long): Unit
@@ -119,4 +124,29 @@ trait TriggerContext[R, A] extends TriggerMemory {
   def rememberedRow(slot: Int): R
   def remember(slot: Int, row: R): Unit
   def forget(slot: Int): Unit
+}
+
+/** Looks up the user's predicates and distance functions by the column index in the spec. */
+trait Conditions[R, A] {
+  def condition(column: Int): Condition[R, A]
+  def delta(column: Int): Delta[R]
+}
+
+/** A predicate of the user on a row and the accumulator of its pane. */
+trait Condition[R, A] {
+
+  /** Whether the predicate reads the accumulator. */
+  def readsAccumulator: Boolean = true
+
+  /** Returns the predicate for rows that belong to `accumulator`. The predicate is valid until
+    * the next call of `among`. The accumulator may be null if `readsAccumulator` is false.
+    */
+  def among(accumulator: A): R => Boolean
+}
+
+/** A distance function of the user. */
+trait Delta[R] {
+
+  /** Returns the distance between an older row and a newer row. */
+  def apply(older: R, newer: R): Double
 }

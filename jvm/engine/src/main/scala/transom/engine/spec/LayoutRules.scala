@@ -1,6 +1,7 @@
-package transom.engine.runtime
+package transom.engine.spec
 
-import transom.engine.spec._
+import transom.engine.firing.{AfterCount, AfterDelta, AfterLateness, AfterWatermark, EndOfStream}
+import transom.engine.window._
 
 /** Decides what the state layouts can do with a spec. */
 object LayoutRules {

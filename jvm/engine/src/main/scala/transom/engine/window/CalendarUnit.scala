@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.window
 
 /** A calendar unit.
   *

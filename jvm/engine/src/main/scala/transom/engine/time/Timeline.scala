@@ -1,9 +1,12 @@
-package transom.engine.window
+package transom.engine.time
 
 /** The kind of time by which windows end and timers are due. */
 sealed trait Timeline
 
 object Timeline {
+
+  /** The end of windows without end: half of the largest instant, in the year 148,108. */
+  final val EndOfTime = Long.MaxValue / 2
 
   /** Event time, measured by the watermark. */
   case object Event extends Timeline

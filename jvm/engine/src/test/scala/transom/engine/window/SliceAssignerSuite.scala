@@ -1,11 +1,8 @@
-package transom.engine.runtime
+package transom.engine.window
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
-
-import transom.engine.spec._
-import transom.engine.window.Grid
 
 class SliceAssignerSuite extends ScalaCheckSuite {
   private val Second = 1000000L

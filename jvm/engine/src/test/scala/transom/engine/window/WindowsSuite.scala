@@ -1,6 +1,10 @@
-package transom.engine.spec
+package transom.engine.window
 
 import munit.FunSuite
+
+import transom.engine.firing.AfterCount
+import transom.engine.setting.{Durations, InvalidSpec}
+import transom.engine.spec.EventTime
 
 class WindowsSuite extends FunSuite {
 

@@ -1,6 +1,9 @@
-package transom.engine.spec
+package transom.engine.window
 
 import java.time.DayOfWeek
+
+import transom.engine.firing.{AfterCount, Evictor, KeepLast, Purging, Trigger}
+import transom.engine.setting.{Check, Constants}
 
 /** How rows are assigned to windows. Durations are microseconds. */
 sealed trait Window extends Product {

@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.setting
 
 /** Constants that Python and the JVM share.
   *

@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.window
 
 /** Which sessions a check of the maximum duration closes. */
 sealed trait MaxCheck

@@ -1,11 +1,11 @@
-package transom.engine.spec
+package transom.engine.setting
 
 import java.time.DateTimeException
 
 import transom.engine.time.Zone
 
 /** Validates settings, and throws [[InvalidSpec]] with the name of the field. */
-private object Check {
+private[engine] object Check {
 
   def that(field: String, holds: Boolean, problem: => String): Unit =
     if (!holds) throw new InvalidSpec(field, problem)
@@ -15,10 +15,6 @@ private object Check {
 
   def notNegative(field: String, value: Long): Unit =
     that(field, value >= 0, s"must not be negative, but is $value")
-
-  /** Rejects `EveryBatch` as a nested trigger. */
-  def isInside(field: String, trigger: Trigger): Unit =
-    that(field, !trigger.parts.contains(EveryBatch), "has EveryBatch inside another trigger")
 
   def offset(offset: Long, period: Long): Unit =
     that(

@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.setting
 
 /** A setting of a window operator is invalid.
   *

@@ -1,8 +1,6 @@
-package transom.engine.runtime
+package transom.engine.window
 
-import transom.engine.spec
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{GlobalGrid, Grid, MissedWindows, Sessions}
 
 /** Assigns rows to the slices of a log, and decides which rows are late.
   *
@@ -86,20 +84,20 @@ object SliceAssigner {
   /** Returns the assigner of a window spec. Throws `IllegalArgumentException` for windows that
     * only the keyed layout supports.
     */
-  def of(window: spec.Window): SliceAssigner = window match {
-    case grid: spec.GridWindow => new GridSlices(Vector(Grid.of(grid)))
-    case spec.Windows(windows) => new GridSlices(windows.map(gridOf).toVector)
-    case spec.Global => new GridSlices(Vector(GlobalGrid))
-    case session: spec.Session => new SessionSlices(session.gapUs, session.inclusive)
+  def of(window: Window): SliceAssigner = window match {
+    case grid: GridWindow => new GridSlices(Vector(Grid.of(grid)))
+    case Windows(windows) => new GridSlices(windows.map(gridOf).toVector)
+    case Global => new GridSlices(Vector(GlobalGrid))
+    case session: Session => new SessionSlices(session.gapUs, session.inclusive)
     case other => unsupported(other)
   }
 
-  private def gridOf(member: spec.NamedWindow): Grid = member.window match {
-    case grid: spec.GridWindow => Grid.of(grid)
+  private def gridOf(member: NamedWindow): Grid = member.window match {
+    case grid: GridWindow => Grid.of(grid)
     case other => unsupported(other)
   }
 
-  private def unsupported(window: spec.Window): Nothing =
+  private def unsupported(window: Window): Nothing =
     throw new IllegalArgumentException(
       s"a log cannot store the window $window: use the keyed layout")
 }

@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.window
 
 /** What happens to a row behind the watermark that touches no open session. */
 sealed trait LateStart

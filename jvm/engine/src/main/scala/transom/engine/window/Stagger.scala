@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.window
 
 /** How far windows are shifted beyond their offset, so that key groups do not all fire at once.
   */

@@ -1,9 +1,10 @@
-package transom.engine.runtime
+package transom.engine.spec
 
 import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
-import transom.engine.spec._
+import transom.engine.firing._
+import transom.engine.window._
 
 class LayoutRulesSuite extends FunSuite {
   private val tumbling = Specs.of(Tumbling(10))

@@ -1,4 +1,4 @@
-package transom.engine.spec
+package transom.engine.window
 
 /** Which bound of a window is inclusive. */
 sealed trait Closed

@@ -1,6 +1,8 @@
-package transom.engine.spec
+package transom.engine.window
 
 import java.util.Locale
+
+import transom.engine.setting.Check
 
 /** A member of [[Windows]].
   *
@@ -13,7 +15,7 @@ final case class NamedWindow(id: Option[String], window: Window)
 object NamedWindow {
 
   /** Rejects members that cannot be computed together, and ids that are not unique (Z-38). */
-  private[spec] def check(members: Seq[NamedWindow]): Unit = {
+  private[window] def check(members: Seq[NamedWindow]): Unit = {
     val ids = members.flatMap(_.id)
     Check.that("windows", members.nonEmpty, "must hold at least one window")
     Check.that("windows", ids.isEmpty || ids.length == members.length, "have ids on some only")
