@@ -81,15 +81,15 @@ class StatefulCalls:
                 yield self._packed_batch(batch.slice(0, 1), [0], at, [packed_rows])
                 at += 1
             calls = self.calls.without_side_outputs(batch)
-            dropped = {"row", "is_last", "is_over", *_groups_of(calls)}
+            dropped = {"row", "is_last", "window_gone", *_groups_of(calls)}
             fronts = calls.select([name for name in calls.schema.names if name not in dropped])
-            is_over = calls.column("is_over") if self.window_state is not None else None
+            window_gone = calls.column("window_gone") if self.window_state is not None else None
             lasts: list[int] = []
             packed: list[dict[str, bytes]] = []
             size = 0
             for last, rows in split_calls(calls, open_rows):
                 parts = {"front": _to_bytes([fronts.slice(last, 1)])}
-                if is_over is None or not is_over[last].as_py():
+                if window_gone is None or not window_gone[last].as_py():
                     parts["rows"] = _to_bytes(rows.to_batches(), rows.schema)
                 packed.append(parts)
                 lasts.append(last)

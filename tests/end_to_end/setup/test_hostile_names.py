@@ -36,7 +36,7 @@ NAMES = [
     "results",
     "line\nbreak, comma; {brace} \\",
     "watermark",
-    "is_over",
+    "window_gone",
     "time",
 ]
 Named = dict[str, str]

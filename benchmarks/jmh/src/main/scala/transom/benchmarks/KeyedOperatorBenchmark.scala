@@ -6,8 +6,9 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.firing.AfterWatermark
-import transom.engine.keyed.keystate.{Contents, KeyState, StateCodec, WindowAggregation}
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results}
+import transom.engine.keyed.{KeyedOperator, KeyedPlan}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.{KeyState, StateCodec}
 import transom.engine.state.ByteRange
 import transom.engine.time.Timeline
 import transom.engine.window.{Arrival, Hopping, RowOutcome, Session, Tumbling, Window}
@@ -28,7 +29,7 @@ class KeyedOperatorBenchmark {
   @Param(Array("tumbling", "hopping", "session"))
   var shape: String = _
 
-  private var operator: KeyedOperator[java.lang.Long, LongSum] = _
+  private var operator: KeyedOperator[java.lang.Long, LongSum, Unit] = _
   private var codec: StateCodec[LongSum] = _
   private val arrival = new Arrival
   private val one = java.lang.Long.valueOf(1L)
@@ -97,7 +98,7 @@ object LongSumAggregation extends WindowAggregation[java.lang.Long, LongSum] {
 }
 
 /** The windows keep sums, not rows. */
-private object NoRows extends Contents[java.lang.Long] {
+private object NoRows extends RowStore[java.lang.Long] {
   override def getBytes(list: Long, number: Long): Array[Byte] = Array.emptyByteArray
   override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit = ()
   override def put(list: Long, sequence: Long, row: java.lang.Long): Unit = ()
@@ -106,11 +107,11 @@ private object NoRows extends Contents[java.lang.Long] {
   override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
 }
 
-private object Discarded extends Results[java.lang.Long, LongSum] {
+private object Discarded extends Results[java.lang.Long, LongSum, Unit] {
   override def pointAt(key: Array[Byte]): Unit = ()
-  override def emit(window: FiredWindow, sum: LongSum): Unit = ()
-  override def emitRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Iterator[Unit] =
+  override def result(window: FiredWindow, sum: LongSum): Unit = ()
+  override def ofRows(window: FiredWindow, rows: Iterator[java.lang.Long]): Iterator[Unit] =
     Iterator.empty
-  override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-  override def emitEnd(window: FiredWindow): Unit = ()
+  override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+  override def windowGone(window: FiredWindow): Unit = ()
 }

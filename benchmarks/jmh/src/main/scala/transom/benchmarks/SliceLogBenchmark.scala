@@ -26,12 +26,12 @@ class SliceLogBenchmark {
     Segments.of((writer, hash, key) => writer.append(hash, key, Segments.range(1L)))
 
   @Setup
-  def makeGrid(): Unit = grid = Grid.of(shape match {
+  def makeGrid(): Unit = grid = (shape match {
     case "tumbling-10" => Tumbling(10 * second)
     case "hopping-10-1" => Hopping(10 * second, second)
     case "hopping-60-1" => Hopping(60 * second, second)
     case "cumulate-60-1" => Cumulate(60 * second, second)
-  })
+  }).grid
 
   private def emptyLog() =
     new SliceLog(

@@ -23,7 +23,7 @@ class SliceOfBenchmark {
   private var instant = 1700000000000000L
 
   @Setup
-  def makeGrid(): Unit = grid = Grid.of(window)
+  def makeGrid(): Unit = grid = window.grid
 
   /** The rows are 50 µs apart and slightly out of order. */
   @Benchmark

@@ -7,8 +7,7 @@ import java.util.concurrent.TimeUnit
 import org.openjdk.jmh.annotations._
 
 import transom.engine.firing.AfterWatermark
-import transom.engine.keyed.RowCodec
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.{RowCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.sweep.{SweepOperator, SweepOperators, SweepState}
@@ -38,7 +37,7 @@ class SweepBenchmark {
   @Param(Array("100", "100000"))
   var live: Int = _
 
-  private var operator: SweepOperator[java.lang.Long, LongSum] = _
+  private var operator: SweepOperator[java.lang.Long, LongSum, Unit] = _
   private val arrival = new Arrival
   private val random = new SplittableRandom(1L)
   private var state: SweepState = _

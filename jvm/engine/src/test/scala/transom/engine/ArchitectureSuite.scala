@@ -24,7 +24,9 @@ private object ArchitectureSuite {
     "combine" -> Set("window", "state"),
     "slice" -> Set("window", "spec", "state", "runtime"),
     "session" -> Set("window", "spec", "state", "runtime"),
-    "keyed.keystate" -> Set("time", "firing", "window", "spec", "state"),
+    "keyed.contract" -> Set("time", "firing", "window", "state", "runtime"),
+    "keyed.keystate" -> Set("time", "firing", "window", "spec", "state", "keyed.contract"),
+    "sweep" -> Set("time", "window", "spec", "state", "runtime", "keyed.contract"),
     "keyed" -> Set(
       "time",
       "setting",
@@ -34,9 +36,9 @@ private object ArchitectureSuite {
       "state",
       "runtime",
       "policy",
-      "keyed.keystate"),
-    "keyed.several" -> Set("time", "window", "spec", "state", "keyed", "keyed.keystate"),
-    "sweep" -> Set("time", "window", "spec", "state", "keyed", "keyed.keystate"),
+      "keyed.contract",
+      "keyed.keystate",
+      "sweep"),
     "substream" -> Set(
       "time",
       "window",

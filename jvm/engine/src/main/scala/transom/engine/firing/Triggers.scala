@@ -600,12 +600,7 @@ final case class ProcessingTimeout(
   override def nested: Seq[Trigger] = Seq(trigger)
 
   override def logic[R, A](conditions: Conditions[R, A], slot: Int): TriggerLogic[R, A] =
-    new ProcessingTimeoutLogic(
-      trigger.logic(conditions, slot + 1),
-      afterUs,
-      reset,
-      clear,
-      slot)
+    new ProcessingTimeoutLogic(trigger.logic(conditions, slot + 1), afterUs, reset, clear, slot)
 }
 
 /** Fires by `nested`, and when a processing-time timeout expires (flink.md 5.8).

@@ -2,7 +2,9 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.keystate.{Contents, KeyState, WindowState}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.{KeyState, WindowState}
+import transom.engine.runtime.{Pulled, PulledLoop}
 import transom.engine.time.Timeline
 import transom.engine.window._
 
@@ -19,34 +21,33 @@ import transom.engine.window._
   *
   * Each session fires once, at its end. Holds mutable caches: not thread-safe.
   */
-final class CheckedSessionOperator[R, A <: AnyRef](
+final class CheckedSessionOperator[R, A <: AnyRef, T](
     plan: KeyedPlan[R, A],
     checks: SessionChecks,
-    rows: Contents[R],
-    results: Results[R, A])
-    extends PerKeyOperator[R, KeyState[A]] {
+    rows: RowStore[R],
+    results: Results[R, A, T])
+    extends PerKeyOperator[R, KeyState[A], T] {
   import plan.assigner
   import assigner.timeline
 
-  private val contents = new WindowContents(plan, rows)
-  private val firing = new Firing(plan, contents, rows, results)
-  private val firingContext = new FiringContext
+  private val data = new WindowData(plan, rows)
+  private val firing = new Firing(plan, data, rows, results)
   private val assigned = ArrayBuffer.empty[TimeWindow]
   private val isOnClock = timeline == Timeline.Clock
   private var missed = MissedWindows.None
 
-  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[Unit] = {
+  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[T] = {
     assigned.clear()
     assigner.assign(arrival, state.rowCount, assigned)
-    val own = assigned.head
-    if (isLate(state, own, arrival.watermark)) {
-      missed = MissedWindows.of(alone(own))
+    val ofRow = assigned.head
+    if (isLate(state, ofRow, arrival.watermark)) {
+      missed = MissedWindows.of(alone(ofRow))
     } else {
       missed = MissedWindows.None
       val now = nowOf(arrival.watermark, arrival.clock)
-      contents.add(state, join(state, own, own.start, now), row, arrival.time)
+      data.add(state, join(state, ofRow, ofRow.start, now), row, arrival.time)
     }
-    Steps.None
+    Pulled.none
   }
 
   override def outcome: RowOutcome =
@@ -58,72 +59,76 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       state: KeyState[A],
       watermark: Long,
       clock: Long,
-      watermarkByRows: Long): Iterator[Unit] = {
-    firingContext.watermarkByRows = watermarkByRows
+      watermarkByRows: Long): Iterator[T] = {
+    firing.watermarkByRows = watermarkByRows
     val now = nowOf(watermark, clock)
     val hasMoved = now > nowOf(state.watermark, state.clock)
     state.watermark = math.max(state.watermark, watermark)
     state.clock = math.max(state.clock, clock)
     val bound = if (isOnClock) state.clockBound else state.watermarkBound
     if (hasMoved && now >= bound) {
-      firingContext.set(Cause.Rows, watermark, clock)
+      firing.start(Cause.Rows, watermark, clock)
       close(state, now)
-    } else Steps.None
+    } else Pulled.none
   }
 
   override def fired: Long = firing.count
 
   private def nowOf(watermark: Long, clock: Long): Long = if (isOnClock) clock else watermark
 
-  /** The session that the row of `own` makes if no other row belongs to it. */
-  private def alone(own: TimeWindow): TimeWindow =
-    TimeWindow(own.start, math.min(own.end, checks.closing(own.start)))
+  /** The session that the row of `ofRow` makes if no other row belongs to it. */
+  private def alone(ofRow: TimeWindow): TimeWindow =
+    TimeWindow(ofRow.start, math.min(ofRow.end, checks.closing(ofRow.start)))
 
   /** Whether a row belongs to a session that has ended.
     *
     * A row may join an open session that it touches (flink.md 6.5). If the row is before this
     * session, the session starts at the row. Then the check that closes it must not have passed.
     */
-  private def isLate(state: KeyState[A], own: TimeWindow, watermark: Long): Boolean =
-    !isOnClock && !(alone(own).end > watermark && assigner.canOpen(own, watermark)) &&
-      !continues(state, own) &&
-      (checks.closing(own.start) <= watermark || !precedes(state, own))
+  private def isLate(state: KeyState[A], ofRow: TimeWindow, watermark: Long): Boolean =
+    !isOnClock && !(alone(ofRow).end > watermark && assigner.canOpen(ofRow, watermark)) &&
+      !continues(state, ofRow) &&
+      (checks.closing(ofRow.start) <= watermark || !precedes(state, ofRow))
 
-  /** Whether `own` starts within a part, or at its end. */
-  private def continues(state: KeyState[A], own: TimeWindow): Boolean = {
+  /** Whether `ofRow` starts within a part, or at its end. */
+  private def continues(state: KeyState[A], ofRow: TimeWindow): Boolean = {
     val earlier =
-      state.windows.headMap(TimeWindow(own.start, Long.MaxValue), true).keySet.iterator
+      state.windows.headMap(TimeWindow(ofRow.start, Long.MaxValue), true).keySet.iterator
     var isFound = false
-    while (!isFound && earlier.hasNext) isFound = reaches(earlier.next().end, own)
+    while (!isFound && earlier.hasNext) isFound = reaches(earlier.next().end, ofRow)
     isFound
   }
 
-  /** Whether a part starts within `own`, or at its end. */
-  private def precedes(state: KeyState[A], own: TimeWindow): Boolean = {
-    val next = state.windows.higherKey(TimeWindow(own.start, Long.MaxValue))
-    next != null && reaches(own.end, next)
+  /** Whether a part starts within `ofRow`, or at its end. */
+  private def precedes(state: KeyState[A], ofRow: TimeWindow): Boolean = {
+    val next = state.windows.higherKey(TimeWindow(ofRow.start, Long.MaxValue))
+    next != null && reaches(ofRow.end, next)
   }
 
   private def reaches(end: Long, next: TimeWindow): Boolean =
     Sessions.reaches(end, next.start, assigner.isInclusive)
 
-  /** Finds, merges or opens the part that contains `own`.
+  /** Finds, merges or opens the part that contains `ofRow`.
     *
     * @param time
     *   the time of the row that decides between which checks the part is
     */
-  private def join(state: KeyState[A], own: TimeWindow, time: Long, now: Long): WindowState[A] = {
+  private def join(
+      state: KeyState[A],
+      ofRow: TimeWindow,
+      time: Long,
+      now: Long): WindowState[A] = {
     val from = checks.partFrom(time, now)
     val latest = state.latest
-    if (latest != null && latest.bounds.start >= from && latest.bounds.contains(own)) latest
+    if (latest != null && latest.bounds.start >= from && latest.bounds.contains(ofRow)) latest
     else {
       val parts = state.windows.subMap(
         TimeWindow(from, Long.MinValue),
         true,
         TimeWindow(checks.partUntil(time), Long.MinValue),
         false)
-      val target = MergingWindows.targetOf(parts, own, assigner.isInclusive)
-      if (target.sources.isEmpty) open(state, own)
+      val target = MergingWindows.targetOf(parts, ofRow, assigner.isInclusive)
+      if (target.sources.isEmpty) open(state, ofRow)
       else if (target.isMerge) merge(state, target.sources, target.bounds)
       else target.sources.head
     }
@@ -135,7 +140,7 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       bounds: TimeWindow): WindowState[A] = {
     sources.foreach(state.remove)
     val merged = open(state, bounds)
-    contents.merge(sources, merged)
+    data.merge(sources, merged)
     merged
   }
 
@@ -153,12 +158,12 @@ final class CheckedSessionOperator[R, A <: AnyRef](
   }
 
   /** Closes the sessions that have ended by `now`, in order of time. */
-  private def close(state: KeyState[A], now: Long): Iterator[Unit] = {
+  private def close(state: KeyState[A], now: Long): Iterator[T] = {
     var session = firstSession(state)
-    new StepLoop {
+    new PulledLoop[T] {
       override protected def continues: Boolean = session != null && session.bounds.end <= now
-      override protected def turn(): Iterator[Unit] =
-        Steps.andDo(close(state, session, now)) { session = firstSession(state) }
+      override protected def turn(): Iterator[T] =
+        Pulled.andDo(close(state, session, now)) { session = firstSession(state) }
       override protected def finish(): Unit = {
         if (session != null) awaitEnd(state, session)
         state.refreshBound(timeline)
@@ -187,17 +192,17 @@ final class CheckedSessionOperator[R, A <: AnyRef](
       new OpenSession(TimeWindow(start, math.min(end, check)), parts, end)
     }
 
-  private def close(state: KeyState[A], session: OpenSession[A], now: Long): Iterator[Unit] = {
+  private def close(state: KeyState[A], session: OpenSession[A], now: Long): Iterator[T] = {
     val whole = new WindowState[A](session.bounds)
     session.parts.foreach(state.remove)
-    contents.merge(session.parts, whole)
+    data.merge(session.parts, whole)
     val fired =
-      if (contents.isEmpty(whole)) Steps.None
+      if (data.isEmpty(whole)) Pulled.none
       else {
-        firingContext.setTimer(timeline, session.bounds.end)
-        Steps.andDo(firing.fire(whole, firingContext))(contents.clear(whole))
+        firing.setTimer(timeline, session.bounds.end)
+        Pulled.andDo(firing.fire(whole))(data.clear(whole))
       }
-    Steps.andDo(fired) {
+    Pulled.andDo(fired) {
       if (session.bounds.end < session.uncheckedEnd) reopen(state, session, now)
     }
   }

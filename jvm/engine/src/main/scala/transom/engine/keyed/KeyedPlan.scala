@@ -1,7 +1,7 @@
 package transom.engine.keyed
 
 import transom.engine.firing.{Conditions, Eviction, Evictor, EvictorLogic, Trigger, TriggerLogic}
-import transom.engine.keyed.keystate.{Contents, WindowAggregation}
+import transom.engine.keyed.contract.{RowStore, WindowAggregation}
 import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
 import transom.engine.time.{Ticks, Timeline}
@@ -21,8 +21,8 @@ import transom.engine.window.{Assigner, TimeWindow, Window}
   *   whether the operator emits changes, which retract earlier results
   * @param countsPanes
   *   whether the firings of each window are counted for the `pane` column
-  * @param emitsEnds
-  *   whether `Results.emitEnd` is called when a window is removed
+  * @param reportsGone
+  *   whether `Results.windowGone` is called when a window is removed
   * @param firstOutput
   *   windows that end before this instant emit no results
   */
@@ -36,7 +36,7 @@ final case class KeyedPlan[R, A <: AnyRef](
     emitsRows: Boolean = false,
     retracts: Boolean = false,
     countsPanes: Boolean = false,
-    emitsEnds: Boolean = false,
+    reportsGone: Boolean = false,
     firstOutput: Long = Long.MinValue) {
 
   if (assigner.isMerging && !trigger.canMerge)
@@ -71,7 +71,7 @@ object KeyedPlan {
   def of[R, A <: AnyRef](
       spec: WindowSpec,
       aggregation: WindowAggregation[R, A],
-      contents: Contents[R],
+      rows: RowStore[R],
       conditions: Conditions[R, A]): KeyedPlan[R, A] =
     of(
       spec.window,
@@ -79,14 +79,14 @@ object KeyedPlan {
       spec.trigger,
       spec.evictor,
       aggregation,
-      contents,
+      rows,
       conditions)
       .copy(
         allowedLateness = spec.allowedLatenessUs,
         retracts = spec.retract,
         emitsRows = spec.function.takesRows,
         countsPanes = spec.pane,
-        emitsEnds = spec.function.keepsByWindow,
+        reportsGone = spec.function.keepsByWindow,
         firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue))
 
   /** Creates the plan of a window, a trigger and an evictor. Throws `InvalidSpec` if the trigger
@@ -98,7 +98,7 @@ object KeyedPlan {
       trigger: Trigger,
       evictor: Option[Evictor],
       aggregation: WindowAggregation[R, A],
-      contents: Contents[R],
+      rows: RowStore[R],
       conditions: Conditions[R, A]): KeyedPlan[R, A] = {
     val logic: TriggerLogic[R, A] =
       window.runningTrigger.getOrElse(trigger).logic(conditions)
@@ -106,9 +106,9 @@ object KeyedPlan {
       window.ownEvictor
         .orElse(evictor)
         .filter(_.when == when)
-        .map(_.logic(conditions, contents))
+        .map(_.logic(conditions, rows))
     KeyedPlan(
-      Assigner.of(window, timeline),
+      window.assigner(timeline),
       logic,
       aggregation,
       before = evictors(Eviction.Before),

@@ -2,7 +2,8 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.keystate.{KeyStore, PerKeyState}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Cursor, Limits}
@@ -11,28 +12,27 @@ import transom.engine.window._
 
 /** The window operator of a task in the keyed layout, which has an entry per key.
   *
-  * All key groups share `rows`, `results` and `emissions`.
+  * All key groups share `rows` and `results`.
   *
   * @param operators
   *   create the operators of keys
   * @param rows
   *   stores the raw rows of windows
   * @param results
-  *   builds the results of the current key and adds them to `emissions`
+  *   builds the results of the current key
   * @param clocksOf
   *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
   */
-final class KeyedTaskOperator[K <: KeyStore, R, S <: PerKeyState, T](
+final class KeyedTaskOperator[K <: KeyStore, R, T](
     spec: WindowSpec,
-    operators: PerKeyOperators[R, S],
-    rows: StoredRows[R],
+    operators: PerKeyOperators[R, _ <: PerKeyState, T],
+    rows: EncodedRowStore[R],
     results: KeyListener,
-    emissions: Emissions[T],
     sideOutput: SideOutput[T],
     limits: Limits,
     clocksOf: (K, Long) => KeyClocks)
     extends TaskOperator[K, T] {
-  private val convention = TimeConvention.of(spec.window)
+  private val convention = spec.window.convention
   private val listener: KeyListener = key => {
     results.pointAt(key)
     rows.pointAt(key)
@@ -40,9 +40,18 @@ final class KeyedTaskOperator[K <: KeyStore, R, S <: PerKeyState, T](
 
   override def open(group: Int, store: K, clock: Long): KeyGroupOperator[T] = {
     rows.open(store)
+    groupOf(operators, group, store, clock)
+  }
+
+  private def groupOf[S <: PerKeyState](
+      operators: PerKeyOperators[R, S, T],
+      group: Int,
+      store: K,
+      clock: Long): KeyGroupOperator[T] = {
     val clocks = clocksOf(store, clock)
     val operator = operators.of(group, store.firstRow.getOrElse(clock))
     new KeyedGroupOperator(
+      this,
       spec,
       operators,
       operator,
@@ -59,8 +68,7 @@ final class KeyedTaskOperator[K <: KeyStore, R, S <: PerKeyState, T](
       store,
       clock,
       convention,
-      new SideRows(spec, sideOutput, clock),
-      emissions)
+      new SideRows(spec, sideOutput, clock))
   }
 
   // The end of the input must also reach keys without timers.
@@ -70,25 +78,26 @@ final class KeyedTaskOperator[K <: KeyStore, R, S <: PerKeyState, T](
 /** The window operator of one key group in the keyed layout.
   *
   * A late row that touches no open session waits until all other rows of the batch have been
-  * added. The waiting rows are then tried from the newest to the oldest. A row counts if it
-  * touches a session that is open at that time, as in the session log. With
-  * `late_start="reject"`, a rejected row may still extend a session that another late row opens
-  * later. So rejected rows are tried once more, oldest first. Behind a time stage no row waits,
-  * because results must not depend on the batch of a row.
+  * added. This rule needs batches, so it is here and not in `PerKeyOperator`. The waiting rows
+  * are then tried from the newest to the oldest. A row counts if it touches a session that is
+  * open at that time, as in the session log. With `late_start="reject"`, a rejected row may still
+  * extend a session that another late row opens later. So rejected rows are tried once more,
+  * oldest first. Behind a time stage no row waits, because results must not depend on the batch
+  * of a row.
   */
 private final class KeyedGroupOperator[R, S <: PerKeyState, T](
+    owner: TaskOperator[_, T],
     spec: WindowSpec,
-    operators: PerKeyOperators[R, S],
-    operator: PerKeyOperator[R, S],
-    group: KeysOfGroup[R, S],
+    operators: PerKeyOperators[R, S, T],
+    operator: PerKeyOperator[R, S, T],
+    group: KeysOfGroup[R, S, T],
     clocks: KeyClocks,
-    rows: StoredRows[R],
+    rows: EncodedRowStore[R],
     store: KeyStore,
     clock: Long,
     convention: TimeConvention,
-    side: SideRows[T],
-    emissions: Emissions[T])
-    extends KeyGroupOperator[T](emissions) {
+    side: SideRows[T])
+    extends KeyGroupOperator[T](owner) {
   private val isOnClock = spec.time.contains(ProcessingTime)
   // Each row has a late watermark of its own.
   private val isJudged = spec.policy.isDefined
@@ -122,98 +131,102 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }
 
-  override protected def handle(event: Event): Iterator[Unit] = event match {
-    case row: Event.Row =>
-      val time = row.arrival.time
-      val reason = clocks.judge(row, group.find(row.key), counts)
-      if (reason == null) place(row)
-      else {
-        drop(row, reason, time)
-        Steps.None
-      }
-    case segment: Event.Segment => add(segment)
-    case other =>
-      note(other)
-      Steps.None
+  override protected def handle(event: Event): Iterator[T] = {
+    var results: Iterator[T] = Pulled.none
+    event match {
+      case row: Event.Row =>
+        val time = row.arrival.time
+        val reason = clocks.judge(row, group.find(row.key), counts)
+        results = if (reason == null) admit(row) else drop(row, reason, time)
+      case segment: Event.Segment => results = add(segment)
+      case letter: Event.DeadLetter => results = Pulled.one(side.deadLetter(letter))
+      case Event.Tick => hasTicked = true
+      case task: Event.Counts =>
+        counts.add(task.bytes)
+        side.isFirst = true
+      case advanced: Event.Advanced => advance = advance.max(advanced.advance)
+      case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
+      case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
+      // Only a time stage judges rows that stay with their tasks.
+      case _: Event.ReadRows =>
+    }
+    results
   }
 
-  private def note(event: Event): Unit = event match {
-    case Event.Tick => hasTicked = true
-    case letter: Event.DeadLetter => emissions.emit(side.deadLetter(letter))
-    case task: Event.Counts =>
-      counts.add(task.bytes)
-      side.isFirst = true
-    case advanced: Event.Advanced => advance = advance.max(advanced.advance)
-    case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
-    case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
-    case _: Event.Row | _: Event.Segment =>
-    // Only a time stage judges rows that stay with their tasks.
-    case _: Event.ReadRows =>
-  }
-
-  private def place(row: Event.Row): Iterator[Unit] = Steps.andDo(add(row)) {
-    val retry = if (lateRowsWait) operator.retry(group.outcome) else null
-    if (retry != null) waiting += ((retry, row.copy())) else report(row, group.outcome)
+  private def admit(row: Event.Row): Iterator[T] = Pulled.andThen(add(row)) {
+    val retry = if (lateRowsWait) operator.retry(operator.outcome) else null
+    if (retry == null) report(row, operator.outcome)
+    else {
+      waiting += ((retry, row.copy()))
+      Pulled.none
+    }
   }
 
   /** @param time
     *   the time of the row before the rules, microseconds since 1970
     */
-  private def drop(row: Event.Row, reason: DeadLetterReason, time: Long): Unit =
-    if (spec.deadLetters) {
+  private def drop(row: Event.Row, reason: DeadLetterReason, time: Long): Iterator[T] =
+    if (!spec.deadLetters) Pulled.none
+    else {
       dropped.input.set(row.input)
       dropped.reason = reason
       dropped.time = Some(time)
       dropped.lateWatermark = row.arrival.watermark
-      emissions.emit(side.deadLetter(dropped))
+      Pulled.one(side.deadLetter(dropped))
     }
 
-  private def add(row: Event.Row): Iterator[Unit] = {
+  private def add(row: Event.Row): Iterator[T] = {
     lateWatermark = row.arrival.watermark
     if (isOnClock) row.arrival.time = convention.timeIn(clock)
     add(row.key, row.value, row.arrival)
   }
 
   /** Adds the accumulators of a segment, which contains no late rows. */
-  private def add(segment: Event.Segment): Iterator[Unit] = {
+  private def add(segment: Event.Segment): Iterator[T] = {
     lateWatermark = segment.lateWatermark
     combined.watermark = segment.lateWatermark
     combined.slice = segment.slice
     addAll(new Cursor(Iterator.single(segment.bytes)))
   }
 
-  private def addAll(accumulators: Cursor): Iterator[Unit] = {
-    var steps = Steps.None
-    while ((steps eq Steps.None) && accumulators.advance())
-      steps = add(accumulators.key, accumulators.accumulator, combined)
-    if (steps eq Steps.None) steps else steps ++ addAll(accumulators)
+  private def addAll(accumulators: Cursor): Iterator[T] = {
+    var results: Iterator[T] = Pulled.none
+    while ((results eq Pulled.none) && accumulators.advance())
+      results = add(accumulators.key, accumulators.accumulator, combined)
+    if (results eq Pulled.none) results else results ++ addAll(accumulators)
   }
 
-  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Iterator[Unit] = {
+  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Iterator[T] = {
     if (savesFirstRow) {
       savesFirstRow = false
       store.saveFirstRow(clock)
     }
     arrival.clock = now
-    Steps.andThen(group.reach(key, arrival)) {
+    Pulled.andThen(group.reach(key, arrival)) {
       // The codec shares its rows, and windows that fire read others.
       val row = rows.codec.view(value)
       group.add(row, arrival, operators.weightOf(row))
     }
   }
 
-  private def report(row: Event.Row, outcome: RowOutcome): Unit = outcome match {
-    case RowOutcome.Added =>
-    case RowOutcome.NoWindow => counts.add(RowCounts.InGaps)
+  /** Counts a row by its outcome, and returns its row in a side output. */
+  private def report(row: Event.Row, outcome: RowOutcome): Iterator[T] = outcome match {
+    case RowOutcome.Added => Pulled.none
+    case RowOutcome.NoWindow =>
+      counts.add(RowCounts.InGaps)
+      Pulled.none
     case RowOutcome.Late =>
       counts.add(RowCounts.Late)
-      if (spec.lateRows != LateRows.No) emitLate(row, reason)
+      if (spec.lateRows == LateRows.No) Pulled.none else late(row, reason)
     case RowOutcome.PartlyLate =>
-      if (spec.lateRows == LateRows.Partly) {
+      if (spec.lateRows != LateRows.Partly) Pulled.none
+      else {
         counts.add(RowCounts.LatePartly)
-        emitLate(row, LateReason.LatePartly)
+        late(row, LateReason.LatePartly)
       }
-    case RowOutcome.Ended => counts.add(RowCounts.EndEdges)
+    case RowOutcome.Ended =>
+      counts.add(RowCounts.EndEdges)
+      Pulled.none
     case RowOutcome.EndedLate =>
       counts.add(RowCounts.EndEdges)
       report(row, RowOutcome.PartlyLate)
@@ -222,15 +235,16 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       drop(row, DeadLetterReason.BadLifetime, convention.timeOut(row.arrival.time))
   }
 
-  private def emitLate(row: Event.Row, reason: LateReason): Unit =
-    emissions.emit(
-      side
-        .late(row.input, reason, operator.missedWindows, row.arrival.time, row.arrival.watermark))
+  private def late(row: Event.Row, reason: LateReason): Iterator[T] = {
+    import row.arrival
+    Pulled.one(
+      side.late(row.input, reason, operator.missedWindows, arrival.time, arrival.watermark))
+  }
 
   override protected def finish(): Iterator[T] =
-    emissions.of(addWaiting() ++ advanceTime() ++ side.reached(advance.after).map(emissions.emit))
+    addWaiting() ++ advanceTime() ++ side.reached(advance.after)
 
-  private def addWaiting(): Iterator[Unit] = {
+  private def addWaiting(): Iterator[T] = {
     val newestFirst =
       waiting.sortBy { case (retry, _) => -retry.end }.iterator.map { case (retry, row) =>
         operator.resume(retry)
@@ -244,16 +258,19 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     }
   }
 
-  // A report is a step of its own.
-  private def addAndReport(row: Event.Row): Iterator[Unit] =
-    add(row) ++ Steps.one(report(row, group.outcome))
+  private def addAndReport(row: Event.Row): Iterator[T] =
+    Pulled.andThen(add(row))(report(row, operator.outcome))
 
-  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Iterator[Unit] =
-    add(row) ++ Steps.one {
-      if (group.outcome == RowOutcome.Late) late += row else report(row, group.outcome)
+  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Iterator[T] =
+    Pulled.andThen(add(row)) {
+      if (operator.outcome != RowOutcome.Late) report(row, operator.outcome)
+      else {
+        late += row
+        Pulled.none
+      }
     }
 
-  private def advanceTime(): Iterator[Unit] = {
+  private def advanceTime(): Iterator[T] = {
     // Windows in processing time fire too when the input ends.
     val isEnd = operators.timeline == Timeline.Clock && advance.after >= Timeline.EndOfTime
     val until = if (isEnd) Timeline.EndOfTime else now

@@ -4,17 +4,12 @@ import java.util.LinkedHashMap
 
 import scala.collection.mutable
 
-import transom.engine.keyed.keystate.{KeyStore, PerKeyCodec, PerKeyState, TimerIndex}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.{KeyStore, TimerIndex}
+import transom.engine.runtime.Pulled
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.{Advance, Timeline}
-import transom.engine.window.{Arrival, RowOutcome}
-
-/** Receives the key to which the following rows and results belong. */
-trait KeyListener {
-
-  /** Sets the key. Called before the operator works on another key. */
-  def pointAt(key: Array[Byte]): Unit
-}
+import transom.engine.window.Arrival
 
 /** Processes the keys of one key group in one batch.
   *
@@ -34,8 +29,8 @@ trait KeyListener {
   * @param maxHeld
   *   approximate number of bytes of state to hold in memory
   */
-final class KeysOfGroup[R, S <: PerKeyState](
-    operator: PerKeyOperator[R, S],
+final class KeysOfGroup[R, S <: PerKeyState, T](
+    operator: PerKeyOperator[R, S, T],
     codec: PerKeyCodec[S],
     store: KeyStore,
     clocks: KeyClocks,
@@ -72,22 +67,19 @@ final class KeysOfGroup[R, S <: PerKeyState](
   def openRows: Long = store.openRows
 
   /** Makes the key of a row current, and advances it to the arrival of the row. */
-  def reach(key: ByteRange, arrival: Arrival): Iterator[Unit] =
+  def reach(key: ByteRange, arrival: Arrival): Iterator[T] =
     operator.advance(find(key).state, arrival.watermark, arrival.clock)
 
-  /** Adds a row to the current key. Call `reach` first. See `outcome`.
+  /** Adds a row to the current key. Call `reach` first.
     *
     * @param weight
     *   maximum number of bytes that the row adds to the state of its key
     */
-  def add(row: R, arrival: Arrival, weight: Int): Iterator[Unit] = {
+  def add(row: R, arrival: Arrival, weight: Int): Iterator[T] = {
     bytes += weight
     grown += weight
     operator.process(latest.state, row, arrival)
   }
-
-  /** What has become of the last row. */
-  def outcome: RowOutcome = operator.outcome
 
   /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time. A key whose
     * own watermark is later advances to its own watermark.
@@ -105,7 +97,7 @@ final class KeysOfGroup[R, S <: PerKeyState](
     *   whether the due wall-clock timers of all keys run; if false, only the timers of keys that
     *   the batch reaches for another reason run
     */
-  def advance(to: Advance, clock: Long, hasTicked: Boolean): Iterator[Unit] = {
+  def advance(to: Advance, clock: Long, hasTicked: Boolean): Iterator[T] = {
     acceptsRows = false
     hasEnded = to.after >= Timeline.EndOfTime
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
@@ -121,8 +113,8 @@ final class KeysOfGroup[R, S <: PerKeyState](
     def all = if (isEnd(to.after)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
       .flatMap { key =>
-        val own = clocks.of(key)
-        advanceKey(key, if (own > to.byRows) to.max(Advance.to(own)) else to, clock)
+        val ofKey = clocks.of(key)
+        advanceKey(key, if (ofKey > to.byRows) to.max(Advance.to(ofKey)) else to, clock)
       }
   }
 
@@ -144,21 +136,21 @@ final class KeysOfGroup[R, S <: PerKeyState](
   private def isEnd(watermark: Long): Boolean =
     reachesAllAtEnd && watermark >= Timeline.EndOfTime
 
-  private def advanceKey(entry: HeldKey[S], to: Advance, clock: Long): Iterator[Unit] = {
+  private def advanceKey(entry: HeldKey[S], to: Advance, clock: Long): Iterator[T] = {
     latest = null
     listener.pointAt(entry.key)
     val ended =
       if (operator.seesBatches) {
         entry.isChanged = true
         operator.endBatch(entry.state, to.before, clock)
-      } else Steps.None
-    Steps.andThen(ended) {
+      } else Pulled.none
+    Pulled.andThen(ended) {
       val hasExpired =
         entry.state.nextTimer <= to.after || entry.state.nextClockTimer <= clock
       if (hasExpired || isEnd(to.after)) {
         entry.isChanged = true
         operator.advance(entry.state, to.after, clock, to.byRows)
-      } else Steps.None
+      } else Pulled.none
     }
   }
 

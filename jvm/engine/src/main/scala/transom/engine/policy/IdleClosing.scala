@@ -51,9 +51,9 @@ private[policy] final class IdleClosing(
 
 private[policy] object IdleClosing {
   def of(timeout: IdleTimeout, spec: WindowSpec): IdleClosing = {
-    val convention = TimeConvention.of(spec.window)
+    val convention = spec.window.convention
     val windows = spec.window match {
-      case grid: GridWindow => new OpenGridWindows(Grid.of(grid), convention)
+      case grid: GridWindow => new OpenGridWindows(grid.grid, convention)
       case session: Session => new OpenSessions(session.gapUs)
       case other =>
         throw new InvalidSpec("idle_timeout", s"cannot be used with the window $other")

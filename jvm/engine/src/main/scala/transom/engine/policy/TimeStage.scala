@@ -36,10 +36,9 @@ trait StampedRows[T] {
   */
 final class TimeStage[T](clocks: (SourceStore, Long) => StageClock, rows: StampedRows[T])
     extends TaskOperator[SourceStore, T] {
-  private val emissions = new Emissions[T]
 
   override def open(group: Int, store: SourceStore, clock: Long): KeyGroupOperator[T] =
-    new TimeStageGroupOperator(clocks(store, clock), rows, emissions)
+    new TimeStageGroupOperator(this, clocks(store, clock), rows)
 }
 
 /** The time stage of one key group of sources.
@@ -48,11 +47,13 @@ final class TimeStage[T](clocks: (SourceStore, Long) => StageClock, rows: Stampe
   * `arrival.clock`.
   */
 private final class TimeStageGroupOperator[T](
+    owner: TaskOperator[_, T],
     clocks: StageClock,
-    rows: StampedRows[T],
-    emissions: Emissions[T])
-    extends KeyGroupOperator[T](emissions) {
+    rows: StampedRows[T])
+    extends KeyGroupOperator[T](owner) {
   private val stamp = new Stamp
+  private var output: T = _
+  private val one = new OneResult(output)
   private var hasTicked = false
 
   override def nextTimer: Long = Long.MaxValue
@@ -66,34 +67,33 @@ private final class TimeStageGroupOperator[T](
         partitionCount = partitions.size))
   }
 
-  override protected def handle(event: Event): Iterator[Unit] = {
-    take(event)
-    Iterator.empty
-  }
-
-  private def take(event: Event): Unit = event match {
+  override protected def handle(event: Event): Iterator[T] = event match {
     case row: Event.Row =>
       clocks.judge(row.key, row.arrival.time, row.arrival.clock, row.arrival.end, stamp)
       TimeStage.count(counts, stamp)
-      emit(row)
+      emit(rows.stamped(row.value, stamp))
     case punctuation: Event.Punctuation =>
       import punctuation.row
       clocks.punctuate(row.key, row.arrival.time, row.arrival.clock, stamp)
       counts.add(RowCounts.Punctuation)
-      emit(row)
+      emit(rows.stamped(row.value, stamp))
     case letter: Event.DeadLetter =>
       clocks.noteRow()
-      emissions.emit(rows.unusable(letter.input, letter.reason))
-    case task: Event.Counts => counts.add(task.bytes)
-    case read: Event.ReadRows => emissions.emit(rows.read(read))
-    case Event.Tick => hasTicked = true
-    case _: Event.Advanced =>
+      emit(rows.unusable(letter.input, letter.reason))
+    case read: Event.ReadRows => emit(rows.read(read))
+    case task: Event.Counts =>
+      counts.add(task.bytes)
+      Pulled.none
+    case Event.Tick =>
+      hasTicked = true
+      Pulled.none
+    case _: Event.Advanced => Pulled.none
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")
   }
 
-  private def emit(row: Event.Row): Unit = {
-    val stamped = rows.stamped(row.value, stamp)
-    if (stamped != null) emissions.emit(stamped)
+  private def emit(row: T): Iterator[T] = {
+    output = row
+    if (row == null) Pulled.none else one.again()
   }
 
   override protected def finish(): Iterator[T] = {

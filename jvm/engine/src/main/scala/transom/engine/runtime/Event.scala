@@ -63,14 +63,14 @@ object Event {
       val row = new Row
       val bytes = new Array[Byte](key.length + value.length + input.length)
       var from = 0
-      def own(range: ByteRange, copied: ByteRange): Unit = {
+      def copyRange(range: ByteRange, copied: ByteRange): Unit = {
         System.arraycopy(range.bytes, range.offset, bytes, from, range.length)
         copied.set(bytes, from, range.length): Unit
         from += range.length
       }
-      own(key, row.key)
-      own(value, row.value)
-      own(input, row.input)
+      copyRange(key, row.key)
+      copyRange(value, row.value)
+      copyRange(input, row.input)
       row.arrival.set(arrival)
       row.isPartlyLate = isPartlyLate
       row

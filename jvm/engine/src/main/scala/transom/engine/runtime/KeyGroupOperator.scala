@@ -7,12 +7,12 @@ import scala.collection.AbstractIterator
   * A subclass implements the rules of a state layout. Spark, the runner of static DataFrames and
   * the conformance runner use all layouts through this class.
   *
-  * @param emissions
-  *   the queue that this key group shares with the other key groups of its task
+  * @param owner
+  *   the operator of the task, which opens the key group
   */
-abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
+abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
   private var isUsed = false
-  emissions.acquire()
+  owner.acquire()
 
   /** Counts the input rows by outcome. Complete once the iterator of `process` is exhausted. */
   final val counts: RowCounts = new RowCounts
@@ -29,8 +29,8 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
 
   /** Processes a batch: the events in their order, then all work that is due.
     *
-    * The iterator works lazily, and writes the state at its end. A result is valid until the next
-    * call of `next`.
+    * The iterator works lazily, see [[Pulled]], and writes the state at its end. A result is
+    * valid until the reader looks for the next one.
     *
     * Call `process` once, and exhaust the iterator before opening another key group of the task.
     * Otherwise `IllegalStateException` is thrown.
@@ -46,46 +46,40 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
     new Batch(events)
   }
 
-  /** Processes an event. Each of the returned steps may add a result to the queue of emissions.
-    */
-  protected def handle(event: Event): Iterator[Unit]
+  /** Processes an event, and returns its results. */
+  protected def handle(event: Event): Iterator[T]
 
-  /** Returns an iterator that does the work that is due after the last event. */
+  /** Does the work that is due after the last event, and returns its results. */
   protected def finish(): Iterator[T]
 
   /** Writes the state. */
   protected def save(): Unit
 
   private final class Batch(events: Iterator[Event]) extends AbstractIterator[T] {
-    private var steps: Iterator[Unit] = Iterator.empty
-    private var last: Iterator[T] = _
-    private var isOver = false
+    private var results: Iterator[T] = Pulled.none
+    private var isFinished = false
+    private var isRead = false
 
     override def hasNext: Boolean = {
-      while (emissions.isEmpty && last == null)
-        if (steps.hasNext) steps.next()
-        else if (events.hasNext) steps = handle(events.next())
-        else last = finish()
-      !emissions.isEmpty || last.hasNext || {
-        close()
-        false
-      }
+      while (!isRead && !results.hasNext)
+        if (events.hasNext) results = handle(events.next())
+        else if (!isFinished) {
+          isFinished = true
+          results = finish()
+        } else {
+          isRead = true
+          save()
+          owner.release()
+        }
+      !isRead
     }
 
-    override def next(): T =
-      if (!hasNext) throw new NoSuchElementException("no further result")
-      else if (!emissions.isEmpty) emissions.next()
-      else last.next()
-
-    private def close(): Unit = if (!isOver) {
-      isOver = true
-      save()
-      emissions.release()
-    }
+    override def next(): T = if (hasNext) results.next() else Pulled.none.next()
   }
 }
 
-/** The window operator of a task. It opens the key groups of the task one after another.
+/** The window operator of a task. It opens the key groups of the task one after another, because
+  * they share its buffers.
   *
   * @tparam S
   *   the state of a key group
@@ -93,6 +87,7 @@ abstract class KeyGroupOperator[T](emissions: Emissions[T]) {
   *   an output row of the host
   */
 trait TaskOperator[S, T] {
+  private var isReading = false
 
   /** Opens the operator on the state of a key group.
     *
@@ -102,4 +97,13 @@ trait TaskOperator[S, T] {
     *   wall-clock time of the batch, microseconds since 1970
     */
   def open(group: Int, store: S, clock: Long): KeyGroupOperator[T]
+
+  private[runtime] def acquire(): Unit = {
+    if (isReading)
+      throw new IllegalStateException(
+        "a key group still has unread results: read all of them before opening the next key group")
+    isReading = true
+  }
+
+  private[runtime] def release(): Unit = isReading = false
 }

@@ -2,7 +2,6 @@ package transom.engine.runtime
 
 import transom.engine.spec._
 import transom.engine.time.Timeline
-import transom.engine.window.{Grid, TimeConvention}
 
 /** Turns the watermark of an operator into the watermark of its results: no later result starts
   * before it (S-22). A result that is a point at the end of its window holds nothing back. A
@@ -10,10 +9,10 @@ import transom.engine.window.{Grid, TimeConvention}
   * window that is still open.
   */
 final class OutputWatermark(spec: WindowSpec) {
-  private val convention = TimeConvention.of(spec.window)
+  private val convention = spec.window.convention
   private val grids =
     if (spec.outputPolicy.contains(OutputPolicy.ClipToWindowEnd))
-      spec.window.grids.map(Grid.of)
+      spec.window.grids.map(_.grid)
     else Nil
 
   /** @param watermark

@@ -1,7 +1,7 @@
 package transom.engine.runtime
 
 import transom.engine.setting.{Constants, Durations}
-import transom.engine.window.{Arrival, Cumulate, Hopping, Tumbling, Window}
+import transom.engine.window.{Arrival, GridWindow, Window}
 
 /** A row as the rules see it. The host reuses one instance for the rows of a task. */
 abstract class RuledRow {
@@ -89,9 +89,7 @@ object RowRules {
     def isMore(distanceUs: Long) =
       end != Arrival.NoEnd && (end - start) / distanceUs > MostWindows
     window.members.exists {
-      case windows: Tumbling => isMore(windows.sizeUs)
-      case windows: Hopping => isMore(windows.slideUs)
-      case windows: Cumulate => isMore(windows.stepUs)
+      case grid: GridWindow => isMore(grid.distanceUs)
       case _ => false
     }
   }

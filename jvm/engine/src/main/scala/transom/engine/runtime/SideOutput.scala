@@ -3,7 +3,7 @@ package transom.engine.runtime
 import transom.engine.spec.WindowSpec
 import transom.engine.state.ByteRange
 import transom.engine.time.Watermark
-import transom.engine.window.{DynamicSession, MissedWindows, Session, TimeConvention, Window}
+import transom.engine.window.{MissedWindows, Window}
 
 /** Builds the host's output rows for input rows that count in no window. */
 trait SideOutput[T] {
@@ -43,7 +43,7 @@ trait SideOutput[T] {
 
 /** Builds the rows of side outputs of one key group in one batch, in the host's convention. */
 final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
-  private val convention = TimeConvention.of(spec.window)
+  private val convention = spec.window.convention
 
   /** Whether the key group is the first one, which also receives the counts of all tasks. */
   var isFirst: Boolean = false
@@ -106,10 +106,7 @@ object LateReason {
   case object LatePartly extends LateReason("late_partly")
 
   /** The reason of a row that counts in none of its windows. */
-  def of(window: Window): LateReason = window match {
-    case _: Session | _: DynamicSession => LateSession
-    case _ => Late
-  }
+  def of(window: Window): LateReason = if (window.isSession) LateSession else Late
 }
 
 /** Why a row is not assigned to a window.

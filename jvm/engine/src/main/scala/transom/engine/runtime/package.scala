@@ -10,7 +10,7 @@ package transom.engine
   *
   * A host opens a `KeyGroupOperator` on the state of a key group, passes the events of a batch,
   * and pulls the results one by one. It knows no rule. `RowRules` and `RowRouter` run where a row
-  * is read, so that rows can be combined before they are sent. `LogGroupOperator` is the operator
+  * is read, so that rows can be combined before they are sent. `LogTaskOperator` is the operator
   * of both logs; the keyed layout has its own. `RowCounts` and `Gauges` travel with the results,
   * so a task that runs again replaces its figures.
   */

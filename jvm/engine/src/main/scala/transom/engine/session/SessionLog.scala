@@ -6,7 +6,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.runtime.{LateRow, SegmentLog}
 import transom.engine.state._
-import transom.engine.window.Sessions
+import transom.engine.window.{Sessions, SessionSlices}
 
 /** Stores and closes the session windows of one key group.
   *
@@ -289,11 +289,21 @@ final class SessionLog[T](
   }
 }
 
-/** Helpers of [[SessionLog]]. */
-private object SessionLog {
+/** Opens the session logs of key groups. */
+object SessionLog {
+
+  /** Returns the function that opens the log of a key group over its only store. */
+  def over[T](
+      sessions: SessionSlices,
+      merger: AccumulatorMerger[T],
+      limits: Limits): IndexedSeq[SegmentStore] => SegmentLog[T] = stores => {
+    // A session log looks up single segments, so each one is stored by itself.
+    val directory = new SliceDirectory(new BufferedStore(stores.head, limits.segments))
+    new SessionLog(sessions.gap, sessions.inclusive, directory, merger, limits.sessions)
+  }
 
   /** The bounds of an open session. Late rows that join it may move its first time back. */
-  final class OpenSession(var first: Long, val last: Long)
+  private final class OpenSession(var first: Long, val last: Long)
 
-  val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
+  private val ByteRangeOrder: Ordering[ByteRange] = (a, b) => a.compareTo(b)
 }

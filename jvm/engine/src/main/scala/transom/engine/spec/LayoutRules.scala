@@ -11,7 +11,7 @@ object LayoutRules {
     */
   def unsupportedBySlices(spec: WindowSpec): Option[String] = {
     def part(applies: Boolean, name: => String): Option[String] = Option.when(applies)(name)
-    unsupportedBySlices(spec.window)
+    spec.window.slices.left.toOption
       .orElse(part(spec.lifetime.isDefined, "lifetimes"))
       .orElse(part(spec.changesOnly, "changes_only()"))
       .orElse(part(spec.time.contains(ProcessingTime), "ProcessingTime()"))
@@ -57,34 +57,15 @@ object LayoutRules {
     * may close between two rows of a batch, and the second row may touch it.
     */
   private def closesBetweenRows(spec: WindowSpec): Boolean =
-    spec.window.isInstanceOf[Session] && spec.policy.isDefined
-
-  private def unsupportedBySlices(window: Window): Option[String] = window match {
-    case staggered if staggered.stagger != Stagger.Aligned =>
-      Some("the stagger of Tumbling windows")
-    case rejecting if rejecting.lateStart == LateStart.Reject => Some("late_start='reject'")
-    case limited: SessionWindow if limited.maxDurationUs.isDefined => Some("max_duration")
-    case several: Windows => unsupportedTogether(several)
-    case _: GridWindow | _: Session | Global => None
-    case _: DynamicSession => Some("a gap for each row")
-    case other => Some(s"${nameOf(other)} windows")
-  }
-
-  /** The slice log computes several windows if they are cut from one grid time. */
-  private def unsupportedTogether(windows: Windows): Option[String] = {
-    val grids = windows.grids.map(grid => (grid.closed, grid.timeZone))
-    if (grids.length < windows.members.length) Some("Windows of other kinds than grids")
-    else if (grids.distinct.length > 1) Some("Windows that differ in closed or time_zone")
-    else None
-  }
+    spec.window.isSession && spec.policy.isDefined
 
   /** Whether the slice log can fire windows as the trigger requires. A late trigger does not
     * matter: without an allowed lateness it never fires, and the slice log supports no allowed
     * lateness.
     */
-  private def firesFromSlices(spec: WindowSpec): Boolean = (spec.window, spec.trigger) match {
-    case (Global, trigger) => trigger == EndOfStream
-    case (_, AfterWatermark(None, _)) => true
+  private def firesFromSlices(spec: WindowSpec): Boolean = spec.trigger match {
+    case EndOfStream => spec.window.isEndless
+    case AfterWatermark(None, _) => !spec.window.isEndless
     case _ => false
   }
 

@@ -94,10 +94,8 @@ final case class WindowSpec(
   checkPolicy()
 
   /** Whether the operator acts in processing time and therefore needs ticks. */
-  def needsClock: Boolean = trigger.parts.exists(_.isOnClock) || (window match {
-    case Global | _: Count => false
-    case _ => time.contains(ProcessingTime)
-  })
+  def needsClock: Boolean =
+    trigger.parts.exists(_.isOnClock) || time.contains(ProcessingTime) && !window.isEndless
 
   /** Whether ticks of the wall clock act on the time stage in front of the windows. */
   def stageNeedsClock: Boolean = policy.exists(policy =>
@@ -204,23 +202,12 @@ final case class WindowSpec(
     case Exclusions.Snapshot => member.isInstanceOf[Snapshot]
     case Exclusions.CountByStart => member.isInstanceOf[CountByStart]
     case Exclusions.Swept => member.isInstanceOf[SweptWindow]
-    case Exclusions.Points =>
-      member match {
-        case swept: SweptWindow => !swept.takesLifetimes
-        case _ => !member.isInstanceOf[GridWindow]
-      }
-    case Exclusions.WithoutWindowBefore =>
-      member match {
-        case _: GridWindow | _: SweptWindow => false
-        case _ => true
-      }
+    case Exclusions.Points => !member.takesLifetimes
+    case Exclusions.WithoutWindowBefore => !member.hasWindowBefore
   }
 
-  private def hasDefaultTrigger: Boolean = window match {
-    case count: Count => trigger == count.requiredTrigger
-    case Global => false
-    case _ => trigger == (if (time.contains(ProcessingTime)) AfterClock else AfterWatermark())
-  }
+  private def hasDefaultTrigger: Boolean =
+    window.defaultTrigger(time.contains(ProcessingTime)).contains(trigger)
 
   /** Rejects settings that need other windows. */
   private def checkWindows(): Unit = {
@@ -228,22 +215,17 @@ final case class WindowSpec(
       "window_state",
       !function.keepsByWindow || !window.isMerging,
       "cannot be used with windows that merge")
-    val isEndless = window match {
-      case Global | _: Count => true
-      case _ => false
-    }
-    Check.that("output_policy", outputPolicy.isEmpty || !isEndless, "needs windows with bounds")
+    Check.that(
+      "output_policy",
+      outputPolicy.isEmpty || !window.isEndless,
+      "needs windows with bounds")
     Check.that(
       "first_output_us",
-      firstOutputUs.isEmpty || !isEndless,
+      firstOutputUs.isEmpty || !window.isEndless,
       "needs windows with an end that is known in advance")
-    val hasKnownEnd = window match {
-      case _: GridWindow | _: Session => true
-      case _ => false
-    }
     Check.that(
       "idle_timeout",
-      idleTimeout.isEmpty || hasKnownEnd,
+      idleTimeout.isEmpty || window.hasKnownEnd,
       "needs windows with an end that is known in advance")
   }
 
@@ -264,6 +246,19 @@ final case class WindowSpec(
       !hasSubstreams || policy.forall(_.partitionColumn.isEmpty),
       "cannot be used with substreams")
   }
+}
+
+/** The lifetimes of results (S-20, S-21). */
+sealed trait OutputPolicy
+
+/** The values of [[OutputPolicy]]. */
+object OutputPolicy {
+
+  /** A result is a point at the end of its window. */
+  case object PointAlignToWindowEnd extends OutputPolicy
+
+  /** A result lasts as long as its window. */
+  case object ClipToWindowEnd extends OutputPolicy
 }
 
 /** Which late rows go to a side output. */

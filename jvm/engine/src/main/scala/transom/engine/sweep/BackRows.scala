@@ -8,7 +8,7 @@ import transom.engine.window.Arrival
 /** Rows in the order in which they were added. All but the last rows are bytes in [[RowChunks]].
   * Not thread-safe.
   */
-private[sweep] final class BackRows(store: RowStore) {
+private[sweep] final class BackRows(store: SweepStore) {
   private val chunks = new RowChunks(store)
   private val last = ArrayBuffer.empty[LifetimeRow]
   private var inChunks = 0

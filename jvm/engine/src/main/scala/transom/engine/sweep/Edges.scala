@@ -2,7 +2,7 @@ package transom.engine.sweep
 
 import scala.collection.View
 
-import transom.engine.keyed.RowCodec
+import transom.engine.keyed.contract.RowCodec
 import transom.engine.spec.Lifetime
 import transom.engine.state.ByteRange
 import transom.engine.time.Ticks

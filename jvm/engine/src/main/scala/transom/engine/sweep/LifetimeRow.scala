@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.keyed.RowCodec
+import transom.engine.keyed.contract.RowCodec
 
 /** A row with its lifetime `[start, end)`, in the engine's convention.
   *
@@ -24,8 +24,8 @@ private[sweep] sealed class LifetimeRow(
   def from(written: Int, codec: RowCodec[_]): LifetimeRow =
     if (written == codec.layout) this
     else {
-      val own = codec.converted(written, bytes, offset, length)
-      new LifetimeRow(start, end, own, 0, own.length)
+      val converted = codec.converted(written, bytes, offset, length)
+      new LifetimeRow(start, end, converted, 0, converted.length)
     }
 
   /** The same row, which waits for the row with its end. */

@@ -4,8 +4,7 @@ import java.util.{Arrays, Comparator}
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.{FiredWindow, Results, RowCodec}
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.{FiredWindow, Results, RowCodec, WindowAggregation}
 import transom.engine.state.{ByteRange, StateWriter}
 
 /** Changes and reads the live rows of any key. Holds buffers: not thread-safe.
@@ -171,16 +170,18 @@ private[sweep] final class LiveRowAggregation[R, A <: AnyRef](
   def noteLeft(live: LiveRows, row: LifetimeRow): Unit =
     if (live eq changing) left += row: Unit
 
-  /** Emits the result of the live rows. Requires that there is a row. */
-  def emit(live: LiveRows, window: FiredWindow, results: Results[R, A]): Unit =
-    if (!results.takesChanges) results.emit(window, accumulatorOf(live))
+  /** Builds the result of the live rows. Requires that there is a row. */
+  def result[T](live: LiveRows, window: FiredWindow, results: Results[R, A, T]): T =
+    if (!results.takesChanges) results.result(window, accumulatorOf(live))
     else {
-      if (live eq changing)
-        results.emitChanged(window, accumulatorOf(live), decoded(entered), Some(decoded(left)))
-      else results.emitChanged(window, accumulatorOf(live), rowsOf(live), None)
+      val (gained, lost) =
+        if (live eq changing) (decoded(entered), Some(decoded(left)))
+        else (rowsOf(live), None)
+      val result = results.changedResult(window, accumulatorOf(live), gained, lost)
       changing = live
       entered.clear()
       left.clear()
+      result
     }
 }
 

@@ -21,7 +21,7 @@ import transom.engine.state.{StateReader, StateWriter}
   * @param store
   *   stores the rows of the key
   */
-private[sweep] final class LiveRows(val open: OpenRows, private[sweep] val store: RowStore) {
+private[sweep] final class LiveRows(val open: OpenRows, private[sweep] val store: SweepStore) {
   private[sweep] val runs = ArrayBuffer.empty[LiveRun]
   private[sweep] val back = new BackRows(store)
   private val numbers = new EntryNumbers(0L)

@@ -31,7 +31,7 @@ import transom.engine.window.Arrival
   */
 private[sweep] final class LiveRun private (
     chunks: RowChunks,
-    store: RowStore,
+    store: SweepStore,
     private var at: Int,
     private var count: Int,
     private var left: Int,
@@ -145,7 +145,7 @@ private[sweep] object LiveRun {
       rows: collection.IndexedSeq[LifetimeRow],
       accumulators: Array[Array[Byte]],
       out: StateWriter,
-      store: RowStore): LiveRun = {
+      store: SweepStore): LiveRun = {
     val chunks = new RowChunks(store)
     var previous = 0L
     var count = 0
@@ -169,7 +169,7 @@ private[sweep] object LiveRun {
   }
 
   /** Reads a run that `write` has written. */
-  def read(in: StateReader, store: RowStore): LiveRun = {
+  def read(in: StateReader, store: SweepStore): LiveRun = {
     val count = in.unsigned().toInt
     val left = in.unsigned().toInt
     val previousEnd = in.signed()

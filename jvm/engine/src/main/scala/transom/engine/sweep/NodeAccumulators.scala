@@ -94,10 +94,10 @@ private[sweep] final class NodeAccumulators(list: Long) {
   }
 
   /** Removes all entries. */
-  def removeEntries(store: RowStore): Unit = segments.removeEntries(store)
+  def removeEntries(store: SweepStore): Unit = segments.removeEntries(store)
 
   /** Adds the nodes that `write` has written to no nodes. */
-  def read(store: RowStore, in: StateReader): Unit = segments.read(store, in)(readNodes)
+  def read(store: SweepStore, in: StateReader): Unit = segments.read(store, in)(readNodes)
 
   private def readNodes(count: Int, in: StateReader): Unit = {
     var left = count
@@ -113,7 +113,7 @@ private[sweep] final class NodeAccumulators(list: Long) {
   }
 
   /** Writes what has changed to its entries, and the rest. */
-  def write(store: RowStore, out: StateWriter): Unit =
+  def write(store: SweepStore, out: StateWriter): Unit =
     segments.write(length, store, out)(writeNodes)
 
   private def writeNodes(from: Int, until: Int, out: StateWriter): Unit = {

@@ -1,7 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.keyed.RowCodec
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.{RowCodec, WindowAggregation}
 import transom.engine.state.ByteRange
 
 /** Computes the accumulator of the open rows of any key. Holds buffers: not thread-safe. */

@@ -28,7 +28,7 @@ import transom.engine.window.Arrival
   *
   * Not thread-safe.
   */
-private[sweep] final class OpenRows(store: RowStore) {
+private[sweep] final class OpenRows(store: SweepStore) {
   import OpenRows._
 
   /** The rows by slot; null where a row has left. */

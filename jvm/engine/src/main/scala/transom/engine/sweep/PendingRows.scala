@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import scala.collection.mutable.{ArrayBuffer, ArrayDeque}
 
-import transom.engine.keyed.RowCodec
+import transom.engine.keyed.contract.RowCodec
 import transom.engine.state.{StateReader, StateWriter}
 import transom.engine.window.Arrival
 
@@ -26,7 +26,7 @@ import transom.engine.window.Arrival
   *
   * Not thread-safe.
   */
-private[sweep] final class PendingRows(store: RowStore, val hasEdges: Boolean) {
+private[sweep] final class PendingRows(store: SweepStore, val hasEdges: Boolean) {
   import PendingRows._
 
   // Sorted, and none is empty.
@@ -320,7 +320,7 @@ private[sweep] final class RowBlock(var base: Long, hasNumbers: Boolean, var lay
   /** Sets the rows from their bytes, which may have another layout. Requires that `base`, `count`
     * and `layout` are set.
     */
-  def load(rows: Array[Byte], store: RowStore): Unit = {
+  def load(rows: Array[Byte], store: SweepStore): Unit = {
     bytes = rows
     from = 0
     until = rows.length

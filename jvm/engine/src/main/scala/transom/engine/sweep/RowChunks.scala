@@ -4,14 +4,13 @@ import java.util.Arrays
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.RowCodec
-import transom.engine.keyed.keystate.Entries
+import transom.engine.keyed.contract.{Entries, RowCodec}
 import transom.engine.state.{StateReader, StateWriter}
 
 /** The entries in which a key stores rows, and the codec of the rows. All keys of a task share
   * it. Not thread-safe.
   */
-private[sweep] final class RowStore(val entries: Entries, val codec: RowCodec[_]) {
+private[sweep] final class SweepStore(val entries: Entries, val codec: RowCodec[_]) {
 
   /** Encodes rows. Empty between calls. */
   val out = new StateWriter
@@ -29,7 +28,7 @@ private[sweep] final class RowStore(val entries: Entries, val codec: RowCodec[_]
   *         and the bytes
   * }}}
   */
-private[sweep] final class RowChunks(store: RowStore) {
+private[sweep] final class RowChunks(store: SweepStore) {
   import RowChunks._
 
   private val chunks = ArrayBuffer.empty[Chunk]

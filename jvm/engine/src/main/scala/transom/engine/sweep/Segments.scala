@@ -30,7 +30,7 @@ private[sweep] final class Segments(list: Long) {
     * @param write
     *   writes the items from the first number to before the second one
     */
-  def write(count: Int, store: RowStore, out: StateWriter)(
+  def write(count: Int, store: SweepStore, out: StateWriter)(
       write: (Int, Int, StateWriter) => Unit): Unit = {
     val length = if (count <= Size) 0 else (count + Size - 1) / Size
     out.unsigned(count)
@@ -53,7 +53,7 @@ private[sweep] final class Segments(list: Long) {
     * @param read
     *   reads as many items as its first argument says
     */
-  def read(store: RowStore, in: StateReader)(read: (Int, StateReader) => Unit): Unit = {
+  def read(store: SweepStore, in: StateReader)(read: (Int, StateReader) => Unit): Unit = {
     val count = in.unsigned().toInt
     if (count <= Size) read(count, in)
     else
@@ -65,12 +65,12 @@ private[sweep] final class Segments(list: Long) {
     changed.clear()
   }
 
-  def removeEntries(store: RowStore): Unit = {
+  def removeEntries(store: SweepStore): Unit = {
     remove(0, store)
     stored = 0
   }
 
-  private def remove(from: Int, store: RowStore): Unit = {
+  private def remove(from: Int, store: SweepStore): Unit = {
     var segment = from
     while (segment < stored) {
       store.entries.remove(list, segment)

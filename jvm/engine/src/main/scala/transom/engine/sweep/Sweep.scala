@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.keyed.{StepLoop, Steps}
+import transom.engine.runtime.{Pulled, PulledLoop}
 import transom.engine.time.{Ticks, Timeline}
 import transom.engine.window._
 
@@ -53,12 +53,14 @@ private[sweep] sealed abstract class Sweep {
   /** The watermark from which on the sweep can move because of a pending row. */
   def timerOf(start: Long): Long
 
-  /** Moves the sweep as far as the watermark allows, and sets the next timer. */
-  def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit]
+  /** Moves the sweep as far as the watermark allows, and sets the next timer. Returns the
+    * results.
+    */
+  def advance[T](state: SweepState, watermark: Long, steps: SweepSteps[T]): Iterator[T]
 }
 
 /** What a sweep does at its stops. */
-private[sweep] trait SweepSteps {
+private[sweep] trait SweepSteps[T] {
 
   /** Makes the pending rows live that start before `position`. */
   def enterBefore(state: SweepState, position: Long): Unit
@@ -69,17 +71,20 @@ private[sweep] trait SweepSteps {
   /** Removes the live rows that have ended at `position`. */
   def leave(state: SweepState, position: Long): Unit
 
-  /** Emits the result of the live rows. Requires that there is one. */
-  def emit(state: SweepState, start: Long, end: Long): Iterator[Unit]
+  /** The results for the live rows. Requires that there is one. */
+  def resultsOf(state: SweepState, start: Long, end: Long): Iterator[T]
 }
 
 private[sweep] object Sweep {
 
   def of(window: Window): Sweep = window match {
-    case _: Snapshot => SnapshotSweep
-    case Rolling(size) => new RollingSweep(size)
-    case CountByStart(size) => new StartCountSweep(size)
-    case grid: GridWindow => new GridSweep(Grid.of(grid))
+    case swept: SweptWindow =>
+      swept match {
+        case _: Snapshot => SnapshotSweep
+        case Rolling(size) => new RollingSweep(size)
+        case CountByStart(size) => new StartCountSweep(size)
+      }
+    case grid: GridWindow => new GridSweep(grid.grid)
     case other => throw new IllegalArgumentException(s"no sweep finds $other")
   }
 
@@ -120,16 +125,19 @@ private object SnapshotSweep extends Sweep {
 
   override def timerOf(start: Long): Long = start
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
+  override def advance[T](
+      state: SweepState,
+      watermark: Long,
+      steps: SweepSteps[T]): Iterator[T] = {
     var stop = Sweep.nextStop(state)
-    new StepLoop {
+    new PulledLoop[T] {
       override protected def continues: Boolean = stop <= watermark && stop != Arrival.NoEnd
-      override protected def turn(): Iterator[Unit] = {
+      override protected def turn(): Iterator[T] = {
         val fired =
           if (state.position < stop && !state.live.isEmpty)
-            steps.emit(state, state.position, stop)
-          else Steps.None
-        Steps.andDo(fired) {
+            steps.resultsOf(state, state.position, stop)
+          else Pulled.none
+        Pulled.andDo(fired) {
           steps.leave(state, stop)
           steps.enterBefore(state, stop + 1)
           state.position = stop
@@ -155,17 +163,20 @@ private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
+  override def advance[T](
+      state: SweepState,
+      watermark: Long,
+      steps: SweepSteps[T]): Iterator[T] = {
     var stop = Sweep.nextStop(state)
-    new StepLoop {
+    new PulledLoop[T] {
       override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
-      override protected def turn(): Iterator[Unit] = {
+      override protected def turn(): Iterator[T] = {
         steps.leave(state, stop)
         steps.enterBefore(state, stop + 1)
         state.position = stop
         val end = stop
         stop = Sweep.nextStop(state)
-        if (state.live.isEmpty) Steps.None else steps.emit(state, end - duration, end)
+        if (state.live.isEmpty) Pulled.none else steps.resultsOf(state, end - duration, end)
       }
       override protected def finish(): Unit = state.timer = Sweep.above(stop)
     }
@@ -185,19 +196,22 @@ private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
 
   override def timerOf(start: Long): Long = Sweep.above(start)
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
+  override def advance[T](
+      state: SweepState,
+      watermark: Long,
+      steps: SweepSteps[T]): Iterator[T] = {
     var stop = state.pending.firstStart
-    new StepLoop {
+    new PulledLoop[T] {
       override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
-      override protected def turn(): Iterator[Unit] = {
+      override protected def turn(): Iterator[T] = {
         state.starts += 1
         steps.leave(state, state.starts)
         while (state.pending.firstStart == stop) steps.enter(state, state.starts + width)
         state.position = stop
         val last = stop
         stop = state.pending.firstStart
-        if (state.starts < width) Steps.None
-        else steps.emit(state, state.live.firstStart, last + 1)
+        if (state.starts < width) Pulled.none
+        else steps.resultsOf(state, state.live.firstStart, last + 1)
       }
       override protected def finish(): Unit = state.timer = Sweep.above(stop)
     }
@@ -261,21 +275,24 @@ private final class GridSweep(grid: Grid) extends Sweep {
   private def overlaps(window: TimeWindow, end: Long): Boolean =
     window != null && grid.instantOf(window.start) < end
 
-  override def advance(state: SweepState, watermark: Long, steps: SweepSteps): Iterator[Unit] = {
+  override def advance[T](
+      state: SweepState,
+      watermark: Long,
+      steps: SweepSteps[T]): Iterator[T] = {
     // A row without end would be in all windows until the end of time.
     val limit = if (watermark >= Timeline.EndOfTime) state.lastStop else Arrival.NoEnd
     var window = firstOf(state)
-    new StepLoop {
+    new PulledLoop[T] {
       override protected def continues: Boolean =
         overlaps(window, limit) && grid.endOf(window) <= watermark
-      override protected def turn(): Iterator[Unit] = {
+      override protected def turn(): Iterator[T] = {
         val (start, end) = (grid.instantOf(window.start), grid.endOf(window))
         steps.enterBefore(state, end)
         steps.leave(state, start)
         val isEmpty = state.live.isEmpty
         state.position = end
         window = nextOf(state, window)
-        if (isEmpty) Steps.None else steps.emit(state, start, end)
+        if (isEmpty) Pulled.none else steps.resultsOf(state, start, end)
       }
       override protected def finish(): Unit = state.timer = endOf(window)
     }

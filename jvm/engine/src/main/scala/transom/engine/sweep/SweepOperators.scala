@@ -2,8 +2,8 @@ package transom.engine.sweep
 
 import scala.collection.View
 
-import transom.engine.keyed._
-import transom.engine.keyed.keystate.{Entries, PerKeyCodec, WindowAggregation}
+import transom.engine.keyed.contract._
+import transom.engine.runtime.{OneResult, Pulled}
 import transom.engine.spec.WindowSpec
 import transom.engine.time.Timeline
 import transom.engine.window._
@@ -15,25 +15,25 @@ import transom.engine.window._
   * @param entries
   *   store parts of the state of the current key
   * @param results
-  *   receives the results of the current key
+  *   builds the results of the current key
   */
-final class SweepOperators[R, A <: AnyRef](
+final class SweepOperators[R, A <: AnyRef, T](
     spec: WindowSpec,
     aggregation: WindowAggregation[R, A],
     rows: RowCodec[R],
     entries: Entries,
-    results: Results[R, A])
-    extends PerKeyOperators[R, SweepState] {
+    results: Results[R, A, T])
+    extends PerKeyOperators[R, SweepState, T] {
   private val operator = new SweepOperator(spec, aggregation, rows, results)
 
   override val codec: PerKeyCodec[SweepState] =
-    new SweepCodec(spec.hasEdges, new RowStore(entries, rows))
+    new SweepCodec(spec.hasEdges, new SweepStore(entries, rows))
 
   override def timeline: Timeline = Timeline.Event
 
   override def weightOf(row: R): Int = aggregation.weightOf(row)
 
-  override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SweepState] = operator
+  override def of(group: Int, firstRow: => Long): PerKeyOperator[R, SweepState, T] = operator
 }
 
 /** Window operator over lifetimes, for one key at a time.
@@ -47,13 +47,13 @@ final class SweepOperators[R, A <: AnyRef](
   *
   * Not thread-safe.
   */
-final class SweepOperator[R, A <: AnyRef](
+final class SweepOperator[R, A <: AnyRef, T](
     spec: WindowSpec,
     aggregation: WindowAggregation[R, A],
     codec: RowCodec[R],
-    results: Results[R, A])
-    extends PerKeyOperator[R, SweepState]
-    with SweepSteps {
+    results: Results[R, A, T])
+    extends PerKeyOperator[R, SweepState, T]
+    with SweepSteps[T] {
   private val sweep = Sweep.of(spec.window)
   private val hasLifetimes = spec.lifetime.isDefined
   private val firstOutput = spec.firstOutputUs.getOrElse(Long.MinValue)
@@ -62,19 +62,23 @@ final class SweepOperator[R, A <: AnyRef](
   // Null if each row has its own end.
   private val edges =
     if (spec.hasEdges)
-      new Edges(spec.lifetime.get, sweep, live, codec, TimeConvention.of(spec.window))
+      new Edges(spec.lifetime.get, sweep, live, codec, spec.window.convention)
     else null
   // Most late rows are only counted, so their windows are computed on request.
   private var missed: View[TimeWindow] = View.empty
   private var outcomeOfLast: RowOutcome = RowOutcome.Added
   private var watermark = Long.MinValue
   private var emitted = 0L
+  // The result of the last stop. A sweep may stop for each row, so all stops share the iterator.
+  private var lastFired: FiredWindow = _
+  private var liveRows: LiveRows = _
+  private val resultOfStop = new OneResult(live.result(liveRows, lastFired, results))
 
-  override def process(state: SweepState, row: R, arrival: Arrival): Iterator[Unit] = {
+  override def process(state: SweepState, row: R, arrival: Arrival): Iterator[T] = {
     outcomeOfLast =
       if (edges == null) add(state, codec.encode(row), arrival)
       else edges.process(state, codec.idOf(row), codec.encode(row), arrival)
-    Steps.None
+    Pulled.none
   }
 
   override def outcome: RowOutcome = outcomeOfLast
@@ -105,12 +109,12 @@ final class SweepOperator[R, A <: AnyRef](
       state: SweepState,
       watermark: Long,
       clock: Long,
-      watermarkByRows: Long): Iterator[Unit] =
-    if (watermark < state.nextTimer) Steps.None
+      watermarkByRows: Long): Iterator[T] =
+    if (watermark < state.nextTimer) Pulled.none
     else {
       this.watermark = watermark
       val stops = sweep.advance(state, watermark, this)
-      if (watermark < Timeline.EndOfTime) stops else Steps.andDo(stops)(state.clear())
+      if (watermark < Timeline.EndOfTime) stops else Pulled.andDo(stops)(state.clear())
     }
 
   override def fired: Long = emitted
@@ -136,21 +140,19 @@ final class SweepOperator[R, A <: AnyRef](
     if (state.live.size < before) state.isChanged = true
   }
 
-  override def emit(state: SweepState, start: Long, end: Long): Iterator[Unit] = {
+  override def resultsOf(state: SweepState, start: Long, end: Long): Iterator[T] = {
     val isNew = state.isChanged || !spec.changesOnly
     state.isChanged = false
-    if (isNew && end >= firstOutput) emit(start, end, state) else Steps.None
+    if (isNew && end >= firstOutput) fire(state, start, end) else Pulled.none
   }
 
-  private def emit(start: Long, end: Long, state: SweepState): Iterator[Unit] = {
+  private def fire(state: SweepState, start: Long, end: Long): Iterator[T] = {
     emitted += 1
     val cause = if (watermark >= Timeline.EndOfTime) Cause.Drain else Cause.Watermark
     val pane = PaneInfo(0, Timing.OnTime, isLast = true, None, cause)
-    val window = new FiredWindow(start, end, pane, watermark)
-    if (spec.function.takesRows) results.emitRows(window, live.rowsOf(state.live))
-    else {
-      live.emit(state.live, window, results)
-      Steps.None
-    }
+    lastFired = new FiredWindow(start, end, pane, watermark)
+    liveRows = state.live
+    if (spec.function.takesRows) results.ofRows(lastFired, live.rowsOf(liveRows))
+    else resultOfStop.again()
   }
 }

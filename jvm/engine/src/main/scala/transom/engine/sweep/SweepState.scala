@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.keyed.keystate._
+import transom.engine.keyed.contract._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Timeline
 import transom.engine.window.Arrival
@@ -77,7 +77,7 @@ final class SweepState private[sweep] (
   * entry keeps the layout in which its rows were written. Rows of another layout are converted
   * when they are read.
   */
-private[sweep] final class SweepCodec(hasEdges: Boolean, store: RowStore)
+private[sweep] final class SweepCodec(hasEdges: Boolean, store: SweepStore)
     extends PerKeyCodec[SweepState] {
   private val currentVersion = if (hasEdges) SweepCodec.EdgeVersion else SweepCodec.Version
   private val out = new StateWriter

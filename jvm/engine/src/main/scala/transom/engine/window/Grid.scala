@@ -1,6 +1,54 @@
 package transom.engine.window
 
-import transom.engine.time.{Ticks, Watermark, Zone}
+import scala.collection.View
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.time.{Ticks, Timeline, Watermark, Zone}
+
+/** Windows on a fixed grid, the same for every key. */
+trait GridWindow extends Window {
+
+  /** Shift of the grid, in microseconds. */
+  def offsetUs: Long
+
+  /** Which bound of a window is inclusive. */
+  def closed: Closed
+
+  /** The time zone whose wall-clock time defines the grid. */
+  def timeZone: String
+
+  /** The grid of the windows. */
+  def grid: Grid
+
+  /** The shortest distance between the ends of two windows that follow each other. */
+  def distanceUs: Long
+
+  /** How people name a slice. */
+  protected def sliceName: String
+
+  /** The same windows in another time zone. */
+  protected def in(timeZone: String): GridWindow
+
+  override final def sliceText: Option[String] = Some(sliceName)
+
+  override final def inUtc: Window = in("UTC")
+
+  override final def assigner(timeline: Timeline): Assigner = new GridAssigner(grid, timeline)
+
+  override def slices: Either[String, SliceAssigner] = Right(new GridSlices(Vector(grid)))
+
+  override final def convention: TimeConvention = TimeConvention.of(closed)
+
+  override final def isEndless: Boolean = false
+
+  override final def hasKnownEnd: Boolean = true
+
+  override final def takesLifetimes: Boolean = true
+
+  override final def hasWindowBefore: Boolean = true
+
+  override final def isCombinable: Boolean = stagger == Stagger.Aligned
+}
 
 /** A fixed grid of windows, cut into slices so that each window consists of whole slices.
   *
@@ -136,38 +184,10 @@ trait Grid extends Serializable {
       .takeWhile(window => window != null && holds(window, slice))
 }
 
-/** Creates grids from specs. */
 object Grid {
 
   /** Result of `sliceOf` for an instant outside all windows. */
   final val NoSlice = Long.MinValue
-
-  /** Returns the grid of a window spec. */
-  def of(window: GridWindow): Grid = {
-    val zone = Zone.of(window.timeZone)
-    window match {
-      case Tumbling(size, offset, _, _, _) => new TumblingGrid(size, offset, zone)
-      case Hopping(size, slide, offset, _, _) => new HoppingGrid(size, slide, offset, zone)
-      case Cumulate(size, step, offset, _, _) => new CumulateGrid(size, step, offset, zone)
-      case calendar: Calendar => ofCalendar(calendar, zone)
-    }
-  }
-
-  // In wall-clock time, all days have one length, and so do all weeks. Only months need a
-  // calendar.
-  private def ofCalendar(calendar: Calendar, zone: Zone): Grid = {
-    import calendar.{every, offsetUs}
-    calendar.unit match {
-      case CalendarUnit.Day => new TumblingGrid(every * Ticks.PerDay, offsetUs, zone)
-      case CalendarUnit.Week =>
-        // 1970-01-01 was a Thursday.
-        val weekStart = -Math.floorMod(4 - calendar.firstDay.getValue, 7) * Ticks.PerDay
-        new TumblingGrid(every * 7 * Ticks.PerDay, weekStart + offsetUs, zone)
-      case CalendarUnit.Month => new MonthGrid(every, offsetUs, zone)
-      case CalendarUnit.Quarter => new MonthGrid(3L * every, offsetUs, zone)
-      case CalendarUnit.Year => new MonthGrid(12L * every, offsetUs, zone)
-    }
-  }
 }
 
 /** Base of the grids in wall-clock time: converts grid time to instants of a zone. */
@@ -178,4 +198,47 @@ private[engine] abstract class ZonedGrid(zone: Zone) extends Grid {
   final def instantOf(gridTime: Long): Long = zone.first(gridTime)
 
   final def endOf(window: TimeWindow): Long = zone.passed(window.end)
+}
+
+/** Assigns rows to the windows of a fixed grid, such as tumbling or hopping windows. */
+final class GridAssigner(grid: Grid, override val timeline: Timeline) extends Assigner {
+
+  private val hasSeveral = grid.isOverlapping || grid.isCumulative
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    assign(sliceOf(row), Long.MinValue, windows)
+
+  override def assignOpen(
+      row: Arrival,
+      index: Long,
+      closed: Long,
+      windows: ArrayBuffer[TimeWindow]): View[TimeWindow] = {
+    val slice = sliceOf(row)
+    // A row has at most one window of the other grids.
+    if (!hasSeveral || closed == Long.MinValue) {
+      assign(slice, Long.MinValue, windows)
+      View.empty
+    } else {
+      assign(slice, closed, windows)
+      val isOpen =
+        slice == Grid.NoSlice || grid.endOf(grid.firstWindow(slice, Long.MinValue)) > closed
+      if (isOpen) View.empty else View.fromIteratorProvider(() => grid.missed(slice, closed))
+    }
+  }
+
+  private def sliceOf(row: Arrival): Long =
+    if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
+
+  private def assign(slice: Long, after: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    if (slice != Grid.NoSlice) {
+      var window = grid.firstWindow(slice, after)
+      while (window != null && grid.holds(window, slice)) {
+        windows += window
+        window = if (hasSeveral) grid.nextWindow(window) else null
+      }
+    }
+
+  override def endOf(window: TimeWindow): Long = grid.endOf(window)
+
+  override def startOf(window: TimeWindow): Long = grid.instantOf(window.start)
 }

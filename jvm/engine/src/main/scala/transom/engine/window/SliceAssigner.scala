@@ -78,30 +78,6 @@ final class SessionSlices(val gap: Long, val inclusive: Boolean) extends SliceAs
     MissedWindows.of(Sessions.windowOf(time, gap))
 }
 
-/** Creates assigners. */
-object SliceAssigner {
-
-  /** Returns the assigner of a window spec. Throws `IllegalArgumentException` for windows that
-    * only the keyed layout supports.
-    */
-  def of(window: Window): SliceAssigner = window match {
-    case grid: GridWindow => new GridSlices(Vector(Grid.of(grid)))
-    case Windows(windows) => new GridSlices(windows.map(gridOf).toVector)
-    case Global => new GridSlices(Vector(GlobalGrid))
-    case session: Session => new SessionSlices(session.gapUs, session.inclusive)
-    case other => unsupported(other)
-  }
-
-  private def gridOf(member: NamedWindow): Grid = member.window match {
-    case grid: GridWindow => Grid.of(grid)
-    case other => unsupported(other)
-  }
-
-  private def unsupported(window: Window): Nothing =
-    throw new IllegalArgumentException(
-      s"a log cannot store the window $window: use the keyed layout")
-}
-
 /** Decides from a row's time and slice alone whether the row is late. Not thread-safe. */
 sealed abstract class Lateness {
 

@@ -40,16 +40,28 @@ object TimeConvention {
   /** The convention of windows that include their start. */
   val Start: TimeConvention = TimeConvention(0L, 0L)
 
-  def of(window: Window): TimeConvention = window match {
-    case grid: GridWindow if grid.closed == Closed.Right => TimeConvention(1L, 1L)
-    case Snapshot(Closed.Right) => TimeConvention(1L, 1L)
-    // A session starts at a row, so only its end moves.
-    case session: SessionWindow if session.closed == Closed.Right =>
-      TimeConvention(0L, 1L)
-    // Members with conventions of their own convert times themselves.
-    case Windows(windows) =>
-      val conventions = windows.map(member => of(member.window)).distinct
-      if (conventions.length == 1) conventions.head else Start
-    case _ => Start
+  /** The convention of windows that include their end instead of their start. */
+  val End: TimeConvention = TimeConvention(1L, 1L)
+
+  /** The convention of sessions that include their end. */
+  val SessionEnd: TimeConvention = TimeConvention(0L, 1L)
+
+  /** The convention of windows that include this bound. Sessions have their own. */
+  def of(closed: Closed): TimeConvention = closed match {
+    case Closed.Left => Start
+    case Closed.Right => End
   }
+}
+
+/** Which bound of a window is inclusive. */
+sealed trait Closed
+
+/** The values of [[Closed]]. */
+object Closed {
+
+  /** The start is inclusive, the end exclusive. */
+  case object Left extends Closed
+
+  /** The start is exclusive, the end inclusive. */
+  case object Right extends Closed
 }

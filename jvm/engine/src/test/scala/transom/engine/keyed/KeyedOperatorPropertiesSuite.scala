@@ -8,10 +8,10 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row}
 import transom.engine.conformance.vector.Json
-import transom.engine.firing._
-import transom.engine.keyed.keystate.Contents
+import transom.engine.firing.{AfterClock, AfterCount, AfterDelta, AfterLateness, AfterWatermark, Condition, Conditions, Delta, Every, Eviction, Evictor, KeepLast, KeepNear, KeepRecent, KeepWhere, Never, ProcessingTimeout, Purging, Trigger, TriggerClock}
+import transom.engine.keyed.contract.RowStore
 import transom.engine.time.Timeline
-import transom.engine.window._
+import transom.engine.window.{Cumulate, Custom, DynamicSession, Global, GridModel, GridWindow, Hopping, Session, TimeWindow, Tumbling, Window}
 
 class KeyedOperatorPropertiesSuite extends ScalaCheckSuite {
   import KeyedOperatorPropertiesSuite._
@@ -171,7 +171,7 @@ object KeyedOperatorPropertiesSuite {
       new FlinkModel(assign, ends, merges, trigger, evictor, lateness)
     }
 
-    def plan(contents: Contents[Row]): KeyedPlan[Row, Vector[Json]] =
+    def plan(contents: RowStore[Row]): KeyedPlan[Row, Vector[Json]] =
       KeyedPlan
         .of(
           window,
@@ -222,7 +222,7 @@ object KeyedOperatorPropertiesSuite {
   private def triggers(window: Window, timeline: Timeline): Gen[Trigger] = {
     val number = Gen.choose(1, 7)
     val isEvent = timeline == Timeline.Event && window != Global
-    val merges = Assigner.of(window, timeline).isMerging
+    val merges = window.assigner(timeline).isMerging
     val count = number.map(AfterCount)
     val everyEvent = number.map(n => Every(n.toLong))
     val everyClock = Gen

@@ -4,7 +4,8 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{Fired, JsonAggregation, KeyedRunner, Row, Specs}
 import transom.engine.conformance.vector.Json
-import transom.engine.firing._
+import transom.engine.firing.{AfterClock, AfterCount, AfterDelta, AfterWatermark, Condition, Conditions, Delta, EndOfStream, Every, EveryBatch, Evictor, KeepLast, Never, ProcessingTimeout, Purging, Trigger, When}
+import transom.engine.keyed.contract._
 import transom.engine.runtime.RowCounts
 import transom.engine.setting.InvalidSpec
 import transom.engine.time.Timeline
@@ -162,7 +163,7 @@ class KeyedOperatorSuite extends FunSuite {
 
   test("the end of a window is emitted once, after its last result") {
     val late = runner(Tumbling(10), Purging(AfterWatermark()))(
-      _.copy(allowedLateness = 5, emitsEnds = true))
+      _.copy(allowedLateness = 5, reportsGone = true))
     processRow(late, 0, 1)
     assertEquals(late.fire(10).size, 1)
     assertEquals(late.takeEnded(), Seq.empty)
@@ -170,17 +171,17 @@ class KeyedOperatorSuite extends FunSuite {
     assertEquals(late.fire(15).size, 0)
     assertEquals(late.takeEnded(), Seq(TimeWindow(0, 10)))
 
-    val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(emitsEnds = true))
+    val ended = runner(Tumbling(10), Never, timeline = Timeline.Clock)(_.copy(reportsGone = true))
     processRow(ended, 3, 1, clock = 3)
     ended.tick(10)
     assertEquals((ended.takeFired(), ended.takeEnded()), (Seq.empty, Seq(TimeWindow(0, 10))))
 
-    val full = runner(Count(size = 2))(_.copy(emitsEnds = true))
+    val full = runner(Count(size = 2))(_.copy(reportsGone = true))
     (1L to 5L).foreach(i => processRow(full, i, i))
     assertEquals(full.takeEnded(), Seq(TimeWindow(1, 2), TimeWindow(3, 4)))
 
     // A window without end stays open when it is empty.
-    val purged = runner(Global, Purging(AfterCount(1)))(_.copy(emitsEnds = true))
+    val purged = runner(Global, Purging(AfterCount(1)))(_.copy(reportsGone = true))
     assertEquals(processRow(purged, 0, 1), Seq(1L))
     assertEquals(purged.takeEnded(), Seq.empty)
   }

@@ -13,11 +13,13 @@ import transom.engine.Generators
 import transom.engine.conformance.driver.Row
 import transom.engine.conformance.vector.Json
 import transom.engine.firing.{Every, ProcessingTimeout, Trigger, TriggerClock}
-import transom.engine.keyed.keystate.{Contents, KeyState, KeyStore, MemoryKeyStore, StateCodec}
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
+import transom.engine.keyed.contract.{Change, FiredWindow, Results, RowStore}
+import transom.engine.keyed.keystate.{KeyState, KeyStore, MemoryKeyStore, StateCodec}
+import transom.engine.runtime.Pulled
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
 import transom.engine.window.{Arrival, RowOutcome, TimeWindow}
-import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
 
 /** Runs rows of several keys in batches. As after a restart, only the store is kept from batch to
   * batch.
@@ -84,10 +86,11 @@ object KeysOfGroupPropertiesSuite {
     }
 
     private def batch(rows: Seq[Keyed], watermark: Long): Unit = {
-      val contents = new StoredRows(store, () => key)
+      val contents = new BytesOfRows(store, () => key)
       val plan = setup.plan(contents)
-      val group = new KeysOfGroup[Row, KeyState[Vector[Json]]](
-        new KeyedOperator(plan, contents, EventResults),
+      val operator = new KeyedOperator(plan, contents, EventResults)
+      val group = new KeysOfGroup[Row, KeyState[Vector[Json]], Unit](
+        operator,
         new StateCodec(plan.aggregation),
         store,
         CommonClock,
@@ -102,7 +105,7 @@ object KeysOfGroupPropertiesSuite {
         arrival.windows = arrived.row.windows
         group.reach(keyBytes(number), arrival).foreach(identity)
         group.add(arrived.row, arrival, 10).foreach(identity)
-        val outcome = group.outcome
+        val outcome = operator.outcome
         if (outcome != RowOutcome.Added) events += ((number, (arrived, outcome)))
       }
       val before = rows.lastOption.fold(watermark)(_.arrived.watermark)
@@ -112,21 +115,21 @@ object KeysOfGroupPropertiesSuite {
       group.save()
     }
 
-    private object EventResults extends Results[Row, Vector[Json]] {
+    private object EventResults extends Results[Row, Vector[Json], Unit] {
       override def pointAt(key: Array[Byte]): Unit = ()
-      override def emit(window: FiredWindow, values: Vector[Json]): Unit = {
+      override def result(window: FiredWindow, values: Vector[Json]): Unit = {
         val bounds = TimeWindow(window.start, window.end)
         events += ((ByteBuffer.wrap(key).getInt(), (bounds, values.map(_.value), window.pane)))
       }
-      override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
-        Steps.one(emit(window, rows.map(_.value).toVector))
-      override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-      override def emitEnd(window: FiredWindow): Unit = ()
+      override def ofRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+        Pulled.one(result(window, rows.map(_.value).toVector))
+      override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+      override def windowGone(window: FiredWindow): Unit = ()
     }
   }
 
   /** Stores rows as bytes. */
-  private final class StoredRows(store: KeyStore, key: () => Array[Byte]) extends Contents[Row] {
+  private final class BytesOfRows(store: KeyStore, key: () => Array[Byte]) extends RowStore[Row] {
 
     override def put(list: Long, sequence: Long, row: Row): Unit = {
       val bytes = ByteBuffer.allocate(16).putLong(row.time.get).putLong(row.value.long).array

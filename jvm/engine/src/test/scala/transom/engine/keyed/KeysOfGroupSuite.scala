@@ -10,6 +10,7 @@ import munit.FunSuite
 import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
 import transom.engine.conformance.vector.Json
 import transom.engine.firing.{AfterClock, AfterCount, AfterWatermark, Every, EveryBatch, Trigger}
+import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate._
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
@@ -32,15 +33,15 @@ class KeysOfGroupSuite extends FunSuite {
     private val operator = new KeyedOperator(
       plan,
       contents,
-      new Results[Row, Vector[Json]] {
+      new Results[Row, Vector[Json], Unit] {
         override def pointAt(key: Array[Byte]): Unit = ()
-        override def emit(window: FiredWindow, values: Vector[Json]): Unit =
+        override def result(window: FiredWindow, values: Vector[Json]): Unit =
           results += ((key, window.end, values.map(_.long)))
-        override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+        override def ofRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
           Iterator.empty
-        override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit =
+        override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit =
           ()
-        override def emitEnd(window: FiredWindow): Unit = ()
+        override def windowGone(window: FiredWindow): Unit = ()
       })
     private val codec = new StateCodec(aggregation)
 
@@ -58,7 +59,7 @@ class KeysOfGroupSuite extends FunSuite {
         watermark: Long,
         clock: Long,
         hasTicked: Boolean): Long = {
-      val group = new KeysOfGroup[Row, KeyState[Vector[Json]]](
+      val group = new KeysOfGroup[Row, KeyState[Vector[Json]], Unit](
         operator,
         codec,
         store,

@@ -8,6 +8,7 @@ import org.scalacheck.Test.Parameters
 import transom.engine.Generators
 import transom.engine.conformance.driver.{Fired, KeyedRunner, Output, Row, SideRow, Specs}
 import transom.engine.conformance.vector.Json
+import transom.engine.keyed.contract._
 import transom.engine.runtime.LateReason
 import transom.engine.spec._
 import transom.engine.window.{Closed, DynamicSession, LateStart, MaxCheck, Session, SessionWindow, TimeWindow, Window}

@@ -5,12 +5,11 @@ import munit.FunSuite
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.firing.{AfterCount, AfterWatermark, Every, EveryBatch, KeepLast}
-import transom.engine.keyed.keystate.{Contents, MemoryKeyStore, PerKeyState}
-import transom.engine.keyed.several.SeveralOperators
-import transom.engine.runtime.{Emissions, Event, TaskOperator}
+import transom.engine.keyed.contract.{Change, FiredWindow, Results}
+import transom.engine.keyed.keystate.MemoryKeyStore
+import transom.engine.runtime.{Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.sweep.SweepOperators
 import transom.engine.time.Advance
 import transom.engine.window._
 
@@ -50,19 +49,16 @@ class PulledResultsSuite extends FunSuite {
     // All at the end of the batch, or all before the last row is added.
     Seq(false, true).foreach { metByRow =>
       test(s"results are computed one by one: $name, ${if (metByRow) "row" else "batch"}") {
-        val emissions = new Emissions[Output]
-        val counting = new Counting(emissions)
+        val counting = new Counting
         val last = 2 * Rows
         val events = Iterator.tabulate(Rows)(n => rowOf(spec, 2L * n, Long.MinValue)) ++
           (if (metByRow) Iterator.single(rowOf(spec, last + 200L, last + 100L))
            else Iterator.empty) ++
           Iterator.single(new Event.Advanced(Advance.to(Long.MaxValue)))
-        val results = operatorOf(spec, counting, emissions)
-          .open(0, new MemoryKeyStore, 0L)
-          .process(events)
+        val results = operatorOf(spec, counting).open(0, new MemoryKeyStore, 0L).process(events)
         var read = 0
         while (results.hasNext) {
-          assert(counting.emitted <= read + 1, s"${counting.emitted} results, $read are read")
+          assert(counting.emitted <= read, s"${counting.emitted} results, $read are read")
           results.next()
           read += 1
         }
@@ -76,64 +72,41 @@ class PulledResultsSuite extends FunSuite {
 private object PulledResultsSuite {
   private val Rows = 300
 
-  private final class Counting(emissions: Emissions[Output]) extends Results[Row, Vector[Json]] {
+  private final class Counting extends Results[Row, Vector[Json], Output] {
     var emitted = 0
 
-    private def emitOne(window: FiredWindow): Unit = {
+    private def one(window: FiredWindow): Output = {
       emitted += 1
-      emissions.emit(Ended(TimeWindow(window.start, window.end)))
+      Ended(TimeWindow(window.start, window.end))
     }
 
     override def pointAt(key: Array[Byte]): Unit = ()
-    override def emit(window: FiredWindow, values: Vector[Json]): Unit = emitOne(window)
-    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
-      rows.map(_ => emitOne(window))
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit =
-      emitOne(window)
-    override def emitEnd(window: FiredWindow): Unit = emitOne(window)
+    override def result(window: FiredWindow, values: Vector[Json]): Output = one(window)
+    override def ofRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Output] =
+      rows.map(_ => one(window))
+    override def change(window: FiredWindow, change: Change, result: Array[Byte]): Output =
+      one(window)
+    override def windowGone(window: FiredWindow): Output = one(window)
   }
 
   private def rowOf(spec: WindowSpec, time: Long, watermark: Long): Event.Row = {
     val zero = Json.parse("0")
     val row = Row(zero, zero, Some(time), time, end = time + 20)
-    Operator.event(
-      row,
-      RowBytes.range(row),
-      TimeConvention.of(spec.window),
-      lateWatermark = watermark)
+    Operator.event(row, RowBytes.range(row), spec.window.convention, lateWatermark = watermark)
   }
 
   private def operatorOf(
       spec: WindowSpec,
-      results: Counting,
-      emissions: Emissions[Output]): TaskOperator[MemoryKeyStore, Output] = {
-    val convention = TimeConvention.of(spec.window)
-    val rows = new StoredRows(RowBytes, convention)
-    def keyed[S <: PerKeyState](operators: PerKeyOperators[Row, S]) =
-      new KeyedTaskOperator[MemoryKeyStore, Row, S, Output](
-        spec,
-        operators,
-        rows,
-        results,
-        emissions,
-        Operator.Side,
-        Limits.Default,
-        CommonClock.open)
-    def operatorsOf(
-        spec: WindowSpec,
-        rows: Contents[Row],
-        results: Results[Row, Vector[Json]]): PerKeyOperators[Row, _ <: PerKeyState] = {
-      val aggregation = new JsonAggregation(_.map(_.value))
-      if (spec.isSwept) new SweepOperators(spec, aggregation, RowBytes, rows, results)
-      else {
-        val plan = KeyedPlan.of(spec, aggregation, rows, KeyedSettings.NoConditions)
-        new WindowOperators(spec, plan, rows, results)
-      }
-    }
-    spec.window match {
-      case windows: Windows =>
-        keyed(new SeveralOperators(spec, windows, rows, RowBytes, results)(operatorsOf))
-      case _ => keyed(operatorsOf(spec, rows, results))
-    }
+      results: Counting): TaskOperator[MemoryKeyStore, Output] = {
+    val rows = new EncodedRowStore(RowBytes, spec.window.convention)
+    val aggregation = new JsonAggregation(_.map(_.value))
+    new KeyedTaskOperator(
+      spec,
+      KeyedOperators.of(spec, aggregation, RowBytes, rows, KeyedSettings.NoConditions, results),
+      rows,
+      results,
+      Operator.Side,
+      Limits.Default,
+      CommonClock.open)
   }
 }

@@ -12,7 +12,7 @@ import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.firing.AfterLateness
-import transom.engine.keyed.Timing
+import transom.engine.keyed.contract.Timing
 import transom.engine.spec._
 import transom.engine.window.{Closed, Global, GridWindow, Hopping, Session, TimeWindow, Tumbling, Window}
 

@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.time.{Ticks, Watermark}
-import transom.engine.window.{CountingGrid, Grid, GridModel, GridWindow, Hopping, TimeConvention}
+import transom.engine.window.{CountingGrid, Grid, GridModel, GridWindow, Hopping}
 
 /** The windows that a tick closes while an input is silent. */
 class IdleClosingSuite extends ScalaCheckSuite {
@@ -18,7 +18,7 @@ class IdleClosingSuite extends ScalaCheckSuite {
   private val Second = 1000000L
 
   private def opened(spec: GridWindow, grid: Grid, times: Seq[Long]): OpenGridWindows = {
-    val windows = new OpenGridWindows(grid, TimeConvention.of(spec))
+    val windows = new OpenGridWindows(grid, spec.convention)
     times.foreach(windows.add)
     windows
   }
@@ -26,8 +26,8 @@ class IdleClosingSuite extends ScalaCheckSuite {
   property("the last end is the largest one, by the bound, of the windows of all rows") {
     val distances = Gen.listOfN(8, Gen.choose(-2 * Ticks.PerDay, 2 * Ticks.PerDay))
     forAll(Generators.gridAndInstant, distances) { case ((spec, time), distances) =>
-      val grid = Grid.of(spec)
-      val convention = TimeConvention.of(spec)
+      val grid = spec.grid
+      val convention = spec.convention
       val times = time +: distances.map(time + _)
       val windows = opened(spec, grid, times)
       val ends = times.map(convention.timeIn).flatMap(GridModel.windows(spec, _)).map(grid.endOf)
@@ -42,7 +42,7 @@ class IdleClosingSuite extends ScalaCheckSuite {
   test("the steps of a tick depend neither on the rows nor on how many windows overlap") {
     def steps(seconds: Long): Long = {
       val spec = Hopping(seconds * Second, Second, 0L)
-      val grid = new CountingGrid(Grid.of(spec))
+      val grid = new CountingGrid(spec.grid)
       val windows = opened(spec, grid, (0L until seconds).map(_ * Second))
       val before = grid.steps
       // The first row is in `seconds` windows, and half of them end by the bound.

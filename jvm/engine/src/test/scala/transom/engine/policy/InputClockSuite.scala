@@ -11,7 +11,7 @@ import transom.engine.firing.{AfterLateness, AfterWatermark, Trigger}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, Closed, Grid, GridWindow, Hopping, Session, Tumbling}
+import transom.engine.window.{Arrival, Closed, GridWindow, Hopping, Session, Tumbling}
 
 /** The watermark of windows: partitions, and the wall clock while rows are missing. */
 class InputClockSuite extends ScalaCheckSuite {
@@ -272,7 +272,7 @@ private object InputClockSuite {
   /** The watermark after each step of one partition, with windows that close when it is silent.
     */
   def closed(timeout: IdleTimeout, window: GridWindow, steps: Seq[Step]): Seq[Long] = {
-    val grid = Grid.of(window)
+    val grid = window.grid
     var lastRow: Option[Long] = None
     var ends = Set.empty[Long]
     var watermark = Watermark.NotYet

@@ -116,7 +116,7 @@ private[engine] object PolicyWindowsSuite {
   private type Result = (Int, Any, Option[TimeWindow], Seq[String])
 
   private def keyed(spec: WindowSpec): Operator = spec.window match {
-    case members: Windows => new SeveralRunner(spec, members, Limits.Default)
+    case _: Windows => new SeveralRunner(spec, Limits.Default)
     case _ => new KeyedRunner(spec)
   }
 

@@ -21,7 +21,7 @@ class ClosedRightSuite extends ScalaCheckSuite {
   property("p3: the windows of a time are those that start before it and do not end before it") {
     forAllNoShrink(grids, Gen.choose(-300L, 300L)) { (grid, time) =>
       val right = closedRight(grid)
-      val found = Grid.of(right).windowsOf(TimeConvention.of(right).timeIn(time))
+      val found = right.grid.windowsOf(right.convention.timeIn(time))
       assertEquals(found.sortBy(bounds), holding(grid, time), s"$right, $time")
     }
   }
@@ -117,14 +117,14 @@ private object ClosedRightSuite {
     case tumbling: Tumbling => tumbling.copy(closed = Closed.Right)
     case hopping: Hopping => hopping.copy(closed = Closed.Right)
     case cumulate: Cumulate => cumulate.copy(closed = Closed.Right)
-    case calendar: Calendar => calendar
+    case other => other
   }
 
   def withOffset(grid: GridWindow, offset: Long): GridWindow = grid match {
     case tumbling: Tumbling => tumbling.copy(offsetUs = offset % tumbling.sizeUs)
     case hopping: Hopping => hopping.copy(offsetUs = offset % hopping.slideUs)
     case cumulate: Cumulate => cumulate.copy(offsetUs = offset % cumulate.sizeUs)
-    case calendar: Calendar => calendar
+    case other => other
   }
 
   /** The windows (start, end] with a time, of all windows of a grid around 1970. */
@@ -138,7 +138,7 @@ private object ClosedRightSuite {
       case Cumulate(size, step, offset, _, _) =>
         for (k <- near; end <- step to size by step)
           yield TimeWindow(k * size + offset, k * size + offset + end)
-      case calendar: Calendar => throw new IllegalArgumentException(s"$calendar")
+      case other => throw new IllegalArgumentException(s"$other")
     }
     all.filter(window => window.start < time && time <= window.end).sortBy(bounds)
   }

@@ -9,7 +9,7 @@ import transom.engine.Generators
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 import transom.engine.spec._
-import transom.engine.window.{Grid, GridWindow, Session, TimeConvention, TimeWindow}
+import transom.engine.window.{GridWindow, Session, TimeWindow}
 import transom.engine.runtime.LayoutsSuite._
 
 /** The earliest and the latest start of open windows. */
@@ -74,8 +74,8 @@ class GaugesSuite extends ScalaCheckSuite {
 
   /** The starts of the windows of all rows whose end and lateness are after the watermark. */
   private def openWindows(spec: WindowSpec, batches: Seq[Batch], watermark: Long): Seq[Long] = {
-    val grids = spec.window.grids.map(Grid.of)
-    val convention = TimeConvention.of(spec.window)
+    val grids = spec.window.grids.map(_.grid)
+    val convention = spec.window.convention
     for {
       batch <- batches
       (_, time) <- batch.rows

@@ -4,27 +4,16 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
-import transom.engine.session.SessionTaskOperator
-import transom.engine.slice.SliceTaskOperator
 import transom.engine.spec._
 import transom.engine.state.{Limits, MemoryStore}
 import transom.engine.time.Advance
-import transom.engine.window.{Closed, GridSlices, Session, SessionSlices, SliceAssigner, TimeConvention, Tumbling}
+import transom.engine.window.{Closed, Session, TimeConvention, Tumbling}
 
 /** The contract between a host and the operator of a key group, apart from results. */
 class KeyGroupOperatorSuite extends FunSuite {
 
-  private def slices(spec: WindowSpec): () => KeyGroupOperator[Output] = {
-    val assigner = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
-    val operator =
-      new SliceTaskOperator[Output](spec, assigner, new RowList, Operator.Side, Limits.Default)
-    () => operator.open(0, Vector(new MemoryStore), 7L)
-  }
-
-  private def sessions(spec: WindowSpec): () => KeyGroupOperator[Output] = {
-    val assigner = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
-    val operator =
-      new SessionTaskOperator[Output](spec, assigner, new RowList, Operator.Side, Limits.Default)
+  private def logs(spec: WindowSpec): () => KeyGroupOperator[Output] = {
+    val operator = LogRunner.operatorOf(spec, Limits.Default)
     () => operator.open(0, Vector(new MemoryStore), 7L)
   }
 
@@ -33,10 +22,8 @@ class KeyGroupOperatorSuite extends FunSuite {
     () => runner.open(7L)
   }
 
-  private def all: Seq[() => KeyGroupOperator[Output]] = Seq(
-    slices(Specs.of(Tumbling(10))),
-    sessions(Specs.of(Session(10))),
-    keyed(Specs.of(Tumbling(10))))
+  private def all: Seq[() => KeyGroupOperator[Output]] =
+    Seq(logs(Specs.of(Tumbling(10))), logs(Specs.of(Session(10))), keyed(Specs.of(Tumbling(10))))
 
   private val end = new Event.Advanced(Advance.to(Long.MaxValue))
 

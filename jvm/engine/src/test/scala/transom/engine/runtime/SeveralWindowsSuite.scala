@@ -30,10 +30,7 @@ class SeveralWindowsSuite extends ScalaCheckSuite {
   property("windows of all kinds in the keyed layout have the results of each window alone") {
     forAllNoShrink(windows, streams) { (members, stream) =>
       Seq(Limits.Default, Limits.Default.copy(keys = 0L)).foreach { limits =>
-        val several = played(
-          spec => new SeveralRunner(spec, spec.window.asInstanceOf[Windows], limits),
-          members,
-          stream)
+        val several = played(spec => new SeveralRunner(spec, limits), members, stream)
         assertEquals(several, expected(members, stream), s"$members, $stream")
       }
     }
@@ -49,21 +46,21 @@ class SeveralWindowsSuite extends ScalaCheckSuite {
 
   test("the finest windows feed windows whose bounds they share") {
     def sources(window: GridWindow): Seq[Long] = Seq(60L, 5L, 1L, 7L).filter { size =>
-      Grid.of(window).isFedBy(Grid.of(Tumbling(size)))
+      window.grid.isFedBy(Tumbling(size).grid)
     }
     assertEquals(sources(Tumbling(60)), Seq[Long](60, 5, 1))
     assertEquals(sources(Hopping(20, 10)), Seq[Long](5, 1))
     assertEquals(sources(Cumulate(60, 10)), Seq[Long](5, 1))
     assertEquals(sources(Tumbling(7)), Seq[Long](1, 7))
-    assert(!Grid.of(Tumbling(60)).isFedBy(Grid.of(Tumbling(5, 1))))
-    assert(!Grid.of(Hopping(5, 10)).isFedBy(Grid.of(Tumbling(5))))
+    assert(!Tumbling(60).grid.isFedBy(Tumbling(5, 1).grid))
+    assert(!Hopping(5, 10).grid.isFedBy(Tumbling(5).grid))
   }
 
   test("a slice has no boundary of a window inside") {
-    val slices = SliceAssigner.of(severalOf(Seq(Hopping(10, 30), Tumbling(60))))
+    val slices = severalOf(Seq(Hopping(10, 30), Tumbling(60))).sliceAssigner
     val starts = (0L until 60L by 10).map(slices.sliceOf)
     assertEquals(starts, Seq[Long](0, 10, 20, 30, 40, 50))
-    val onlyGaps = SliceAssigner.of(severalOf(Seq(Hopping(10, 30), Hopping(5, 20))))
+    val onlyGaps = severalOf(Seq(Hopping(10, 30), Hopping(5, 20))).sliceAssigner
     val inWindows = (0L until 40L by 5).filter(onlyGaps.sliceOf(_) != Grid.NoSlice)
     assertEquals(inWindows, Seq[Long](0, 5, 20, 30, 35))
   }

@@ -53,11 +53,12 @@ class SliceLogSuite extends LogTest {
     case Hopping(size, slide, _, _, _) => 2 * size.max(slide)
     case Cumulate(size, _, _, _, _) => 2 * size
     case Calendar(unit, _, every, _, _, _) => 3 * every * unit.shortestUs
+    case other => throw new IllegalArgumentException(s"$other")
   }
 
   property("windows fire with the rows that the model expects, at any watermarks") {
     forAllNoShrink(fewWindows) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       forAll(steps(time, reachOf(spec))) { steps =>
         compare(steps, time, new GridOperator(spec), new GridContents(spec, grid))
       }
@@ -73,7 +74,7 @@ class SliceLogSuite extends LogTest {
     // With little memory, only some windows share their merges.
     val room = Gen.oneOf(300L, 1000L, Limits.Default.shared)
     forAllNoShrink(longWindows, Gen.choose(-1000L, 1000L), room) { (spec, time, room) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       forAll(steps(time, 2 * spec.sizeUs)) { steps =>
         val limits = GridOperator.SmallBundles.copy(shared = room)
         compare(
@@ -91,7 +92,7 @@ class SliceLogSuite extends LogTest {
     def withLog[A](body: SliceLog[Fired] => A): A = {
       val slices = new SliceDirectory(store)
       val answer =
-        body(new SliceLog(Grid.of(Hopping(256, 1)), slices, new RowList, Limits.Default.shared))
+        body(new SliceLog(Hopping(256, 1).grid, slices, new RowList, Limits.Default.shared))
       slices.save()
       answer
     }

@@ -5,8 +5,9 @@ import java.nio.ByteBuffer
 import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
+import transom.engine.keyed.EncodedRowStore
+import transom.engine.keyed.contract.RowCodec
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.keyed.{RowCodec, StoredRows}
 import transom.engine.spec.Lifetime
 import transom.engine.state.{ByteRange, UnknownStateVersion}
 import transom.engine.window.{Arrival, Snapshot, TimeConvention}
@@ -19,8 +20,8 @@ class ChangedLayoutSuite extends FunSuite {
   for (hasEdges <- Seq(false, true); count <- Seq(60, 6000))
     test(s"each of $count rows of a swept key is converted, with edges: $hasEdges") {
       val entries = new EntriesInMemory
-      val before = new SweepCodec(hasEdges, new RowStore(entries, Narrow))
-      val after = new SweepCodec(hasEdges, new RowStore(entries, Wide))
+      val before = new SweepCodec(hasEdges, new SweepStore(entries, Narrow))
+      val after = new SweepCodec(hasEdges, new SweepStore(entries, Wide))
       val bytes = before.encode(stateOf(hasEdges, count, before))
       assertEquals(entries.size > 0, count > 60)
       val kept = rowsOf(before.decode(bytes))
@@ -45,7 +46,7 @@ class ChangedLayoutSuite extends FunSuite {
   test("a row of a window is converted, and new rows have the layout of the run") {
     val store = new MemoryKeyStore
     def rowsWith(codec: RowCodec[Cell]) = {
-      val rows = new StoredRows(codec, TimeConvention.Start)
+      val rows = new EncodedRowStore(codec, TimeConvention.Start)
       rows.open(store)
       rows.pointAt(Array[Byte](1))
       rows
@@ -60,7 +61,7 @@ class ChangedLayoutSuite extends FunSuite {
 
   test("a row of another format is refused") {
     val store = new MemoryKeyStore
-    val rows = new StoredRows(Narrow, TimeConvention.Start)
+    val rows = new EncodedRowStore(Narrow, TimeConvention.Start)
     rows.open(store)
     rows.pointAt(Array[Byte](1))
     rows.put(0L, 0L, new Cell(7L))
@@ -74,7 +75,7 @@ class ChangedLayoutSuite extends FunSuite {
   private def stateOf(hasEdges: Boolean, count: Int, codec: SweepCodec): SweepState = {
     val lifetime = Lifetime(endColumn = Some(0), idColumns = if (hasEdges) Seq(1) else Nil)
     val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
-    val operator = new SweepOperator[Cell, Cell](spec, Adding, Narrow, new Sums)
+    val operator = new SweepOperator[Cell, Cell, Unit](spec, Adding, Narrow, new Sums)
     val arrival = new Arrival
     val state = codec.create()
     (0 until count).foreach { n =>

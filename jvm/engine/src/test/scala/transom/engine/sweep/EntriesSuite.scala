@@ -20,7 +20,7 @@ class EntriesSuite extends FunSuite {
   private final class Key(spec: WindowSpec) {
     val entries = new EntriesInMemory
     private val operator = new SweepOperator(spec, Count, Arrays, Nothing)
-    private val codec = new SweepCodec(spec.hasEdges, new RowStore(entries, Arrays))
+    private val codec = new SweepCodec(spec.hasEdges, new SweepStore(entries, Arrays))
     private val arrival = new Arrival
     var state = codec.create()
 

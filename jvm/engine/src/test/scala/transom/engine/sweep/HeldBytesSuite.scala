@@ -8,9 +8,9 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{Operator, Output, RowList, Specs}
 import transom.engine.keyed._
-import transom.engine.keyed.keystate.{MemoryKeyStore, PerKeyState, WindowAggregation}
-import transom.engine.keyed.several.SeveralOperators
-import transom.engine.runtime.{Emissions, Event, TaskOperator}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.MemoryKeyStore
+import transom.engine.runtime.{Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window._
@@ -74,24 +74,15 @@ private object HeldBytesSuite {
   }
 
   def operatorOf(spec: WindowSpec, limit: Long): TaskOperator[MemoryKeyStore, Output] = {
-    val rows = new StoredRows(Arrays, TimeConvention.of(spec.window))
-    val limits = Limits.Default.copy(keys = limit)
-    def of[S <: PerKeyState](operators: PerKeyOperators[Array[Byte], S]) =
-      new KeyedTaskOperator[MemoryKeyStore, Array[Byte], S, Output](
-        spec,
-        operators,
-        rows,
-        Nothing,
-        new Emissions[Output],
-        Operator.Side,
-        limits,
-        CommonClock.open)
-    spec.window match {
-      case windows: Windows =>
-        of(new SeveralOperators(spec, windows, rows, Arrays, Nothing)((spec, rows, results) =>
-          new SweepOperators(spec, Count, Arrays, rows, results)))
-      case _ => of(new SweepOperators(spec, Count, Arrays, rows, Nothing))
-    }
+    val rows = new EncodedRowStore(Arrays, spec.window.convention)
+    new KeyedTaskOperator(
+      spec,
+      KeyedOperators.of(spec, Count, Arrays, rows, null, Nothing),
+      rows,
+      Nothing,
+      Operator.Side,
+      Limits.Default.copy(keys = limit),
+      CommonClock.open)
   }
 
   object Arrays extends RowCodec[Array[Byte]] {
@@ -132,12 +123,13 @@ private object HeldBytesSuite {
       ByteBuffer.allocate(8).putLong(counter.rows).array
   }
 
-  object Nothing extends Results[Array[Byte], Counter] {
+  /** Builds no rows. */
+  object Nothing extends Results[Array[Byte], Counter, Output] {
     override def pointAt(key: Array[Byte]): Unit = ()
-    override def emit(window: FiredWindow, counter: Counter): Unit = ()
-    override def emitRows(window: FiredWindow, rows: Iterator[Array[Byte]]): Iterator[Unit] =
+    override def result(window: FiredWindow, counter: Counter): Output = null
+    override def ofRows(window: FiredWindow, rows: Iterator[Array[Byte]]): Iterator[Output] =
       Iterator.empty
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-    override def emitEnd(window: FiredWindow): Unit = ()
+    override def change(window: FiredWindow, change: Change, result: Array[Byte]): Output = null
+    override def windowGone(window: FiredWindow): Output = null
   }
 }

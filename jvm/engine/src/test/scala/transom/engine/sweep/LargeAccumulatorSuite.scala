@@ -8,8 +8,7 @@ import scala.util.Random
 import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
-import transom.engine.keyed._
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Snapshot}
@@ -25,8 +24,8 @@ class LargeAccumulatorSuite extends FunSuite {
       val listing = new Listing
       val lists = new Lists
       val spec = Specs.of(Snapshot()).copy(lifetime = Some(Lifetime(endColumn = Some(0))))
-      val operator = new SweepOperator[Cell, List](spec, listing, Cells, lists)
-      val codec = new SweepCodec(hasEdges = false, new RowStore(new EntriesInMemory, Cells))
+      val operator = new SweepOperator[Cell, List, Unit](spec, listing, Cells, lists)
+      val codec = new SweepCodec(hasEdges = false, new SweepStore(new EntriesInMemory, Cells))
       val arrival = new Arrival
       val ends = ArrayBuffer.empty[Long]
       var state = codec.create()
@@ -85,15 +84,15 @@ private object LargeAccumulatorSuite {
     override def result(list: List): Array[Byte] = encode(list).bytes
   }
 
-  final class Lists extends Results[Cell, List] {
+  final class Lists extends Results[Cell, List, Unit] {
     val emitted = ArrayBuffer.empty[(Long, Seq[Long])]
 
     override def pointAt(bytes: Array[Byte]): Unit = ()
-    override def emit(window: FiredWindow, list: List): Unit =
+    override def result(window: FiredWindow, list: List): Unit =
       emitted += window.start -> list.toSeq
-    override def emitRows(window: FiredWindow, rows: Iterator[Cell]): Iterator[Unit] =
+    override def ofRows(window: FiredWindow, rows: Iterator[Cell]): Iterator[Unit] =
       Iterator.empty
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-    override def emitEnd(window: FiredWindow): Unit = ()
+    override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    override def windowGone(window: FiredWindow): Unit = ()
   }
 }

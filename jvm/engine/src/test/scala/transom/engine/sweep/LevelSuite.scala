@@ -70,7 +70,7 @@ class LevelSuite extends FunSuite {
     level.empty(1)
     level.forget(5)
     val out = new StateWriter
-    val store = new RowStore(new EntriesInMemory, HeldBytesSuite.Arrays)
+    val store = new SweepStore(new EntriesInMemory, HeldBytesSuite.Arrays)
     level.write(store, out)
     val restored = new NodeAccumulators(0L)
     restored.read(store, new StateReader(out.take()))

@@ -3,8 +3,7 @@ package transom.engine.sweep
 import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
-import transom.engine.keyed.RowCodec
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.{RowCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Snapshot}
@@ -52,10 +51,10 @@ class OpenRowsSuite extends FunSuite {
     val counting = new Counting
     val sums = new Sums
     private val codec =
-      new SweepCodec(hasEdges = true, new RowStore(new EntriesInMemory, Identified))
+      new SweepCodec(hasEdges = true, new SweepStore(new EntriesInMemory, Identified))
     private val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
     private val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
-    private val operator = new SweepOperator[Cell, Cell](spec, counting, Identified, sums)
+    private val operator = new SweepOperator[Cell, Cell, Unit](spec, counting, Identified, sums)
     private val arrival = new Arrival
     private var state = codec.create()
     private var time = 0L

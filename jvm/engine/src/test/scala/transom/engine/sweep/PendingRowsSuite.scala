@@ -136,7 +136,7 @@ class PendingRowsSuite extends ScalaCheckSuite {
 private object PendingRowsSuite {
 
   private def pendingIn(entries: EntriesInMemory, hasEdges: Boolean = true): PendingRows =
-    new PendingRows(new RowStore(entries, HeldBytesSuite.Arrays), hasEdges)
+    new PendingRows(new SweepStore(entries, HeldBytesSuite.Arrays), hasEdges)
 
   private def rowAt(start: Long, value: Int, width: Int, end: Long = Arrival.NoEnd): OpenRow =
     new OpenRow(start, end, ByteBuffer.allocate(width).putInt(value).array, 0, width)

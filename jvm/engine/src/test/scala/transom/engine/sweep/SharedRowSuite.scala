@@ -7,8 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
-import transom.engine.keyed._
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.window.{Arrival, Rolling, Snapshot, Tumbling}
@@ -22,13 +21,13 @@ class SharedRowSuite extends FunSuite {
       val lifetime = Option.when(!window.isInstanceOf[Rolling])(Lifetime(endColumn = Some(0)))
       val sums = new Sums
       val operator =
-        new SweepOperator[Cell, Cell](
+        new SweepOperator[Cell, Cell, Unit](
           Specs.of(window).copy(lifetime = lifetime),
           Adding,
           Cells,
           sums)
       val state =
-        new SweepCodec(hasEdges = false, new RowStore(new EntriesInMemory, Cells)).create()
+        new SweepCodec(hasEdges = false, new SweepStore(new EntriesInMemory, Cells)).create()
       val arrival = new Arrival
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
       Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {
@@ -105,18 +104,18 @@ private object SharedRowSuite {
     override def result(sum: Cell): Array[Byte] = bytes(sum.value)
   }
 
-  final class Sums extends Results[Cell, Cell] {
+  final class Sums extends Results[Cell, Cell, Unit] {
     val emitted = ArrayBuffer.empty[Long]
 
     override def pointAt(bytes: Array[Byte]): Unit = ()
 
-    override def emit(window: FiredWindow, sum: Cell): Unit = emitted += sum.value
+    override def result(window: FiredWindow, sum: Cell): Unit = emitted += sum.value
 
-    override def emitRows(window: FiredWindow, rows: Iterator[Cell]): Iterator[Unit] =
+    override def ofRows(window: FiredWindow, rows: Iterator[Cell]): Iterator[Unit] =
       Iterator.empty
 
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
 
-    override def emitEnd(window: FiredWindow): Unit = ()
+    override def windowGone(window: FiredWindow): Unit = ()
   }
 }

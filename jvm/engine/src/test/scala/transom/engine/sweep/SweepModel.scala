@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.window.{Arrival, CountByStart, Grid, GridWindow, Rolling, Snapshot, TimeWindow, Window}
+import transom.engine.window.{Arrival, CountByStart, GridWindow, Rolling, Snapshot, TimeWindow, Window}
 
 /** A row of a generated stream.
   *
@@ -112,7 +112,7 @@ private object SweepModel {
   /** The windows that overlap `[start, end)`, in the order of their ends. */
   def windowsOf(grid: GridWindow, start: Long, end: Long): Seq[TimeWindow] = {
     val until = math.min(end, start + Horizon)
-    val windows = Grid.of(grid)
+    val windows = grid.grid
     (start - Longest until until)
       .flatMap(windows.windowsOf(_))
       .distinct

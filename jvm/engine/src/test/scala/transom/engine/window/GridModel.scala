@@ -31,6 +31,7 @@ object GridModel {
           .filter(_.contains(time))
           .filterNot(window => isSkipped(window.end - step, window.end, zone))
       case calendar: Calendar => Seq(calendarWindow(calendar, time))
+      case other => throw new IllegalArgumentException(s"no model of $other")
     }
 
   /** The first window that ends after `instant`. Clocks that go back soon show times again, so

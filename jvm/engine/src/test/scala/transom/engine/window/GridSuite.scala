@@ -24,20 +24,20 @@ class GridSuite extends ScalaCheckSuite {
 
   property("a row belongs to exactly the windows that the model lists") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      assertEquals(Grid.of(spec).windowsOf(time), GridModel.windows(spec, time))
+      assertEquals(spec.grid.windowsOf(time), GridModel.windows(spec, time))
     }
   }
 
   property("a row has no slice exactly when it has no window") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val slice = Grid.of(spec).sliceOf(time)
+      val slice = spec.grid.sliceOf(time)
       assertEquals(slice == Grid.NoSlice, GridModel.windows(spec, time).isEmpty)
     }
   }
 
   property("a slice contains the local time of its row") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       val slice = grid.sliceOf(time)
       val local = GridModel.local(time, spec.timeZone)
       (slice != Grid.NoSlice) ==> TimeWindow(slice, grid.sliceEnd(slice)).contains(local)
@@ -46,7 +46,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("windows are made of whole slices") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       grid.windowsOf(time).foreach { window =>
         assertEquals(grid.sliceEnd(window.start - 1), window.start)
         assertEquals(grid.sliceEnd(window.end - 1), window.end)
@@ -57,7 +57,7 @@ class GridSuite extends ScalaCheckSuite {
   property("the last end by an instant is the largest such end of the windows of a row") {
     forAll(Generators.gridAndInstant, Gen.choose(-3 * Day, 3 * Day)) {
       case ((spec, time), distance) =>
-        val grid = Grid.of(spec)
+        val grid = spec.grid
         val slice = grid.sliceOf(time)
         val ends = GridModel.windows(spec, time).map(grid.endOf)
         val some = ends.take(3) ++ ends.takeRight(3)
@@ -71,7 +71,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("a row lies between the instants at which its windows begin and end") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       grid.windowsOf(time).foreach { window =>
         assert(grid.instantOf(window.start) <= time)
         assert(time < grid.endOf(window))
@@ -82,7 +82,7 @@ class GridSuite extends ScalaCheckSuite {
   property("the first window after a watermark is the first that has not ended") {
     forAll(Generators.gridAndInstant, Generators.gridAndInstant) {
       case ((spec, time), (_, other)) =>
-        val grid = Grid.of(spec)
+        val grid = spec.grid
         val windows = grid.windowsOf(time)
         val ends = windows.map(grid.endOf)
         val watermarks = Seq(time, other, time + other % Day) ++ ends ++ ends.map(_ - 1)
@@ -98,7 +98,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("the first window after an instant is the first of any row that ends after it") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       val own = GridModel.windows(spec, time)
       // The instants around the bounds of windows are also in the gaps between windows.
       val bounds = own.flatMap(window => Seq(grid.instantOf(window.start), grid.endOf(window)))
@@ -113,7 +113,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("rows are late from the end of the last of their windows") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       grid.windowsOf(time).lastOption.foreach { last =>
         assertEquals(grid.lastEndOf(grid.sliceOf(time)), grid.endOf(last))
       }
@@ -122,7 +122,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("windows follow each other in the order of their ends") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       grid.windowsOf(time).headOption.foreach { first =>
         val windows = Iterator.iterate(first)(grid.nextWindow).take(50).toSeq
         windows.zip(windows.tail).foreach { case (before, after) =>
@@ -135,7 +135,7 @@ class GridSuite extends ScalaCheckSuite {
 
   property("a grid that was serialized gives the same slices") {
     forAll(Generators.gridAndInstant) { case (spec, time) =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       val slice = grid.sliceOf(time)
       val bytes = new ByteArrayOutputStream
       new ObjectOutputStream(bytes).writeObject(grid)
@@ -150,25 +150,25 @@ class GridSuite extends ScalaCheckSuite {
   }
 
   test("a slide above the size leaves gaps") {
-    val grid = Grid.of(Hopping(sizeUs = 2, slideUs = 5))
+    val grid = Hopping(sizeUs = 2, slideUs = 5).grid
     assertEquals((0L to 5L).map(grid.windowsOf(_).size), Seq(1, 1, 0, 0, 0, 1))
   }
 
   test("the first window after an instant in a gap starts after the gap") {
-    val grid = Grid.of(Hopping(sizeUs = 2, slideUs = 5))
+    val grid = Hopping(sizeUs = 2, slideUs = 5).grid
     assertEquals(
       (-1L to 7L).map(grid.firstAfter(_).start),
       Seq(0L, 0L, 0L, 5L, 5L, 5L, 5L, 5L, 10L))
   }
 
   test("a slide that does not divide the size cuts slices at both bounds") {
-    val grid = Grid.of(Hopping(sizeUs = 5, slideUs = 2))
+    val grid = Hopping(sizeUs = 5, slideUs = 2).grid
     assertEquals(grid.windowsOf(4), Seq(TimeWindow(0, 5), TimeWindow(2, 7), TimeWindow(4, 9)))
     assertEquals(grid.sliceEnd(grid.sliceOf(4)), 5L)
   }
 
   test("four hours last three or five on the days when clocks change") {
-    val grid = Grid.of(Tumbling(4 * Hour, timeZone = "America/New_York"))
+    val grid = Tumbling(4 * Hour, timeZone = "America/New_York").grid
     def length(time: String) = {
       val window = grid.windowsOf(at(time)).head
       grid.endOf(window) - grid.instantOf(window.start)
@@ -178,13 +178,13 @@ class GridSuite extends ScalaCheckSuite {
   }
 
   test("a cumulative window is not repeated for an hour that clocks skip") {
-    val grid = Grid.of(Cumulate(4 * Hour, Hour, timeZone = "America/Los_Angeles"))
+    val grid = Cumulate(4 * Hour, Hour, timeZone = "America/Los_Angeles").grid
     val windows = grid.windowsOf(at("2021-03-14T08:30:00"))
     assertEquals(windows.map(window => (window.end - window.start) / Hour), Seq(1L, 2L, 4L))
   }
 
   test("a window that ends in the repeated hour waits for its second time") {
-    val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
+    val grid = Tumbling(Hour / 2, timeZone = "America/New_York").grid
     val window = grid.windowsOf(at("2021-11-07T05:10:00")).head
     assertEquals(grid.windowsOf(at("2021-11-07T06:10:00")), Seq(window))
     assertEquals(grid.instantOf(window.start), at("2021-11-07T05:00:00"))
@@ -193,7 +193,7 @@ class GridSuite extends ScalaCheckSuite {
 
   test("a window that ends at the time to which clocks go back ends when it is first shown") {
     // At 06:00 UTC the clock goes back from 02:00 to 01:00, which it first shows at 05:00 UTC.
-    val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
+    val grid = Tumbling(Hour / 2, timeZone = "America/New_York").grid
     val before = grid.windowsOf(at("2021-11-07T04:40:00")).head
     val after = grid.nextWindow(before)
     assertEquals(grid.endOf(before), at("2021-11-07T05:00:00"))
@@ -201,7 +201,7 @@ class GridSuite extends ScalaCheckSuite {
   }
 
   test("a window that starts in the repeated hour starts when clocks first show it") {
-    val grid = Grid.of(Tumbling(Hour / 2, timeZone = "America/New_York"))
+    val grid = Tumbling(Hour / 2, timeZone = "America/New_York").grid
     val window = grid.windowsOf(at("2021-11-07T05:40:00")).head
     assertEquals(grid.windowsOf(at("2021-11-07T06:40:00")), Seq(window))
     assertEquals(grid.instantOf(window.start), at("2021-11-07T05:30:00"))
@@ -210,7 +210,7 @@ class GridSuite extends ScalaCheckSuite {
 
   test("a day is over when clocks that go back to midnight first show it") {
     // At 01:00 UTC the clock of the Azores goes back from 01:00 to 00:00.
-    val grid = Grid.of(Calendar(CalendarUnit.Day, "Atlantic/Azores"))
+    val grid = Calendar(CalendarUnit.Day, "Atlantic/Azores").grid
     val before = grid.windowsOf(at("2024-10-26T12:00:00")).head
     assertEquals(grid.endOf(before), at("2024-10-27T00:00:00"))
     val repeated = grid.windowsOf(at("2024-10-27T00:30:00")).head
@@ -220,7 +220,7 @@ class GridSuite extends ScalaCheckSuite {
 
   test("a day is not over while clocks that reach midnight go back before it") {
     // At 02:00 UTC the clock of São Paulo goes back from midnight to 23:00.
-    val grid = Grid.of(Calendar(CalendarUnit.Day, "America/Sao_Paulo"))
+    val grid = Calendar(CalendarUnit.Day, "America/Sao_Paulo").grid
     val day = grid.windowsOf(at("2018-02-18T01:30:00")).head
     assertEquals(grid.windowsOf(at("2018-02-18T02:30:00")), Seq(day))
     assertEquals(grid.endOf(day), at("2018-02-18T03:00:00"))
@@ -228,7 +228,7 @@ class GridSuite extends ScalaCheckSuite {
   }
 
   test("the day that Samoa left out is a window of no length") {
-    val grid = Grid.of(Calendar(CalendarUnit.Day, "Pacific/Apia"))
+    val grid = Calendar(CalendarUnit.Day, "Pacific/Apia").grid
     val last = grid.windowsOf(at("2011-12-30T09:59:59")).head
     val skipped = grid.nextWindow(last)
     assertEquals(skipped.start, at("2011-12-30T00:00:00"))
@@ -243,7 +243,7 @@ class GridSuite extends ScalaCheckSuite {
       Cumulate(3000, 1000),
       Calendar(CalendarUnit.Month, "UTC"),
       Calendar(CalendarUnit.Day, "Asia/Tokyo")).foreach { spec =>
-      val grid = Grid.of(spec)
+      val grid = spec.grid
       Seq(Long.MinValue, Long.MinValue + 1, Long.MaxValue - 1).foreach { time =>
         val windows = grid.windowsOf(time)
         assert(windows.nonEmpty)

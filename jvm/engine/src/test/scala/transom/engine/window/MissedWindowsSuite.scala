@@ -40,7 +40,7 @@ class MissedWindowsSuite extends FunSuite {
   }
 
   test("a late row of the slice log takes as many steps as it lists windows") {
-    val grid = new CountingGrid(Grid.of(ofDay))
+    val grid = new CountingGrid(ofDay.grid)
     val missed = new GridSlices(Vector(grid)).missed(0L, Long.MaxValue)
     assertEquals(missed.listed.length, 1000)
     assert(missed.isTruncated)
@@ -49,7 +49,7 @@ class MissedWindowsSuite extends FunSuite {
   }
 
   test("the windows of several grids are listed in the order of their ends") {
-    val grids = Vector(Grid.of(Tumbling(60 * Second)), Grid.of(ofDay))
+    val grids = Vector(Tumbling(60 * Second).grid, ofDay.grid)
     val missed = new GridSlices(grids).missed(0L, 100 * Second)
     assertEquals(missed.listed.length, 101)
     assert(!missed.isTruncated)
@@ -58,7 +58,7 @@ class MissedWindowsSuite extends FunSuite {
   }
 
   test("a late row of the keyed layout takes as many steps as it lists windows") {
-    val grid = new CountingGrid(Grid.of(ofDay))
+    val grid = new CountingGrid(ofDay.grid)
     val assigner = new GridAssigner(grid, Timeline.Event)
     val (row, windows) = (new Arrival, ArrayBuffer.empty[TimeWindow])
     row.time = 0L

@@ -21,7 +21,7 @@ class SliceAssignerSuite extends ScalaCheckSuite {
 
   property("the windows of a row alone decide whether it is late, not earlier rows") {
     forAll(windows, times, Gen.nonEmptyListOf(times)) { (window, watermark, rows) =>
-      val grid = Grid.of(window)
+      val grid = window.grid
       val lateness = new GridSlices(Vector(grid)).lateness()
       rows.filter(grid.sliceOf(_) != Grid.NoSlice).foreach { time =>
         val ends = grid.windowsOf(time).map(grid.endOf)

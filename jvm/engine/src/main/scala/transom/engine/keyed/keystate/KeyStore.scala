@@ -3,7 +3,7 @@ package transom.engine.keyed.keystate
 import java.nio.ByteBuffer
 
 import transom.engine.spec.WindowSpec
-import transom.engine.state.{KeyGroupState, MemoryState, StateMap, StateValue, UnknownStateVersion}
+import transom.engine.state.{KeyGroupState, MemoryState, StateValue, UnknownStateVersion}
 import transom.engine.window.Stagger
 
 /** The keys in the state of a key group. Has only the variables that the operator needs. */
@@ -56,32 +56,6 @@ class KeyStore(state: KeyGroupState, spec: WindowSpec) {
   private def rowKey(key: Array[Byte], list: Long, sequence: Long): Array[Byte] =
     ByteBuffer.allocate(key.length + 16).put(key).putLong(list).putLong(sequence).array
 }
-
-/** The entries of a timer index, and its header.
-  *
-  * The key of an entry is the timer, then the number, both big endian. The sign bit of the timer
-  * is flipped, so that keys sort like numbers.
-  */
-final class TimerStore(val header: StateValue, map: StateMap) {
-
-  /** Adds an entry: the keys to process at time `timer`. The number distinguishes entries of the
-    * same time.
-    */
-  def put(timer: Long, number: Long, keys: Array[Byte]): Unit = map.put(key(timer, number), keys)
-  def remove(timer: Long, number: Long): Unit = map.remove(key(timer, number))
-
-  /** Entries sorted by time. Callers may put and remove entries during iteration. */
-  def entries: Iterator[TimerEntry] = map.entries.map { case (key, keys) =>
-    val in = ByteBuffer.wrap(key)
-    new TimerEntry(in.getLong() ^ Long.MinValue, in.getLong(), keys)
-  }
-
-  private def key(timer: Long, number: Long): Array[Byte] =
-    ByteBuffer.allocate(16).putLong(timer ^ Long.MinValue).putLong(number).array
-}
-
-/** An entry of a timer index: keys whose timers are due at `timer`, in the index's encoding. */
-final class TimerEntry(val timer: Long, val number: Long, val keys: Array[Byte])
 
 /** A number in the state of a key group.
   *

@@ -1,6 +1,7 @@
 package transom.engine.keyed.keystate
 
 import transom.engine.firing.TriggerMemory
+import transom.engine.keyed.contract.{PerKeyCodec, WindowAggregation}
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Timeline
 import transom.engine.window.{Arrival, TimeWindow}

@@ -72,7 +72,7 @@ object FinishedVectors {
     val operator = spec.window match {
       case _: GridWindow | _: Windows if LayoutRules.unsupportedBySlices(spec).isEmpty =>
         new GridOperator(spec, GridOperator.SmallBundles)
-      case several: Windows => new SeveralRunner(spec, several, Limits.Default)
+      case _: Windows => new SeveralRunner(spec, Limits.Default)
       case _: SessionWindow => new KeyedRunner(spec)
       case _ => new SweepRunner(spec)
     }

@@ -4,7 +4,7 @@ import java.time.LocalDateTime
 
 import transom.engine.conformance.vector.{Json, Scale, Settings, Unsupported}
 import transom.engine.time.Zone
-import transom.engine.window.{Grid, GridModel, Sessions, TimeWindow, TumblingGrid}
+import transom.engine.window.{GridModel, Sessions, TimeWindow, TumblingGrid}
 
 /** Vectors about which windows and slices a time lies in. */
 object GridKinds {
@@ -19,7 +19,7 @@ object GridKinds {
           Seq(Sessions.windowOf(time(query, scale), scale.in(gap.long)))
         }
       case "tumbling" | "sliding" | "cumulate" =>
-        val grid = Grid.of(Settings.grid(scale, "UTC", windows))
+        val grid = Settings.grid(scale, "UTC", windows).grid
         query => grid.windowsOf(time(query, scale))
       case other => Unsupported(s"$other windows are not on a grid")
     }
@@ -48,7 +48,7 @@ object GridKinds {
   /** The vectors call slices panes, as Flink's tests do. */
   def sliceBounds(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    val grid = Grid.of(Settings.grid(scale, "UTC", vector("windows")))
+    val grid = Settings.grid(scale, "UTC", vector("windows")).grid
     def sliceAt(start: Long) = TimeWindow(start, grid.sliceEnd(start))
     cases(vector) { query =>
       val expected = query("expected").value
@@ -70,7 +70,7 @@ object GridKinds {
   /** Runs vectors about the first window of a row, in local time. */
   def localWindows(vector: Json): Outcome = {
     val scale = Scale.of(vector)
-    val grid = Grid.of(Settings.grid(scale, vector("time_zone").string, vector("windows")))
+    val grid = Settings.grid(scale, vector("time_zone").string, vector("windows")).grid
     cases(vector) { query =>
       def local(name: String) = GridModel.micros(LocalDateTime.parse(query(name).string))
       val first = grid.windowsOf(scale.in(query("epoch_ms").long)).head
@@ -85,7 +85,7 @@ object GridKinds {
     val scale = Scale.of(vector)
     cases(vector) { query =>
       val settings = Settings.grid(scale, "UTC", query, vector("windows"))
-      val slices = new Slices(settings, Grid.of(settings), scale)
+      val slices = new Slices(settings, settings.grid, scale)
       val (expected, got) =
         if (query.has("slice_end_of")) {
           (query("expected").value, slices.endOf(query("slice_end_of").long))

@@ -4,7 +4,7 @@ import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.conformance.driver.{Fired, KeyedSettings, Operator, Row}
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.keyed.Change
+import transom.engine.keyed.contract.Change
 import transom.engine.time.Ticks
 import transom.engine.window.TimeWindow
 

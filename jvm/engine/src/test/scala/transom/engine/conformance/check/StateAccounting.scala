@@ -5,8 +5,10 @@ import scala.util.Try
 import transom.engine.conformance.driver.{JsonAggregation, OneKey, Row, RowsInMemory, Specs}
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.firing.{Never, TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
+import transom.engine.keyed.{KeyedOperator, KeyedPlan}
+import transom.engine.keyed.contract.{Change, FiredWindow, Results}
 import transom.engine.keyed.keystate.KeyState
-import transom.engine.keyed.{Change, FiredWindow, KeyedOperator, KeyedPlan, Results, Steps}
+import transom.engine.runtime.Pulled
 import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
 import transom.engine.time.Timeline
@@ -94,7 +96,7 @@ object StateAccounting {
       onRow: TriggerResult = TriggerResult.Continue,
       timer: Option[Long] = None,
       onTimer: TriggerResult = TriggerResult.Continue)
-      extends Results[Row, Vector[Json]] {
+      extends Results[Row, Vector[Json], Unit] {
 
     var timerCalls = 0
     var results = 0
@@ -162,12 +164,12 @@ object StateAccounting {
 
     override def pointAt(key: Array[Byte]): Unit = ()
 
-    override def emit(window: FiredWindow, values: Vector[Json]): Unit = ()
+    override def result(window: FiredWindow, values: Vector[Json]): Unit = ()
 
-    override def emitRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
-      Steps.one(results += 1)
+    override def ofRows(window: FiredWindow, rows: Iterator[Row]): Iterator[Unit] =
+      Pulled.one(results += 1)
 
-    override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
-    override def emitEnd(window: FiredWindow): Unit = ()
+    override def change(window: FiredWindow, change: Change, result: Array[Byte]): Unit = ()
+    override def windowGone(window: FiredWindow): Unit = ()
   }
 }

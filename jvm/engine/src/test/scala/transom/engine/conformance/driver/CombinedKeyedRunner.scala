@@ -4,32 +4,31 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
-import transom.engine.keyed.keystate.{MemoryKeyStore, WindowAggregation}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
-import transom.engine.window.{Arrival, SliceAssigner, TimeConvention}
+import transom.engine.window.Arrival
 
 /** Runs the keyed layout over rows that the map side has combined by slice. */
 final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   import CombinedKeyedRunner._
 
   private val store = new MemoryKeyStore(spec)
-  private val rows = new StoredRows(ListBytes, TimeConvention.of(spec.window))
-  private val emissions = new Emissions[Output]
+  private val rows = new EncodedRowStore(ListBytes, spec.window.convention)
   private val results =
-    new EmittedResults[Vector[Json]](emissions, _ => Unsupported("rows are combined"))
+    new ListResults[Vector[Json]](_ => Unsupported("rows are combined"))
   private val operator = new KeyedTaskOperator(
     spec,
     new WindowOperators(spec, KeyedPlan.of(spec, ListAggregation, rows, null), rows, results),
     rows,
     results,
-    emissions,
     Operator.Side,
     Limits.Default,
     CommonClock.open)
   private val combined =
-    new CombinedRows(SliceAssigner.of(spec.window), forKeyedLayout = true, spec, counts)
+    new CombinedRows(spec.window.sliceAssigner, forKeyedLayout = true, spec, counts)
 
   override def open(clock: Long): KeyGroupOperator[Output] =
     operator.open(0, store, clock)

@@ -7,7 +7,7 @@ import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.SegmentWriter
 import transom.engine.time.Watermark
-import transom.engine.window.{SliceAssigner, TimeConvention}
+import transom.engine.window.SliceAssigner
 
 /** Routes rows as the map side of a log does: rows that are not late become segments. */
 final class CombinedRows(
@@ -15,7 +15,7 @@ final class CombinedRows(
     forKeyedLayout: Boolean,
     spec: WindowSpec,
     counts: RowCounts) {
-  private val convention = TimeConvention.of(spec.window)
+  private val convention = spec.window.convention
 
   /** Returns the events of some rows.
     *

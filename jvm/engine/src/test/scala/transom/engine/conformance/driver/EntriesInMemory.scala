@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import scala.collection.mutable
 
-import transom.engine.keyed.keystate.Entries
+import transom.engine.keyed.contract.Entries
 
 /** The entries of one key in memory. Counts how many are read and written. */
 final class EntriesInMemory extends Entries {

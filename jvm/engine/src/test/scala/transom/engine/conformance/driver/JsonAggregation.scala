@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.WindowAggregation
 import transom.engine.state.ByteRange
 
 /** Collects the values of a window in order of arrival.

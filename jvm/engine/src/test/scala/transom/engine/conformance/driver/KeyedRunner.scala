@@ -5,26 +5,25 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.{Json, Unsupported}
 import transom.engine.keyed._
-import transom.engine.keyed.keystate.{Contents, MemoryKeyStore}
-import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
+import transom.engine.keyed.contract._
+import transom.engine.keyed.keystate.MemoryKeyStore
+import transom.engine.runtime.{Event, KeyGroupOperator, Pulled}
 import transom.engine.spec.{EventTime, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, TimeConvention, TimeWindow, Window}
+import transom.engine.window.{Arrival, TimeWindow, Window}
 
 /** Runs the keyed layout over single rows. */
-final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]])
+final class KeyedRunner(spec: WindowSpec, makePlan: RowStore[Row] => KeyedPlan[Row, Vector[Json]])
     extends Operator(spec) {
   private val store = new MemoryKeyStore(spec)
-  private val rows = new StoredRows(RowBytes, TimeConvention.of(spec.window))
-  private val emissions = new Emissions[Output]
-  private val results = new EmittedResults[Row](emissions, _.value)
+  private val rows = new EncodedRowStore(RowBytes, spec.window.convention)
+  private val results = new ListResults[Row](_.value)
   private val operator = new KeyedTaskOperator(
     spec,
     new WindowOperators(spec, makePlan(rows), rows, results),
     rows,
     results,
-    emissions,
     Operator.Side,
     Limits.Default,
     CommonClock.open)
@@ -35,7 +34,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
     *   event time or processing time
     */
   def this(window: Window, timeline: Timeline, lateness: Long = 0L)(
-      makePlan: Contents[Row] => KeyedPlan[Row, Vector[Json]]) =
+      makePlan: RowStore[Row] => KeyedPlan[Row, Vector[Json]]) =
     this(
       Specs.of(
         window,
@@ -50,7 +49,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
       KeyedPlan.of(
         spec,
         new JsonAggregation(_.map(_.value)),
-        _: Contents[Row],
+        _: RowStore[Row],
         KeyedSettings.NoConditions))
 
   override def open(clock: Long): KeyGroupOperator[Output] =
@@ -65,9 +64,8 @@ final class KeyedRunner(spec: WindowSpec, makePlan: Contents[Row] => KeyedPlan[R
   override def storedRows: Int = store.rowCount
 }
 
-/** Emits results whose accumulators are lists of values. */
-final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
-    extends Results[R, Vector[Json]] {
+/** Builds results whose accumulators are lists of values. */
+final class ListResults[R](value: R => Json) extends Results[R, Vector[Json], Output] {
   private var key: Json = _
   private var member = 0
 
@@ -76,33 +74,32 @@ final class EmittedResults[R](emissions: Emissions[Output], value: R => Json)
   override def pointAt(bytes: Array[Byte]): Unit =
     key = Json.parse(new String(bytes, UTF_8))
 
-  override def emit(window: FiredWindow, values: Vector[Json]): Unit = note(window, values)
+  override def result(window: FiredWindow, values: Vector[Json]): Output = fired(window, values)
 
-  override def emitRows(window: FiredWindow, rows: Iterator[R]): Iterator[Unit] =
-    Steps.one(note(window, rows.map(value).toVector))
+  override def ofRows(window: FiredWindow, rows: Iterator[R]): Iterator[Output] =
+    Pulled.one(fired(window, rows.map(value).toVector))
 
-  override def emitChange(window: FiredWindow, change: Change, result: Array[Byte]): Unit = {
+  override def change(window: FiredWindow, change: Change, result: Array[Byte]): Output = {
     val reported = Json.parse(new String(result, UTF_8)).elements.map(_.value)
-    note(window, Nil, Some(change), Some(reported))
+    fired(window, Nil, Some(change), Some(reported))
   }
 
-  override def emitEnd(window: FiredWindow): Unit =
-    emissions.emit(Ended(TimeWindow(window.start, window.end)))
+  override def windowGone(window: FiredWindow): Output =
+    Ended(TimeWindow(window.start, window.end))
 
-  private def note(
+  private def fired(
       window: FiredWindow,
       values: Seq[Json],
       change: Option[Change] = None,
-      reported: Option[Seq[Any]] = None): Unit =
-    emissions.emit(
-      Fired(
-        key,
-        TimeWindow(window.start, window.end),
-        values,
-        Some(window.pane),
-        change,
-        reported,
-        member))
+      reported: Option[Seq[Any]] = None): Output =
+    Fired(
+      key,
+      TimeWindow(window.start, window.end),
+      values,
+      Some(window.pane),
+      change,
+      reported,
+      member)
 }
 
 /** Encodes rows as bytes. */

@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Settings, Unsupported}
 import transom.engine.firing._
 import transom.engine.keyed.KeyedPlan
-import transom.engine.keyed.keystate.{Contents, WindowAggregation}
+import transom.engine.keyed.contract.{RowStore, WindowAggregation}
 import transom.engine.time.Timeline
 import transom.engine.window.{Count, Custom, DynamicSession, Global, Session, Window}
 
@@ -22,7 +22,7 @@ final class KeyedSettings(vector: Json, scale: Scale) {
 
   def plan(
       aggregation: WindowAggregation[Row, Vector[Json]],
-      contents: Contents[Row],
+      contents: RowStore[Row],
       emitsRows: Boolean): KeyedPlan[Row, Vector[Json]] = {
     val plan = KeyedPlan
       .of(

@@ -1,12 +1,12 @@
 package transom.engine.conformance.driver
 
 import transom.engine.firing.{AfterClock, AfterWatermark, EndOfStream}
-import transom.engine.runtime.KeyGroupOperator
-import transom.engine.session.SessionTaskOperator
-import transom.engine.slice.SliceTaskOperator
+import transom.engine.runtime._
+import transom.engine.session.SessionLog
+import transom.engine.slice.SliceLogs
 import transom.engine.spec._
-import transom.engine.state.{Limits, MemoryStore, SessionBounds}
-import transom.engine.window.{Count, Global, GridSlices, Session, SessionSlices, SliceAssigner, Window}
+import transom.engine.state.{AccumulatorMerger, Limits, MemoryStore, SessionBounds}
+import transom.engine.window.{Count, Global, GridSlices, Session, SessionSlices, Window}
 
 /** Runs a slice log or a session log. */
 abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
@@ -17,11 +17,24 @@ abstract class LogRunner(spec: WindowSpec) extends Operator(spec) {
     stores.forall(store => store.size == 0 && store.directory == null)
 }
 
+object LogRunner {
+
+  /** The operator of windows whose state is logs. */
+  def operatorOf(spec: WindowSpec, limits: Limits): LogTaskOperator[Output] = {
+    val merger: AccumulatorMerger[Output] = new RowList
+    val slices = spec.window.sliceAssigner
+    val logOf = slices match {
+      case grid: GridSlices => SliceLogs.over(spec, grid.grids, merger, limits)
+      case sessions: SessionSlices => SessionLog.over(sessions, merger, limits)
+    }
+    new LogTaskOperator(spec, slices, merger, Operator.Side, logOf)
+  }
+}
+
 /** Runs grid windows in the slice log. */
 final class GridOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
-  private val slices = SliceAssigner.of(spec.window).asInstanceOf[GridSlices]
-  private val operator =
-    new SliceTaskOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+  private val slices = spec.window.sliceAssigner
+  private val operator = LogRunner.operatorOf(spec, limits)
   private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
 
   def this(window: Window) = this(Specs.of(window), GridOperator.SmallBundles)
@@ -43,9 +56,8 @@ object GridOperator {
 
 /** Runs sessions in the session log. */
 final class SessionOperator(spec: WindowSpec, limits: Limits) extends LogRunner(spec) {
-  private val slices = SliceAssigner.of(spec.window).asInstanceOf[SessionSlices]
-  private val operator =
-    new SessionTaskOperator[Output](spec, slices, new RowList, Operator.Side, limits)
+  private val slices = spec.window.sliceAssigner
+  private val operator = LogRunner.operatorOf(spec, limits)
   private val rows = new CombinedRows(slices, forKeyedLayout = false, spec, counts)
 
   def this(gap: Long, inclusive: Boolean = true, limits: Limits = Limits.Default) =

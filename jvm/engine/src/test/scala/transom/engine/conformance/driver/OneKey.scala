@@ -1,15 +1,14 @@
 package transom.engine.conformance.driver
 
-import transom.engine.keyed.PerKeyOperator
-import transom.engine.keyed.keystate.PerKeyState
+import transom.engine.keyed.contract.{PerKeyOperator, PerKeyState}
 import transom.engine.window.{Arrival, RowOutcome}
 
 /** Calls the operator of a key, and does all work of a call at once. */
 object OneKey {
 
   /** Advances the key to the arrival of a row, and adds the row. */
-  def process[R, S <: PerKeyState](
-      operator: PerKeyOperator[R, S],
+  def process[R, S <: PerKeyState, T](
+      operator: PerKeyOperator[R, S, T],
       state: S,
       row: => R,
       arrival: Arrival): RowOutcome = {
@@ -18,8 +17,8 @@ object OneKey {
     operator.outcome
   }
 
-  def advance[R, S <: PerKeyState](
-      operator: PerKeyOperator[R, S],
+  def advance[R, S <: PerKeyState, T](
+      operator: PerKeyOperator[R, S, T],
       state: S,
       watermark: Long,
       clock: Long): Unit = operator.advance(state, watermark, clock).foreach(identity)

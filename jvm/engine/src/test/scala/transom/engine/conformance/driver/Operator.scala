@@ -21,7 +21,7 @@ abstract class Operator(spec: WindowSpec) {
   private val ended = ArrayBuffer.empty[TimeWindow]
   private var watermark = Watermark.NotYet
   private var clock = Watermark.NotYet
-  protected val convention: TimeConvention = TimeConvention.of(spec.window)
+  protected val convention: TimeConvention = spec.window.convention
 
   /** The watermark at which the key group has work to do. */
   var nextTimer: Long = Long.MaxValue
@@ -81,7 +81,7 @@ abstract class Operator(spec: WindowSpec) {
 
   private def isInGap(row: Row): Boolean = spec.window match {
     case grid: GridWindow =>
-      Grid.of(grid).sliceOf(convention.timeIn(row.time.get)) == Grid.NoSlice
+      grid.grid.sliceOf(convention.timeIn(row.time.get)) == Grid.NoSlice
     case _: Custom => row.windows.isEmpty
     case _ => false
   }

@@ -1,7 +1,7 @@
 package transom.engine.conformance.driver
 
 import transom.engine.conformance.vector.Json
-import transom.engine.keyed.{Change, PaneInfo}
+import transom.engine.keyed.contract.{Change, PaneInfo}
 import transom.engine.runtime.SideReason
 import transom.engine.window.TimeWindow
 

@@ -2,11 +2,11 @@ package transom.engine.conformance.driver
 
 import scala.collection.mutable
 
-import transom.engine.keyed.keystate.Contents
+import transom.engine.keyed.contract.RowStore
 import transom.engine.window.Arrival
 
 /** Stores the raw rows of one key in memory. */
-final class RowsInMemory extends Contents[Row] {
+final class RowsInMemory extends RowStore[Row] {
   private val rows = mutable.HashMap.empty[(Long, Long), Row]
 
   override def put(list: Long, sequence: Long, row: Row): Unit = rows((list, sequence)) = row

@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed._
-import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
 import transom.engine.policy.{Stamp, TimePolicyLogic}
+import transom.engine.runtime.{Event, KeyGroupOperator}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, Limits, MemoryState}
 import transom.engine.substream.{SubstreamClocks, SubstreamRows, SubstreamStore}
@@ -25,11 +25,10 @@ final class SubstreamRunner(
     extends Operator(spec) {
   private val state = new MemoryState
   private val store = new SubstreamStore(state, spec)
-  private val rows = new StoredRows(RowBytes, convention)
-  private val emissions = new Emissions[Output]
+  private val rows = new EncodedRowStore(RowBytes, convention)
   private val logic = new TimePolicyLogic(policy)
   private var latest = Watermark.NotYet
-  private val results = new EmittedResults[Row](emissions, _.value)
+  private val results = new ListResults[Row](_.value)
   private val plan =
     KeyedPlan.of(spec, new JsonAggregation(_.map(_.value)), rows, KeyedSettings.NoConditions)
   private val operator = new KeyedTaskOperator(
@@ -37,7 +36,6 @@ final class SubstreamRunner(
     new WindowOperators(spec, plan, rows, results),
     rows,
     results,
-    emissions,
     Operator.Side,
     limits,
     (store: SubstreamStore, now: Long) =>

@@ -2,24 +2,22 @@ package transom.engine.conformance.driver
 
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.{Emissions, Event, KeyGroupOperator}
+import transom.engine.runtime.{Event, KeyGroupOperator}
 import transom.engine.spec.WindowSpec
 import transom.engine.state.Limits
-import transom.engine.sweep.SweepOperators
 
 /** Runs the windows that a sweep over lifetimes finds. */
 final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
     extends Operator(spec) {
   private val store = new MemoryKeyStore(spec)
-  private val rows = new StoredRows(RowBytes, convention)
-  private val emissions = new Emissions[Output]
-  private val results = new EmittedResults[Row](emissions, _.value)
+  private val rows = new EncodedRowStore(RowBytes, convention)
+  private val results = new ListResults[Row](_.value)
+  private val aggregation = new JsonAggregation(_.map(_.value))
   private val operator = new KeyedTaskOperator(
     spec,
-    new SweepOperators(spec, new JsonAggregation(_.map(_.value)), RowBytes, rows, results),
+    KeyedOperators.of(spec, aggregation, RowBytes, rows, KeyedSettings.NoConditions, results),
     rows,
     results,
-    emissions,
     Operator.Side,
     limits,
     CommonClock.open)

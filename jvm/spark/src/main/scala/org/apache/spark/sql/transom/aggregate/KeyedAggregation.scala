@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.transom.function.{DistinctAggregate, Top}
 import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
-import transom.engine.keyed.keystate.WindowAggregation
+import transom.engine.keyed.contract.WindowAggregation
 import transom.engine.state.ByteRange
 
 /** Spark's aggregate functions for the operator of the keyed layout.

@@ -9,7 +9,7 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, LayoutChoice, Operator
 import transom.engine.firing.{AfterDelta, AfterWatermark, Trigger}
 import transom.engine.setting.Durations
 import transom.engine.spec._
-import transom.engine.window.{Calendar, Count, Cumulate, Hopping, Session, Tumbling, Window, Windows}
+import transom.engine.window.Window
 
 /** Describes the window operators of a DataFrame and their execution, as JSON or as text. */
 object Explain {
@@ -171,7 +171,7 @@ object Explain {
   private def keyedState(spec: WindowSpec): String = if (spec.isSwept) sweptState(spec)
   else {
     val rows =
-      if (spec.evictor.isDefined || spec.function.takesRows || keepsRows(spec.window))
+      if (spec.evictor.isDefined || spec.function.takesRows || spec.window.ownEvictor.isDefined)
         ", and the rows themselves"
       else if (spec.trigger.parts.exists(_.isInstanceOf[AfterDelta]))
         ", and the rows of their last firings"
@@ -185,25 +185,11 @@ object Explain {
     s"an entry for each key, with its live rows$aggregates"
   }
 
-  private def keepsRows(window: Window): Boolean = window match {
-    case count: Count => !count.isNumbered
-    case _ => false
-  }
-
   private def slicedState(window: Window): String = {
-    def sliceOf(us: Long): String = s"slice of ${Durations.text(us)}"
-    val slice = window match {
-      case _: Tumbling | _: Calendar => Some("window")
-      case hops: Hopping => Some(sliceOf(BigInt(hops.sizeUs).gcd(BigInt(hops.slideUs)).toLong))
-      case cumulate: Cumulate => Some(sliceOf(cumulate.stepUs))
-      case _: Windows => Some("slice of each of the windows")
-      case session: Session => Some(s"${sliceOf(session.gapUs)}, with the bounds of sessions")
-      case _ => None
-    }
-    val until = window match {
-      case _: Session => "until a session has closed"
-      case _ => "until the last window that covers them has fired"
-    }
+    val slice = window.sliceText
+    val until =
+      if (window.isSession) "until a session has closed"
+      else "until the last window that covers them has fired"
     s"for each key group${slice.fold("")(" and " + _)}, the partial aggregates of all keys as sorted segments, $until"
   }
 }

@@ -67,11 +67,31 @@ private[message] object WindowCodec {
   }
 
   def write(window: Window): ObjectNode = window match {
-    case grid: GridWindow =>
-      val written = writeGrid(grid)
-      written.put("offset_us", grid.offsetUs)
-      written.put("closed", nameOf(grid.closed, closedNames))
-      written.put("time_zone", grid.timeZone)
+    case tumbling: Tumbling =>
+      writeGrid(
+        tumbling,
+        "kind" -> "tumbling",
+        "size_us" -> tumbling.sizeUs,
+        "stagger" -> nameOf(tumbling.stagger, staggerNames))
+    case hopping: Hopping =>
+      writeGrid(
+        hopping,
+        "kind" -> "hopping",
+        "size_us" -> hopping.sizeUs,
+        "slide_us" -> hopping.slideUs)
+    case cumulate: Cumulate =>
+      writeGrid(
+        cumulate,
+        "kind" -> "cumulate",
+        "size_us" -> cumulate.sizeUs,
+        "step_us" -> cumulate.stepUs)
+    case calendar: Calendar =>
+      writeGrid(
+        calendar,
+        "kind" -> "calendar",
+        "unit" -> nameOf(calendar.unit, unitNames),
+        "every" -> calendar.every,
+        "first_day" -> nameOf(calendar.firstDay, dayNames))
     case session: Session => writeSession(session, Some(session.gapUs), None)
     case session: DynamicSession => writeSession(session, None, Some(session.gapColumn))
     case Global => obj("kind" -> "global")
@@ -79,34 +99,23 @@ private[message] object WindowCodec {
       obj("kind" -> "count", "size" -> size, "slide" -> slide, "partial" -> partial)
     case Custom(column, merging) =>
       obj("kind" -> "custom", "windows_column" -> column, "merging" -> merging)
-    case swept: SweptWindow => writeSwept(swept)
-    case Windows(windows) =>
-      val members =
-        windows.map(member => obj("id" -> member.id, "window" -> write(member.window)))
-      obj("kind" -> "windows", "windows" -> members)
-  }
-
-  private def writeGrid(window: GridWindow): ObjectNode = window match {
-    case Tumbling(size, _, _, _, stagger) =>
-      obj("kind" -> "tumbling", "size_us" -> size, "stagger" -> nameOf(stagger, staggerNames))
-    case Hopping(size, slide, _, _, _) =>
-      obj("kind" -> "hopping", "size_us" -> size, "slide_us" -> slide)
-    case Cumulate(size, step, _, _, _) =>
-      obj("kind" -> "cumulate", "size_us" -> size, "step_us" -> step)
-    case Calendar(unit, _, every, firstDay, _, _) =>
-      obj(
-        "kind" -> "calendar",
-        "unit" -> nameOf(unit, unitNames),
-        "every" -> every,
-        "first_day" -> nameOf(firstDay, dayNames))
-  }
-
-  private def writeSwept(window: SweptWindow): ObjectNode = window match {
     case Snapshot(closed) =>
       obj("kind" -> "snapshot", "closed" -> nameOf(closed, closedNames))
     case Rolling(size) => obj("kind" -> "rolling", "size_us" -> size)
     case CountByStart(size) => obj("kind" -> "count_by_start", "size" -> size)
+    case Windows(windows) =>
+      val members =
+        windows.map(member => obj("id" -> member.id, "window" -> write(member.window)))
+      obj("kind" -> "windows", "windows" -> members)
+    case other => throw new IllegalArgumentException(s"the message has no form for $other")
   }
+
+  private def writeGrid(grid: GridWindow, fields: (String, Any)*): ObjectNode =
+    obj(
+      fields ++ Seq(
+        "offset_us" -> grid.offsetUs,
+        "closed" -> nameOf(grid.closed, closedNames),
+        "time_zone" -> grid.timeZone): _*)
 
   private def writeSession(
       session: SessionWindow,

@@ -9,7 +9,6 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.transom.planned.{OperatorSpec, Placement, UserExpressions}
 
 import transom.engine.spec.WindowSpec
-import transom.engine.window.{Custom, DynamicSession}
 
 /** The user's columns, resolved by Spark's analyzer once for each window operator. The record in
   * the checkpoint and the plan of the operator are both built from these columns.
@@ -77,11 +76,7 @@ final class AnalyzedColumns(
 object AnalyzedColumns {
 
   def of(input: Dataset[Row], spec: WindowSpec, columns: Seq[Column]): AnalyzedColumns = {
-    val windowIndex = spec.window match {
-      case session: DynamicSession => Some(session.gapColumn)
-      case Custom(column, _) => Some(column)
-      case _ => None
-    }
+    val windowIndex = spec.window.placementColumn.map(_.index)
     val aggregates = spec.function.aggregateColumns
     val userExpressions = UserExpressionResolver.of(input, spec, columns)
 

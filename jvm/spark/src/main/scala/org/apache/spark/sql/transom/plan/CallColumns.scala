@@ -13,15 +13,15 @@ import transom.engine.time.Timeline
   * @param takesRows
   *   whether the function receives the rows of a window; if not, it receives results of
   *   aggregates
-  * @param emitsEnds
-  *   whether the operator emits a row that marks the end of each window, without a call
+  * @param reportsGone
+  *   whether the operator emits a row for each window that is removed, without a call
   * @param lifetime
   *   the lifetime of a row, if rows have lifetimes
   */
 private final class CallColumns(
     contents: Seq[Attribute],
     takesRows: Boolean,
-    emitsEnds: Boolean,
+    reportsGone: Boolean,
     lifetime: Option[ClippedLifetime]) {
   import CallColumns._
 
@@ -31,8 +31,8 @@ private final class CallColumns(
   // Null if the window has no rows. The call then has a single output row.
   val row: Option[Attribute] =
     Option.when(takesRows)(AttributeReference(Row, DataTypeUtils.fromAttributes(contents))())
-  val isOver: Option[Attribute] =
-    Option.when(emitsEnds)(AttributeReference("is_over", BooleanType, nullable = false)())
+  val windowGone: Option[Attribute] =
+    Option.when(reportsGone)(AttributeReference("window_gone", BooleanType, nullable = false)())
 
   /** The columns as the function receives them.
     *
@@ -46,15 +46,15 @@ private final class CallColumns(
          Seq(
            Alias(Literal(true), IsLast)(),
            Alias(
-             unlessOver(CreateNamedStruct(values.flatMap {
+             unlessGone(CreateNamedStruct(values.flatMap {
                case Alias(value, name) => Seq(Literal(name), value)
                case value => Seq(Literal(value.name), value)
              })),
-             Row)())) ++ isOver
+             Row)())) ++ windowGone
 
-  // The row that marks an end has no values, so an expression over aggregates might fail on it.
-  private def unlessOver(value: Expression): Expression =
-    isOver.fold(value)(If(_, Literal(null, value.dataType), value))
+  // The row of a removed window has no values, so an expression over aggregates might fail on it.
+  private def unlessGone(value: Expression): Expression =
+    windowGone.fold(value)(If(_, Literal(null, value.dataType), value))
 
   /** The event watermark as a timestamp. Null before the first watermark, for a static DataFrame,
     * and at the end of time.

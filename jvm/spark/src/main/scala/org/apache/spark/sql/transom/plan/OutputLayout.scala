@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 
 import transom.engine.setting.Constants
 import transom.engine.spec.{LateRows, OutputPolicy, ProcessingTime, WindowSpec => Spec}
-import transom.engine.window.{Count, CountByStart, DynamicSession, Global, Session, TimeConvention, Window, Windows}
+import transom.engine.window.{Count, CountByStart, Global, TimeConvention, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
 final class OutputLayout(
@@ -85,7 +85,7 @@ final class OutputLayout(
     watermark = call.map(_.watermark),
     isLast = call.flatMap(_.isLast),
     row = call.flatMap(_.row),
-    isOver = call.flatMap(_.isOver),
+    windowGone = call.flatMap(_.windowGone),
     late = late.filter(_ => hasLateRows),
     deadLetter = deadLetter,
     watermarks = watermarks)
@@ -256,9 +256,8 @@ final class OutputLayout(
     * or that of this operator.
     */
   private def windowMetadata: Metadata = {
-    val metadata = new MetadataBuilder().putBoolean(
-      if (OutputLayout.isSession(spec.window)) SessionWindow.marker else TimeWindow.marker,
-      true)
+    val metadata = new MetadataBuilder()
+      .putBoolean(if (spec.window.isSession) SessionWindow.marker else TimeWindow.marker, true)
     val delay = EventTimeWatermark.delayKey
     if (operatorPlan.convention != TimeConvention.Start)
       metadata.putBoolean(RowColumns.IncludesEnd, true)
@@ -309,11 +308,6 @@ object OutputLayout {
 
   private def isTime(kind: DataType): Boolean = kind match {
     case TimestampType | TimestampNTZType | DateType => true
-    case _ => false
-  }
-
-  private def isSession(window: Window): Boolean = window match {
-    case _: Session | _: DynamicSession => true
     case _ => false
   }
 }

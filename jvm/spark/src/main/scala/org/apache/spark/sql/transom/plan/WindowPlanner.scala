@@ -19,7 +19,7 @@ import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{TimePolicy, WindowSpec}
-import transom.engine.window.{SessionSlices, SliceAssigner, TimeConvention}
+import transom.engine.window.{SessionSlices, SliceAssigner}
 
 /** Builds the plan of a window operator from its spec and the columns that the spec refers to. */
 object WindowPlanner {
@@ -131,11 +131,11 @@ object WindowPlanner {
       isStreaming: Boolean): Option[Expression => Expression] =
     if (layout == KeyedLayout) None
     else
-      SliceAssigner.of(spec.window) match {
+      spec.window.sliceAssigner match {
         case _: SessionSlices if isStreaming => None
         case slices =>
           val assigner = Literal(slices, ObjectType(classOf[SliceAssigner]))
-          val shift = Literal(TimeConvention.of(spec.window).timeShift)
+          val shift = Literal(spec.window.convention.timeShift)
           Some(time => Invoke(assigner, "sliceOf", LongType, Seq(Subtract(time, shift))))
       }
 

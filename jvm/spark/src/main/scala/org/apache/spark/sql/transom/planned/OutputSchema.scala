@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.DataType
   *   whether the row is the last one of a call
   * @param row
   *   the row of the window that a user function receives
-  * @param isOver
-  *   whether the row marks the end of a window, without a call
+  * @param windowGone
+  *   whether the row marks that a window is removed, without a call
   */
 final case class OutputSchema(
     types: Seq[DataType],
@@ -33,7 +33,7 @@ final case class OutputSchema(
     watermark: Option[Int],
     isLast: Option[Int],
     row: Option[Int],
-    isOver: Option[Int],
+    windowGone: Option[Int],
     late: Option[Int],
     deadLetter: Option[Int],
     watermarks: Option[Int]) {
@@ -59,7 +59,7 @@ final class OutputColumns(
     watermark: Option[Attribute] = None,
     isLast: Option[Attribute] = None,
     row: Option[Attribute] = None,
-    isOver: Option[Attribute] = None,
+    windowGone: Option[Attribute] = None,
     val late: Option[Attribute] = None,
     val deadLetter: Option[Attribute] = None,
     watermarks: Option[Attribute] = None) {
@@ -67,7 +67,7 @@ final class OutputColumns(
   /** The columns that a window emits when it fires, in order. */
   def ofWindow: Seq[Attribute] =
     keys ++ Seq(start, end) ++ results ++
-      Seq(windowId, pane, change, watermark, isLast, row, isOver).flatten
+      Seq(windowId, pane, change, watermark, isLast, row, windowGone).flatten
 
   /** The columns of side outputs, in order. They follow the columns of windows. */
   def ofSideOutputs: Seq[Attribute] = Seq(late, deadLetter, watermarks).flatten
@@ -88,7 +88,7 @@ final class OutputColumns(
       watermark = watermark.map(ordinal),
       isLast = isLast.map(ordinal),
       row = row.map(ordinal),
-      isOver = isOver.map(ordinal),
+      windowGone = windowGone.map(ordinal),
       late = late.map(ordinal),
       deadLetter = deadLetter.map(ordinal),
       watermarks = watermarks.map(ordinal))

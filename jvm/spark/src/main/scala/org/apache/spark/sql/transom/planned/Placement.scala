@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom.planned
 import org.apache.spark.sql.catalyst.expressions.Attribute
 
 import transom.engine.spec.WindowSpec
-import transom.engine.window.{Custom, DynamicSession}
+import transom.engine.window.PlacementColumn
 
 /** The column that places a row in its windows, besides the time of the row. Windows that the
   * time alone defines have no such column.
@@ -36,11 +36,12 @@ object Placement {
     * @param column
     *   the column of the rows
     */
-  def of(spec: WindowSpec, column: Attribute): Option[Placement] = spec.window match {
-    case _ if spec.hasEdges => Some(Edge(column))
-    case _ if spec.lifetime.isDefined => Some(End(column))
-    case _: DynamicSession => Some(Gap(column))
-    case _: Custom => Some(Listed(column))
-    case _ => None
-  }
+  def of(spec: WindowSpec, column: Attribute): Option[Placement] =
+    if (spec.hasEdges) Some(Edge(column))
+    else if (spec.lifetime.isDefined) Some(End(column))
+    else
+      spec.window.placementColumn.map {
+        case _: PlacementColumn.Gap => Gap(column)
+        case _: PlacementColumn.Listed => Listed(column)
+      }
 }

@@ -89,14 +89,14 @@ final case class WindowOperatorPlan(
     reportsLate || deadLetters && (settings.hasEdges || substreams.isDefined)
 
   /** Converts between Spark's times and the engine's. */
-  val convention: TimeConvention = TimeConvention.of(settings.window)
+  val convention: TimeConvention = settings.window.convention
 
   def layout: StateLayout = choice.layout
 
   /** Assigns rows to slices. Throws `IllegalArgumentException` for windows that only the keyed
     * layout supports.
     */
-  @transient lazy val slices: SliceAssigner = SliceAssigner.of(settings.window)
+  @transient lazy val slices: SliceAssigner = settings.window.sliceAssigner
 
   /** Whether the map side combines on-time rows by key and slice before the exchange.
     *

@@ -10,23 +10,21 @@ import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.keyed.{Change, FiredWindow, PaneInfo, Results, Steps}
-import transom.engine.runtime.Emissions
+import transom.engine.keyed.contract.{Change, FiredWindow, Results}
+import transom.engine.runtime.Pulled
 import transom.engine.window.Arrival
 
-/** Builds the rows that the windows of the keyed layout emit.
+/** Builds the rows that the windows of the keyed layout emit. Each row overwrites the one before
+  * it.
   *
   * Not thread-safe. Call `pointAt` for each key before its windows emit.
   */
-final class KeyedResults(
-    operatorPlan: WindowOperatorPlan,
-    aggregation: KeyedAggregation,
-    emissions: Emissions[InternalRow])
-    extends Results[UnsafeRow, InternalRow] {
+final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAggregation)
+    extends Results[UnsafeRow, InternalRow, InternalRow] {
   import operatorPlan.output
 
   private val key = new UnsafeRow(operatorPlan.keys.length)
-  private val result = new UnsafeRow(operatorPlan.aggregates.length)
+  private val encoded = new UnsafeRow(operatorPlan.aggregates.length)
   private val bounds = new SpecificInternalRow(Seq(LongType, LongType))
   private val optionalColumns = new GenericInternalRow(output.optionalWidth)
   private lazy val toContents =
@@ -38,25 +36,25 @@ final class KeyedResults(
   private val whole = new JoinedRow
   private val toRow = UnsafeProjection.create(output.types.toArray)
 
-  set(output.isOver, false)
+  set(output.windowGone, false)
 
   override def startMember(index: Int): Unit = set(output.windowId, operatorPlan.windowIds(index))
 
   override def pointAt(key: Array[Byte]): Unit = this.key.pointTo(key, key.length)
 
-  override def emit(window: FiredWindow, accumulator: InternalRow): Unit =
-    add(window, aggregation.evaluated(accumulator))
+  override def result(window: FiredWindow, accumulator: InternalRow): InternalRow =
+    row(window, aggregation.evaluated(accumulator))
 
   override def takesChanges: Boolean = operatorPlan.changes.nonEmpty
 
   /** Fills the lists of changes: with the parts of the rows that have entered, and behind a part
     * without a row with those of the rows that have left.
     */
-  override def emitChanged(
+  override def changedResult(
       window: FiredWindow,
       accumulator: InternalRow,
       entered: Iterator[UnsafeRow],
-      left: Option[Iterator[UnsafeRow]]): Unit = {
+      left: Option[Iterator[UnsafeRow]]): InternalRow = {
     val values = aggregation.evaluated(accumulator)
     val rows =
       entered.map(Some(_)) ++ left.iterator.flatMap(Iterator.single(None) ++ _.map(Some(_)))
@@ -65,73 +63,75 @@ final class KeyedResults(
       val parts = changed.map(_.fold[Any](KeyedResults.noRow)(_.getStruct(part, 2)))
       values.update(list, new GenericArrayData(parts))
     }
-    add(window, values)
+    row(window, values)
   }
 
-  override def emitChange(window: FiredWindow, change: Change, bytes: Array[Byte]): Unit = {
-    result.pointTo(bytes, bytes.length)
+  override def change(window: FiredWindow, change: Change, result: Array[Byte]): InternalRow = {
+    encoded.pointTo(result, result.length)
     set(output.change, text(change.name))
-    add(window, result)
+    row(window, encoded)
   }
 
-  /** Emits one output row for each row of the window, or a single output row for a window without
-    * rows.
+  /** One output row for each row of the window, or a single output row for a window without rows.
     */
-  override def emitRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Iterator[Unit] =
+  override def ofRows(window: FiredWindow, rows: Iterator[UnsafeRow]): Iterator[InternalRow] =
     if (rows.isEmpty)
-      Steps.one(add(window, aggregation.evaluated(aggregation.create()), null, isLast = true))
+      Pulled.one(row(window, aggregation.evaluated(aggregation.create()), null, isLast = true))
     else {
       val first = rows.next()
       // `First` may restore the key from a row. Any row of the key is suitable.
       val ofKeys = aggregation.evaluated(aggregation.add(aggregation.create(), first))
-      new AbstractIterator[Unit] {
-        private var row = first
-        override def hasNext: Boolean = row != null
-        override def next(): Unit = {
-          val current = row
-          row = if (rows.hasNext) rows.next() else null
-          add(window, ofKeys, toContents(current), isLast = row == null)
+      new AbstractIterator[InternalRow] {
+        private var following = first
+        override def hasNext: Boolean = following != null
+        override def next(): InternalRow = {
+          val current = following
+          following = if (rows.hasNext) rows.next() else null
+          row(window, ofKeys, toContents(current), isLast = following == null)
         }
       }
     }
 
-  /** Emits a row that marks the end of a window. The function is not called for this row. */
-  override def emitEnd(window: FiredWindow): Unit = {
-    set(output.isOver, true)
-    add(window, noValues, null, isLast = true)
-    set(output.isOver, false)
+  /** A row that marks that a window is removed. The function is not called for this row. */
+  override def windowGone(window: FiredWindow): InternalRow = {
+    set(output.windowGone, true)
+    val gone = row(window, noValues, null, isLast = true)
+    set(output.windowGone, false)
+    gone
   }
 
-  private def add(
+  private def row(
       window: FiredWindow,
       values: InternalRow,
-      row: InternalRow,
-      isLast: Boolean): Unit = {
+      ofWindow: InternalRow,
+      isLast: Boolean): InternalRow = {
     set(output.isLast, isLast)
-    set(output.row, row)
-    add(window, values)
+    set(output.row, ofWindow)
+    row(window, values)
   }
 
-  private def add(window: FiredWindow, values: InternalRow): Unit = {
+  private def row(window: FiredWindow, values: InternalRow): InternalRow = {
     setBound(0, window.start)
     setBound(1, window.end)
-    set(output.pane, row(window.pane))
+    set(output.pane, paneOf(window))
     set(output.watermark, operatorPlan.convention.watermarkOut(window.watermark))
     val others = if (output.optionalWidth == 0) values else back(values, optionalColumns)
-    emissions.emit(toRow(whole(front, others)).copy())
+    toRow(whole(front, others))
   }
 
   /** Sets a column after the results, if the operator emits it. */
   private def set(column: Option[Int], value: => Any): Unit =
     if (column.isDefined) optionalColumns.update(output.amongOptional(column.get), value)
 
-  private def row(pane: PaneInfo): InternalRow =
+  private def paneOf(window: FiredWindow): InternalRow = {
+    import window.pane
     InternalRow(
       pane.index,
       text(pane.timing.name),
       pane.isLast,
       pane.number.fold[Any](null)(Long.box),
       text(pane.cause.name))
+  }
 
   private def text(name: String): UTF8String =
     texts.getOrElseUpdate(name, UTF8String.fromString(name))

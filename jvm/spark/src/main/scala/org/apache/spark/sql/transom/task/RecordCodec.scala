@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.exchange.RowWindowReader
 import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.apache.spark.sql.transom.schema.RowReader
 
-import transom.engine.keyed.RowCodec
+import transom.engine.keyed.contract.RowCodec
 import transom.engine.spec.LayoutRules
 import transom.engine.state.ByteRange
 import transom.engine.window.Arrival

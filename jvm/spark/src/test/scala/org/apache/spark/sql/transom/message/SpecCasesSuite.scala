@@ -1,5 +1,6 @@
 package org.apache.spark.sql.transom.message
 
+import java.lang.reflect.Modifier
 import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
@@ -8,6 +9,9 @@ import scala.util.Using
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import munit.FunSuite
 import org.apache.spark.SparkThrowable
+
+import transom.engine.firing.{Evictor, Trigger}
+import transom.engine.window.Window
 
 /** Runs the cases of `spec/cases`. Python's tests run the same cases, so both languages read
   * messages alike.
@@ -23,6 +27,31 @@ class SpecCasesSuite extends FunSuite {
 
   test("there are cases") {
     assert(files.nonEmpty)
+  }
+
+  test("each kind of window, trigger and evictor has a case") {
+    val specs = files
+      .map(file => mapper.readTree(Files.readString(file)))
+      .filterNot(_.has("error"))
+      .map(spec => SpecCodec.decode(spec.get("message").toString))
+    val parts = specs.flatMap { spec =>
+      (spec.window +: spec.window.members) ++ spec.trigger.parts ++ spec.evictor
+    }
+    val kinds = Seq(classOf[Window], classOf[Trigger], classOf[Evictor]).flatMap(kindsOf)
+    assertEquals(parts.map(_.getClass.getName).toSet, kinds.map(_.getName).toSet)
+  }
+
+  /** The classes of the kinds, which are in the package of their trait. */
+  private def kindsOf(base: Class[_]): Seq[Class[_]] = {
+    val folder = Paths.get(base.getResource(".").toURI)
+    Using.resource(Files.list(folder)) { files =>
+      files.iterator.asScala
+        .map(_.getFileName.toString)
+        .filter(_.endsWith(".class"))
+        .map(name => Class.forName(s"${base.getPackageName}.${name.stripSuffix(".class")}"))
+        .filter(kind => base.isAssignableFrom(kind) && !Modifier.isAbstract(kind.getModifiers))
+        .toVector
+    }
   }
 
   files.foreach { file =>

@@ -10,7 +10,7 @@ import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types._
 
 import transom.engine.firing.{AfterClock, AfterCount, EndOfStream}
-import transom.engine.spec.{WindowSpec, _}
+import transom.engine.spec.WindowSpec
 import transom.engine.window.{Count, Global, Session}
 
 class OutputLayoutSuite extends PlanTest {
@@ -149,6 +149,14 @@ class OutputLayoutSuite extends PlanTest {
     val schema = resultOf(layoutOf(spec, columns = usual.take(2)))
     assertEquals(
       fields(schema),
-      Seq("key:region", "group_0", "window", "watermark", "clock", "is_last", "row", "is_over"))
+      Seq(
+        "key:region",
+        "group_0",
+        "window",
+        "watermark",
+        "clock",
+        "is_last",
+        "row",
+        "window_gone"))
   }
 }

@@ -40,14 +40,15 @@ class OutputSchemaSuite extends FunSuite {
       schema.watermark,
       schema.isLast,
       schema.row,
-      schema.isOver,
+      schema.windowGone,
       schema.late,
       schema.deadLetter)
     assertEquals(optional.flatten, Nil)
   }
 
   test("each optional column is found by its ordinal, whatever other columns there are") {
-    val optional = Seq("pane", "change", "watermark", "isLast", "row", "isOver", "late", "dead")
+    val optional =
+      Seq("pane", "change", "watermark", "isLast", "row", "windowGone", "late", "dead")
     optional.toSet.subsets().foreach { emitted =>
       def some(name: String): Option[Attribute] = Option.when(emitted(name))(column(name))
       val columns = new OutputColumns(
@@ -60,7 +61,7 @@ class OutputSchemaSuite extends FunSuite {
         watermark = some("watermark"),
         isLast = some("isLast"),
         row = some("row"),
-        isOver = some("isOver"),
+        windowGone = some("windowGone"),
         late = some("late"),
         deadLetter = some("dead"))
       val schema = columns.schema
@@ -70,7 +71,7 @@ class OutputSchemaSuite extends FunSuite {
         "watermark" -> schema.watermark,
         "isLast" -> schema.isLast,
         "row" -> schema.row,
-        "isOver" -> schema.isOver,
+        "windowGone" -> schema.windowGone,
         "late" -> schema.late,
         "dead" -> schema.deadLetter)
       ordinals.foreach { case (name, ordinal) =>

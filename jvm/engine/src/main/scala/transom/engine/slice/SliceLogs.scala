@@ -1,7 +1,41 @@
 package transom.engine.slice
 
 import transom.engine.runtime.{OpenStarts, SegmentLog}
-import transom.engine.state.AccumulatorMerger
+import transom.engine.spec.WindowSpec
+import transom.engine.state._
+import transom.engine.window.Grid
+
+/** Opens the slice logs of key groups. */
+object SliceLogs {
+
+  /** Returns the function that opens the log of a key group over a store for each grid. */
+  def over[T](
+      spec: WindowSpec,
+      grids: Seq[Grid],
+      merger: AccumulatorMerger[T],
+      limits: Limits): IndexedSeq[SegmentStore] => SegmentLog[T] = {
+    val fromCoarsest = grids.zipWithIndex.sortBy { case (grid, _) => -grid.unit }
+    def logOf(grid: Grid, store: SegmentStore, coarser: Seq[SliceLog[T]]) = {
+      // A slice log reads whole slices, so their segments are stored together.
+      val buffered =
+        new BufferedStore(new BundledStore(store, limits.bundle), limits.segments / grids.length)
+      new SliceLog(
+        grid,
+        new SliceDirectory(buffered),
+        merger,
+        limits.shared,
+        spec.firstOutputUs.getOrElse(Long.MinValue),
+        coarser)
+    }
+    stores => {
+      val logs = fromCoarsest.foldLeft(List.empty[(Int, SliceLog[T])]) {
+        case (coarser, (grid, member)) =>
+          (member, logOf(grid, stores(member), coarser.map(_._2))) :: coarser
+      }
+      if (logs.length == 1) logs.head._2 else new SeveralLogs(logs, merger)
+    }
+  }
+}
 
 /** The slice logs of several windows in one pass.
   *
@@ -33,10 +67,10 @@ private[slice] final class SeveralLogs[T](
     */
   private def startsOf(log: SliceLog[T]): Seq[Long] = {
     import log.grid
-    val own = log.openStarts.flatten.toSeq.flatMap(open => Seq(open.earliest, open.latest))
-    if (log.source == null) own
+    val starts = log.openStarts.flatten.toSeq.flatMap(open => Seq(open.earliest, open.latest))
+    if (log.source == null) starts
     else
-      own ++ startsOf(log.source).flatMap { start =>
+      starts ++ startsOf(log.source).flatMap { start =>
         val slice = grid.sliceOf(start)
         Seq(grid.firstWindow(slice, Long.MinValue).start, grid.lastStartOf(slice))
           .map(grid.instantOf)

@@ -1,9 +1,77 @@
 package transom.engine.window
 
-import java.time.LocalDate
+import java.time.{DayOfWeek, LocalDate}
 import java.time.temporal.ChronoUnit
 
+import transom.engine.setting.{Check, Constants}
 import transom.engine.time.{Ticks, Zone}
+
+/** Windows of `every` calendar units.
+  *
+  * @param unit
+  *   the calendar unit
+  * @param timeZone
+  *   the time zone of the calendar
+  * @param firstDay
+  *   first day of a week; used only by weeks
+  */
+final case class Calendar(
+    unit: CalendarUnit,
+    timeZone: String,
+    every: Int = 1,
+    firstDay: DayOfWeek = DayOfWeek.MONDAY,
+    offsetUs: Long = 0,
+    closed: Closed = Closed.Left)
+    extends GridWindow {
+
+  Check.positive("every", every)
+  Check.that(
+    "every",
+    every <= Constants.MostCalendarUnits,
+    s"is above ${Constants.MostCalendarUnits}")
+  Check.offset(offsetUs, every * unit.shortestUs)
+  Check.zone(timeZone)
+
+  // In wall-clock time, all days have one length, and so do all weeks. Only months need a
+  // calendar.
+  override def grid: Grid = {
+    val zone = Zone.of(timeZone)
+    unit match {
+      case CalendarUnit.Day => new TumblingGrid(every * Ticks.PerDay, offsetUs, zone)
+      case CalendarUnit.Week =>
+        // 1970-01-01 was a Thursday.
+        val weekStart = -Math.floorMod(4 - firstDay.getValue, 7) * Ticks.PerDay
+        new TumblingGrid(every * 7 * Ticks.PerDay, weekStart + offsetUs, zone)
+      case CalendarUnit.Month => new MonthGrid(every, offsetUs, zone)
+      case CalendarUnit.Quarter => new MonthGrid(3L * every, offsetUs, zone)
+      case CalendarUnit.Year => new MonthGrid(12L * every, offsetUs, zone)
+    }
+  }
+
+  override def distanceUs: Long = every * unit.shortestUs
+
+  override protected def sliceName: String = "window"
+
+  override protected def in(timeZone: String): GridWindow = copy(timeZone = timeZone)
+}
+
+/** A calendar unit.
+  *
+  * @param shortestDays
+  *   length of the unit's shortest instance in wall-clock time, in days
+  */
+sealed abstract class CalendarUnit(shortestDays: Int) {
+  val shortestUs: Long = shortestDays * 86400000000L
+}
+
+/** The values of [[CalendarUnit]]. */
+object CalendarUnit {
+  case object Day extends CalendarUnit(1)
+  case object Week extends CalendarUnit(7)
+  case object Month extends CalendarUnit(28)
+  case object Quarter extends CalendarUnit(90)
+  case object Year extends CalendarUnit(365)
+}
 
 /** Windows of `months` calendar months, counted from January 1970. Each window is one slice.
   *

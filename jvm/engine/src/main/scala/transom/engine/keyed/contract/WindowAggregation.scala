@@ -1,4 +1,4 @@
-package transom.engine.keyed.keystate
+package transom.engine.keyed.contract
 
 import transom.engine.state.ByteRange
 

@@ -1,6 +1,29 @@
 package transom.engine.window
 
+import scala.collection.mutable.ArrayBuffer
+
+import transom.engine.firing.Trigger
 import transom.engine.time.Timeline
+
+/** One window per key that contains all rows. */
+case object Global extends Window {
+
+  override def assigner(timeline: Timeline): Assigner = GlobalAssigner
+
+  override def slices: Either[String, SliceAssigner] = Right(new GridSlices(Vector(GlobalGrid)))
+
+  override def defaultTrigger(isOnClock: Boolean): Option[Trigger] = None
+
+  override def isEndless: Boolean = true
+
+  override def hasKnownEnd: Boolean = false
+
+  override def takesLifetimes: Boolean = false
+
+  override def hasWindowBefore: Boolean = false
+
+  override def isCombinable: Boolean = false
+}
 
 /** A grid with one window for all time, which fires when the input ends.
   *
@@ -24,3 +47,17 @@ object GlobalGrid extends Grid {
   override def instantOf(gridTime: Long): Long = gridTime
   override def endOf(window: TimeWindow): Long = Timeline.EndOfTime
 }
+
+/** Assigns all rows to one window without end. */
+abstract class GlobalAssigner extends Assigner {
+
+  private val window = TimeWindow(0L, Timeline.EndOfTime)
+
+  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+    windows += window
+
+  override def timeline: Timeline = Timeline.Endless
+}
+
+/** Assigns all rows to one window without end that uses the user's triggers and evictors. */
+object GlobalAssigner extends GlobalAssigner

@@ -2,49 +2,10 @@ package transom.engine.keyed
 
 import java.nio.ByteBuffer
 
-import transom.engine.keyed.keystate.{Contents, KeyStore}
-import transom.engine.state.{ByteRange, UnknownStateVersion}
+import transom.engine.keyed.contract.{RowCodec, RowStore}
+import transom.engine.keyed.keystate.KeyStore
+import transom.engine.state.UnknownStateVersion
 import transom.engine.window.{Arrival, TimeConvention}
-
-/** Converts the host's rows to bytes and back. The engine sees only the bytes. */
-trait RowCodec[R] {
-
-  /** Returns a row that shares `bytes`. The row is valid until the next call. */
-  def view(bytes: ByteRange): R
-
-  /** Returns a new row that shares the array. */
-  def decode(bytes: Array[Byte], offset: Int, length: Int): R
-
-  def encode(row: R): Array[Byte]
-
-  /** Replaces the event time in the bytes of a row.
-    *
-    * @param time
-    *   in the host's convention
-    */
-  def setTime(bytes: ByteRange, time: Long): Unit
-
-  /** The event time of a row in the host's convention, or `Arrival.NoTime`. */
-  def timeOf(row: R): Long
-
-  /** The bytes that, with the key, identify the lifetime of a row. Starts and ends of the same
-    * lifetime have equal bytes. Called only if the spec has edges.
-    */
-  def idOf(row: R): Array[Byte] =
-    throw new UnsupportedOperationException("the rows have no lifetimes with an id")
-
-  /** The number of the layout in which `encode` writes rows. A store keeps the number with the
-    * bytes, because a later run may have another layout.
-    */
-  def layout: Int
-
-  /** Returns the bytes of a row in the layout of this run.
-    *
-    * @param written
-    *   the layout of the bytes, another one than that of this run
-    */
-  def converted(written: Int, bytes: Array[Byte], offset: Int, length: Int): Array[Byte]
-}
 
 /** Stores the raw rows of windows, and entries of bytes, in the state of the current key group.
   *
@@ -54,9 +15,9 @@ trait RowCodec[R] {
   * value   version byte, number of the layout int, row
   * }}}
   */
-final class StoredRows[R](val codec: RowCodec[R], convention: TimeConvention)
-    extends Contents[R] {
-  import StoredRows.HeaderSize
+final class EncodedRowStore[R](val codec: RowCodec[R], convention: TimeConvention)
+    extends RowStore[R] {
+  import EncodedRowStore.HeaderSize
 
   private var store: KeyStore = _
   private var key: Array[Byte] = _
@@ -66,11 +27,11 @@ final class StoredRows[R](val codec: RowCodec[R], convention: TimeConvention)
   def pointAt(key: Array[Byte]): Unit = this.key = key
 
   override def put(list: Long, sequence: Long, row: R): Unit =
-    store.putRow(key, list, sequence, StoredRows.write(codec.layout, codec.encode(row)))
+    store.putRow(key, list, sequence, EncodedRowStore.write(codec.layout, codec.encode(row)))
 
   override def get(list: Long, sequence: Long): R = {
     val value = store.getRow(key, list, sequence)
-    val written = StoredRows.layoutOf(value)
+    val written = EncodedRowStore.layoutOf(value)
     val length = value.length - HeaderSize
     if (written == codec.layout) codec.decode(value, HeaderSize, length)
     else {
@@ -92,7 +53,7 @@ final class StoredRows[R](val codec: RowCodec[R], convention: TimeConvention)
   }
 }
 
-private object StoredRows {
+private object EncodedRowStore {
   private final val Version: Byte = 1
   private final val HeaderSize = 5
 

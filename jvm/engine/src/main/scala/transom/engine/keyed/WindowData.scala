@@ -2,18 +2,17 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
-import transom.engine.keyed.keystate.{Contents, KeyState, RowRuns, WindowState}
+import transom.engine.keyed.contract.RowStore
+import transom.engine.keyed.keystate.{KeyState, RowRuns, WindowState}
 
-/** Changes and reads the contents of windows: accumulators, raw rows, or both. */
-private[keyed] final class WindowContents[R, A <: AnyRef](
-    plan: KeyedPlan[R, A],
-    contents: Contents[R]) {
+/** Changes and reads the data of windows: accumulators, raw rows, or both. */
+private[keyed] final class WindowData[R, A <: AnyRef](plan: KeyedPlan[R, A], store: RowStore[R]) {
   import plan.{aggregation, keepsAccumulators, keepsRows}
 
   def isEmpty(window: WindowState[A]): Boolean =
     if (keepsRows) window.rows == null || window.rows.isEmpty else !window.hasAccumulator
 
-  /** Adds a row to the contents of a window.
+  /** Adds a row to the data of a window.
     *
     * @param time
     *   event time of the row, or `Arrival.NoTime`
@@ -32,12 +31,11 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
         window.rows = new RowRuns(state.nextList)
         state.nextList += 1
       }
-      contents.put(window.rows.list, window.rows.grow(), row)
+      store.put(window.rows.list, window.rows.grow(), row)
     }
   }
 
-  /** Moves the contents of `sources`, in their order, into an empty window. Raw rows are not
-    * copied.
+  /** Moves the data of `sources`, in their order, into an empty window. Raw rows are not copied.
     */
   def merge(sources: collection.Seq[WindowState[A]], window: WindowState[A]): Unit =
     sources.foreach { source =>
@@ -54,13 +52,13 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   def clear(window: WindowState[A]): Unit = {
     window.setAccumulator(null.asInstanceOf[A])
     if (window.rows != null) {
-      window.rows.positions.foreach { case (list, position) => contents.remove(list, position) }
+      window.rows.positions.foreach { case (list, position) => store.remove(list, position) }
       window.rows.runs.clear()
     }
   }
 
   def rows(window: WindowState[A]): Iterator[R] =
-    window.rows.positions.map { case (list, position) => contents.get(list, position) }
+    window.rows.positions.map { case (list, position) => store.get(list, position) }
 
   /** Aggregates rows into a new accumulator. */
   def accumulatorOf(rows: IterableOnce[R]): A =
@@ -69,7 +67,7 @@ private[keyed] final class WindowContents[R, A <: AnyRef](
   /** Removes the rows whose position does not satisfy `keep`, and recomputes the accumulator. */
   def retain(window: WindowState[A], rows: IndexedSeq[R], keep: Int => Boolean): Unit = {
     window.rows.positions.zipWithIndex.foreach { case ((list, position), i) =>
-      if (!keep(i)) contents.remove(list, position)
+      if (!keep(i)) store.remove(list, position)
     }
     window.rows.retain(keep)
     if (keepsAccumulators && window.rows.size < rows.length) {
