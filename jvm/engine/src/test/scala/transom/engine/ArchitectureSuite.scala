@@ -20,12 +20,20 @@ private object ArchitectureSuite {
     "spec" -> Set("setting", "firing", "window"),
     "state" -> Set("window"),
     "runtime" -> Set("time", "setting", "window", "spec", "state"),
-    "policy" -> Set("time", "setting", "firing", "window", "spec", "state", "runtime"),
     "combine" -> Set("window", "state"),
     "slice" -> Set("window", "spec", "state", "runtime"),
-    "session" -> Set("window", "spec", "state", "runtime"),
+    "session" -> Set("window", "state", "runtime"),
     "keyed.contract" -> Set("time", "firing", "window", "state", "runtime"),
     "keyed.keystate" -> Set("time", "firing", "window", "spec", "state", "keyed.contract"),
+    "judge" -> Set(
+      "time",
+      "setting",
+      "firing",
+      "window",
+      "spec",
+      "state",
+      "runtime",
+      "keyed.keystate"),
     "sweep" -> Set("time", "window", "spec", "state", "runtime", "keyed.contract"),
     "keyed" -> Set(
       "time",
@@ -35,17 +43,8 @@ private object ArchitectureSuite {
       "spec",
       "state",
       "runtime",
-      "policy",
+      "judge",
       "keyed.contract",
       "keyed.keystate",
-      "sweep"),
-    "substream" -> Set(
-      "time",
-      "window",
-      "spec",
-      "state",
-      "runtime",
-      "policy",
-      "keyed",
-      "keyed.keystate"))
+      "sweep"))
 }

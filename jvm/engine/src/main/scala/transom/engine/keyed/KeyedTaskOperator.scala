@@ -2,6 +2,7 @@ package transom.engine.keyed
 
 import scala.collection.mutable.ArrayBuffer
 
+import transom.engine.judge.{Judgement, KeyJudge}
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
@@ -20,8 +21,8 @@ import transom.engine.window._
   *   stores the raw rows of windows
   * @param results
   *   builds the results of the current key
-  * @param clocksOf
-  *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
+  * @param judgeOf
+  *   opens the judge of a key group at a wall-clock time, in microseconds since 1970
   */
 final class KeyedTaskOperator[K <: KeyStore, R, T](
     spec: WindowSpec,
@@ -30,7 +31,7 @@ final class KeyedTaskOperator[K <: KeyStore, R, T](
     results: KeyListener,
     sideOutput: SideOutput[T],
     limits: Limits,
-    clocksOf: (K, Long) => KeyClocks)
+    judgeOf: (K, Long) => KeyJudge)
     extends TaskOperator[K, T] {
   private val convention = spec.window.convention
   private val listener: KeyListener = key => {
@@ -48,7 +49,7 @@ final class KeyedTaskOperator[K <: KeyStore, R, T](
       group: Int,
       store: K,
       clock: Long): KeyGroupOperator[T] = {
-    val clocks = clocksOf(store, clock)
+    val judge = judgeOf(store, clock)
     val operator = operators.of(group, store.firstRow.getOrElse(clock))
     new KeyedGroupOperator(
       this,
@@ -59,11 +60,11 @@ final class KeyedTaskOperator[K <: KeyStore, R, T](
         operator,
         operators.codec,
         store,
-        clocks,
+        judge,
         listener,
         forgetsAtEnd,
         limits.keys),
-      clocks,
+      judge,
       rows,
       store,
       clock,
@@ -91,7 +92,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     operators: PerKeyOperators[R, S, T],
     operator: PerKeyOperator[R, S, T],
     group: KeysOfGroup[R, S, T],
-    clocks: KeyClocks,
+    judge: KeyJudge,
     rows: EncodedRowStore[R],
     store: KeyStore,
     clock: Long,
@@ -105,6 +106,7 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private val reason = LateReason.of(spec.window)
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
+  private val judgement = new Judgement
   private val combined = new Arrival
   private val dropped = new Event.DeadLetter
   private val waiting = ArrayBuffer.empty[(Retry, Event.Row)]
@@ -122,7 +124,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   private var closedBy = Watermark.NotYet
 
   override def gauges: Option[Gauges] = {
-    val reached = clocks.reached.orElse(convention.reached(advance.after))
+    val own = judge.watermark
+    val reached =
+      if (own != Watermark.NotYet) Some(own) else convention.reached(advance.after)
     // The windows of different substreams close at different times.
     val knowsStarts =
       spec.window.isInstanceOf[GridWindow] && !spec.hasSubstreams && !spec.isSwept
@@ -136,8 +140,12 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     event match {
       case row: Event.Row =>
         val time = row.arrival.time
-        val reason = clocks.judge(row, group.find(row.key), counts)
-        results = if (reason == null) admit(row) else drop(row, reason, time)
+        val key = group.find(row.key)
+        if (key.source == null) key.source = judge.sourceOf(row.key)
+        judge.judge(key.source, row, judgement)
+        judgement.count(counts)
+        results =
+          if (judgement.dropped == null) admit(row) else drop(row, judgement.dropped, time)
       case segment: Event.Segment => results = add(segment)
       case letter: Event.DeadLetter => results = Pulled.one(side.deadLetter(letter))
       case Event.Tick => hasTicked = true
@@ -145,8 +153,10 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
         counts.add(task.bytes)
         side.isFirst = true
       case advanced: Event.Advanced => advance = advance.max(advanced.advance)
-      case latest: Event.LatestArrival => clocks.noteArrival(latest.time)
-      case punctuation: Event.Punctuation => clocks.punctuate(punctuation.row, counts)
+      case latest: Event.LatestArrival => judge.noteArrival(latest.time)
+      case punctuation: Event.Punctuation =>
+        judge.punctuate(judge.sourceOf(punctuation.row.key), punctuation.row, judgement)
+        judgement.count(counts)
       // Only a time stage judges rows that stay with their tasks.
       case _: Event.ReadRows =>
     }
@@ -274,20 +284,21 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     // Windows in processing time fire too when the input ends.
     val isEnd = operators.timeline == Timeline.Clock && advance.after >= Timeline.EndOfTime
     val until = if (isEnd) Timeline.EndOfTime else now
-    if (hasTicked) clocks.tick()
+    if (hasTicked) judge.tick(): Unit
     val before = if (isJudged) Watermark.NotYet else lateWatermark
     closedBy =
       if (operators.timeline == Timeline.Event) advance.after
       else if (hasTicked || isEnd) until
       else Watermark.NotYet
-    val ofAllKeys = advance.copy(before = before).max(Advance.to(clocks.common))
+    val ofAllKeys =
+      advance.copy(before = before).max(judge.advance.map(convention.watermarkIn))
     group.advance(ofAllKeys, until, hasTicked)
   }
 
   override protected def save(): Unit = {
     counts.add(RowCounts.WindowsFired, operator.fired - countedBefore)
     group.save()
-    clocks.save()
+    judge.save()
     if (spec.hasEdges) rowsOpen = Some(group.openRows)
   }
 }

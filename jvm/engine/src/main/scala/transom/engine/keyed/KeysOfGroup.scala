@@ -4,6 +4,7 @@ import java.util.LinkedHashMap
 
 import scala.collection.mutable
 
+import transom.engine.judge.{CommonWatermark, KeyJudge, SourceWatermark}
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.{KeyStore, TimerIndex}
 import transom.engine.runtime.Pulled
@@ -20,8 +21,8 @@ import transom.engine.window.Arrival
   * One instance serves one batch, in this order: `process` for all rows, `advance` to its end,
   * `save`. Not thread-safe.
   *
-  * @param clocks
-  *   the watermarks of keys that are ahead of the key group
+  * @param judge
+  *   knows the watermarks of keys that are ahead of the key group
   * @param listener
   *   receives each key before the operator works on the key
   * @param forgetsAtEnd
@@ -33,7 +34,7 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
     operator: PerKeyOperator[R, S, T],
     codec: PerKeyCodec[S],
     store: KeyStore,
-    clocks: KeyClocks,
+    judge: KeyJudge,
     listener: KeyListener,
     forgetsAtEnd: Boolean,
     maxHeld: Long) {
@@ -101,19 +102,19 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
     acceptsRows = false
     hasEnded = to.after >= Timeline.EndOfTime
     val withRows = held.values.toArray(Array.empty[HeldKey[S]]).iterator
-    def expired = (watermarkTimers.take(to.after) ++ clocks.expired)
+    def expired = (watermarkTimers.take(to.after) ++ judge.expired)
       .flatMap(load)
       .tapEach(_.watermarkListed = Never)
     // At the end of the input no later tick comes, so all wall-clock timers are due.
     val ticked =
       if (hasEnded) Never else if (hasTicked) clock else Long.MinValue
     // The timer index still lists these keys. Keys in memory have been advanced before.
-    def punctuated = clocks.punctuated.filterNot(isHeld).flatMap(load)
+    def punctuated = judge.punctuated.filterNot(isHeld).flatMap(load)
     def expiredByClock = clockTimers.take(ticked).flatMap(load).tapEach(_.clockListed = Never)
     def all = if (isEnd(to.after)) store.keys.flatMap(load) else Iterator.empty
     (withRows ++ expired ++ punctuated ++ expiredByClock ++ all)
       .flatMap { key =>
-        val ofKey = clocks.of(key)
+        val ofKey = judge.watermarkOf(key.key, key.source)
         advanceKey(key, if (ofKey > to.byRows) to.max(Advance.to(ofKey)) else to, clock)
       }
   }
@@ -129,7 +130,7 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
   }
 
   // Without a common watermark the timer index lists no keys.
-  private val reachesAllAtEnd = forgetsAtEnd || !clocks.hasCommon
+  private val reachesAllAtEnd = forgetsAtEnd || !judge.hasCommon
   private val awaitedEnd = reachesAllAtEnd && watermarkTimers.first != Never
   private var hasEnded = false
 
@@ -226,12 +227,12 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
       }
       // A key that is written early must be loaded again when the batch ends, if the batch or the
       // key's own watermark matters. Its timer is therefore due at any watermark.
-      val awaitsEnd = acceptsRows && (operator.seesBatches || (clocks ne CommonClock))
+      val awaitsEnd = acceptsRows && (operator.seesBatches || (judge ne CommonWatermark))
       val timer = if (awaitsEnd) Long.MinValue else entry.state.nextTimer
       if (timer < entry.watermarkListed) {
         // A timer that the common watermark never reaches would stay in the index for ever.
-        if (awaitsEnd || clocks.hasCommon) watermarkTimers.add(timer, entry.key)
-        clocks.noteTimer(timer, entry.key)
+        if (awaitsEnd || judge.hasCommon) watermarkTimers.add(timer, entry.key)
+        judge.noteTimer(timer, entry.key)
       }
       if (entry.state.nextClockTimer < entry.clockListed)
         clockTimers.add(entry.state.nextClockTimer, entry.key)
@@ -254,10 +255,12 @@ private object KeysOfGroup {
   *   whether the store has an entry for the key
   */
 private[keyed] final class HeldKey[S <: PerKeyState](
-    key: Array[Byte],
+    val key: Array[Byte],
     val state: S,
-    val isStored: Boolean)
-    extends KeyInMemory(key) {
+    val isStored: Boolean) {
+
+  /** The source of the key's rows, once the judge has looked it up. */
+  var source: SourceWatermark = _
 
   /** Number of open rows that the key group has counted for the key. */
   val openBefore: Int = state.openRows

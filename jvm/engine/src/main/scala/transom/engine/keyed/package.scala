@@ -12,7 +12,7 @@ package transom.engine
   *
   * `KeyedOperators` chooses the operator of a spec. `KeyedTaskOperator` is the host in batches:
   * `KeysOfGroup` reads and writes each touched key once in a batch, and finds keys with due
-  * timers without reading the others. `KeyClocks` gives each key its watermark: one for all keys,
-  * or one for each substream.
+  * timers without reading the others. `KeyJudge` judges each row, and gives each key its
+  * watermark.
   */
 package object keyed

@@ -30,8 +30,8 @@ object Event {
     /** The watermark by which rows of the segment are late. */
     var lateWatermark: Long = 0L
 
-    /** Whether windows that end by `lateWatermark` fire in this batch, before the segment is
-      * added.
+    /** Whether the segment is added only after the windows that end by `lateWatermark` have fired
+      * in this batch. Its rows are late for these windows, and count in later ones.
       */
     var waits: Boolean = false
   }

@@ -39,7 +39,7 @@ abstract class RuledRow {
   * and the first rule that it breaks is the reason.
   *
   * A time policy has rules of its own for rows that break none of these, see
-  * [[transom.engine.policy.Stamp]].
+  * [[transom.engine.judge.Judgement]].
   */
 object RowRules {
 

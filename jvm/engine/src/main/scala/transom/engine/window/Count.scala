@@ -48,14 +48,6 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
   override def defaultTrigger(isOnClock: Boolean): Option[Trigger] = Some(requiredTrigger)
 
   override def isEndless: Boolean = true
-
-  override def hasKnownEnd: Boolean = false
-
-  override def takesLifetimes: Boolean = false
-
-  override def hasWindowBefore: Boolean = false
-
-  override def isCombinable: Boolean = false
 }
 
 /** Assigns rows to partial count windows: an evictor keeps the last rows of a window without end.

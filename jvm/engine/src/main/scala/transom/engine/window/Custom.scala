@@ -23,14 +23,6 @@ final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Wi
   override def slices: Either[String, SliceAssigner] = Left("Custom windows")
 
   override def isEndless: Boolean = false
-
-  override def hasKnownEnd: Boolean = false
-
-  override def takesLifetimes: Boolean = false
-
-  override def hasWindowBefore: Boolean = false
-
-  override def isCombinable: Boolean = false
 }
 
 /** Assigns each row to the windows that the row lists. */

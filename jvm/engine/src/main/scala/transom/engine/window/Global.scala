@@ -15,14 +15,6 @@ case object Global extends Window {
   override def defaultTrigger(isOnClock: Boolean): Option[Trigger] = None
 
   override def isEndless: Boolean = true
-
-  override def hasKnownEnd: Boolean = false
-
-  override def takesLifetimes: Boolean = false
-
-  override def hasWindowBefore: Boolean = false
-
-  override def isCombinable: Boolean = false
 }
 
 /** A grid with one window for all time, which fires when the input ends.

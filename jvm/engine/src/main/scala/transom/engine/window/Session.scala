@@ -47,10 +47,6 @@ sealed trait SessionWindow extends Window {
 
   override final def hasKnownEnd: Boolean = fixedGap.isDefined
 
-  override final def takesLifetimes: Boolean = false
-
-  override final def hasWindowBefore: Boolean = false
-
   override final def isCombinable: Boolean =
     fixedGap.isDefined && lateStart == LateStart.Open
 }

@@ -13,8 +13,6 @@ sealed trait SweptWindow extends Window {
 
   override final def isEndless: Boolean = false
 
-  override final def hasKnownEnd: Boolean = false
-
   override final def hasWindowBefore: Boolean = true
 
   override final def isCombinable: Boolean = true
@@ -39,8 +37,6 @@ final case class Snapshot(closed: Closed = Closed.Left) extends SweptWindow {
 final case class Rolling(sizeUs: Long) extends SweptWindow {
 
   Check.positive("size_us", sizeUs)
-
-  override def takesLifetimes: Boolean = false
 }
 
 /** Windows over `size` distinct start times, one from each distinct start time on

@@ -39,18 +39,18 @@ trait Window extends Product {
   def isEndless: Boolean
 
   /** Whether the ends of a row's windows are known when the row arrives. */
-  def hasKnownEnd: Boolean
+  def hasKnownEnd: Boolean = false
 
   /** Whether rows may have lifetimes of their own. */
-  def takesLifetimes: Boolean
+  def takesLifetimes: Boolean = false
 
   /** Whether a window has a window before it, to which `changes_only()` compares it. */
-  def hasWindowBefore: Boolean
+  def hasWindowBefore: Boolean = false
 
   /** Whether other windows may be computed in the same pass. Such windows have an end, and
     * neither a column nor the key group defines them.
     */
-  def isCombinable: Boolean
+  def isCombinable: Boolean = false
 
   /** Whether windows are sessions. */
   def isSession: Boolean = false

@@ -36,14 +36,6 @@ final case class Windows(windows: Seq[NamedWindow]) extends Window {
   }
 
   override def isEndless: Boolean = false
-
-  override def hasKnownEnd: Boolean = false
-
-  override def takesLifetimes: Boolean = false
-
-  override def hasWindowBefore: Boolean = false
-
-  override def isCombinable: Boolean = false
 }
 
 /** A member of [[Windows]].

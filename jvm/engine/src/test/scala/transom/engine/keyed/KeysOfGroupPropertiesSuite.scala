@@ -10,16 +10,17 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver.Row
-import transom.engine.conformance.vector.Json
 import transom.engine.firing.{Every, ProcessingTimeout, Trigger, TriggerClock}
-import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed.contract.{Change, FiredWindow, Results, RowStore}
 import transom.engine.keyed.keystate.{KeyState, KeyStore, MemoryKeyStore, StateCodec}
 import transom.engine.runtime.Pulled
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
 import transom.engine.window.{Arrival, RowOutcome, TimeWindow}
+import transom.engine.conformance.driver.Row
+import transom.engine.conformance.vector.Json
+import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
 
 /** Runs rows of several keys in batches. As after a restart, only the store is kept from batch to
   * batch.
@@ -93,7 +94,7 @@ object KeysOfGroupPropertiesSuite {
         operator,
         new StateCodec(plan.aggregation),
         store,
-        CommonClock,
+        CommonWatermark,
         bytes => key = bytes,
         forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,
         maxHeld = 2000)

@@ -7,14 +7,15 @@ import scala.util.Random
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
-import transom.engine.conformance.vector.Json
 import transom.engine.firing.{AfterClock, AfterCount, AfterWatermark, Every, EveryBatch, Trigger}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate._
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
 import transom.engine.window.{Arrival, Hopping, Session, Tumbling, Window}
+import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
+import transom.engine.conformance.vector.Json
 
 class KeysOfGroupSuite extends FunSuite {
 
@@ -63,7 +64,7 @@ class KeysOfGroupSuite extends FunSuite {
         operator,
         codec,
         store,
-        CommonClock,
+        CommonWatermark,
         bytes => key = ByteBuffer.wrap(bytes).getInt(),
         forgetsAtEnd = false,
         maxHeld)

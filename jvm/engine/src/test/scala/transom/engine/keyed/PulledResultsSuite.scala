@@ -2,9 +2,8 @@ package transom.engine.keyed
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver._
-import transom.engine.conformance.vector.Json
 import transom.engine.firing.{AfterCount, AfterWatermark, Every, EveryBatch, KeepLast}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed.contract.{Change, FiredWindow, Results}
 import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.runtime.{Event, TaskOperator}
@@ -12,6 +11,8 @@ import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.Advance
 import transom.engine.window._
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 
 /** Results are computed as they are read: no operator is ahead of its reader. */
 class PulledResultsSuite extends FunSuite {
@@ -107,6 +108,6 @@ private object PulledResultsSuite {
       results,
       Operator.Side,
       Limits.Default,
-      CommonClock.open)
+      CommonWatermark.open)
   }
 }

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.{Operator, Output, RowList, Specs}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.MemoryKeyStore
@@ -14,6 +14,7 @@ import transom.engine.runtime.{Event, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window._
+import transom.engine.conformance.driver.{Operator, Output, RowList, Specs}
 
 /** The keys in memory keep to their limit, however large the rows of a sweep are. */
 class HeldBytesSuite extends FunSuite {
@@ -82,7 +83,7 @@ private object HeldBytesSuite {
       Nothing,
       Operator.Side,
       Limits.Default.copy(keys = limit),
-      CommonClock.open)
+      CommonWatermark.open)
   }
 
   object Arrays extends RowCodec[Array[Byte]] {

@@ -2,13 +2,13 @@ package transom.engine.conformance.check
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.policy._
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.judge._
+import transom.engine.runtime.Event
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Advance
 import transom.engine.window.GridModel
+import transom.engine.conformance.vector.{Json, Malformed, Scale}
 
 /** Vectors of StreamInsight about punctuation (CTIs), run through the time stage: in one batch,
   * and each event in a batch of its own. A tick of these vectors is a millisecond, so a point
@@ -76,10 +76,10 @@ object AdvanceTimeVectors {
     private val store = new SourceStore(new MemoryState)
     private val logic = new TimePolicyLogic(policy)
     private val stage =
-      new TimeStage((store, _) => new SourceClocks(logic, store), EventFields)
+      new TimeStage((store, _) => new SourceWatermarks(logic, store), EventFields)
 
     def watermark: Long =
-      logic.watermarkOf(SourceClock.of(store.sources.get(Array.emptyByteArray)))
+      logic.watermarkOf(SourceWatermark.of(store.sources.get(Array.emptyByteArray)))
 
     def play(events: Seq[Json]): Seq[Map[String, Any]] =
       stage.open(0, store, 0L).process(events.iterator.map(eventOf)).toVector
@@ -96,9 +96,9 @@ object AdvanceTimeVectors {
   }
 
   /** Stamped events as the fields of a vector. */
-  private object EventFields extends StampedRows[Map[String, Any]] {
+  private object EventFields extends JudgedRows[Map[String, Any]] {
 
-    override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = {
+    override def judged(row: ByteRange, stamp: Judgement): Map[String, Any] = {
       val event = Json.parse(new String(row.copied, UTF_8))
       val outcome =
         if (stamp.isPunctuation) "cti"
@@ -112,10 +112,7 @@ object AdvanceTimeVectors {
                        else null))
     }
 
-    override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
-      throw new Malformed(s"an event is unusable: ${reason.name}")
-
-    override def advanced(advance: Advance): Map[String, Any] =
-      throw new IllegalStateException("the stage sends no watermarks")
+    override def advance(to: Advance): Unit =
+      require(to == Advance.Unknown, "the stage has no watermark of the input")
   }
 }

@@ -1,12 +1,13 @@
 package transom.engine.conformance.check
 
+import transom.engine.firing.AfterLateness
+import transom.engine.judge._
+import transom.engine.runtime.Event
+import transom.engine.spec._
+import transom.engine.state.MemoryState
+import transom.engine.window.Tumbling
 import transom.engine.conformance.driver.Specs
 import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.firing.AfterLateness
-import transom.engine.policy._
-import transom.engine.spec._
-import transom.engine.state.{ByteRange, MemoryState}
-import transom.engine.window.{Arrival, Tumbling}
 
 /** Runs vectors in which the wall clock acts on the whole input. */
 object InputVectors {
@@ -78,24 +79,26 @@ object InputVectors {
 final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
   private val store = new SourceStore(new MemoryState)
   private val logic = new TimePolicyLogic(policy)
-  private val source = new ByteRange
+  private val event = new Event.Row
 
   /** The stamp of the last row. */
-  val stamp = new Stamp
+  val stamp = new Judgement
 
   /** Adds a row, and returns the watermark of the windows. Times are microseconds since 1970. */
   def row(time: Long, clock: Long, partition: String = ""): Long = play(clock) { input =>
     val bytes = partition.getBytes
-    source.set(bytes, 0, bytes.length)
-    input.judge(source, time, clock, Arrival.NoEnd, stamp)
+    event.key.set(bytes, 0, bytes.length)
+    event.arrival.time = time
+    event.arrival.clock = clock
+    input.judge(input.sourceOf(event.key), event, stamp)
   }
 
   /** Moves the wall clock, and returns the watermark of the windows. */
   def tick(clock: Long): Long = play(clock)(_.tick())
 
-  private def play(clock: Long)(act: InputClock => Unit): Long = {
+  private def play(clock: Long)(act: PartitionWatermarks => Unit): Long = {
     val declared = policy.partitions.map(_.getBytes)
-    val input = new InputClock(policy, logic, declared, windows, store, clock)
+    val input = new PartitionWatermarks(policy, logic, declared, windows, store, clock)
     act(input)
     input.save()
     input.watermark

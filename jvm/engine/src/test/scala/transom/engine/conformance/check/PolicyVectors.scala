@@ -1,12 +1,12 @@
 package transom.engine.conformance.check
 
-import transom.engine.conformance.vector.{Json, Malformed, Scale}
-import transom.engine.policy._
+import transom.engine.judge._
 import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.GridModel
+import transom.engine.conformance.vector.{Json, Malformed, Scale}
 
 /** Vectors of Azure Stream Analytics about time policies, run through the time stage. */
 object PolicyVectors {
@@ -87,7 +87,7 @@ object PolicyVectors {
 private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
   private val store = new SourceStore(new MemoryState)
   private val stage =
-    new TimeStage((store, _) => new SourceClocks(logic, store), StampFields)
+    new TimeStage((store, _) => new SourceWatermarks(logic, store), StampFields)
   val counts = new RowCounts
 
   def process(events: Seq[Json]): Seq[Map[String, Any]] = {
@@ -99,7 +99,7 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
 
   /** The watermarks of the source of a row. */
   def watermarks(event: Json): Map[String, Any] = {
-    val clock = SourceClock.of(store.sources.get(sourceOf(event)))
+    val clock = SourceWatermark.of(store.sources.get(sourceOf(event)))
     Map(
       "watermark" -> StampFields.shown(clock.watermark),
       "watermark_with_idle_floor" -> StampFields.shown(logic.watermarkOf(clock)))
@@ -119,9 +119,9 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
 }
 
 /** Stamps as the fields of a vector. */
-private[check] object StampFields extends StampedRows[Map[String, Any]] {
+private[check] object StampFields extends JudgedRows[Map[String, Any]] {
 
-  override def stamped(row: ByteRange, stamp: Stamp): Map[String, Any] = Map(
+  override def judged(row: ByteRange, stamp: Judgement): Map[String, Any] = Map(
     "system_timestamp" -> (if (stamp.dropped == null) shown(stamp.time) else null),
     "disposition" -> (stamp.dropped match {
       case null => "accepted"
@@ -136,11 +136,8 @@ private[check] object StampFields extends StampedRows[Map[String, Any]] {
     case PolicyRule.OutOfOrder => "out_of_order"
   }
 
-  override def unusable(row: ByteRange, reason: DeadLetterReason): Map[String, Any] =
-    throw new Malformed(s"a row is unusable: ${reason.name}")
-
-  override def advanced(advance: Advance): Map[String, Any] =
-    throw new IllegalStateException("the stage sends no watermarks")
+  override def advance(to: Advance): Unit =
+    require(to == Advance.Unknown, "the stage has no watermark of the input")
 
   def shown(time: Long): Any =
     if (time == Watermark.NotYet) null else GridModel.toInstant(time).toString

@@ -2,7 +2,7 @@ package transom.engine.conformance.driver
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.conformance.vector.{Json, Unsupported}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.MemoryKeyStore
@@ -10,6 +10,7 @@ import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window.Arrival
+import transom.engine.conformance.vector.{Json, Unsupported}
 
 /** Runs the keyed layout over rows that the map side has combined by slice. */
 final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
@@ -26,7 +27,7 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
     results,
     Operator.Side,
     Limits.Default,
-    CommonClock.open)
+    CommonWatermark.open)
   private val combined =
     new CombinedRows(spec.window.sliceAssigner, forKeyedLayout = true, spec, counts)
 

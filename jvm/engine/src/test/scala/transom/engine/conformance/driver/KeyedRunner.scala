@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.conformance.vector.{Json, Unsupported}
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.MemoryKeyStore
@@ -12,6 +12,7 @@ import transom.engine.spec.{EventTime, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.time.Timeline
 import transom.engine.window.{Arrival, TimeWindow, Window}
+import transom.engine.conformance.vector.{Json, Unsupported}
 
 /** Runs the keyed layout over single rows. */
 final class KeyedRunner(spec: WindowSpec, makePlan: RowStore[Row] => KeyedPlan[Row, Vector[Json]])
@@ -26,7 +27,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: RowStore[Row] => KeyedPlan[R
     results,
     Operator.Side,
     Limits.Default,
-    CommonClock.open)
+    CommonWatermark.open)
 
   /** Runs a plan for a window.
     *

@@ -2,15 +2,14 @@ package transom.engine.conformance.driver
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import transom.engine.conformance.vector.Json
+import transom.engine.judge._
 import transom.engine.keyed._
-import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.runtime.{Event, KeyGroupOperator}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, Limits, MemoryState}
-import transom.engine.substream.{SubstreamClocks, SubstreamRows, SubstreamStore}
 import transom.engine.time.Watermark
 import transom.engine.window.TimeConvention
+import transom.engine.conformance.vector.Json
 
 /** Runs windows over substreams, over single rows. The arrival of a row is its `clock`.
   *
@@ -39,7 +38,7 @@ final class SubstreamRunner(
     Operator.Side,
     limits,
     (store: SubstreamStore, now: Long) =>
-      new SubstreamClocks(policy, logic, convention, Substreams, store, seesEnds = true, now))
+      new SubstreamWatermarks(policy, logic, convention, Substreams, store, seesEnds = true, now))
 
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
 
@@ -86,7 +85,7 @@ final class SubstreamRunner(
         val json = Json.parse(new String(RowList.copy(key), UTF_8))
         to.set(RowList.range(of(json).toString.getBytes(UTF_8)))
       }: Unit
-    override def note(stamp: Stamp, time: Long): Unit = ()
+    override def note(stamp: Judgement, time: Long): Unit = ()
     override def setTime(value: ByteRange, time: Long): Unit = RowBytes.setTime(value, time)
   }
 }

@@ -1,5 +1,6 @@
 package transom.engine.conformance.driver
 
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.runtime.{Event, KeyGroupOperator}
@@ -20,7 +21,7 @@ final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
     results,
     Operator.Side,
     limits,
-    CommonClock.open)
+    CommonWatermark.open)
 
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
 

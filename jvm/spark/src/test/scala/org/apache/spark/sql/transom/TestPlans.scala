@@ -30,7 +30,7 @@ object TestPlans {
       row = Nil,
       contents = Nil,
       placement = None,
-      stamp = None,
+      judgement = None,
       follows = None,
       substreams = None,
       order = Nil,

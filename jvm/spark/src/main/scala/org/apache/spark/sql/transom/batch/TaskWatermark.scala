@@ -6,9 +6,9 @@ import org.apache.spark.TaskContext
 
 import transom.engine.time.Advance
 
-/** The watermark of a window operator in a task, for the window operator over its results. The
-  * map side of the second operator runs in the tasks of the first one, so the watermark crosses
-  * no exchange. Watermarks are in microseconds since 1970.
+/** The watermark of a time stage or of a window operator in a task, for the window operator over
+  * its rows. The map side of the second operator runs in the tasks of the first one, so the
+  * watermark crosses no exchange. Watermarks are in microseconds since 1970.
   *
   * The field is volatile, because a Python function between the operators may read its rows on a
   * thread of its own. Only the task of the first operator writes it.
@@ -28,7 +28,8 @@ object TaskWatermark {
   /** A watermark of an operator in the running task.
     *
     * @param name
-    *   the name of the operator, for the windows of its results, or `OperatorSpec.lifetimes`
+    *   the name of the operator, for the windows of its results, `OperatorSpec.lifetimes`, or
+    *   `OperatorSpec.timeStage`
     */
   def of(name: String): TaskWatermark = {
     val task = TaskContext.get()

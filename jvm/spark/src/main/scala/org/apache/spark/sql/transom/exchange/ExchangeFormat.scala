@@ -26,8 +26,7 @@ import transom.engine.window.{Arrival, Grid}
   * kind       kind of the payload, see PayloadKind
   * position   position in the order of arrival
   * watermark  the watermark by which the rows are late, in the engine's convention; windows that
-  *            end by it fire before waiting segments are added; with the kind `Watermark`,
-  *            the watermark as rows alone have moved it
+  *            end by it fire before waiting segments are added
   * payload    bytes
   * }}}
   *
@@ -53,7 +52,7 @@ object ExchangeFormat {
 
   /** How the watermark advances by a row of the kind `Watermark`, in the engine's convention. */
   def advance(row: InternalRow): Advance =
-    Advance(Watermark.NotYet, Numbers.read(row.getBinary(Payload), 0), row.getLong(LateWatermark))
+    AdvanceNumbers.read(Numbers.read(row.getBinary(Payload)))
 
   /** Attributes of the exchange format, including the user's order columns. */
   def attributes(order: Seq[Attribute]): Seq[Attribute] =
@@ -109,7 +108,7 @@ object PayloadKind {
   /** Nothing: a tick of the wall clock. */
   case object Tick extends PayloadKind(4)
 
-  /** The watermark by which windows fire, as one of [[Numbers]]. */
+  /** How the watermark advances by which windows fire, see [[AdvanceNumbers]]. */
   case object Watermark extends PayloadKind(5)
 
   /** A [[SegmentBatch]] that waits until windows have fired. */
@@ -218,14 +217,15 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
   def tick(group: Int): InternalRow =
     encode(group, PayloadKind.Tick, Long.MaxValue, Array.emptyByteArray)
 
-  /** How the watermark advances by which windows fire. The rows have the watermark before it.
+  /** How the watermark advances by which windows fire.
     *
     * @param advance
     *   in the engine's convention
     */
   def watermark(group: Int, advance: Advance): InternalRow = {
-    val payload = Numbers.write(advance.after)
-    encode(group, PayloadKind.Watermark, Long.MaxValue, payload, advance.byRows)
+    val numbers = new Array[Long](AdvanceNumbers.Size)
+    AdvanceNumbers.write(advance, numbers)
+    encode(group, PayloadKind.Watermark, Long.MaxValue, Numbers.write(numbers.toSeq: _*))
   }
 
   /** The latest arrival of the rows of a task.
@@ -318,11 +318,10 @@ final class ExchangeDecoder private (
       case PayloadKind.Watermark =>
         Iterator.single(new Event.Advanced(ExchangeFormat.advance(exchangeRow)))
       case PayloadKind.LatestArrival =>
-        Iterator.single(new Event.LatestArrival(Numbers.read(payload, 0)))
+        Iterator.single(new Event.LatestArrival(Numbers.read(payload)(0)))
       case PayloadKind.ReadRows =>
-        val task = Numbers.read(payload, 0).toInt
-        Iterator.single(
-          new Event.ReadRows(task, Numbers.read(payload, 1), Numbers.read(payload, 2)))
+        val numbers = Numbers.read(payload)
+        Iterator.single(new Event.ReadRows(numbers(0).toInt, numbers(1), numbers(2)))
     }
   }
 
@@ -679,7 +678,25 @@ private object Numbers {
     out.array
   }
 
-  def read(payload: Array[Byte], i: Int): Long = ByteBuffer.wrap(payload).getLong(8 * i)
+  def read(payload: Array[Byte]): Array[Long] = {
+    val in = ByteBuffer.wrap(payload)
+    Array.fill(payload.length / 8)(in.getLong())
+  }
+}
+
+/** How a watermark advances, as three numbers: in an exchange row, and at the start of a record
+  * of [[JudgementRecords]].
+  */
+private object AdvanceNumbers {
+  final val Size = 3
+
+  def write(advance: Advance, to: Array[Long]): Unit = {
+    to(0) = advance.before
+    to(1) = advance.after
+    to(2) = advance.byRows
+  }
+
+  def read(numbers: Array[Long]): Advance = Advance(numbers(0), numbers(1), numbers(2))
 }
 
 /** Collects the rows of a map-side task in chunks whose rows are in the order of arrival.

@@ -7,11 +7,13 @@ import scala.collection.AbstractIterator
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.planned.{StampColumns, TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.planned.{JudgementColumns, TimeStagePlan}
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.unsafe.Platform
 
+import transom.engine.judge.Judgement
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Watermark}
 
@@ -43,7 +45,7 @@ object RowNumbers {
   * which they are read. Not thread-safe.
   *
   * A chunk holds the length of each row in 8 bytes, and the row. A row has the columns of the
-  * plan, and room for its stamp.
+  * plan, and room for its judgement.
   *
   * @param input
   *   the columns of the rows, under the stage's names
@@ -52,8 +54,8 @@ final class HeldRows(plan: TimeStagePlan, input: Seq[Attribute], rows: Iterator[
     extends AbstractIterator[Array[Byte]] {
   import HeldRows._
 
-  private val noStamp = Seq(Literal(Watermark.NotYet), Literal(0L))
-  private val toRow = UnsafeProjection.create(plan.columns ++ noStamp, input)
+  private val unjudged = Seq(Literal(Watermark.NotYet), Literal(Judgement.Plain))
+  private val toRow = UnsafeProjection.create(plan.columns ++ unjudged, input)
   private val row = new ByteRange
   // Whether the last row read has found no room in its chunk.
   private var isLeft = false
@@ -93,7 +95,7 @@ object HeldRows {
   /** The rows of chunks. Each row overwrites the one before it. */
   def read(plan: TimeStagePlan, chunks: Iterator[Array[Byte]]): Iterator[UnsafeRow] =
     new AbstractIterator[UnsafeRow] {
-      private val shared = new UnsafeRow(plan.columns.length + StampColumns.count)
+      private val shared = new UnsafeRow(plan.columns.length + JudgementColumns.count)
       private var chunk = Array.emptyByteArray
       private var position = 0
 
@@ -164,51 +166,85 @@ private object RowsSum {
   private final val Factor = 0x9e3779b97f4a7c15L
 }
 
-/** What a time stage says about a row that stays with its map-side task, or about all rows of
-  * such a task: four numbers.
+/** What a time stage says about the rows that stay with a map-side task, as a row of numbers.
+  *
+  * {{{
+  * kind        what the row is about, see JudgementRowKind
+  * number      of the row, or of the first row of the task, see RowNumbers
+  * time        in force;           the sum of the rows that the task has read, see RowsSum
+  * watermark   that the row met;   the number of these rows
+  * code        of the Judgement
+  * }}}
   */
-object RowStamp {
-  final val Number = 0
-  final val Time = 1
-  final val Watermark = 2
-  final val Verdict = 3
-  final val Size = 4
+object JudgementRow {
+  final val Kind = 0
+  final val Number = 1
+  final val Time = 2
+  final val Watermark = 3
+  final val Code = 4
 
-  /** Attributes for the numbers. */
-  def attributes(): Seq[Attribute] = Seq("number", "time", "watermark", "verdict").map {
-    AttributeReference(_, LongType, nullable = false)()
-  }
+  private val columns = Seq("kind", "number", "time", "watermark", "code")
 
-  /** An empty row for the numbers. */
-  def row(): UnsafeRow = UnsafeRow.createFromByteArray(8 + Size * 8, Size)
+  /** The number of numbers behind the kind. */
+  private[exchange] final val Size = 4
+
+  def attributes(): Seq[Attribute] =
+    columns.map(AttributeReference(_, LongType, nullable = false)())
+
+  /** An empty row. */
+  def row(): UnsafeRow = UnsafeRow.createFromByteArray(8 + 8 * columns.length, columns.length)
 }
 
-/** Sends the stamps of a batch back to the map-side tasks that hold the rows.
+/** What a [[JudgementRow]] is about. */
+sealed abstract class JudgementRowKind(val code: Long)
+
+/** The kinds. */
+object JudgementRowKind {
+
+  /** One row: its judgement. */
+  case object Judged extends JudgementRowKind(0L)
+
+  /** All rows of a task: their number and their sum. */
+  case object Read extends JudgementRowKind(1L)
+
+  def of(row: InternalRow): JudgementRowKind = row.getLong(JudgementRow.Kind) match {
+    case Judged.code => Judged
+    case Read.code => Read
+    case other => throw new IllegalStateException(s"no kind of judgement row has the code $other")
+  }
+}
+
+/** Sends the judgements of a batch back to the map-side tasks that hold the rows.
   *
-  * Each record is the number of a task, the watermark of the batch before, the watermark after
-  * this batch or `NotYet`, the same without the idle timeout, the number and the sum of the rows
-  * that the task has read, and stamps. Only the last record of a task has the sum.
+  * Each record is the number of a task, and numbers. Only the first task receives the watermark
+  * after the batch, and passes it on. Only the last record of a task has the number of the rows
+  * and their sum.
   *
-  * @param stamps
-  *   the rows of the time stage, as [[RowStamp]] describes them
+  * {{{
+  * the three numbers of an advance, number of rows, sum of rows; of each judgement: number, time,
+  * watermark, code
+  * }}}
+  *
+  * @param rows
+  *   the rows of the time stage, as [[JudgementRow]] describes them
   * @param splits
   *   the number of map-side tasks
+  * @param watermark
+  *   the watermark of the time stage
   */
-final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
+final class JudgementRecords(rows: Iterator[InternalRow], splits: Int, watermark: TaskWatermark)
     extends AbstractIterator[(Int, Array[Long])] {
-  private val bySplit = Array.fill(splits)(new StampBuffer)
-  private val rows = Array.fill(splits)(RowStamps.Unknown)
+  private val bySplit = Array.fill(splits)(new JudgementBuffer)
+  private val counts = Array.fill(splits)(HeldJudgements.Unknown)
   private val sums = new Array[Long](splits)
-  private var advance = Advance.Unknown
-  private var isFirst = true
   private var ready: (Int, Array[Long]) = _
   private var last: Iterator[(Int, Array[Long])] = Iterator.empty
 
   override def hasNext: Boolean = {
-    while (ready == null && stamps.hasNext) {
-      add(stamps.next())
+    while (ready == null && rows.hasNext) {
+      add(rows.next())
       // Without any row there is nothing to say.
-      if (!stamps.hasNext) last = (0 until splits).iterator.map(lastRecordOf)
+      if (!rows.hasNext) last = (0 until splits).iterator.map(lastRecordOf)
     }
     ready != null || last.hasNext
   }
@@ -222,77 +258,71 @@ final class RowStampRecords(stamps: Iterator[InternalRow], splits: Int)
       record
     }
 
-  private def add(stamp: InternalRow): Unit = {
-    val verdict = stamp.getLong(RowStamp.Verdict)
-    val watermark = stamp.getLong(RowStamp.Watermark)
-    if (verdict == Verdict.Watermark) {
-      advance = advance.max(Advance(Watermark.NotYet, watermark, stamp.getLong(RowStamp.Time)))
-    } else if (verdict == Verdict.ReadRows) {
-      val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
-      rows(split) = watermark
-      sums(split) = stamp.getLong(RowStamp.Time)
-    } else {
-      if (isFirst && Verdict.isJudged(verdict)) {
-        advance = advance.copy(before = watermark)
-        isFirst = false
-      }
-      val split = RowNumbers.splitOf(stamp.getLong(RowStamp.Number))
-      bySplit(split).add(stamp)
-      if (bySplit(split).isFull) ready = recordOf(split)
+  private def add(row: InternalRow): Unit = {
+    val split = RowNumbers.splitOf(row.getLong(JudgementRow.Number))
+    JudgementRowKind.of(row) match {
+      case JudgementRowKind.Judged =>
+        bySplit(split).add(row)
+        if (bySplit(split).isFull) ready = recordOf(split)
+      case JudgementRowKind.Read =>
+        counts(split) = row.getLong(JudgementRow.Watermark)
+        sums(split) = row.getLong(JudgementRow.Time)
     }
   }
 
   private def lastRecordOf(split: Int): (Int, Array[Long]) = {
     val record = recordOf(split)
-    record._2(RowStamps.Rows) = rows(split)
-    record._2(RowStamps.Sum) = sums(split)
+    record._2(HeldJudgements.Rows) = counts(split)
+    record._2(HeldJudgements.Sum) = sums(split)
     record
   }
 
-  private def recordOf(split: Int): (Int, Array[Long]) =
-    // One task forwards the watermark.
+  private def recordOf(split: Int): (Int, Array[Long]) = {
+    val advance = watermark.advance
     (split, bySplit(split).take(if (split == 0) advance else Advance.from(advance.before)))
+  }
 }
 
-/** The stamps that wait to be sent to a task. */
-private final class StampBuffer {
-  import RowStamps._
+/** The judgements that wait to be sent to a task. */
+private final class JudgementBuffer {
+  import HeldJudgements._
 
   private var numbers = new Array[Long](Header)
   private var length = Header
 
   def isFull: Boolean = length >= FullLength
 
-  def add(stamp: InternalRow): Unit = {
-    if (length + RowStamp.Size > numbers.length) numbers = Arrays.copyOf(numbers, 2 * length + 64)
-    (0 until RowStamp.Size).foreach(i => numbers(length + i) = stamp.getLong(i))
-    length += RowStamp.Size
+  def add(row: InternalRow): Unit = {
+    if (length + JudgementRow.Size > numbers.length)
+      numbers = Arrays.copyOf(numbers, 2 * length + 64)
+    (0 until JudgementRow.Size).foreach { i =>
+      numbers(length + i) = row.getLong(JudgementRow.Number + i)
+    }
+    length += JudgementRow.Size
   }
 
   /** Returns a record, and empties the buffer. */
   def take(advance: Advance): Array[Long] = {
     val record = Arrays.copyOf(numbers, length)
-    record(Before) = advance.before
-    record(After) = advance.after
-    record(ByRows) = advance.byRows
+    AdvanceNumbers.write(advance, record)
     record(Rows) = Unknown
     length = Header
     record
   }
 }
 
-/** The stamps of the rows that a map-side task holds, by the place of the row.
+/** The judgements on the rows that a map-side task holds, by the place of the row.
   *
   * @param records
-  *   the records of [[RowStampRecords]] for the task
+  *   the records of [[JudgementRecords]] for the task
   */
-final class RowStamps(records: Seq[Array[Long]]) {
-  import RowStamps._
+final class HeldJudgements(records: Seq[Array[Long]]) {
+  import HeldJudgements._
 
   /** How the watermark advances in this batch. `after` is `NotYet` if the watermark does not
     * move, and for all tasks but the first.
     */
-  val advance: Advance = Advance(latest(Before), latest(After), latest(ByRows))
+  val advance: Advance = records.map(AdvanceNumbers.read).foldLeft(Advance.Unknown)(_.max(_))
 
   /** The number of the rows that the stage has judged or refused. */
   val rows: Long = records.iterator.map(_(Rows)).maxOption.getOrElse(Unknown)
@@ -300,9 +330,10 @@ final class RowStamps(records: Seq[Array[Long]]) {
   /** Their sum, see [[RowsSum]]. */
   val sum: Long = records.find(_(Rows) == rows).fold(0L)(_(Sum))
 
-  // Addresses of the stamps: the record in the upper half, the position in it in the lower.
+  // Addresses of the judgements: the record in the upper half, the position in it in the lower.
   private val addresses: Array[Long] = {
-    val all = new Array[Long](records.map(record => (record.length - Header) / RowStamp.Size).sum)
+    val all =
+      new Array[Long](records.map(record => (record.length - Header) / JudgementRow.Size).sum)
     var filled = 0
     var isSorted = true
     records.indices.foreach { i =>
@@ -311,7 +342,7 @@ final class RowStamps(records: Seq[Array[Long]]) {
         all(filled) = i.toLong << 32 | from
         isSorted &&= filled == 0 || row(all(filled - 1)) < row(all(filled))
         filled += 1
-        from += RowStamp.Size
+        from += JudgementRow.Size
       }
     }
     // The rows of a task are in the order of arrival, unless its input is not.
@@ -319,16 +350,16 @@ final class RowStamps(records: Seq[Array[Long]]) {
   }
   private var at = -1
 
-  def time: Long = read(addresses(at), RowStamp.Time)
+  def time: Long = read(addresses(at), JudgementRow.Time)
 
-  def watermark: Long = read(addresses(at), RowStamp.Watermark)
+  def watermark: Long = read(addresses(at), JudgementRow.Watermark)
 
-  def verdict: Long = read(addresses(at), RowStamp.Verdict)
+  def code: Long = read(addresses(at), JudgementRow.Code)
 
-  /** Moves to the stamp of a row. Call with rising places.
+  /** Moves to the judgement on a row. Call with rising places.
     *
     * @return
-    *   whether the row has a stamp
+    *   whether the row has one
     */
   def moveTo(place: Long): Boolean =
     at + 1 < addresses.length && row(addresses(at + 1)) == place && {
@@ -336,22 +367,16 @@ final class RowStamps(records: Seq[Array[Long]]) {
       true
     }
 
-  private def row(address: Long): Long = RowNumbers.placeOf(read(address, RowStamp.Number))
+  private def row(address: Long): Long = RowNumbers.placeOf(read(address, JudgementRow.Number))
 
   private def read(address: Long, column: Int): Long =
-    records((address >>> 32).toInt)(address.toInt + column)
-
-  private def latest(column: Int): Long =
-    records.iterator.map(_(column)).maxOption.getOrElse(Watermark.NotYet)
+    records((address >>> 32).toInt)(address.toInt + column - JudgementRow.Number)
 }
 
-private object RowStamps {
-  final val Before = 0
-  final val After = 1
-  final val ByRows = 2
-  final val Rows = 3
-  final val Sum = 4
-  final val Header = 5
+private object HeldJudgements {
+  final val Rows = AdvanceNumbers.Size
+  final val Sum = Rows + 1
+  final val Header = Sum + 1
 
   /** The number of rows in a record that does not tell it. */
   final val Unknown = -1L
@@ -360,87 +385,64 @@ private object RowStamps {
   final val FullLength = 1 << 12
 }
 
-/** The rows that stayed with a map-side task, with their stamps. Each row overwrites the one
+/** The rows that stayed with a map-side task, with their judgements. Each row overwrites the one
   * before it.
   *
-  * A row with a watermark comes first, the watermark of the batch before. It also comes if there
-  * was none, because the first row of a task may have met a later watermark. Another one comes
-  * last in the first task, if the watermark has advanced.
-  *
-  * Stamps find rows by their place. So after the last row, the iterator compares the rows with
-  * those that the stage has judged. Throws `TRANSOM_ROWS_CHANGED` if they differ.
+  * Judgements find rows by their place. So after the last row, the iterator compares the rows
+  * with those that the stage has judged. Throws `TRANSOM_ROWS_CHANGED` if they differ.
   *
   * @param chunks
   *   the chunks of [[HeldRows]]
   * @param operator
   *   the name of the operator
   */
-final class StampedHeldRows(
+final class JudgedHeldRows(
     plan: TimeStagePlan,
-    stamps: RowStamps,
+    judgements: HeldJudgements,
     chunks: Iterator[Array[Byte]],
     operator: String)
     extends AbstractIterator[InternalRow] {
   private val watermarkAt = plan.columns.length
-  private val verdictAt = watermarkAt + 1
   private val rows = HeldRows.read(plan, chunks)
   private val read = new RowsSum(plan, plan.columns)
-  private var marker = markerOf(stamps.advance.before, Verdict.WatermarkBefore)
+  private val judgement = new Judgement
   private var isOver = false
 
-  override def hasNext: Boolean = marker != null || rows.hasNext || {
+  override def hasNext: Boolean = rows.hasNext || {
     if (!isOver) {
       isOver = true
       check()
-      val advance = stamps.advance
-      if (advance.after != Watermark.NotYet)
-        marker = markerOf(advance.after, Verdict.Watermark, advance.byRows)
     }
-    marker != null
+    false
   }
 
   override def next(): InternalRow =
     if (!hasNext) throw new NoSuchElementException("no further row")
-    else if (marker != null) {
-      val row = marker
-      marker = null
-      row
-    } else {
+    else {
       val row = rows.next()
       val place = read.rows
       read.add(row)
-      if (stamps.moveTo(place)) stamp(row)
+      if (judgements.moveTo(place)) judge(row)
       row
     }
 
   private def check(): Unit =
-    if (read.rows != stamps.rows || read.sum != stamps.sum) {
+    if (read.rows != judgements.rows || read.sum != judgements.sum) {
       val difference =
-        if (read.rows == stamps.rows) " with other times or in another order" else ""
+        if (read.rows == judgements.rows) " with other times or in another order" else ""
       throw new TransomException(
         "TRANSOM_ROWS_CHANGED",
         Map(
           "operator" -> operator,
           "now" -> s"${read.rows} rows$difference",
-          "before" -> s"${math.max(0L, stamps.rows)} rows"))
+          "before" -> s"${math.max(0L, judgements.rows)} rows"))
     }
 
-  private def stamp(row: UnsafeRow): Unit = {
+  private def judge(row: UnsafeRow): Unit = {
+    judgement.read(judgements.time, judgements.watermark, judgements.code)
     // A dropped row keeps its own time, for its dead letter.
-    if (Verdict.dropped(stamps.verdict).isEmpty) row.setLong(0, stamps.time)
-    row.setLong(watermarkAt, stamps.watermark)
-    row.setLong(verdictAt, stamps.verdict)
-  }
-
-  private def markerOf(
-      watermark: Long,
-      verdict: Long,
-      time: Long = Watermark.NotYet): UnsafeRow = {
-    val types = plan.columns.map(_.dataType) ++ Seq.fill(StampColumns.count)(LongType)
-    val empty = UnsafeProjection.create(types.map(Literal(null, _))).apply(InternalRow.empty)
-    empty.setLong(0, time)
-    empty.setLong(watermarkAt, watermark)
-    empty.setLong(verdictAt, verdict)
-    empty
+    if (judgement.dropped == null) row.setLong(0, judgement.time)
+    row.setLong(watermarkAt, judgement.watermark)
+    row.setLong(watermarkAt + 1, judgements.code)
   }
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.transom.planned._
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.combine.{AccumulatorTables, MemoryUsage, SessionTables, SliceTables}
+import transom.engine.judge.Judgement
 import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.{Advance, Watermark}
@@ -169,9 +170,8 @@ private object MapSide {
   * all other rows. The last exchange row holds the counts.
   *
   * Behind a time stage, each row has a late watermark of its own, and the stage may have dropped
-  * the row. Rows with watermarks come between the input rows. The last watermark goes to all key
-  * groups. Over the results of an operator with a time policy, the watermark of that operator
-  * goes to all key groups. Not thread-safe.
+  * the row. The watermark of the time stage, or of the operator whose results are the rows, goes
+  * to all key groups. Not thread-safe.
   */
 abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends MapSide(rows, plan.operatorPlan.order) {
@@ -199,11 +199,11 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private lazy val toInput = UnsafeProjection.create(operatorPlan.row, input)
   private val inputBytes = new ByteRange
   private val recordBytes = new ByteRange
-  private val watermarkAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.watermark))
-  private val verdictAt = operatorPlan.stamp.fold(-1)(stamp => positionOf(stamp.verdict))
-  // The watermark of the operator whose results are the rows, if it moves the windows; or null.
+  private val watermarkAt = operatorPlan.judgement.fold(-1)(of => positionOf(of.watermark))
+  private val codeAt = operatorPlan.judgement.fold(-1)(of => positionOf(of.code))
+  private val judgement = new Judgement
+  // The watermark of the time stage or of the operator whose results are the rows; or null.
   private val followed = operatorPlan.follows.map(TaskWatermark.of).orNull
-  private var isFirst = true
   // Null if rows are not logged.
   private val rowLog = RowLog.of(operatorPlan)
 
@@ -217,7 +217,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
 
   /** The late watermark of the current row, if it is not that of the whole batch. */
   protected final def ownWatermark: Option[Long] =
-    if (verdictAt < 0) None else Some(lateWatermark)
+    if (codeAt < 0) None else Some(lateWatermark)
 
   protected val key = new ByteRange
 
@@ -245,15 +245,16 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   override protected final def read(row: InternalRow): Unit = {
     if (followed != null) follow()
     columns.pointTo(row)
-    if (verdictAt < 0) addPlain(row) else addStamped(row)
+    if (codeAt < 0) addPlain(row) else addJudged(row)
   }
 
-  /** Follows the watermark of the operator that has just emitted a result. */
+  /** Follows the watermark of the time stage or operator that has just emitted a row. */
   private def follow(): Unit = {
     val before = operatorPlan.convention.watermarkIn(followed.advance.before)
     if (before > advance.before) {
       lateWatermark = before
-      start(before)
+      advance = advance.copy(before = before)
+      startBatch()
     }
   }
 
@@ -265,44 +266,21 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     }
   }
 
-  private def addStamped(row: InternalRow): Unit = {
-    val verdict = row.getLong(verdictAt)
+  private def addJudged(row: InternalRow): Unit = {
+    counts.add(RowCounts.In)
     val watermark = row.getLong(watermarkAt)
-    if (verdict == Verdict.Watermark) {
-      val moved = Advance(Watermark.NotYet, watermark, columns.time)
-      advance = advance.max(moved.map(operatorPlan.convention.watermarkIn))
-    } else if (verdict == Verdict.WatermarkBefore) startJudged(watermark)
-    else {
-      counts.add(RowCounts.In)
-      lateWatermark = operatorPlan.convention.watermarkIn(watermark)
-      if (isFirst && Verdict.isJudged(verdict)) startJudged(watermark)
-      if (!Verdict.isPlain(verdict)) Verdict.count(counts, verdict)
-      Verdict.dropped(verdict) match {
-        case None if Verdict.isPunctuation(verdict) =>
-        case None => addAccepted(row, watermark, verdict)
-        case Some(reason) =>
-          val hasUsableTime = !columns.lacksTime && RowRules.isInRange(columns.time)
-          emitDeadLetter(row, reason, Option.when(hasUsableTime)(columns.time))
-      }
+    lateWatermark = operatorPlan.convention.watermarkIn(watermark)
+    judgement.read(columns.time, watermark, row.getLong(codeAt))
+    judgement.count(counts)
+    if (judgement.dropped != null) {
+      val hasUsableTime = !columns.lacksTime && RowRules.isInRange(columns.time)
+      emitDeadLetter(row, judgement.dropped, Option.when(hasUsableTime)(columns.time))
+    } else if (!judgement.isPunctuation) {
+      columns.isAdjusted = judgement.isAdjusted
+      if (rowLog != null && judgement.isAdjusted)
+        rowLog.moved(judgement.broken, columns.time, watermark)
+      addTimed(row)
     }
-  }
-
-  private def addAccepted(row: InternalRow, watermark: Long, verdict: Long): Unit = {
-    columns.isAdjusted = Verdict.isAdjusted(verdict)
-    if (rowLog != null && columns.isAdjusted)
-      rowLog.moved(Verdict.rules(verdict), columns.time, watermark)
-    addTimed(row)
-  }
-
-  /** Starts a batch with the watermark of the batch before. The first judged row has met it. */
-  private def startJudged(watermark: Long): Unit = {
-    isFirst = false
-    start(operatorPlan.convention.watermarkIn(watermark))
-  }
-
-  private def start(before: Long): Unit = {
-    advance = advance.copy(before = before)
-    startBatch()
   }
 
   /** Adds a row with a usable time. */
@@ -582,7 +560,7 @@ final class TimeStageEncoder(
   private val hasSources = plan.source.nonEmpty
   private val toSource = UnsafeProjection.create(plan.source, input)
   private val toColumns =
-    UnsafeProjection.create(plan.row ++ Seq.fill(StampColumns.count)(Literal(0L)), input)
+    UnsafeProjection.create(plan.row ++ Seq.fill(JudgementColumns.count)(Literal(0L)), input)
   private val orderAt = plan.orderNumber.fold(-1)(positionOf)
   private var number = RowNumbers.first(split)
   private val arrivalInRow = plan.row.indexWhere(_.exprId == plan.arrival.exprId)

@@ -7,7 +7,7 @@ import java.util.{Collections, LinkedHashMap}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 
-import transom.engine.policy.PolicyRules
+import transom.engine.judge.PolicyRules
 import transom.engine.time.Watermark
 
 /** Logs the rows that a rule drops or moves, without their contents.

@@ -15,6 +15,6 @@ package org.apache.spark.sql.transom
   * not handle each key. `ExchangeFormat.scala` is the only file that knows the bytes.
   *
   * If the rows stay with their task, only their times cross the exchange. The time stage sends
-  * stamps back, and `HeldRows.scala` joins stamps and rows.
+  * judgements back, and `HeldRows.scala` joins judgements and rows.
   */
 package object exchange

@@ -104,7 +104,7 @@ case class TimeStageMapSide(
 /** Map side of a time stage: encodes rows by source, in their order.
   *
   * If the rows stay with their tasks, Spark's block manager keeps them until
-  * [[StampedHeldRowsExec]] has read them, and at most until the batch ends.
+  * [[WithJudgementsExec]] has read them, and at most until the batch ends.
   */
 case class TimeStageMapSideExec(
     plan: TimeStagePlan,

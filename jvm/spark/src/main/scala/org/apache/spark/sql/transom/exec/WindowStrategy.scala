@@ -45,8 +45,8 @@ object WindowStrategy extends SparkStrategy {
         output,
         planLater(planned(operatorId, child))) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
-    case StampedHeldRows(output, child) =>
-      StampedHeldRowsExec(output, planLater(child)) :: Nil
+    case WithJudgements(output, child) =>
+      WithJudgementsExec(output, planLater(child)) :: Nil
     case node @ WithoutControlRow(time, controlTime, _, child) =>
       WithoutControlRowExec(time, controlTime, node.output, planLater(child)) :: Nil
     case StaticOperator(tasks, output, child) =>

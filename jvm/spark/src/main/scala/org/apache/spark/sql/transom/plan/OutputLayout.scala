@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{EventTimeWatermark, LogicalP
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.function.WithMetadata
-import org.apache.spark.sql.transom.planned.{LayoutChoice, OperatorSpec, OutputColumns, StampColumns, WindowOperatorPlan, WindowType}
+import org.apache.spark.sql.transom.planned.{LayoutChoice, OperatorSpec, OutputColumns, JudgementColumns, WindowOperatorPlan, WindowType}
 import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
@@ -41,8 +41,8 @@ final class OutputLayout(
 
   // A static DataFrame has late rows only with a time policy, which judges its rows one by one.
   private val isJudged = spec.policy.isDefined
-  private val stamp =
-    if (isJudged && substreams.isEmpty) Some(StampColumns.create()) else None
+  private val judgement =
+    if (isJudged && substreams.isEmpty) Some(JudgementColumns.create()) else None
   private val hasLateRows = df.isStreaming || isJudged
 
   /** The columns of the requested side outputs, in the order late rows, dead letters, watermarks.
@@ -237,13 +237,13 @@ final class OutputLayout(
     time = aggregation.time,
     keys = aggregation.groups,
     // A time stage has already set such rows aside.
-    keyFailed = if (stamp.isDefined) None else aggregation.keyFailed,
+    keyFailed = if (judgement.isDefined) None else aggregation.keyFailed,
     inputs = aggregation.inputs,
     row = row,
     contents = contents,
     placement = aggregation.placement,
-    stamp = stamp,
-    follows = follows,
+    judgement = judgement,
+    follows = if (judgement.isDefined) Some(operatorSpec.timeStage) else follows,
     substreams = substreams.map(_.columns),
     order = substreams.fold(aggregation.order)(_.order),
     aggregates = aggregation.aggregates,

@@ -4,10 +4,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.transom.planned.Verdict
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import transom.engine.judge.Judgement
 import transom.engine.runtime.{DeadLetterReason, RowRules}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
@@ -16,7 +16,7 @@ import transom.engine.window.Arrival
   *
   * @param children
   *   the time in force, in microseconds, or the watermark that a punctuation sets; the watermark;
-  *   the verdict; and the end of the row's lifetime, if rows have lifetimes
+  *   the code of the judgement; and the end of the row's lifetime, if rows have lifetimes
   * @param timeType
   *   type of the user's time column
   */
@@ -42,10 +42,13 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
 
   override def eval(row: InternalRow): Any = {
     val values = children.map(_.eval(row))
-    val code = values(2).asInstanceOf[Long]
-    val isPunctuation = Verdict.isPunctuation(code)
-    val reason = Verdict.dropped(code)
-    val broken = Verdict.rules(code).toSeq.map(rule => nameOf(rule.reason))
+    val judgement = new Judgement
+    val met = values(1).asInstanceOf[Long]
+    // The time may be null, and stays as it is.
+    judgement.read(Arrival.NoTime, met, values(2).asInstanceOf[Long])
+    import judgement.isPunctuation
+    val reason = Option(judgement.dropped)
+    val broken = judgement.broken.toSeq.map(rule => nameOf(rule.reason))
     val lifetime =
       if (!hasLifetime || reason.isDefined || isPunctuation) null
       else lifetimeOf(values.head, values.last)
@@ -55,11 +58,10 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
     val names =
       if (broken.nonEmpty) broken
       else reason.orElse(Option.when(isOver)(DeadLetterReason.BadLifetime)).map(nameOf).toSeq
-    val met = values(1).asInstanceOf[Long]
     val disposition =
       if (isDropped) Dropped
       else if (isPunctuation) Punctuation
-      else if (Verdict.isAdjusted(code)) Adjusted
+      else if (judgement.isAdjusted) Adjusted
       else Accepted
     InternalRow.fromSeq(
       Seq(if (isDropped) null else values.head) ++ Option.when(hasLifetime)(lifetime) ++

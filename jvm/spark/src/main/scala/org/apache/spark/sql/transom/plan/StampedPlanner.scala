@@ -45,7 +45,7 @@ object StampedPlanner {
       windows = None)
     val time = stage.byColumn(micros.toAttribute)
     val stamp = StampOf(
-      Seq(time, stage.stamp.watermark, stage.stamp.verdict) ++ end.map(stage.byColumn),
+      Seq(time, stage.judgement.watermark, stage.judgement.code) ++ end.map(stage.byColumn),
       ofRows.head.dataType)
     val kept = visible.map { column =>
       // An id of its own lets Spark join the result with itself.

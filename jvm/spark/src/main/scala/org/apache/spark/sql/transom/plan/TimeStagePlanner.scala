@@ -4,9 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.transom.clock.ClockSource
-import org.apache.spark.sql.transom.exchange.{ExchangeFormat, RowStamp}
+import org.apache.spark.sql.transom.exchange.{ExchangeFormat, JudgementRow}
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.planned.{OperatorSpec, StampColumns, TimeStagePlan}
+import org.apache.spark.sql.transom.planned.{JudgementColumns, OperatorSpec, TimeStagePlan}
 import org.apache.spark.sql.transom.task.TimeStageTasks
 import org.apache.spark.sql.types.LongType
 
@@ -22,11 +22,11 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   the sort order of the exchange
   * @param output
   *   the columns that the tasks emit
-  * @param stamp
+  * @param judgement
   *   the last of these columns
   * @param byColumn
   *   the other columns, by the column of the rows below that they hold
-  * @param stampsAlone
+  * @param judgementsAlone
   *   the columns that the tasks emit instead, if the rows stay with their map-side tasks
   */
 final class TimeStageNodes(
@@ -34,11 +34,11 @@ final class TimeStageNodes(
     val tasks: TimeStageTasks,
     val order: Seq[SortOrder],
     val output: Seq[Attribute],
-    val stamp: StampColumns,
+    val judgement: JudgementColumns,
     val byColumn: AttributeMap[Attribute],
-    val stampsAlone: Seq[Attribute]) {
+    val judgementsAlone: Seq[Attribute]) {
 
-  /** The stamped rows.
+  /** The judged rows.
     *
     * @param observedAs
     *   the name under which the progress of the query shows the metrics, if it does
@@ -56,8 +56,8 @@ final class TimeStageNodes(
         columns,
         mapSide.operatorId,
         observedAs)
-      if (stampsAlone.isEmpty) emitted(output)
-      else StampedHeldRows(output, emitted(stampsAlone))
+      if (judgementsAlone.isEmpty) emitted(output)
+      else WithJudgements(output, emitted(judgementsAlone))
     } else OperatorPlans.static(tasks, order, mapSide, output)
 
   /** Adds the ticks of the clock source to the input, if the stage needs them. */
@@ -111,6 +111,7 @@ object TimeStagePlanner {
       (columns.order.isEmpty || columns.order.length == 1 && ExchangeFormat.isNumber(
         columns.order.head)) && ReplayedOrder.brokenBy(rows).isEmpty
     val plan = TimeStagePlan(
+      spec.timeStage,
       policy.copy(partitions = columns.partitions),
       keyGroups,
       time,
@@ -137,15 +138,15 @@ object TimeStagePlanner {
       RepeatableOrder.of(inTask, time, Project(below ++ computed, rows)))
     val rowColumns = if (holdsRows) plan.columns else plan.row
     val output = rowColumns.map(_.newInstance())
-    val stamp = StampColumns.create()
+    val judgement = JudgementColumns.create()
     new TimeStageNodes(
       mapSide,
       TimeStageTasks(plan),
       ExchangeFormat.inOrder(mapSide.output),
-      output ++ stamp.all,
-      stamp,
+      output ++ judgement.all,
+      judgement,
       AttributeMap(rowColumns.zip(output)),
-      if (holdsRows) RowStamp.attributes() else Nil)
+      if (holdsRows) JudgementRow.attributes() else Nil)
   }
 
   /** The arrival time of a row in microseconds. */

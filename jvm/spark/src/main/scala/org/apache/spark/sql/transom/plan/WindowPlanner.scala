@@ -91,7 +91,7 @@ object WindowPlanner {
           end = aggregation.placement.collect { case Placement.End(column) => column },
           windows = Some(spec))
         mapSideOf(
-          needed.map(stage.byColumn) ++ stage.stamp.all,
+          needed.map(stage.byColumn) ++ stage.judgement.all,
           stage.rows(session, input.isStreaming))
       case _ =>
         val computed = substreams.map(_.arrival)

@@ -23,6 +23,9 @@ final case class OperatorSpec(name: String, record: String, columns: Seq[String]
     */
   def lifetimes: String = s"$name/lifetime"
 
+  /** The name of the watermark of the operator's time stage. No operator has such a name. */
+  def timeStage: String = s"$name/time stage"
+
   // Spark prints this text with each node of a plan.
   override def toString: String = name
 }

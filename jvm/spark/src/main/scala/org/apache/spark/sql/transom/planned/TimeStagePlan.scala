@@ -10,6 +10,8 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   * The stage has attributes of its own. The plan maps input columns to them by position, so Spark
   * may rename the columns around the stage.
   *
+  * @param name
+  *   the name of the stage's watermark in its tasks, see `OperatorSpec.timeStage`
   * @param time
   *   the time of a row, in microseconds since 1970
   * @param arrival
@@ -30,7 +32,7 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   the other columns of a row
   * @param holdsRows
   *   whether rows stay with their map-side task. Then only their times cross the exchange, and
-  *   their stamps come back. The order has at most one column besides the arrival and the
+  *   judgements come back. The order has at most one column besides the arrival and the
   *   partition, a number of 64 bits. There is no punctuation, and no row has an end.
   * @param keyFailed
   *   whether a key of a row failed; none if no key can fail, or no windows follow
@@ -39,6 +41,7 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   *   all rows go to one key group.
   */
 final case class TimeStagePlan(
+    name: String,
     policy: TimePolicy,
     keyGroups: Int,
     time: Attribute,
@@ -79,12 +82,12 @@ final case class TimeStagePlan(
   def needsClock: Boolean = windows.exists(_.stageNeedsClock)
 
   /** The input columns of a row that crosses the exchange. If all columns cross it, the columns
-    * of the stamp follow them.
+    * of the judgement follow them.
     */
   def row: Seq[Attribute] = if (holdsRows) Seq(arrival) ++ partition ++ orderNumber else whole
 
   /** The number of all columns of a row that crosses the exchange with all columns. */
-  def width: Int = row.length + StampColumns.count
+  def width: Int = row.length + JudgementColumns.count
 
   private def whole: Seq[Attribute] =
     (Seq(time, arrival) ++ partition ++ over ++ order ++ punctuation ++ end ++ carried).distinct
@@ -93,23 +96,24 @@ final case class TimeStagePlan(
   override def toString: String = "time stage"
 }
 
-/** The columns that a time stage adds to rows.
+/** The columns that a time stage adds to rows. A dropped row keeps its own time, and other rows
+  * have the time in force.
   *
   * @param watermark
   *   the watermark that the row met, in microseconds since 1970; `Watermark.NotYet` if there was
   *   none
-  * @param verdict
-  *   what the policy has decided, see [[Verdict]]
+  * @param code
+  *   the code of the `Judgement`
   */
-final case class StampColumns(watermark: Attribute, verdict: Attribute) {
-  def all: Seq[Attribute] = Seq(watermark, verdict)
+final case class JudgementColumns(watermark: Attribute, code: Attribute) {
+  def all: Seq[Attribute] = Seq(watermark, code)
 }
 
 /** Creates the columns. */
-object StampColumns {
+object JudgementColumns {
   final val count = 2
 
-  def create(): StampColumns = StampColumns(
+  def create(): JudgementColumns = JudgementColumns(
     AttributeReference("watermark", LongType, nullable = false)(),
-    AttributeReference("verdict", LongType, nullable = false)())
+    AttributeReference("judgement", LongType, nullable = false)())
 }

@@ -28,11 +28,11 @@ import transom.engine.window.{SliceAssigner, TimeConvention, Windows}
   *   the columns of the rows that a user function receives, else empty
   * @param placement
   *   the column that places a row in its windows, if the time is not enough
-  * @param stamp
+  * @param judgement
   *   the columns that a time stage has added to the rows, if one precedes the operator
   * @param follows
-  *   the name of the watermark of the operator whose results are the rows, if this watermark
-  *   moves the windows
+  *   the name of the watermark that moves the windows, if it belongs to the operator whose
+  *   results are the rows, or to the time stage that precedes the operator
   * @param substreams
   *   the columns that identify and judge the rows of substreams, if the time policy has any
   * @param order
@@ -64,7 +64,7 @@ final case class WindowOperatorPlan(
     row: Seq[Attribute],
     contents: Seq[Attribute],
     placement: Option[Placement],
-    stamp: Option[StampColumns],
+    judgement: Option[JudgementColumns],
     follows: Option[String],
     substreams: Option[SubstreamColumns],
     order: Seq[Attribute],
@@ -134,8 +134,7 @@ final case class WindowOperatorPlan(
     * result of the wall clock can come in a batch in which the watermark is not known.
     */
   def canBeFollowed: Boolean =
-    (stamp.isDefined || follows.isDefined) &&
-      !(settings.needsClock && settings.allowedLatenessUs > 0)
+    follows.isDefined && !(settings.needsClock && settings.allowedLatenessUs > 0)
 
   /** The name of the watermark that the lifetimes of results have, if an operator can follow it.
     */
@@ -191,7 +190,7 @@ final case class WindowOperatorPlan(
 
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
-    (time +: keys) ++ inputs ++ contents ++ row ++ placing ++ stamp.toSeq.flatMap(_.all) ++
+    (time +: keys) ++ inputs ++ contents ++ row ++ placing ++ judgement.toSeq.flatMap(_.all) ++
       substreams.toSeq.flatMap(_.ofPolicy) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the placement if there is one, then

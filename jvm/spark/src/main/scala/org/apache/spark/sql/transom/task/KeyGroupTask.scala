@@ -36,7 +36,7 @@ trait KeyGroupTask {
     *   the bytes that identify the partition
     */
   def partitionId(source: Array[Byte]): String =
-    throw new UnsupportedOperationException("the operator has no clocks of partitions")
+    throw new UnsupportedOperationException("the operator has no watermarks of partitions")
 
   /** The events of a key group in a batch.
     *

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.transom.aggregate.{FinalAggregation, KeyedAggregation, KeyedConditions}
 import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
 
+import transom.engine.judge.KeyJudge
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
@@ -39,13 +40,13 @@ private[task] object Operators {
 
   /** The operator of windows whose state has an entry per key.
     *
-    * @param clocksOf
-    *   opens the clocks of a key group at a wall-clock time, in microseconds since 1970
+    * @param judgeOf
+    *   opens the judge of a key group at a wall-clock time, in microseconds since 1970
     */
   def overKeys[K <: KeyStore](
       operatorPlan: WindowOperatorPlan,
       limits: Limits,
-      clocksOf: (K, Long) => KeyClocks): TaskOperator[K, InternalRow] = {
+      judgeOf: (K, Long) => KeyJudge): TaskOperator[K, InternalRow] = {
     import operatorPlan.settings
     val aggregation = new KeyedAggregation(operatorPlan)
     val codec = new RecordCodec(operatorPlan)
@@ -59,6 +60,6 @@ private[task] object Operators {
       results,
       new SideOutputRows(operatorPlan),
       limits,
-      clocksOf)
+      judgeOf)
   }
 }

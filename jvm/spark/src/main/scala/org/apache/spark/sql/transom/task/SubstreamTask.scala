@@ -6,10 +6,9 @@ import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.exchange.RowLog
 import org.apache.spark.sql.transom.planned.{SubstreamColumns, WindowOperatorPlan}
 
+import transom.engine.judge._
 import transom.engine.runtime.TaskOperator
-import transom.engine.policy.{Stamp, TimePolicyLogic}
 import transom.engine.state.{ByteRange, KeyGroupState}
-import transom.engine.substream._
 
 /** A task of windows over substreams: judges rows by the time policy, and windows them. */
 private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
@@ -25,7 +24,7 @@ private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
       operatorPlan,
       limits,
       (store: SubstreamStore, now: Long) =>
-        new SubstreamClocks(
+        new SubstreamWatermarks(
           substreams.policy,
           logic,
           operatorPlan.convention,
@@ -57,17 +56,17 @@ private final class SubstreamRecords(operatorPlan: WindowOperatorPlan, columns: 
     if (isKey) to.set(bytes): Unit
     else {
       key.pointTo(bytes.bytes, UnsafeRows.offset(bytes), bytes.length)
-      // The projection reuses its row, and the clocks keep the substream. `getBytes` may return
+      // The projection reuses its row, and the judge keeps the substream. `getBytes` may return
       // the bytes of the row itself.
       val substream = toSubstream(key).copy().getBytes
       to.set(substream, 0, substream.length): Unit
     }
 
-  override def note(stamp: Stamp, time: Long): Unit =
+  override def note(judgement: Judgement, time: Long): Unit =
     if (rowLog != null) {
-      if (stamp.dropped != null) rowLog.dropped(stamp.dropped.name, Some(time), stamp.watermark)
-      else if (stamp.isAdjusted)
-        rowLog.moved(stamp.broken, stamp.time, stamp.watermark)
+      import judgement.{broken, dropped, isAdjusted, watermark}
+      if (dropped != null) rowLog.dropped(dropped.name, Some(time), watermark)
+      else if (isAdjusted) rowLog.moved(broken, judgement.time, watermark)
     }
 
   override def setTime(value: ByteRange, time: Long): Unit = codec.setTime(value, time)

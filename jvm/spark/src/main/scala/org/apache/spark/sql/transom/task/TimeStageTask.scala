@@ -3,14 +3,14 @@ package org.apache.spark.sql.transom.task
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
-import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, RowNumbers, RowStamp}
-import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.transom.batch.TaskWatermark
+import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, JudgementRow, JudgementRowKind, RowNumbers}
+import org.apache.spark.sql.transom.planned.{TimeStagePlan, WindowOperatorPlan}
 
-import transom.engine.policy._
+import transom.engine.judge._
 import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroupState}
-import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.Arrival
+import transom.engine.time.Advance
 
 /** The tasks of a time stage. */
 final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
@@ -29,12 +29,14 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
 
   override protected lazy val operator: TaskOperator[SourceStore, InternalRow] = {
     val logic = new TimePolicyLogic(plan.policy)
-    val clocks: (SourceStore, Long) => StageClock = plan.windows match {
-      case None => (store, _) => new SourceClocks(logic, store)
+    val judgeOf: (SourceStore, Long) => Judge = plan.windows match {
+      case None => (store, _) => new SourceWatermarks(logic, store)
       case Some(windows) =>
-        (store, now) => new InputClock(plan.policy, logic, declared, windows, store, now)
+        (store, now) => new PartitionWatermarks(plan.policy, logic, declared, windows, store, now)
     }
-    new TimeStage(clocks, if (plan.holdsRows) new NumberedStamps else new StampedUnsafeRows(plan))
+    new TimeStage(
+      judgeOf,
+      if (plan.holdsRows) new HeldRowJudgements(plan) else new JudgedUnsafeRows(plan))
   }
 
   /** The keys of the declared partitions. */
@@ -54,81 +56,61 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     decoder.events(rows)
 }
 
-/** Writes stamps of rows that stay with their map-side tasks, as [[RowStamp]] describes them.
-  * Each stamp overwrites the one before it.
-  *
-  * Rows that broke no rule, and are not behind the watermark, need no stamp: no window of them
-  * has fired. Only the first row of a batch always has a stamp, for the watermark of the batch
-  * before.
-  */
-private final class NumberedStamps extends StampedRows[InternalRow] {
-  private val numbers = RowStamp.row()
-  private var isFirst = true
+/** The output rows of a time stage. The windows behind the stage follow its watermark. */
+private abstract class TimeStageRows(plan: TimeStagePlan) extends JudgedRows[InternalRow] {
+  private val own = TaskWatermark.of(plan.name)
 
-  override def stamped(row: ByteRange, stamp: Stamp): InternalRow = {
-    val verdict = Verdict.of(stamp)
-    if (!isFirst && Verdict.isPlain(verdict) && stamp.time >= stamp.watermark) null
-    else {
-      isFirst = false
-      write(RowNumbers.numberOf(row), stamp.time, stamp.watermark, verdict)
-    }
+  override def advance(to: Advance): Unit = own.advance = to
+}
+
+/** Writes judgements on rows that stay with their map-side tasks, as [[JudgementRow]] describes
+  * them. Each row overwrites the one before it.
+  *
+  * Rows that broke no rule, and are not behind the watermark, need no judgement: no window of
+  * them has fired.
+  */
+private final class HeldRowJudgements(plan: TimeStagePlan) extends TimeStageRows(plan) {
+  private val shared = JudgementRow.row()
+
+  override def judged(row: ByteRange, judgement: Judgement): InternalRow = {
+    import judgement._
+    val code = judgement.code
+    if (code == Judgement.Plain && time >= watermark) null
+    else write(JudgementRowKind.Judged, RowNumbers.numberOf(row), time, watermark, code)
   }
 
-  override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow =
-    write(RowNumbers.numberOf(row), Arrival.NoTime, Watermark.NotYet, Verdict.unusable(reason))
-
   override def read(rows: Event.ReadRows): InternalRow =
-    write(RowNumbers.first(rows.task), rows.sum, rows.rows, Verdict.ReadRows)
+    write(JudgementRowKind.Read, RowNumbers.first(rows.task), rows.sum, rows.rows, 0L)
 
-  override def advanced(advance: Advance): InternalRow =
-    write(0L, advance.byRows, advance.after, Verdict.Watermark)
-
-  private def write(number: Long, time: Long, watermark: Long, verdict: Long): UnsafeRow = {
-    numbers.setLong(RowStamp.Number, number)
-    numbers.setLong(RowStamp.Time, time)
-    numbers.setLong(RowStamp.Watermark, watermark)
-    numbers.setLong(RowStamp.Verdict, verdict)
-    numbers
+  private def write(
+      kind: JudgementRowKind,
+      number: Long,
+      time: Long,
+      watermark: Long,
+      code: Long): UnsafeRow = {
+    shared.setLong(JudgementRow.Kind, kind.code)
+    shared.setLong(JudgementRow.Number, number)
+    shared.setLong(JudgementRow.Time, time)
+    shared.setLong(JudgementRow.Watermark, watermark)
+    shared.setLong(JudgementRow.Code, code)
+    shared
   }
 }
 
-/** Writes stamps into the rows themselves. The map side has left room for them. Each row
+/** Writes judgements into the rows themselves. The map side has left room for them. Each row
   * overwrites the one before it.
   */
-private final class StampedUnsafeRows(plan: TimeStagePlan) extends StampedRows[InternalRow] {
+private final class JudgedUnsafeRows(plan: TimeStagePlan) extends TimeStageRows(plan) {
   private val timeAt = plan.row.indexWhere(_.exprId == plan.time.exprId)
   private val watermarkAt = plan.row.length
-  private val verdictAt = watermarkAt + 1
   private val shared = new UnsafeRow(plan.width)
-  private val empty = {
-    val types = plan.row.map(_.dataType) ++ Seq.fill(2)(org.apache.spark.sql.types.LongType)
-    val nothing = types.map(Literal(null, _))
-    UnsafeProjection.create(nothing).apply(InternalRow.empty).copy()
-  }
 
-  override def stamped(row: ByteRange, stamp: Stamp): InternalRow = {
-    view(row)
-    // A dropped row keeps its own time, for its dead letter.
-    if (stamp.dropped == null) shared.setLong(timeAt, stamp.time)
-    write(shared, stamp.watermark, Verdict.of(stamp))
-  }
-
-  override def unusable(row: ByteRange, reason: DeadLetterReason): InternalRow = {
-    view(row)
-    write(shared, Watermark.NotYet, Verdict.unusable(reason))
-  }
-
-  override def advanced(advance: Advance): InternalRow = {
-    empty.setLong(timeAt, advance.byRows)
-    write(empty, advance.after, Verdict.Watermark)
-  }
-
-  private def view(row: ByteRange): Unit =
+  override def judged(row: ByteRange, judgement: Judgement): InternalRow = {
     shared.pointTo(row.bytes, UnsafeRows.offset(row), row.length)
-
-  private def write(row: UnsafeRow, watermark: Long, verdict: Long): UnsafeRow = {
-    row.setLong(watermarkAt, watermark)
-    row.setLong(verdictAt, verdict)
-    row
+    // A dropped row keeps its own time, for its dead letter.
+    if (judgement.dropped == null) shared.setLong(timeAt, judgement.time)
+    shared.setLong(watermarkAt, judgement.watermark)
+    shared.setLong(watermarkAt + 1, judgement.code)
+    shared
   }
 }

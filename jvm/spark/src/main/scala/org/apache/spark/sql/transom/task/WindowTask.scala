@@ -5,7 +5,7 @@ import org.apache.spark.sql.transom.batch.TaskWatermark
 import org.apache.spark.sql.transom.exchange.{ExchangeDecoder, ExchangeFormat, PayloadKind}
 import org.apache.spark.sql.transom.planned.{TaskLimits, WindowOperatorPlan}
 
-import transom.engine.keyed.CommonClock
+import transom.engine.judge.CommonWatermark
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.runtime._
 import transom.engine.state.{KeyGroupState, Limits, SegmentEntries, SegmentStore}
@@ -82,7 +82,7 @@ private[task] final class KeyedTask(operatorPlan: WindowOperatorPlan)
   override type State = KeyStore
 
   override protected lazy val operator: TaskOperator[KeyStore, InternalRow] =
-    Operators.overKeys(operatorPlan, limits, CommonClock.open)
+    Operators.overKeys(operatorPlan, limits, CommonWatermark.open)
 
   override def storeOf(state: KeyGroupState): KeyStore =
     new KeyStore(state, operatorPlan.settings)

@@ -14,9 +14,9 @@ class BatchPlanSuite extends CanarySuite {
     "While Spark plans a batch and starts it, lastExecution of the query that the thread names " +
       "is this batch.",
     "LateWatermark.scala",
-    "ByKeyGroupExec.scala",
+    "ByKeyGroup.scala",
     "CheckpointedSpec.scala",
-    "PlanNodes.scala") {
+    "WindowStrategy.scala") {
     def note(event: String)(node: SparkPlan): Unit =
       Journal.add(runningQuery.lastExecution.currentBatchId, event)
     Probe.watch("input", Probe.Watcher(note("planned"), note("executed")))
@@ -66,7 +66,7 @@ class BatchPlanSuite extends CanarySuite {
 
   canary(
     "The value of numStateStores is the number of partitions that the checkpoint began with.",
-    "ByKeyGroupExec.scala") {
+    "ByKeyGroup.scala") {
     def note(node: SparkPlan): Unit = {
       val batch = runningQuery.lastExecution
       Journal.add(batch.currentBatchId, s"${batch.numStateStores} stores")
@@ -121,7 +121,7 @@ class BatchPlanSuite extends CanarySuite {
     "The extra strategies of a session plan its queries before Spark's own. The progress of a " +
       "query has the metrics of each CollectMetricsExec in its plan.",
     "WindowPlanner.scala",
-    "ObservedMetricsExec.scala") {
+    "OperatorMetrics.scala") {
     val feed = new Feed(Seq(ProbeRow(1, 10, 1)))
     val operator = Probe.operator(Probe.input(feed.timed(spark)), new Passes)
     val progress = run(operator.observe(FixedMetricsExec.Name, count(lit(1L)).as("rows")))

@@ -4,15 +4,17 @@ import munit.ScalaCheckSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.transom.error.TransomException
-import org.apache.spark.sql.transom.planned.{TimeStagePlan, Verdict}
+import org.apache.spark.sql.transom.batch.TaskWatermark
+import org.apache.spark.sql.transom.planned.TimeStagePlan
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
+import transom.engine.judge.Judgement
 import transom.engine.runtime.DeadLetterReason
 import transom.engine.spec.{Accept, Periodic, TimePolicy}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 
 class HeldRowsSuite extends ScalaCheckSuite {
   import HeldRowsSuite._
@@ -29,41 +31,33 @@ class HeldRowsSuite extends ScalaCheckSuite {
     }
   }
 
-  property("each row has its stamp, whatever the order and the number of the records") {
+  property("each row has its judgement, whatever the order and the number of the records") {
     val numbers = Gen.choose(0, 40).flatMap(n => Gen.someOf(0 until n).map(n -> _.toSet))
-    forAll(numbers, Gen.long) { case ((rows, stamped), seed) =>
-      val emitted = new scala.util.Random(seed).shuffle(stamped.toList)
+    forAll(numbers, Gen.long) { case ((rows, judged), seed) =>
+      val emitted = new scala.util.Random(seed).shuffle(judged.toList)
       val records = emitted.grouped(3).map(recordOf).toSeq
-      val found = stampedRows(records, List.fill(rows)("")).map {
-        case (time, watermark, verdict) =>
-          (time, watermark, verdict)
-      }
       val expected = List.tabulate(rows) { i =>
-        if (stamped(i)) (i + 100L, i + 200L, Stamped) else (i.toLong, Watermark.NotYet, 0L)
+        if (judged(i)) (i + 100L, i + 200L, Late) else (i.toLong, Watermark.NotYet, 0L)
       }
+      assertEquals(judgedRows(records, List.fill(rows)("")), expected)
       // No watermark before the batch, although the first row may have met one.
-      assertEquals(
-        found,
-        (Watermark.NotYet, Watermark.NotYet, Verdict.WatermarkBefore) :: expected)
+      assertEquals(new HeldJudgements(records).advance, Advance.Unknown)
     }
   }
 
-  test("the watermarks before and after the batch come first and last, also without rows") {
-    val record = Array(5L, 9L, 7L) ++ noSum
-    val before = (Watermark.NotYet, 5L, Verdict.WatermarkBefore)
+  test("the watermarks before and after the batch are in the records, also without rows") {
     // The idle timeout has moved the watermark from 7 to 9.
-    val after = (7L, 9L, Verdict.Watermark)
-    assertEquals(stampedRows(Seq(record), Nil), List(before, after))
-    assertEquals(
-      stampedRows(Seq(record), List("a")),
-      List(before, (0L, Watermark.NotYet, 0L), after))
+    val record = Array(5L, 9L, 7L) ++ noSum
+    assertEquals(new HeldJudgements(Seq(record)).advance, Advance(5L, 9L, 7L))
+    assertEquals(judgedRows(Seq(record), Nil), Nil)
+    assertEquals(judgedRows(Seq(record), List("a")), List((0L, Watermark.NotYet, 0L)))
   }
 
   test("a dropped row keeps its own time") {
-    val verdict = Verdict.unusable(DeadLetterReason.Early)
+    val code = refused(DeadLetterReason.Early)
     val none = Watermark.NotYet
-    val record = Array(none, none, none) ++ noSum ++ Array(0L, 77L, 3L, verdict)
-    assertEquals(stampedRows(Seq(record), List("a")).last, (0L, 3L, verdict))
+    val record = Array(none, none, none) ++ noSum ++ Array(0L, 77L, 3L, code)
+    assertEquals(judgedRows(Seq(record), List("a")).last, (0L, 3L, code))
   }
 
   property("rows in another order, with another time or in another number are refused") {
@@ -75,7 +69,7 @@ class HeldRowsSuite extends ScalaCheckSuite {
         case _ => judged.init
       }
       val error = intercept[TransomException](
-        stampedRows(Seq(recordOf(Nil), readRecord(judged)), read.map(_ => ""), read))
+        judgedRows(Seq(recordOf(Nil), readRecord(judged)), read.map(_ => ""), read))
       assertEquals(error.getCondition, "TRANSOM_ROWS_CHANGED")
       assertEquals(error.getMessageParameters.get("before"), s"$rows rows")
       assertEquals(
@@ -86,18 +80,17 @@ class HeldRowsSuite extends ScalaCheckSuite {
   }
 
   test("rows are refused if the stage has sent no sum") {
-    val error = intercept[TransomException](stampedRows(Seq(recordOf(Nil)), List("a"), List(0L)))
+    val error = intercept[TransomException](judgedRows(Seq(recordOf(Nil)), List("a"), List(0L)))
     assertEquals(error.getMessageParameters.get("before"), "0 rows")
   }
 
-  test("each task receives the stamps of its rows and the watermarks, the first the new one") {
+  test("each task receives the judgements and the watermarks, the first the new one") {
     val (late, none) = (4L, Watermark.NotYet)
-    val stamps = Iterator(
-      stamp(RowNumbers.first(1), 1L, 10L, 0L),
-      stamp(RowNumbers.first(0) + 7L, 2L, 11L, late),
-      stamp(RowNumbers.first(1), 99L, 3L, Verdict.ReadRows),
-      stamp(0L, 8L, 12L, Verdict.Watermark))
-    val records = new RowStampRecords(stamps, 3).toList
+    val rows = Iterator(
+      judged(RowNumbers.first(1), 1L, 10L, 0L),
+      judged(RowNumbers.first(0) + 7L, 2L, 11L, late),
+      InternalRow(JudgementRowKind.Read.code, RowNumbers.first(1), 99L, 3L, 0L))
+    val records = recordsOf(rows, 3, Advance(10L, 12L, 8L))
     assertEquals(
       records.map { case (task, record) => (task, record.toList) },
       List(
@@ -107,25 +100,34 @@ class HeldRowsSuite extends ScalaCheckSuite {
   }
 
   test("a row that no rule can judge says nothing about the watermark before the batch") {
-    val reason = Verdict.unusable(DeadLetterReason.NoTime)
-    val stamps =
-      Iterator(stamp(0L, 0L, Watermark.NotYet, reason), stamp(1L, 5L, 4L, 0L))
-    val records = new RowStamps(new RowStampRecords(stamps, 1).map(_._2).toVector)
-    assertEquals(records.advance.before, 4L)
-    assert(records.moveTo(0L))
-    assertEquals(records.verdict, reason)
+    val reason = refused(DeadLetterReason.NoTime)
+    val rows =
+      Iterator(judged(0L, 0L, Watermark.NotYet, reason), judged(1L, 5L, 4L, 0L))
+    val judgements = new HeldJudgements(recordsOf(rows, 1, Advance.from(4L)).map(_._2))
+    assertEquals(judgements.advance.before, 4L)
+    assert(judgements.moveTo(0L))
+    assertEquals(judgements.code, reason)
   }
 
   test("nothing is sent for a time stage without rows") {
-    assertEquals(new RowStampRecords(Iterator.empty, 2).toList, Nil)
+    assertEquals(recordsOf(Iterator.empty, 2, Advance.Unknown), Nil)
   }
 
-  test("many stamps are sent in several records") {
-    val stamps = Iterator.tabulate(5000)(i => stamp(i.toLong, 0L, 1L, 0L))
-    val records = new RowStampRecords(stamps, 1).map(_._2).toVector
+  test("many judgements are sent in several records") {
+    val rows = Iterator.tabulate(5000)(i => judged(i.toLong, 0L, 1L, 0L))
+    val records = recordsOf(rows, 1, Advance.Unknown).map(_._2)
     assert(records.length > 1)
-    val read = new RowStamps(records)
+    val read = new HeldJudgements(records)
     assert((0 until 5000).forall(i => read.moveTo(i.toLong)))
+  }
+
+  private def recordsOf(
+      rows: Iterator[InternalRow],
+      splits: Int,
+      advance: Advance): List[(Int, Array[Long])] = {
+    val watermark = new TaskWatermark
+    watermark.advance = advance
+    new JudgementRecords(rows, splits, watermark).toList
   }
 
   private def chunksOf(texts: List[String]): Iterator[Array[Byte]] =
@@ -134,20 +136,20 @@ class HeldRowsSuite extends ScalaCheckSuite {
   private def chunksOf(texts: Seq[String], times: Seq[Long]): Iterator[Array[Byte]] =
     new HeldRows(plan, plan.columns, rowsOf(texts, times))
 
-  /** The time, watermark and verdict of each row. */
-  private def stampedRows(
+  /** The time, watermark and code of each row. */
+  private def judgedRows(
       records: Seq[Array[Long]],
       texts: List[String]): List[(Long, Long, Long)] = {
     val times = texts.indices.map(_.toLong)
-    stampedRows(records :+ readRecord(times), texts, times)
+    judgedRows(records :+ readRecord(times), texts, times)
   }
 
-  private def stampedRows(
+  private def judgedRows(
       records: Seq[Array[Long]],
       texts: List[String],
       times: Seq[Long]): List[(Long, Long, Long)] = {
     val chunks = chunksOf(texts, times)
-    new StampedHeldRows(plan, new RowStamps(records), chunks, "window")
+    new JudgedHeldRows(plan, new HeldJudgements(records), chunks, "window")
       .map(row => (row.getLong(0), row.getLong(3), row.getLong(4)))
       .toList
   }
@@ -155,8 +157,8 @@ class HeldRowsSuite extends ScalaCheckSuite {
 
 private object HeldRowsSuite {
 
-  /** The verdict on a late row. */
-  private val Stamped = 4L
+  /** The code of a late row. */
+  private val Late = 4L
 
   private val policy = TimePolicy(
     timeColumn = Some(0),
@@ -176,6 +178,7 @@ private object HeldRowsSuite {
 
   /** Rows with a time, an arrival, and a text. */
   val plan: TimeStagePlan = TimeStagePlan(
+    name = "window/time stage",
     policy,
     keyGroups = 1,
     time = column("time", LongType),
@@ -205,11 +208,18 @@ private object HeldRowsSuite {
     Array.fill(3)(Watermark.NotYet) ++ Array(sum.rows, sum.sum)
   }
 
-  /** A record with stamps of rows and no watermark: each moves the time of its row by 100. */
+  /** A record with judgements on rows and no watermark: each moves the time of its row by 100. */
   def recordOf(rows: Seq[Int]): Array[Long] =
     Array.fill(3)(Watermark.NotYet) ++ noSum ++
-      rows.flatMap(i => Seq(i.toLong, i + 100L, i + 200L, Stamped))
+      rows.flatMap(i => Seq(i.toLong, i + 100L, i + 200L, Late))
 
-  def stamp(number: Long, time: Long, watermark: Long, verdict: Long): InternalRow =
-    InternalRow(number, time, watermark, verdict)
+  def judged(number: Long, time: Long, watermark: Long, code: Long): InternalRow =
+    InternalRow(JudgementRowKind.Judged.code, number, time, watermark, code)
+
+  /** The code of a row that no rule can judge. */
+  def refused(reason: DeadLetterReason): Long = {
+    val judgement = new Judgement
+    judgement.refuse(reason)
+    judgement.code
+  }
 }

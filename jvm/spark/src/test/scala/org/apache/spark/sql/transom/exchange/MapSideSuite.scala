@@ -1,16 +1,18 @@
 package org.apache.spark.sql.transom.exchange
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count
 import org.apache.spark.sql.transom.{TestPlans, TestSpecs}
-import org.apache.spark.sql.transom.planned.{StampColumns, Verdict, WindowOperatorPlan}
+import org.apache.spark.sql.transom.batch.TaskWatermark
+import org.apache.spark.sql.transom.planned.{JudgementColumns, WindowOperatorPlan}
 import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
-import transom.engine.policy.{PolicyRule, PolicyRules, Stamp}
+import transom.engine.judge.{Judgement, PolicyRule, PolicyRules}
 import transom.engine.runtime.{DeadLetterReason, Event}
-import transom.engine.time.Watermark
+import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Hopping
 
 /** What every map side does before it adds a row. */
@@ -24,7 +26,8 @@ class MapSideSuite extends MapSideTest {
       Seq(TestPlans.aggregate(Count(Seq(Literal(1))))),
       TestSpecs.hours.copy(deadLetters = true))
     .copy(row = input)
-  private val stamp = StampColumns.create()
+  private val judgement = JudgementColumns.create()
+  private val judged = plan.copy(judgement = Some(judgement), follows = Some("stage"))
 
   private def row(time: java.lang.Long, more: Any*): InternalRow =
     InternalRow(Seq[Any](UTF8String.fromString("a"), time, 1L) ++ more: _*)
@@ -44,23 +47,45 @@ class MapSideSuite extends MapSideTest {
       case _ => Nil
     }
 
-  test("behind a time stage, the first row that has met a watermark shows which windows fired") {
+  /** The outcome of rows behind a time stage.
+    *
+    * @param before
+    *   the watermark of the stage before the batch
+    */
+  private def judgedOutcome(
+      plan: WindowOperatorPlan,
+      before: Long,
+      rows: InternalRow*): Seq[(String, Option[Long], Long)] = {
+    TaskContext.setTaskContext(TaskContext.empty())
+    try {
+      TaskWatermark.of("stage").advance = Advance.from(before)
+      outcome(plan, rows, judgement.all)
+    } finally TaskContext.unset()
+  }
+
+  private def refused(reason: DeadLetterReason): Long = {
+    val judgement = new Judgement
+    judgement.refuse(reason)
+    judgement.code
+  }
+
+  test("behind a time stage, its watermark before the batch shows which windows fired") {
     // Windows of two hours. The window until 1:00 has fired before the batch.
     val hopping = plan.settings.copy(window = Hopping(2 * Hour, Hour))
-    val dropped = Verdict.of {
-      val judged = new Stamp
-      judged.broken = PolicyRules(PolicyRule.OutOfOrder)
-      judged.dropped = DeadLetterReason.OutOfOrder
-      judged
+    val dropped = {
+      val judgement = new Judgement
+      judgement.broken = PolicyRules(PolicyRule.OutOfOrder)
+      judgement.dropped = DeadLetterReason.OutOfOrder
+      judgement.code
     }
-    val unusable = row(null, Watermark.NotYet, Verdict.unusable(DeadLetterReason.NoTime))
+    val unusable = row(null, Watermark.NotYet, refused(DeadLetterReason.NoTime))
     val first = row(0L, Hour, 0L)
-    val stamped = plan.copy(settings = hopping, stamp = Some(stamp))
+    val windows = judged.copy(settings = hopping)
     assertEquals(
-      outcome(stamped, Seq(unusable, first), stamp.all),
+      judgedOutcome(windows, Hour, unusable, first),
       Seq(("no_time", None, Watermark.NotYet), ("segment", None, Hour)))
     assertEquals(
-      outcome(stamped, Seq(unusable, row(-Hour, Hour, dropped), first), stamp.all),
+      judgedOutcome(windows, Hour, unusable, row(-Hour, Hour, dropped), first),
       Seq(
         ("no_time", None, Watermark.NotYet),
         ("out_of_order", Some(-Hour), Hour),
@@ -80,10 +105,9 @@ class MapSideSuite extends MapSideTest {
   }
 
   test("behind a time stage, a dead letter has no time if its time is out of range") {
-    val stamped = plan.copy(stamp = Some(stamp))
-    val unusable = Verdict.unusable(DeadLetterReason.TimeOutOfRange)
+    val unusable = refused(DeadLetterReason.TimeOutOfRange)
     assertEquals(
-      outcome(stamped, Seq(row(Long.MaxValue, Watermark.NotYet, unusable)), stamp.all),
+      judgedOutcome(judged, Watermark.NotYet, row(Long.MaxValue, Watermark.NotYet, unusable)),
       Seq(("time_out_of_range", None, Watermark.NotYet)))
   }
 }

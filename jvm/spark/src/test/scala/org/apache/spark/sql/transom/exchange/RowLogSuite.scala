@@ -8,7 +8,7 @@ import org.apache.logging.log4j.core.{LogEvent, Logger}
 import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 
-import transom.engine.policy.{PolicyRule, PolicyRules}
+import transom.engine.judge.{PolicyRule, PolicyRules}
 import transom.engine.time.Watermark
 
 class RowLogSuite extends FunSuite {

@@ -43,7 +43,8 @@ class SpecCasesSuite extends FunSuite {
 
   /** The classes of the kinds, which are in the package of their trait. */
   private def kindsOf(base: Class[_]): Seq[Class[_]] = {
-    val folder = Paths.get(base.getResource(".").toURI)
+    val classes = Paths.get(base.getProtectionDomain.getCodeSource.getLocation.toURI)
+    val folder = classes.resolve(base.getPackageName.replace('.', '/'))
     Using.resource(Files.list(folder)) { files =>
       files.iterator.asScala
         .map(_.getFileName.toString)

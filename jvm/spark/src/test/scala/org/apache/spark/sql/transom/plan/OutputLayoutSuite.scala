@@ -10,7 +10,7 @@ import org.apache.spark.sql.transom.planned._
 import org.apache.spark.sql.types._
 
 import transom.engine.firing.{AfterClock, AfterCount, EndOfStream}
-import transom.engine.spec.WindowSpec
+import transom.engine.spec.{WindowSpec, _}
 import transom.engine.window.{Count, Global, Session}
 
 class OutputLayoutSuite extends PlanTest {

@@ -9,11 +9,10 @@ import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.sql.transom.TestSpecs
 
 import transom.engine.firing.AfterCount
+import transom.engine.judge.{SourceStore, SubstreamStore}
 import transom.engine.keyed.keystate.KeyStore
-import transom.engine.policy.SourceStore
 import transom.engine.spec.{Lifetime, ProcessingTime}
 import transom.engine.state.SegmentEntries
-import transom.engine.substream.SubstreamStore
 import transom.engine.window.{Stagger, Tumbling}
 
 /** Each value in Spark's state store has a layout that is checked before its bytes are read.
@@ -49,7 +48,7 @@ private object CheckedLayoutSuite {
     // With several windows, a key has a value of one of these formats for each window.
     "keys" -> "version: StateCodecSuite, or ChangedLayoutSuite for lifetimes, with a schema number",
     "rows" -> "version and schema number: ChangedLayoutSuite",
-    "group" -> "version: StateCodecSuite for timers, StoredClocksSuite for a time stage",
+    "group" -> "version: StateCodecSuite for timers, StoredWatermarksSuite for a time stage",
     "timers" -> "keys only: the types are in the spec, and the format belongs to `group`",
     "clock" -> "version: StateCodecSuite",
     "clock_timers" -> "keys only: the types are in the spec, and the format belongs to `clock`",
@@ -61,7 +60,7 @@ private object CheckedLayoutSuite {
     // of `top` have a version and a schema number of their own: TopSuite.
     "segments" -> "version: StoredSegmentsSuite; bundles have that of `directory`",
     "segments_1" -> "version: StoredSegmentsSuite; bundles have that of `directory_1`",
-    "sources" -> "version: StoredClocksSuite",
-    "substreams" -> "version: StoredClocksSuite",
+    "sources" -> "version: StoredWatermarksSuite",
+    "substreams" -> "version: StoredWatermarksSuite",
     "substream_timers" -> "version: StoredHeapsSuite, in the first entry of a heap")
 }

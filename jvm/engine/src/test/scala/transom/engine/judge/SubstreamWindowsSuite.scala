@@ -1,4 +1,4 @@
-package transom.engine.substream
+package transom.engine.judge
 
 import scala.collection.mutable
 import scala.concurrent.duration._
@@ -9,13 +9,13 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver._
-import transom.engine.conformance.vector.Json
-import transom.engine.policy._
+import transom.engine.judge._
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.{Timeline, Watermark}
 import transom.engine.window.{Arrival, TimeWindow, Tumbling, Window}
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 
 /** Windows over substreams: each key follows the watermark of its substream, and the floor. */
 class SubstreamWindowsSuite extends ScalaCheckSuite {
@@ -251,14 +251,14 @@ private object SubstreamWindowsSuite {
   /** An operator for each key, which a watermark of its own advances after each row. */
   final class Model(window: Window, policy: TimePolicy) {
     private val logic = new TimePolicyLogic(policy)
-    private val clocks = mutable.Map.empty[Int, SourceClock]
+    private val clocks = mutable.Map.empty[Int, SourceWatermark]
     private val operators = mutable.Map.empty[(Int, Int), KeyedRunner]
     private var latest = Watermark.NotYet
 
     /** The outputs of a row, and of all keys after it, sorted. */
     def add(input: Input): Seq[String] = {
-      val stamp = new Stamp
-      val clock = clocks.getOrElseUpdate(input.substream, new SourceClock)
+      val stamp = new Judgement
+      val clock = clocks.getOrElseUpdate(input.substream, new SourceWatermark)
       if (input.isPunctuation) logic.punctuate(clock, input.time, input.arrival, stamp)
       else logic.judge(clock, input.time, input.arrival, Arrival.NoEnd, stamp)
       latest = math.max(latest, input.arrival)

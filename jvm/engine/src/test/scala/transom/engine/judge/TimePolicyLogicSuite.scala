@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.FunSuite
 
@@ -168,8 +168,8 @@ private object TimePolicyLogicSuite {
   /** Takes the steps of one source. */
   def play(policy: TimePolicy, steps: Seq[Step]): Seq[Judged] = {
     val logic = new TimePolicyLogic(policy)
-    val source = new SourceClock
-    val stamp = new Stamp
+    val source = new SourceWatermark
+    val stamp = new Judgement
     steps.map { step =>
       step match {
         case Data(time, arrival, end) =>

@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
@@ -9,12 +9,12 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver._
-import transom.engine.conformance.vector.Json
 import transom.engine.firing.AfterLateness
 import transom.engine.keyed.contract.Timing
 import transom.engine.spec._
 import transom.engine.window.{Closed, Global, GridWindow, Hopping, Session, TimeWindow, Tumbling, Window}
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 
 /** Windows that fire once, when late rows come no more, compared with a model of the rule. */
 class AfterLatenessSuite extends ScalaCheckSuite {

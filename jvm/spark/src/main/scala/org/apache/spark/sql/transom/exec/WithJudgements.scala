@@ -6,34 +6,35 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.transom.exchange
-import org.apache.spark.sql.transom.exchange.{RowStampRecords, RowStamps}
+import org.apache.spark.sql.transom.batch.TaskWatermark
+import org.apache.spark.sql.transom.exchange._
 import org.apache.spark.storage.RDDBlockId
 import org.apache.spark.util.CompletionIterator
 
-/** Logical node that brings the stamps of a time stage to the rows that its map side holds. */
-case class StampedHeldRows(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
+/** Logical node that brings the judgements of a time stage to the rows that its map side holds.
+  */
+case class WithJudgements(output: Seq[Attribute], child: LogicalPlan) extends UnaryNode {
   override def producedAttributes: AttributeSet = outputSet
   override lazy val references: AttributeSet = child.outputSet
-  override protected def withNewChildInternal(newChild: LogicalPlan): StampedHeldRows =
+  override protected def withNewChildInternal(newChild: LogicalPlan): WithJudgements =
     copy(child = newChild)
 }
 
-/** Brings the stamps of a time stage to the rows that its map side holds.
+/** Brings the judgements of a time stage to the rows that its map side holds.
   *
-  * Each task reads the rows that a task of the map side holds, where they lie, and the stamps
+  * Each task reads the rows that a task of the map side holds, where they lie, and the judgements
   * that the time stage sends to this task. So the rows cross no exchange, and windows combine
   * them in parallel.
   */
-case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
+case class WithJudgementsExec(output: Seq[Attribute], child: SparkPlan) extends ResultRowsExec {
 
   override def inputRDD: RDD[InternalRow] = {
     val mapSide = child.collectFirst { case mapSide: TimeStageMapSideExec => mapSide }.get
     val (plan, held, operator) = (mapSide.plan, mapSide.held, mapSide.spec.name)
     val (id, splits) = (held.id, held.getNumPartitions)
-    val stamps = child
+    val judgements = child
       .execute()
-      .mapPartitionsInternal(new RowStampRecords(_, splits))
+      .mapPartitionsInternal(new JudgementRecords(_, splits, TaskWatermark.of(plan.name)))
       .partitionBy(new HashPartitioner(splits))
     val once = held.mapPartitionsWithIndexInternal { (split, chunks) =>
       // The memory is free again after the last row. Spark computes lost rows again.
@@ -41,11 +42,13 @@ case class StampedHeldRowsExec(output: Seq[Attribute], child: SparkPlan) extends
         chunks,
         SparkEnv.get.blockManager.removeBlock(RDDBlockId(id, split)))
     }
-    once.zipPartitions(stamps) { (chunks, records) =>
-      new exchange.StampedHeldRows(plan, new RowStamps(records.map(_._2).toVector), chunks, operator)
+    once.zipPartitions(judgements) { (chunks, records) =>
+      val read = new HeldJudgements(records.map(_._2).toVector)
+      TaskWatermark.of(plan.name).advance = read.advance
+      new JudgedHeldRows(plan, read, chunks, operator)
     }
   }
 
-  override protected def withNewChildInternal(newChild: SparkPlan): StampedHeldRowsExec =
+  override protected def withNewChildInternal(newChild: SparkPlan): WithJudgementsExec =
     copy(child = newChild)
 }

@@ -1,4 +1,4 @@
-package transom.engine.substream
+package transom.engine.judge
 
 import java.nio.ByteBuffer
 import java.util.{Arrays, HashMap}
@@ -8,7 +8,7 @@ import scala.collection.AbstractIterator
 import transom.engine.state.{KeyBytes, StateMap, UnknownStateVersion}
 
 /** Finds the keys of a substream whose timers are due, without reading the other keys. */
-private[substream] trait SubstreamTimers {
+private[judge] trait SubstreamTimers {
 
   /** Adds a key that must be processed at time `timer`. */
   def add(substream: Array[Byte], timer: Long, key: Array[Byte]): Unit
@@ -27,7 +27,7 @@ private[substream] trait SubstreamTimers {
 /** The timers of substreams with one key each: none. Such a key has rows whenever the watermark
   * of its substream advances.
   */
-private[substream] object NoTimers extends SubstreamTimers {
+private[judge] object NoTimers extends SubstreamTimers {
   override def add(substream: Array[Byte], timer: Long, key: Array[Byte]): Unit = ()
   override def take(substream: Array[Byte], until: Long): Iterator[Array[Byte]] = Iterator.empty
   override def isWaiting(substream: Array[Byte], until: Long): Boolean = false
@@ -49,7 +49,7 @@ private[substream] object NoTimers extends SubstreamTimers {
   *
   * The key of an entry is the substream, then the position, an int.
   */
-private[substream] final class TimerHeaps(store: StateMap) extends SubstreamTimers {
+private[judge] final class TimerHeaps(store: StateMap) extends SubstreamTimers {
   private val heaps = new HashMap[KeyBytes, Heap]
 
   override def add(substream: Array[Byte], timer: Long, key: Array[Byte]): Unit =

@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import scala.collection.mutable
 
@@ -13,9 +13,10 @@ import transom.engine.window.{Grid, GridWindow, Session, TimeConvention}
   * @param windows
   *   the windows that have rows
   * @param lateness
-  *   how far behind the end of a window the watermark must be to close it, in microseconds
+  *   the allowed lateness in microseconds if windows fire only after it, else 0. A window closes
+  *   once the watermark is this much later than its end.
   */
-private[policy] final class IdleClosing(
+private[judge] final class IdleClosing(
     timeout: IdleTimeout,
     val windows: WindowsWithRows,
     convention: TimeConvention,
@@ -49,7 +50,7 @@ private[policy] final class IdleClosing(
     windows.forget(Ticks.subtract(convention.watermarkIn(watermark), lateness))
 }
 
-private[policy] object IdleClosing {
+private[judge] object IdleClosing {
   def of(timeout: IdleTimeout, spec: WindowSpec): IdleClosing = {
     val convention = spec.window.convention
     val windows = spec.window match {
@@ -68,7 +69,7 @@ private[policy] object IdleClosing {
 /** The ends of windows that have rows, whatever their keys. Watermarks and ends are in the
   * engine's convention.
   */
-private[policy] sealed abstract class WindowsWithRows {
+private[judge] sealed abstract class WindowsWithRows {
 
   /** Adds the windows of a row.
     *

@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import transom.engine.spec._
 import transom.engine.time.Watermark

@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import scala.reflect.ClassTag
 
@@ -33,7 +33,7 @@ class SealedListsSuite extends FunSuite {
     check[PolicyRule](PolicyRule.all, _.name)
   }
 
-  test("a verdict has room for all rules") {
+  test("the code of a judgement has room for all rules") {
     assert(PolicyRule.all.length <= 8)
   }
 }

@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen

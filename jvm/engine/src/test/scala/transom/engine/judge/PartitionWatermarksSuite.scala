@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
@@ -6,16 +6,17 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver.Specs
 import transom.engine.firing.{AfterLateness, AfterWatermark, Trigger}
+import transom.engine.runtime.Event
 import transom.engine.spec._
-import transom.engine.state.{ByteRange, MemoryState}
+import transom.engine.state.MemoryState
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, Closed, GridWindow, Hopping, Session, Tumbling}
+import transom.engine.window.{Closed, GridWindow, Hopping, Session, Tumbling}
+import transom.engine.conformance.driver.Specs
 
 /** The watermark of windows: partitions, and the wall clock while rows are missing. */
-class InputClockSuite extends ScalaCheckSuite {
-  import InputClockSuite._
+class PartitionWatermarksSuite extends ScalaCheckSuite {
+  import PartitionWatermarksSuite._
 
   override def scalaCheckTestParameters: Parameters =
     super.scalaCheckTestParameters.withMinSuccessfulTests(Generators.cases(2000))
@@ -118,7 +119,7 @@ class InputClockSuite extends ScalaCheckSuite {
   }
 }
 
-private object InputClockSuite {
+private object PartitionWatermarksSuite {
 
   /** A batch: a row, or a tick of the wall clock. */
   sealed trait Step { def clock: Long }
@@ -188,17 +189,19 @@ private object InputClockSuite {
   final class Player(policy: TimePolicy, spec: WindowSpec) {
     private val store = new SourceStore(new MemoryState)
     private val logic = new TimePolicyLogic(policy)
-    val stamp = new Stamp
+    val stamp = new Judgement
 
     def play(step: Step): Long = {
-      val source = new ByteRange
       val declared = policy.partitions.map(_.getBytes)
-      val input = new InputClock(policy, logic, declared, spec, store, step.clock)
+      val input = new PartitionWatermarks(policy, logic, declared, spec, store, step.clock)
       step match {
         case Row(partition, time, arrival, _) =>
           val bytes = partition.toString.getBytes
-          source.set(bytes, 0, bytes.length)
-          input.judge(source, time, arrival, Arrival.NoEnd, stamp)
+          val row = new Event.Row
+          row.key.set(bytes, 0, bytes.length)
+          row.arrival.time = time
+          row.arrival.clock = arrival
+          input.judge(input.sourceOf(row.key), row, stamp)
         case _: Tick => input.tick(): Unit
       }
       input.save()

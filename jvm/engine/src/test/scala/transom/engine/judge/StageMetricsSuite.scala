@@ -1,13 +1,13 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.FunSuite
 
-import transom.engine.conformance.driver.Specs
 import transom.engine.runtime._
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Tumbling
+import transom.engine.conformance.driver.Specs
 
 /** The metrics of a time stage. */
 class StageMetricsSuite extends FunSuite {
@@ -127,8 +127,8 @@ private object StageMetricsSuite {
     private val declared = policy.partitions.map(_.getBytes)
     private val stage =
       new TimeStage(
-        (store, now) => new InputClock(policy, logic, declared, windows, store, now),
-        Watermarks)
+        (store, now) => new PartitionWatermarks(policy, logic, declared, windows, store, now),
+        Rows)
 
     /** The watermarks that the stage has sent, each with the watermark without the idle timeout.
       */
@@ -143,16 +143,15 @@ private object StageMetricsSuite {
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
     def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {
       val operator = stage.open(0, store, clock)
-      sent ++= operator.process(Iterator.single(event)).flatten
+      operator.process(Iterator.single(event)).foreach(identity)
       overtaken :+= operator.counts(RowCounts.Overtaken)
       (operator.counts(RowCounts.IdleCloses), operator.gauges)
     }
-  }
 
-  private object Watermarks extends StampedRows[Option[(Long, Long)]] {
-    override def stamped(row: ByteRange, stamp: Stamp): Option[(Long, Long)] = None
-    override def unusable(row: ByteRange, reason: DeadLetterReason): Option[(Long, Long)] = None
-    override def advanced(advance: Advance): Option[(Long, Long)] =
-      Some((advance.after, advance.byRows))
+    private object Rows extends JudgedRows[Unit] {
+      override def judged(row: ByteRange, judgement: Judgement): Unit = ()
+      override def advance(to: Advance): Unit =
+        if (to.after != Watermark.NotYet) sent :+= ((to.after, to.byRows))
+    }
   }
 }

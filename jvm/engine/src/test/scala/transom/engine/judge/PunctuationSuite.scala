@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
@@ -6,11 +6,11 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver.Specs
 import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.time.Watermark
 import transom.engine.window.{Arrival, Tumbling}
+import transom.engine.conformance.driver.Specs
 
 /** Punctuation of an input with partitions, against the definition of its watermark. */
 class PunctuationSuite extends ScalaCheckSuite {

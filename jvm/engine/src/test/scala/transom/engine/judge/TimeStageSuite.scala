@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import java.nio.ByteBuffer
 
@@ -8,7 +8,7 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{Event, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
@@ -227,8 +227,8 @@ private[engine] object TimeStageSuite {
     private val logic = new TimePolicyLogic(policy)
     private val stage = new TimeStage(
       (store, now) =>
-        windows.fold[StageClock](new SourceClocks(logic, store))(
-          new InputClock(policy, logic, Nil, _, store, now)),
+        windows.fold[Judge](new SourceWatermarks(logic, store))(
+          new PartitionWatermarks(policy, logic, Nil, _, store, now)),
       Rows)
     val counts = new RowCounts
 
@@ -241,7 +241,7 @@ private[engine] object TimeStageSuite {
       val operator = stage.open(0, store, 0L)
       val outputs = operator.process(rows.iterator.map(eventOf)).toVector
       counts.add(operator.counts.bytes)
-      outputs.flatten
+      outputs
     }
 
     private def eventOf(input: Input): Event = {
@@ -255,8 +255,8 @@ private[engine] object TimeStageSuite {
       if (input.isPunctuation) new Event.Punctuation(row) else row
     }
 
-    private object Rows extends StampedRows[Option[Output]] {
-      override def stamped(row: ByteRange, stamp: Stamp): Option[Output] = Some(
+    private object Rows extends JudgedRows[Output] {
+      override def judged(row: ByteRange, stamp: Judgement): Output =
         Output(
           current,
           stamp.time,
@@ -264,13 +264,9 @@ private[engine] object TimeStageSuite {
           stamp.broken,
           stamp.isAdjusted,
           Option(stamp.dropped).map(_.name),
-          stamp.isPunctuation))
-      override def unusable(row: ByteRange, reason: DeadLetterReason): Option[Output] =
-        throw new IllegalStateException(reason.name)
-      override def advanced(advance: Advance): Option[Output] = {
-        Runner.this.watermark = advance.after
-        None
-      }
+          stamp.isPunctuation)
+      override def advance(to: Advance): Unit =
+        if (to.after != Watermark.NotYet) Runner.this.watermark = to.after
     }
   }
 }

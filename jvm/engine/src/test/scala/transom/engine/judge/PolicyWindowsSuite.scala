@@ -1,4 +1,4 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import munit.ScalaCheckSuite
 import org.scalacheck.Gen
@@ -6,13 +6,13 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.conformance.driver._
-import transom.engine.conformance.vector.Json
 import transom.engine.firing.EveryBatch
 import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.window._
+import transom.engine.conformance.driver._
+import transom.engine.conformance.vector.Json
 
 /** Windows behind a time stage: the layouts and the batches of rows change nothing. */
 class PolicyWindowsSuite extends ScalaCheckSuite {

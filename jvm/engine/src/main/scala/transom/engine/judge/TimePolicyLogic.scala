@@ -1,6 +1,9 @@
-package transom.engine.policy
+package transom.engine.judge
+
+import java.nio.ByteBuffer
 
 import transom.engine.spec._
+import transom.engine.state.UnknownStateVersion
 import transom.engine.time.{Ticks, Watermark}
 
 /** Applies a time policy to the rows of a source, one by one in their order.
@@ -35,7 +38,7 @@ final class TimePolicyLogic(policy: TimePolicy) {
   private val rows = periodic.flatMap(_.rows).getOrElse(0)
   private val span = periodic.flatMap(_.everyUs).getOrElse(0L)
 
-  /** Decides about a row, and advances the clock of its source.
+  /** Judges a row, and advances the watermark of its source.
     *
     * @param time
     *   time of the row, microseconds since 1970; ignored if the policy has no time column
@@ -43,87 +46,92 @@ final class TimePolicyLogic(policy: TimePolicy) {
     *   arrival time of the row, microseconds since 1970
     * @param end
     *   end of the row's lifetime, microseconds since 1970; `Arrival.NoEnd` if it has none
-    * @param stamp
-    *   receives the decision
+    * @param to
+    *   receives the judgement
     */
-  def judge(source: SourceClock, time: Long, arrival: Long, end: Long, stamp: Stamp): Unit = {
-    start(source, arrival, stamp)
-    applyRules(if (hasTime) time else source.arrival, source.arrival, end, stamp)
-    if (stamp.dropped == null) accept(source, stamp.time)
+  def judge(
+      source: SourceWatermark,
+      time: Long,
+      arrival: Long,
+      end: Long,
+      to: Judgement): Unit = {
+    start(source, arrival, to)
+    applyRules(if (hasTime) time else source.arrival, source.arrival, end, to)
+    if (to.dropped == null) accept(source, to.time)
   }
 
-  /** Advances the clock of a source to a punctuation.
+  /** Advances the watermark of a source to a punctuation.
     *
     * @param at
     *   the watermark that the punctuation sets, microseconds since 1970. The tolerance is not
     *   subtracted, and an earlier watermark than that of the source has no effect.
     * @param arrival
     *   arrival time of the punctuation, microseconds since 1970
-    * @param stamp
+    * @param to
     *   receives the watermark that the punctuation met
     */
-  def punctuate(source: SourceClock, at: Long, arrival: Long, stamp: Stamp): Unit = {
-    start(source, arrival, stamp)
-    stamp.punctuate(at)
+  def punctuate(source: SourceWatermark, at: Long, arrival: Long, to: Judgement): Unit = {
+    start(source, arrival, to)
+    to.punctuate(at)
     source.watermark = math.max(source.watermark, at)
   }
 
   /** The watermark of a source. */
-  def watermarkOf(source: SourceClock): Long =
+  def watermarkOf(source: SourceWatermark): Long =
     math.max(source.watermark, floorOf(source.arrival))
 
   /** The bound that the late rule sets for watermarks, or `NotYet` without a late rule. */
   def floorOf(arrival: Long): Long =
     if (hasLate) Watermark.minus(arrival, lateBound) else Watermark.NotYet
 
-  /** Whether the clocks of silent sources may be forgotten at all. */
+  /** Whether silent sources may be forgotten at all. */
   def forgetsSources: Boolean = hasLate && hasSubstreams
 
-  /** Whether the rows of a source meet the same watermarks without its clock, if no row arrives
+  /** Whether the rows of a source meet the same watermarks without its state, if no row arrives
     * before `arrival` any more.
     */
-  def canForget(source: SourceClock, arrival: Long): Boolean =
+  def canForget(source: SourceWatermark, arrival: Long): Boolean =
     forgetsSources && source.rows == 0 &&
       math.max(source.latest, source.watermark) <= Watermark.minus(arrival, lateBound)
 
   /** Notes an arrival, and the watermark that it met. */
-  private def start(source: SourceClock, arrival: Long, stamp: Stamp): Unit = {
+  private def start(source: SourceWatermark, arrival: Long, to: Judgement): Unit = {
     val before = watermarkOf(source)
     source.arrival = math.max(source.arrival, arrival)
-    stamp.start(if (hasSubstreams) watermarkOf(source) else before)
+    to.start(if (hasSubstreams) watermarkOf(source) else before)
   }
 
-  private def applyRules(time: Long, arrival: Long, end: Long, stamp: Stamp): Unit = {
-    stamp.time = time
+  private def applyRules(time: Long, arrival: Long, end: Long, to: Judgement): Unit = {
+    to.time = time
     val latest = Ticks.add(arrival, earlyBound)
     if (time > latest) {
-      stamp.broken += PolicyRule.Early
-      moveOrDrop(stamp, latest, end, adjustsEarly, PolicyRule.Early)
+      to.broken += PolicyRule.Early
+      moveOrDrop(to, latest, end, adjustsEarly, PolicyRule.Early)
     }
     val earliest = Ticks.subtract(arrival, lateBound)
-    if (stamp.dropped == null && stamp.time < earliest) {
-      stamp.broken += PolicyRule.LateArrival
-      moveOrDrop(stamp, earliest, end, adjustsLate, PolicyRule.LateArrival)
+    if (to.dropped == null && to.time < earliest) {
+      to.broken += PolicyRule.LateArrival
+      moveOrDrop(to, earliest, end, adjustsLate, PolicyRule.LateArrival)
     }
-    if (stamp.dropped == null && stamp.time < stamp.watermark) {
-      stamp.broken += PolicyRule.OutOfOrder
+    if (to.dropped == null && to.time < to.watermark) {
+      to.broken += PolicyRule.OutOfOrder
       if (adjustsOutOfOrder || dropsOutOfOrder)
-        moveOrDrop(stamp, stamp.watermark, end, adjustsOutOfOrder, PolicyRule.OutOfOrder)
+        moveOrDrop(to, to.watermark, end, adjustsOutOfOrder, PolicyRule.OutOfOrder)
     }
   }
 
   private def moveOrDrop(
-      stamp: Stamp,
+      to: Judgement,
       bound: Long,
       end: Long,
       adjusts: Boolean,
       rule: PolicyRule): Unit =
     if (adjusts && bound < end) {
-      stamp.time = bound
-      stamp.isAdjusted = true
-    } else stamp.drop(rule.reason)
+      to.time = bound
+      to.isAdjusted = true
+    } else to.drop(rule.reason)
 
-  private def accept(source: SourceClock, time: Long): Unit = {
+  private def accept(source: SourceWatermark, time: Long): Unit = {
     source.latest = math.max(source.latest, time)
     if (countsRows) source.rows += 1
     if (countsRows && source.rows >= rows) {
@@ -143,4 +151,53 @@ private object TimePolicyLogic {
     */
   def settingsOf(rule: Option[TimeRule]): (Long, Boolean) =
     rule.fold((Long.MaxValue, false))(rule => (rule.beyondUs, rule.isInstanceOf[Adjust]))
+}
+
+/** The state of one source: of an input partition, of a substream, or of the whole input.
+  *
+  * Times are microseconds since 1970. A value that is not known yet is `Watermark.NotYet`. Only
+  * [[TimePolicyLogic]] changes the fields, once for each row of the source.
+  */
+final class SourceWatermark {
+
+  /** The latest time in force of all rows. */
+  var latest: Long = Watermark.NotYet
+
+  /** The watermark by the times of rows. */
+  var watermark: Long = Watermark.NotYet
+
+  /** The latest arrival. */
+  var arrival: Long = Watermark.NotYet
+
+  /** Number of accepted rows since they last advanced the watermark by their number. */
+  var rows: Int = 0
+
+  def bytes: Array[Byte] =
+    ByteBuffer
+      .allocate(SourceWatermark.Size)
+      .put(SourceWatermark.Version)
+      .putLong(latest)
+      .putLong(watermark)
+      .putLong(arrival)
+      .putInt(rows)
+      .array
+}
+
+/** Decodes the states of sources. */
+object SourceWatermark {
+  private val Version: Byte = 1
+  private final val Size = 29
+
+  def of(bytes: Array[Byte]): SourceWatermark = {
+    val in = ByteBuffer.wrap(bytes)
+    val version = in.get()
+    if (version != Version)
+      throw new UnknownStateVersion("a partition or substream", version, Version)
+    val source = new SourceWatermark
+    source.latest = in.getLong()
+    source.watermark = in.getLong()
+    source.arrival = in.getLong()
+    source.rows = in.getInt()
+    source
+  }
 }

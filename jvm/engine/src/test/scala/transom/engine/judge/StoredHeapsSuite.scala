@@ -1,4 +1,4 @@
-package transom.engine.substream
+package transom.engine.judge
 
 import munit.FunSuite
 

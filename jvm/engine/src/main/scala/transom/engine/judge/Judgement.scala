@@ -1,14 +1,15 @@
-package transom.engine.policy
+package transom.engine.judge
 
 import transom.engine.runtime.{DeadLetterReason, RowCount, RowCounts}
 import transom.engine.time.Watermark
 import transom.engine.window.Arrival
 
-/** What a time policy has decided about a row. One mutable instance is reused for all rows.
+/** What becomes of a row by its time policy. One mutable instance is reused for all rows. Only a
+  * judge and `read` change it.
   *
   * Times are microseconds since 1970.
   */
-final class Stamp {
+final class Judgement {
 
   /** The time in force: the row's own time, or the time to which a rule has moved the row.
     * `Arrival.NoTime` if the row is dropped.
@@ -24,13 +25,13 @@ final class Stamp {
   /** Whether a rule has moved the row. */
   var isAdjusted: Boolean = false
 
-  /** The rule that has dropped the row, or null. */
+  /** Why the row is dropped, or null. If no rule is broken, no rule could judge the row. */
   var dropped: DeadLetterReason = _
 
   /** Whether the row is punctuation. Its `time` is the watermark that it sets. */
   var isPunctuation: Boolean = false
 
-  private[policy] def start(met: Long): Unit = {
+  private[judge] def start(met: Long): Unit = {
     time = Arrival.NoTime
     watermark = met
     broken = PolicyRules.None
@@ -39,15 +40,65 @@ final class Stamp {
     isPunctuation = false
   }
 
-  private[policy] def drop(reason: DeadLetterReason): Unit = {
+  private[judge] def drop(reason: DeadLetterReason): Unit = {
     time = Arrival.NoTime
     dropped = reason
   }
 
-  private[policy] def punctuate(at: Long): Unit = {
+  private[judge] def punctuate(at: Long): Unit = {
     time = at
     isPunctuation = true
   }
+
+  /** Makes this the judgement on a row that no rule can judge. */
+  def refuse(reason: DeadLetterReason): Unit = {
+    start(Watermark.NotYet)
+    drop(reason)
+  }
+
+  /** Counts the judgement. */
+  def count(counts: RowCounts): Unit =
+    if (isPunctuation) counts.add(RowCounts.Punctuation)
+    else if (!broken.isEmpty || dropped != null) {
+      PolicyRule.all.foreach(rule => if (broken.contains(rule)) counts.add(rule.count))
+      if (dropped != null) counts.add(dropped.count)
+      else if (isAdjusted) counts.add(RowCounts.Adjusted)
+    }
+
+  /** The judgement without its times as a number, [[Judgement.Plain]] for most rows: the rules
+    * that the row broke, a bit for an adjusted time, a bit for punctuation, and the position of
+    * the reason plus 1.
+    */
+  def code: Long = {
+    val reason = if (dropped == null) 0L else DeadLetterReason.all.indexOf(dropped) + 1L
+    broken.bits | (if (isAdjusted) Judgement.Adjusted else 0L) |
+      (if (isPunctuation) Judgement.Punctuation else 0L) | reason << Judgement.ReasonShift
+  }
+
+  /** Reads a judgement from its times and its code. The time of a dropped row is ignored. */
+  def read(time: Long, watermark: Long, code: Long): Unit = {
+    start(watermark)
+    if (code == Judgement.Plain) this.time = time
+    else {
+      broken = new PolicyRules((code & Judgement.Rules).toInt)
+      isAdjusted = (code & Judgement.Adjusted) != 0
+      isPunctuation = (code & Judgement.Punctuation) != 0
+      val reason = (code >>> Judgement.ReasonShift).toInt
+      if (reason != 0) dropped = DeadLetterReason.all(reason - 1) else this.time = time
+    }
+  }
+}
+
+/** The codes of judgements. */
+object Judgement {
+
+  /** An accepted row that broke no rule. */
+  final val Plain = 0L
+
+  private final val Rules = 0xffL
+  private final val Adjusted = 0x100L
+  private final val Punctuation = 0x200L
+  private final val ReasonShift = 10
 }
 
 /** A rule of a time policy.
@@ -62,7 +113,7 @@ sealed abstract class PolicyRule(val reason: DeadLetterReason, val count: RowCou
   /** The name that users see. */
   def name: String = reason.name
 
-  private[policy] lazy val bit: Int = 1 << PolicyRule.all.indexOf(this)
+  private[judge] lazy val bit: Int = 1 << PolicyRule.all.indexOf(this)
 
   override def toString: String = name
 }
