@@ -11,7 +11,7 @@ import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.{KeyState, StateCodec}
 import transom.engine.state.ByteRange
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, Hopping, RowOutcome, Session, Tumbling, Window}
+import transom.engine.window.{Hopping, RowContext, RowOutcome, Session, Tumbling, Window}
 
 /** Cost of a row in the keyed operator.
   *
@@ -31,7 +31,7 @@ class KeyedOperatorBenchmark {
 
   private var operator: KeyedOperator[java.lang.Long, LongSum, Unit] = _
   private var codec: StateCodec[LongSum] = _
-  private val arrival = new Arrival
+  private val arrival = new RowContext
   private val one = java.lang.Long.valueOf(1L)
   private var state: KeyState[LongSum] = _
   private var time = 0L
@@ -104,7 +104,7 @@ private object NoRows extends RowStore[java.lang.Long] {
   override def put(list: Long, sequence: Long, row: java.lang.Long): Unit = ()
   override def get(list: Long, sequence: Long): java.lang.Long = null
   override def remove(list: Long, sequence: Long): Unit = ()
-  override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+  override def timeOf(row: java.lang.Long): Long = RowContext.NoTime
 }
 
 private object Discarded extends Results[java.lang.Long, LongSum, Unit] {

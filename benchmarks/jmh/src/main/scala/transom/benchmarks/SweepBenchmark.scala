@@ -11,7 +11,7 @@ import transom.engine.keyed.contract.{RowCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
 import transom.engine.sweep.{SweepOperator, SweepOperators, SweepState}
-import transom.engine.window.{Arrival, Rolling, RowOutcome, Snapshot}
+import transom.engine.window.{Rolling, RowContext, RowOutcome, Snapshot}
 
 /** Cost of a change of the rows of a window, by the number of its rows.
   *
@@ -38,7 +38,7 @@ class SweepBenchmark {
   var live: Int = _
 
   private var operator: SweepOperator[java.lang.Long, LongSum, Unit] = _
-  private val arrival = new Arrival
+  private val arrival = new RowContext
   private val random = new SplittableRandom(1L)
   private var state: SweepState = _
   private var time = 0L
@@ -106,7 +106,7 @@ class SweepBenchmark {
 
   private def start(id: Long): RowOutcome = {
     arrival.time = time
-    arrival.end = Arrival.NoEnd
+    arrival.end = RowContext.NoEnd
     arrival.watermark = time - 1
     process(java.lang.Long.valueOf(id))
   }
@@ -152,6 +152,6 @@ private object LongCodec extends RowCodec[java.lang.Long] {
   override def encode(row: java.lang.Long): Array[Byte] =
     ByteBuffer.allocate(8).putLong(row).array
   override def setTime(bytes: ByteRange, time: Long): Unit = ()
-  override def timeOf(row: java.lang.Long): Long = Arrival.NoTime
+  override def timeOf(row: java.lang.Long): Long = RowContext.NoTime
   override def idOf(row: java.lang.Long): Array[Byte] = encode(row)
 }

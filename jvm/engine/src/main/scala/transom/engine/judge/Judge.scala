@@ -1,7 +1,7 @@
 package transom.engine.judge
 
 import transom.engine.keyed.keystate.KeyStore
-import transom.engine.runtime.{Event, PartitionGauge}
+import transom.engine.runtime.{GroupInput, PartitionGauge}
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Watermark}
 
@@ -26,11 +26,11 @@ trait Judge {
   /** Judges a row, and advances the watermark of its source.
     *
     * @param row
-    *   its `arrival.clock` is the arrival time
+    *   the row with its arrival
     * @param to
     *   receives the judgement
     */
-  def judge(source: Source, row: Event.Row, to: Judgement): Unit
+  def judge(source: Source, row: GroupInput.Row, to: Judgement): Unit
 
   /** Advances the watermark of a source to a punctuation.
     *
@@ -39,7 +39,7 @@ trait Judge {
     * @param to
     *   receives the watermark that the punctuation met
     */
-  def punctuate(source: Source, row: Event.Row, to: Judgement): Unit
+  def punctuate(source: Source, row: GroupInput.Row, to: Judgement): Unit
 
   /** Notes a row that no rule can judge. */
   def noteRow(): Unit = ()
@@ -115,8 +115,8 @@ object CommonWatermark extends KeyJudge {
   val open: (KeyStore, Long) => KeyJudge = (_, _) => this
 
   override def sourceOf(key: ByteRange): SourceWatermark = null
-  override def judge(source: SourceWatermark, row: Event.Row, to: Judgement): Unit = ()
-  override def punctuate(source: SourceWatermark, row: Event.Row, to: Judgement): Unit =
+  override def judge(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit = ()
+  override def punctuate(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit =
     throw new IllegalArgumentException("only windows over substreams take punctuation")
   override def noteArrival(arrival: Long): Unit =
     throw new IllegalArgumentException("only windows over substreams take arrivals")

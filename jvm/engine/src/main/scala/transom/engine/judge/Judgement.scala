@@ -2,7 +2,7 @@ package transom.engine.judge
 
 import transom.engine.runtime.{DeadLetterReason, RowCount, RowCounts}
 import transom.engine.time.Watermark
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** What becomes of a row by its time policy. One mutable instance is reused for all rows. Only a
   * judge and `read` change it.
@@ -12,9 +12,9 @@ import transom.engine.window.Arrival
 final class Judgement {
 
   /** The time in force: the row's own time, or the time to which a rule has moved the row.
-    * `Arrival.NoTime` if the row is dropped.
+    * `RowContext.NoTime` if the row is dropped.
     */
-  var time: Long = Arrival.NoTime
+  var time: Long = RowContext.NoTime
 
   /** The watermark of the row's source that the row met, or `Watermark.NotYet`. */
   var watermark: Long = Watermark.NotYet
@@ -32,7 +32,7 @@ final class Judgement {
   var isPunctuation: Boolean = false
 
   private[judge] def start(met: Long): Unit = {
-    time = Arrival.NoTime
+    time = RowContext.NoTime
     watermark = met
     broken = PolicyRules.None
     isAdjusted = false
@@ -41,7 +41,7 @@ final class Judgement {
   }
 
   private[judge] def drop(reason: DeadLetterReason): Unit = {
-    time = Arrival.NoTime
+    time = RowContext.NoTime
     dropped = reason
   }
 

@@ -6,7 +6,7 @@ import java.util.LinkedHashMap
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
 
-import transom.engine.runtime.{Event, PartitionGauge}
+import transom.engine.runtime.{GroupInput, PartitionGauge}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes, UnknownStateVersion}
 import transom.engine.time.{Advance, Watermark}
@@ -74,17 +74,20 @@ final class PartitionWatermarks(
         new PartitionGauge(source.bytes, watermarkOf(partition), partition.isIdle)
       }.toSeq
 
-  override def judge(partition: PartitionWatermark, row: Event.Row, to: Judgement): Unit = {
+  override def judge(partition: PartitionWatermark, row: GroupInput.Row, to: Judgement): Unit = {
     arrive(partition)
-    logic.judge(partition.source, row.arrival.time, row.arrival.clock, row.arrival.end, to)
+    logic.judge(partition.source, row.context.time, row.context.arrival, row.context.end, to)
     // Without a closure, because this runs for every row.
     if (idle.isDefined && to.dropped == null) idle.get.windows.add(to.time)
     follow(partition, to)
   }
 
-  override def punctuate(partition: PartitionWatermark, row: Event.Row, to: Judgement): Unit = {
+  override def punctuate(
+      partition: PartitionWatermark,
+      row: GroupInput.Row,
+      to: Judgement): Unit = {
     arrive(partition)
-    logic.punctuate(partition.source, row.arrival.time, row.arrival.clock, to)
+    logic.punctuate(partition.source, row.context.time, row.context.arrival, to)
     follow(partition, to)
   }
 

@@ -5,7 +5,7 @@ import java.util.{Arrays, LinkedHashMap}
 
 import scala.jdk.CollectionConverters._
 
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.state._
 import transom.engine.time.{Ticks, Watermark}
 
@@ -53,11 +53,11 @@ final class SourceWatermarks(
   /** The arrivals of the rows of all sources, those of other key groups included. */
   def arrivals: Arrivals = header.arrivals
 
-  override def judge(source: SourceWatermark, row: Event.Row, to: Judgement): Unit =
-    logic.judge(source, row.arrival.time, row.arrival.clock, row.arrival.end, to)
+  override def judge(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit =
+    logic.judge(source, row.context.time, row.context.arrival, row.context.end, to)
 
-  override def punctuate(source: SourceWatermark, row: Event.Row, to: Judgement): Unit =
-    logic.punctuate(source, row.arrival.time, row.arrival.clock, to)
+  override def punctuate(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit =
+    logic.punctuate(source, row.context.time, row.context.arrival, to)
 
   override def watermark: Long =
     allInBatch

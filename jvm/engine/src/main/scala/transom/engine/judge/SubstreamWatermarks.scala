@@ -5,11 +5,11 @@ import java.util.LinkedHashSet
 import scala.jdk.CollectionConverters._
 
 import transom.engine.keyed.keystate.KeyStore
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, KeyBytes, KeyGroupState, StateMap}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window.{RowContext, TimeConvention}
 
 /** The keys and rows of a host whose time policy has substreams. */
 trait SubstreamRows {
@@ -80,28 +80,28 @@ final class SubstreamWatermarks(
     sources.sourceOf(substream)
   }
 
-  override def judge(source: SourceWatermark, row: Event.Row, to: Judgement): Unit = {
-    val time = row.arrival.time
+  override def judge(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit = {
+    val time = row.context.time
     logic.judge(source, time, arrivalOf(row), endOf(row), to)
     if (!to.broken.isEmpty) rows.note(to, time)
-    row.arrival.watermark = math.max(floorBefore, convention.watermarkIn(to.watermark))
+    row.context.watermark = math.max(floorBefore, convention.watermarkIn(to.watermark))
     if (to.dropped == null) {
       if (to.time != time) rows.setTime(row.value, to.time)
-      row.arrival.time = convention.timeIn(to.time)
+      row.context.time = convention.timeIn(to.time)
     }
   }
 
-  override def punctuate(source: SourceWatermark, row: Event.Row, to: Judgement): Unit = {
-    logic.punctuate(source, row.arrival.time, arrivalOf(row), to)
+  override def punctuate(source: SourceWatermark, row: GroupInput.Row, to: Judgement): Unit = {
+    logic.punctuate(source, row.context.time, arrivalOf(row), to)
     if (rows.isKey) punctuatedKeys.add(KeyBytes.of(row.key.copied)): Unit
   }
 
-  private def arrivalOf(row: Event.Row): Long = math.max(estimated, row.arrival.clock)
+  private def arrivalOf(row: GroupInput.Row): Long = math.max(estimated, row.context.arrival)
 
   /** The end of a row's lifetime, in the host's convention. */
-  private def endOf(row: Event.Row): Long = {
-    val end = row.arrival.end
-    if (!seesEnds || end == Arrival.NoEnd) Arrival.NoEnd else convention.timeOut(end)
+  private def endOf(row: GroupInput.Row): Long = {
+    val end = row.context.end
+    if (!seesEnds || end == RowContext.NoEnd) RowContext.NoEnd else convention.timeOut(end)
   }
 
   override def noteArrival(arrival: Long): Unit = {

@@ -45,7 +45,7 @@ final class TimePolicyLogic(policy: TimePolicy) {
     * @param arrival
     *   arrival time of the row, microseconds since 1970
     * @param end
-    *   end of the row's lifetime, microseconds since 1970; `Arrival.NoEnd` if it has none
+    *   end of the row's lifetime, microseconds since 1970; `RowContext.NoEnd` if it has none
     * @param to
     *   receives the judgement
     */

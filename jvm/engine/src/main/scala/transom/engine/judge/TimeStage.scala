@@ -18,7 +18,7 @@ trait JudgedRows[T] {
   /** The row by which a task that keeps rows sees which rows the stage has judged. Other tasks
     * send no such event.
     */
-  def read(rows: Event.ReadRows): T =
+  def read(rows: GroupInput.ReadRows): T =
     throw new UnsupportedOperationException("these rows do not stay with their tasks")
 
   /** Notes how the watermark of the operators below advances, in microseconds since 1970. Called
@@ -65,28 +65,28 @@ private final class TimeStageGroupOperator[T](
         partitionCount = partitions.size))
   }
 
-  override protected def handle(event: Event): Iterator[T] = event match {
-    case row: Event.Row =>
+  override protected def handle(event: GroupInput): Iterator[T] = event match {
+    case row: GroupInput.Row =>
       judge.judge(judge.sourceOf(row.key), row, judgement)
       judgement.count(counts)
       emit(rows.judged(row.value, judgement))
-    case punctuation: Event.Punctuation =>
+    case punctuation: GroupInput.Punctuation =>
       import punctuation.row
       judge.punctuate(judge.sourceOf(row.key), row, judgement)
       judgement.count(counts)
       emit(rows.judged(row.value, judgement))
-    case letter: Event.DeadLetter =>
+    case letter: GroupInput.DeadLetter =>
       judge.noteRow()
       judgement.refuse(letter.reason)
       emit(rows.judged(letter.input, judgement))
-    case read: Event.ReadRows => emit(rows.read(read))
-    case task: Event.Counts =>
+    case read: GroupInput.ReadRows => emit(rows.read(read))
+    case task: GroupInput.Counts =>
       counts.add(task.bytes)
       Pulled.none
-    case Event.Tick =>
+    case GroupInput.Tick =>
       hasTicked = true
       Pulled.none
-    case _: Event.Advanced => Pulled.none
+    case _: GroupInput.Advanced => Pulled.none
     case other => throw new IllegalArgumentException(s"the time stage takes no $other")
   }
 

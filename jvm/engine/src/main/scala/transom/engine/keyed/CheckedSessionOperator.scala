@@ -36,16 +36,16 @@ final class CheckedSessionOperator[R, A <: AnyRef, T](
   private val isOnClock = timeline == Timeline.Clock
   private var missed = MissedWindows.None
 
-  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[T] = {
+  override def process(state: KeyState[A], row: R, context: RowContext): Iterator[T] = {
     assigned.clear()
-    assigner.assign(arrival, state.rowCount, assigned)
+    assigner.assign(context, state.rowCount, assigned)
     val ofRow = assigned.head
-    if (isLate(state, ofRow, arrival.watermark)) {
+    if (isLate(state, ofRow, context.watermark)) {
       missed = MissedWindows.of(alone(ofRow))
     } else {
       missed = MissedWindows.None
-      val now = nowOf(arrival.watermark, arrival.clock)
-      data.add(state, join(state, ofRow, ofRow.start, now), row, arrival.time)
+      val now = nowOf(context.watermark, context.clock)
+      data.add(state, join(state, ofRow, ofRow.start, now), row, context.time)
     }
     Pulled.none
   }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import transom.engine.keyed.contract.{RowCodec, RowStore}
 import transom.engine.keyed.keystate.KeyStore
 import transom.engine.state.UnknownStateVersion
-import transom.engine.window.{Arrival, TimeConvention}
+import transom.engine.window.{RowContext, TimeConvention}
 
 /** Stores the raw rows of windows, and entries of bytes, in the state of the current key group.
   *
@@ -49,7 +49,7 @@ final class EncodedRowStore[R](val codec: RowCodec[R], convention: TimeConventio
 
   override def timeOf(row: R): Long = {
     val time = codec.timeOf(row)
-    if (time == Arrival.NoTime) time else convention.timeIn(time)
+    if (time == RowContext.NoTime) time else convention.timeIn(time)
   }
 }
 

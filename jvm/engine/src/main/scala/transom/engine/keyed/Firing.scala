@@ -7,7 +7,7 @@ import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.{EmittedResult, WindowState}
 import transom.engine.runtime.Pulled
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{RowContext, TimeWindow}
 
 /** Computes the results of windows that fire. Also holds why they fire, and the watermark and
   * wall-clock time of the firing.
@@ -143,8 +143,8 @@ private[keyed] final class Firing[R, A <: AnyRef, T](
     assigner.boundsOf(window.bounds, TimeWindow(window.firstTime, window.lastTime))
 
   private def spanOf(rows: Seq[R]): TimeWindow = {
-    val known = rows.map(store.timeOf).filter(_ != Arrival.NoTime)
-    if (known.isEmpty) TimeWindow(Arrival.NoTime, Arrival.NoTime)
+    val known = rows.map(store.timeOf).filter(_ != RowContext.NoTime)
+    if (known.isEmpty) TimeWindow(RowContext.NoTime, RowContext.NoTime)
     else TimeWindow(known.min, known.max)
   }
 

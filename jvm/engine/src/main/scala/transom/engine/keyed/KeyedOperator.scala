@@ -40,20 +40,21 @@ final class KeyedOperator[R, A <: AnyRef, T](
   /** Adds a row to its windows and runs the triggers. Windows that have passed their cleanup time
     * do not get the row.
     */
-  override def process(state: KeyState[A], row: R, arrival: Arrival): Iterator[T] = {
+  override def process(state: KeyState[A], row: R, rowContext: RowContext): Iterator[T] = {
     assigned.clear()
     missed.clear()
-    closed = assigner.assignOpen(arrival, state.rowCount, closedBy(state, arrival), assigned)
-    context.open(state, arrival.watermark, arrival.clock)
-    context.setRow(row, arrival)
-    addTo(0, state, row, arrival)
+    closed =
+      assigner.assignOpen(rowContext, state.rowCount, closedBy(state, rowContext), assigned)
+    context.open(state, rowContext.watermark, rowContext.clock)
+    context.setRow(row, rowContext)
+    addTo(0, state, row, rowContext)
   }
 
   /** The end up to which no window is open and no window can open. */
-  private def closedBy(state: KeyState[A], arrival: Arrival): Long =
+  private def closedBy(state: KeyState[A], rowContext: RowContext): Long =
     if (assigner.timeline != Timeline.Event) Long.MinValue
     else {
-      val closed = Ticks.subtract(arrival.watermark, plan.allowedLateness)
+      val closed = Ticks.subtract(rowContext.watermark, plan.allowedLateness)
       // A row may have opened a window by an earlier watermark than the key has reached.
       val isOpen =
         !state.windows.isEmpty && assigner.endOf(state.windows.firstKey) <= closed
@@ -61,13 +62,17 @@ final class KeyedOperator[R, A <: AnyRef, T](
     }
 
   /** Adds a row to the assigned windows from number `from` on. */
-  private def addTo(from: Int, state: KeyState[A], row: R, arrival: Arrival): Iterator[T] = {
+  private def addTo(
+      from: Int,
+      state: KeyState[A],
+      row: R,
+      rowContext: RowContext): Iterator[T] = {
     var i = from
     var results: Iterator[T] = Pulled.none
     while (i < assigned.length && (results eq Pulled.none)) {
       val bounds = assigned(i)
       val window = if (assigner.isMerging) join(state, bounds) else find(state, bounds)
-      if (window == null) missed += bounds else results = addRow(state, window, row, arrival)
+      if (window == null) missed += bounds else results = addRow(state, window, row, rowContext)
       i += 1
     }
     if (results eq Pulled.none) {
@@ -77,7 +82,7 @@ final class KeyedOperator[R, A <: AnyRef, T](
       results
     } else {
       val next = i
-      results ++ addTo(next, state, row, arrival)
+      results ++ addTo(next, state, row, rowContext)
     }
   }
 
@@ -205,14 +210,14 @@ final class KeyedOperator[R, A <: AnyRef, T](
       state: KeyState[A],
       window: WindowState[A],
       row: R,
-      arrival: Arrival): Iterator[T] = {
-    data.add(state, window, row, arrival.time)
+      rowContext: RowContext): Iterator[T] = {
+    data.add(state, window, row, rowContext.time)
     val result = trigger.onRow(context.pointAt(window))
     if (result eq TriggerResult.Continue) {
       addCleanup(window)
       Pulled.none
     } else {
-      firing.start(Cause.Rows, arrival.watermark, arrival.clock)
+      firing.start(Cause.Rows, rowContext.watermark, rowContext.clock)
       Pulled.andThen(handle(result, window)) {
         addCleanup(window)
         if (result.purges && assigner.endsWhenPurged) forget(state, window)
@@ -336,7 +341,7 @@ private final class WindowContext[R, A <: AnyRef](plan: KeyedPlan[R, A], rows: R
 
   private var state: KeyState[A] = _
   private var window: WindowState[A] = _
-  private var arrival: Arrival = _
+  private var rowContext: RowContext = _
   private var newRow: R = _
   private var nowWatermark = Long.MinValue
   private var nowClock = Long.MinValue
@@ -347,9 +352,9 @@ private final class WindowContext[R, A <: AnyRef](plan: KeyedPlan[R, A], rows: R
     nowClock = clock
   }
 
-  def setRow(row: R, arrival: Arrival): Unit = {
+  def setRow(row: R, rowContext: RowContext): Unit = {
     newRow = row
-    this.arrival = arrival
+    this.rowContext = rowContext
   }
 
   def pointAt(window: WindowState[A]): this.type = {
@@ -363,8 +368,8 @@ private final class WindowContext[R, A <: AnyRef](plan: KeyedPlan[R, A], rows: R
   override def watermark: Long = nowWatermark
   override def clock: Long = nowClock
   override def row: R = newRow
-  override def time: Long = arrival.time
-  override def rowClock: Long = arrival.clock
+  override def time: Long = rowContext.time
+  override def rowClock: Long = rowContext.clock
   override def accumulator: A = window.accumulatorBy(plan.aggregation)
 
   override def apply(slot: Int): Long = window.remembered(slot)

@@ -107,9 +107,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   // The wall clock fires windows in processing time, so it is converted like a watermark.
   private val now = if (isOnClock) convention.watermarkIn(clock) else clock
   private val judgement = new Judgement
-  private val combined = new Arrival
-  private val dropped = new Event.DeadLetter
-  private val waiting = ArrayBuffer.empty[(Retry, Event.Row)]
+  private val combined = new RowContext
+  private val dropped = new GroupInput.DeadLetter
+  private val waiting = ArrayBuffer.empty[(Retry, GroupInput.Row)]
   private var savesFirstRow = spec.window.stagger == Stagger.Natural && store.firstRow.isEmpty
   private var lateWatermark = Watermark.NotYet
   private var advance = Advance.Unknown
@@ -135,35 +135,35 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }
 
-  override protected def handle(event: Event): Iterator[T] = {
+  override protected def handle(event: GroupInput): Iterator[T] = {
     var results: Iterator[T] = Pulled.none
     event match {
-      case row: Event.Row =>
-        val time = row.arrival.time
+      case row: GroupInput.Row =>
+        val time = row.context.time
         val key = group.find(row.key)
         if (key.source == null) key.source = judge.sourceOf(row.key)
         judge.judge(key.source, row, judgement)
         judgement.count(counts)
         results =
           if (judgement.dropped == null) admit(row) else drop(row, judgement.dropped, time)
-      case segment: Event.Segment => results = add(segment)
-      case letter: Event.DeadLetter => results = Pulled.one(side.deadLetter(letter))
-      case Event.Tick => hasTicked = true
-      case task: Event.Counts =>
+      case segment: GroupInput.Segment => results = add(segment)
+      case letter: GroupInput.DeadLetter => results = Pulled.one(side.deadLetter(letter))
+      case GroupInput.Tick => hasTicked = true
+      case task: GroupInput.Counts =>
         counts.add(task.bytes)
         side.isFirst = true
-      case advanced: Event.Advanced => advance = advance.max(advanced.advance)
-      case latest: Event.LatestArrival => judge.noteArrival(latest.time)
-      case punctuation: Event.Punctuation =>
+      case advanced: GroupInput.Advanced => advance = advance.max(advanced.advance)
+      case latest: GroupInput.LatestArrival => judge.noteArrival(latest.time)
+      case punctuation: GroupInput.Punctuation =>
         judge.punctuate(judge.sourceOf(punctuation.row.key), punctuation.row, judgement)
         judgement.count(counts)
       // Only a time stage judges rows that stay with their tasks.
-      case _: Event.ReadRows =>
+      case _: GroupInput.ReadRows =>
     }
     results
   }
 
-  private def admit(row: Event.Row): Iterator[T] = Pulled.andThen(add(row)) {
+  private def admit(row: GroupInput.Row): Iterator[T] = Pulled.andThen(add(row)) {
     val retry = if (lateRowsWait) operator.retry(operator.outcome) else null
     if (retry == null) report(row, operator.outcome)
     else {
@@ -175,24 +175,24 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
   /** @param time
     *   the time of the row before the rules, microseconds since 1970
     */
-  private def drop(row: Event.Row, reason: DeadLetterReason, time: Long): Iterator[T] =
+  private def drop(row: GroupInput.Row, reason: DeadLetterReason, time: Long): Iterator[T] =
     if (!spec.deadLetters) Pulled.none
     else {
       dropped.input.set(row.input)
       dropped.reason = reason
       dropped.time = Some(time)
-      dropped.lateWatermark = row.arrival.watermark
+      dropped.lateWatermark = row.context.watermark
       Pulled.one(side.deadLetter(dropped))
     }
 
-  private def add(row: Event.Row): Iterator[T] = {
-    lateWatermark = row.arrival.watermark
-    if (isOnClock) row.arrival.time = convention.timeIn(clock)
-    add(row.key, row.value, row.arrival)
+  private def add(row: GroupInput.Row): Iterator[T] = {
+    lateWatermark = row.context.watermark
+    if (isOnClock) row.context.time = convention.timeIn(clock)
+    add(row.key, row.value, row.context)
   }
 
   /** Adds the accumulators of a segment, which contains no late rows. */
-  private def add(segment: Event.Segment): Iterator[T] = {
+  private def add(segment: GroupInput.Segment): Iterator[T] = {
     lateWatermark = segment.lateWatermark
     combined.watermark = segment.lateWatermark
     combined.slice = segment.slice
@@ -206,21 +206,21 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
     if (results eq Pulled.none) results else results ++ addAll(accumulators)
   }
 
-  private def add(key: ByteRange, value: ByteRange, arrival: Arrival): Iterator[T] = {
+  private def add(key: ByteRange, value: ByteRange, context: RowContext): Iterator[T] = {
     if (savesFirstRow) {
       savesFirstRow = false
       store.saveFirstRow(clock)
     }
-    arrival.clock = now
-    Pulled.andThen(group.reach(key, arrival)) {
+    context.clock = now
+    Pulled.andThen(group.reach(key, context)) {
       // The codec shares its rows, and windows that fire read others.
       val row = rows.codec.view(value)
-      group.add(row, arrival, operators.weightOf(row))
+      group.add(row, context, operators.weightOf(row))
     }
   }
 
   /** Counts a row by its outcome, and returns its row in a side output. */
-  private def report(row: Event.Row, outcome: RowOutcome): Iterator[T] = outcome match {
+  private def report(row: GroupInput.Row, outcome: RowOutcome): Iterator[T] = outcome match {
     case RowOutcome.Added => Pulled.none
     case RowOutcome.NoWindow =>
       counts.add(RowCounts.InGaps)
@@ -242,13 +242,13 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       report(row, RowOutcome.PartlyLate)
     case RowOutcome.BadLifetime =>
       counts.add(DeadLetterReason.BadLifetime.count)
-      drop(row, DeadLetterReason.BadLifetime, convention.timeOut(row.arrival.time))
+      drop(row, DeadLetterReason.BadLifetime, convention.timeOut(row.context.time))
   }
 
-  private def late(row: Event.Row, reason: LateReason): Iterator[T] = {
-    import row.arrival
+  private def late(row: GroupInput.Row, reason: LateReason): Iterator[T] = {
+    import row.context
     Pulled.one(
-      side.late(row.input, reason, operator.missedWindows, arrival.time, arrival.watermark))
+      side.late(row.input, reason, operator.missedWindows, context.time, context.watermark))
   }
 
   override protected def finish(): Iterator[T] =
@@ -262,16 +262,16 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       }
     if (spec.window.lateStart == LateStart.Open) newestFirst.flatMap(addAndReport)
     else {
-      val late = ArrayBuffer.empty[Event.Row]
+      val late = ArrayBuffer.empty[GroupInput.Row]
       newestFirst.flatMap(addOrKeep(_, late)) ++
-        late.sortBy(_.arrival.time).iterator.flatMap(addAndReport)
+        late.sortBy(_.context.time).iterator.flatMap(addAndReport)
     }
   }
 
-  private def addAndReport(row: Event.Row): Iterator[T] =
+  private def addAndReport(row: GroupInput.Row): Iterator[T] =
     Pulled.andThen(add(row))(report(row, operator.outcome))
 
-  private def addOrKeep(row: Event.Row, late: ArrayBuffer[Event.Row]): Iterator[T] =
+  private def addOrKeep(row: GroupInput.Row, late: ArrayBuffer[GroupInput.Row]): Iterator[T] =
     Pulled.andThen(add(row)) {
       if (operator.outcome != RowOutcome.Late) report(row, operator.outcome)
       else {

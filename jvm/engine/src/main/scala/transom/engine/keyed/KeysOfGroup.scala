@@ -10,7 +10,7 @@ import transom.engine.keyed.keystate.{KeyStore, TimerIndex}
 import transom.engine.runtime.Pulled
 import transom.engine.state.{ByteRange, KeyBytes}
 import transom.engine.time.{Advance, Timeline}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Processes the keys of one key group in one batch.
   *
@@ -68,18 +68,18 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
   def openRows: Long = store.openRows
 
   /** Makes the key of a row current, and advances it to the arrival of the row. */
-  def reach(key: ByteRange, arrival: Arrival): Iterator[T] =
-    operator.advance(find(key).state, arrival.watermark, arrival.clock)
+  def reach(key: ByteRange, context: RowContext): Iterator[T] =
+    operator.advance(find(key).state, context.watermark, context.clock)
 
   /** Adds a row to the current key. Call `reach` first.
     *
     * @param weight
     *   maximum number of bytes that the row adds to the state of its key
     */
-  def add(row: R, arrival: Arrival, weight: Int): Iterator[T] = {
+  def add(row: R, context: RowContext, weight: Int): Iterator[T] = {
     bytes += weight
     grown += weight
-    operator.process(latest.state, row, arrival)
+    operator.process(latest.state, row, context)
   }
 
   /** Ends the micro-batch and advances the keys to a watermark and a wall-clock time. A key whose
@@ -225,8 +225,9 @@ final class KeysOfGroup[R, S <: PerKeyState, T](
         listener.pointAt(entry.key)
         store.put(entry.key, codec.encode(entry.state))
       }
-      // A key that is written early must be loaded again when the batch ends, if the batch or the
-      // key's own watermark matters. Its timer is therefore due at any watermark.
+      // A key that is written in the middle of a batch must be loaded again at the end, if it has
+      // to see the end of the batch or has a watermark of its own. So the timer index lists the
+      // key before all watermarks.
       val awaitsEnd = acceptsRows && (operator.seesBatches || (judge ne CommonWatermark))
       val timer = if (awaitsEnd) Long.MinValue else entry.state.nextTimer
       if (timer < entry.watermarkListed) {

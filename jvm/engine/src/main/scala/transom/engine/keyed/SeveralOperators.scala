@@ -67,7 +67,7 @@ private final class SeveralOperator[R, T](
     operators: Vector[PerKeyOperator[R, PerKeyState, T]],
     codec: RowCodec[R])
     extends PerKeyOperator[R, SeveralStates, T] {
-  private val ofMember = new Arrival
+  private val ofMember = new RowContext
   // The members that have missed the last row.
   private var missed = Vector.empty[Int]
   // The windows that had missed it when it was tried before.
@@ -75,7 +75,7 @@ private final class SeveralOperator[R, T](
   private var isTaken = false
   private var resumed = SeveralRetry.None
 
-  override def process(states: SeveralStates, row: R, arrival: Arrival): Iterator[T] = {
+  override def process(states: SeveralStates, row: R, context: RowContext): Iterator[T] = {
     val open = resumed.members.getOrElse(members.indices)
     missedBefore = resumed.missed
     isTaken = resumed.isTaken
@@ -84,7 +84,7 @@ private final class SeveralOperator[R, T](
     val bytes = codec.encode(row)
     val copy = codec.decode(bytes, 0, bytes.length)
     open.iterator.flatMap { i =>
-      Pulled.andDo(operators(i).process(states(i), copy, arrivalOf(members(i).times, arrival)))(
+      Pulled.andDo(operators(i).process(states(i), copy, contextOf(members(i).times, context)))(
         note(i))
     }
   }
@@ -144,12 +144,12 @@ private final class SeveralOperator[R, T](
       act: (PerKeyOperator[R, PerKeyState, T], Int, MemberTimes) => Iterator[T]): Iterator[T] =
     operators.indices.iterator.flatMap(i => act(operators(i), i, members(i).times))
 
-  private def arrivalOf(times: MemberTimes, arrival: Arrival): Arrival = {
-    ofMember.set(arrival)
-    ofMember.time = times.timeIn(arrival.time)
-    if (ofMember.end != Arrival.NoEnd) ofMember.end = times.timeIn(arrival.end)
-    ofMember.watermark = times.watermarkIn(arrival.watermark)
-    ofMember.clock = times.clockIn(arrival.clock)
+  private def contextOf(times: MemberTimes, context: RowContext): RowContext = {
+    ofMember.set(context)
+    ofMember.time = times.timeIn(context.time)
+    if (ofMember.end != RowContext.NoEnd) ofMember.end = times.timeIn(context.end)
+    ofMember.watermark = times.watermarkIn(context.watermark)
+    ofMember.clock = times.clockIn(context.clock)
     ofMember
   }
 }
@@ -187,7 +187,7 @@ private object SeveralRetry {
   */
 private final class MemberTimes(timeShift: Long, val watermarkShift: Long, clockShift: Long) {
 
-  def timeIn(time: Long): Long = if (time == Arrival.NoTime) time else time - timeShift
+  def timeIn(time: Long): Long = if (time == RowContext.NoTime) time else time - timeShift
 
   def watermarkIn(watermark: Long): Long = Watermark.minus(watermark, watermarkShift)
 

@@ -15,7 +15,7 @@ private[keyed] final class WindowData[R, A <: AnyRef](plan: KeyedPlan[R, A], sto
   /** Adds a row to the data of a window.
     *
     * @param time
-    *   event time of the row, or `Arrival.NoTime`
+    *   event time of the row, or `RowContext.NoTime`
     */
   def add(state: KeyState[A], window: WindowState[A], row: R, time: Long): Unit = {
     // The bounds of such windows are the times of their rows. A window that does not keep its

@@ -38,7 +38,7 @@ abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
     * @param events
     *   the events of the batch; ticks and watermarks may come at any place among them
     */
-  final def process(events: Iterator[Event]): Iterator[T] = {
+  final def process(events: Iterator[GroupInput]): Iterator[T] = {
     if (isUsed)
       throw new IllegalStateException(
         "process was called twice: open the key group again for each batch")
@@ -47,7 +47,7 @@ abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
   }
 
   /** Processes an event, and returns its results. */
-  protected def handle(event: Event): Iterator[T]
+  protected def handle(event: GroupInput): Iterator[T]
 
   /** Does the work that is due after the last event, and returns its results. */
   protected def finish(): Iterator[T]
@@ -55,7 +55,7 @@ abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
   /** Writes the state. */
   protected def save(): Unit
 
-  private final class Batch(events: Iterator[Event]) extends AbstractIterator[T] {
+  private final class Batch(events: Iterator[GroupInput]) extends AbstractIterator[T] {
     private var results: Iterator[T] = Pulled.none
     private var isFinished = false
     private var isRead = false

@@ -64,25 +64,26 @@ private final class LogGroupOperator[T](
 
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
-  override protected def handle(event: Event): Iterator[T] = {
+  override protected def handle(event: GroupInput): Iterator[T] = {
     var results: Iterator[T] = Pulled.none
     event match {
-      case segment: Event.Segment if segment.waits =>
+      case segment: GroupInput.Segment if segment.waits =>
         waiting.getOrElseUpdate(segment.lateWatermark, ArrayBuffer.empty) +=
           ((segment.slice, segment.bytes))
-      case segment: Event.Segment =>
+      case segment: GroupInput.Segment =>
         log.append(segment.slice, segment.bytes, segment.lateWatermark)
-      case row: Event.Row =>
-        lateWatermark = row.arrival.watermark
+      case row: GroupInput.Row =>
+        lateWatermark = row.context.watermark
         late += copied(row)
-      case letter: Event.DeadLetter => results = Pulled.one(side.deadLetter(letter))
-      case task: Event.Counts =>
+      case letter: GroupInput.DeadLetter => results = Pulled.one(side.deadLetter(letter))
+      case task: GroupInput.Counts =>
         counts.add(task.bytes)
         side.isFirst = true
-      case advanced: Event.Advanced => advance = advance.max(advanced.advance)
+      case advanced: GroupInput.Advanced => advance = advance.max(advanced.advance)
       // Windows in processing time and over substreams need the keyed layout, and only a time
       // stage judges rows that stay with their tasks.
-      case Event.Tick | _: Event.LatestArrival | _: Event.Punctuation | _: Event.ReadRows =>
+      case GroupInput.Tick | _: GroupInput.LatestArrival | _: GroupInput.Punctuation |
+          _: GroupInput.ReadRows =>
     }
     results
   }
@@ -116,16 +117,16 @@ private final class LogGroupOperator[T](
     }
 
   /** A late row that stays valid. */
-  private def copied(row: Event.Row): LateRow = {
+  private def copied(row: GroupInput.Row): LateRow = {
     def kept(range: ByteRange) = new ByteRange().set(range)
     new LateRow(
       KeyGroups.hash(row.key),
       kept(row.key),
-      row.arrival.time,
+      row.context.time,
       kept(row.value),
       kept(row.input),
       row.isPartlyLate,
-      row.arrival.watermark)
+      row.context.watermark)
   }
 
   override protected def save(): Unit = {

@@ -1,7 +1,7 @@
 package transom.engine.runtime
 
 import transom.engine.setting.{Constants, Durations}
-import transom.engine.window.{Arrival, GridWindow, Window}
+import transom.engine.window.{GridWindow, RowContext, Window}
 
 /** A row as the rules see it. The host reuses one instance for the rows of a task. */
 abstract class RuledRow {
@@ -80,14 +80,14 @@ object RowRules {
 
   /** Whether a row may have the lifetime `[start, end)`. */
   def isLifetime(start: Long, end: Long): Boolean =
-    end == Arrival.NoEnd || start < end && isInRange(end - 1)
+    end == RowContext.NoEnd || start < end && isInRange(end - 1)
 
   /** Whether a lifetime overlaps more windows than a row may be in. A lifetime without end is in
     * as many windows as the watermark passes.
     */
   def overlapsTooMany(window: Window, start: Long, end: Long): Boolean = {
     def isMore(distanceUs: Long) =
-      end != Arrival.NoEnd && (end - start) / distanceUs > MostWindows
+      end != RowContext.NoEnd && (end - start) / distanceUs > MostWindows
     window.members.exists {
       case grid: GridWindow => isMore(grid.distanceUs)
       case _ => false

@@ -62,7 +62,7 @@ final class SideRows[T](spec: WindowSpec, output: SideOutput[T], clock: Long) {
       convention.reached(watermark),
       clock)
 
-  def deadLetter(letter: Event.DeadLetter): T =
+  def deadLetter(letter: GroupInput.DeadLetter): T =
     output.row(
       letter.input,
       letter.reason,

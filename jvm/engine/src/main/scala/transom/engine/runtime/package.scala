@@ -3,7 +3,7 @@ package transom.engine
 /** The operator contract, and the rules that do not depend on the state layout.
   *
   * {{{
-  * map side: RowRules ──► RowRouter ──► exchange ──► Event ──► KeyGroupOperator ──► results
+  * map side: RowRules ──► RowRouter ──► exchange ──► GroupInput ──► KeyGroupOperator ──► results
   *           dead letters  late, slice                    ▲ state, timers, clock    side outputs
   *                                                        └ host                    counts, gauges
   * }}}

@@ -3,7 +3,7 @@ package transom.engine.sweep
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Rows in the order in which they were added. All but the last rows are bytes in [[RowChunks]].
   * Not thread-safe.
@@ -13,14 +13,14 @@ private[sweep] final class BackRows(store: SweepStore) {
   private val last = ArrayBuffer.empty[LifetimeRow]
   private var inChunks = 0
   private var lastBytes = 0
-  private var firstEndInChunks = Arrival.NoEnd
-  private var first = Arrival.NoEnd
+  private var firstEndInChunks = RowContext.NoEnd
+  private var first = RowContext.NoEnd
 
   def length: Int = inChunks + last.length
 
   def isEmpty: Boolean = length == 0
 
-  /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
+  /** The first end; `RowContext.NoEnd` if no lifetime has an end. */
   def firstEnd: Long = first
 
   /** Estimated number of bytes in memory. */
@@ -73,8 +73,8 @@ private[sweep] final class BackRows(store: SweepStore) {
     last.clear()
     inChunks = 0
     lastBytes = 0
-    firstEndInChunks = Arrival.NoEnd
-    first = Arrival.NoEnd
+    firstEndInChunks = RowContext.NoEnd
+    first = RowContext.NoEnd
   }
 
   def write(out: StateWriter, numbers: EntryNumbers): Unit = {

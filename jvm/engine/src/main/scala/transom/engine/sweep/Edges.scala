@@ -37,20 +37,20 @@ private[sweep] final class Edges[R, A <: AnyRef](
       state: SweepState,
       id: Array[Byte],
       bytes: Array[Byte],
-      arrival: Arrival): RowOutcome = {
+      context: RowContext): RowOutcome = {
     if (state.openById == null) state.openById = indexOf(state)
     val hash = state.openById.hashOf(id)
     var open = state.openById.get(hash, id)
-    if (open != null && open.end <= arrival.watermark) {
+    if (open != null && open.end <= context.watermark) {
       state.openById.remove(open)
       open = null
     }
-    if (arrival.end == Arrival.NoEnd) {
-      if (open != null) RowOutcome.BadLifetime else start(state, id, hash, bytes, arrival)
-    } else if (open == null || arrival.time > open.end) RowOutcome.BadLifetime
+    if (context.end == RowContext.NoEnd) {
+      if (open != null) RowOutcome.BadLifetime else start(state, id, hash, bytes, context)
+    } else if (open == null || context.time > open.end) RowOutcome.BadLifetime
     else {
       state.openById.remove(open)
-      end(state, open, arrival.time, arrival.watermark)
+      end(state, open, context.time, context.watermark)
     }
   }
 
@@ -77,10 +77,10 @@ private[sweep] final class Edges[R, A <: AnyRef](
       id: Array[Byte],
       hash: Int,
       bytes: Array[Byte],
-      arrival: Arrival): RowOutcome = {
-    val start = arrival.time
-    val watermark = arrival.watermark
-    val end = lifetime.timeoutUs.fold(Arrival.NoEnd)(Ticks.add(start, _))
+      context: RowContext): RowOutcome = {
+    val start = context.time
+    val watermark = context.watermark
+    val end = lifetime.timeoutUs.fold(RowContext.NoEnd)(Ticks.add(start, _))
     val outcome = sweep.lateness(start, end, watermark)
     missedByLast = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
     if (outcome != RowOutcome.Late) {

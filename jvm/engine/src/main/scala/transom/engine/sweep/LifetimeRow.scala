@@ -5,7 +5,7 @@ import transom.engine.keyed.contract.RowCodec
 /** A row with its lifetime `[start, end)`, in the engine's convention.
   *
   * @param end
-  *   `Arrival.NoEnd` if the lifetime has no end
+  *   `RowContext.NoEnd` if the lifetime has no end
   * @param bytes
   *   an array that contains the encoded row and never changes
   */
@@ -41,7 +41,7 @@ private[sweep] object LifetimeRow {
 /** A row that waits for the row with its end.
   *
   * @param end
-  *   when the row ends if its end has not come by then; `Arrival.NoEnd` if it waits for ever
+  *   when the row ends if its end has not come by then; `RowContext.NoEnd` if it waits for ever
   */
 private[sweep] final class OpenRow(
     start: Long,

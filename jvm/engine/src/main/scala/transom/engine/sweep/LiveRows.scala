@@ -54,7 +54,7 @@ private[sweep] final class LiveRows(val open: OpenRows, private[sweep] val store
     all
   }
 
-  /** The first end; `Arrival.NoEnd` if no lifetime has an end. */
+  /** The first end; `RowContext.NoEnd` if no lifetime has an end. */
   def firstEnd: Long = {
     var end = if (open == null) back.firstEnd else math.min(back.firstEnd, open.firstEnd)
     var i = 0

@@ -1,7 +1,7 @@
 package transom.engine.sweep
 
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Live rows of a key, sorted by the ends of their lifetimes, as bytes in [[RowChunks]].
   *
@@ -49,9 +49,9 @@ private[sweep] final class LiveRun private (
   /** Estimated number of bytes in memory. */
   def heldBytes: Long = chunks.heldBytes
 
-  /** The first end; `Arrival.NoEnd` if the run is empty. */
+  /** The first end; `RowContext.NoEnd` if the run is empty. */
   def firstEnd: Long =
-    if (head != null) head.end else if (count == 0) Arrival.NoEnd else first.end
+    if (head != null) head.end else if (count == 0) RowContext.NoEnd else first.end
 
   /** The row that ends first. Requires that there is one. */
   def first: LifetimeRow = {

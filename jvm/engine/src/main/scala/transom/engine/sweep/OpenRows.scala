@@ -5,7 +5,7 @@ import java.util.{Comparator, PriorityQueue}
 import scala.collection.mutable.ArrayBuffer
 
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** The live rows of a key that wait for the row with their end.
   *
@@ -62,10 +62,10 @@ private[sweep] final class OpenRows(store: SweepStore) {
   /** Estimated number of bytes in memory. */
   def heldBytes: Long = OpenRow.Weight * slots.length + rowBytes
 
-  /** The first instant at which a row stops waiting; `Arrival.NoEnd` if there is none. */
+  /** The first instant at which a row stops waiting; `RowContext.NoEnd` if there is none. */
   def firstEnd: Long = {
     while (!byEnd.isEmpty && byEnd.peek.slot == OpenRow.NoSlot) byEnd.poll()
-    if (byEnd.isEmpty) Arrival.NoEnd else byEnd.peek.end
+    if (byEnd.isEmpty) RowContext.NoEnd else byEnd.peek.end
   }
 
   def add(row: OpenRow): Unit = {
@@ -83,7 +83,7 @@ private[sweep] final class OpenRows(store: SweepStore) {
       encoded.set(row.slot, row.bytes, row.offset, row.length)
     count += 1
     rowBytes += row.length
-    if (row.end != Arrival.NoEnd) byEnd.add(row)
+    if (row.end != RowContext.NoEnd) byEnd.add(row)
   }
 
   def remove(row: OpenRow): Unit = {

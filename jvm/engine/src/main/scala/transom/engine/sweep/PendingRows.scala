@@ -6,7 +6,7 @@ import scala.collection.mutable.{ArrayBuffer, ArrayDeque}
 
 import transom.engine.keyed.contract.RowCodec
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** The rows of a key that the sweep has not reached, by start and then by arrival.
   *
@@ -51,8 +51,8 @@ private[sweep] final class PendingRows(store: SweepStore, val hasEdges: Boolean)
   /** Number of bytes in memory. */
   def heldBytes: Long = loaded + BlockWeight * blocks.length
 
-  /** The start of the first row; `Arrival.NoEnd` if there is none. */
-  def firstStart: Long = if (isEmpty) Arrival.NoEnd else blocks.head.firstStart
+  /** The start of the first row; `RowContext.NoEnd` if there is none. */
+  def firstStart: Long = if (isEmpty) RowContext.NoEnd else blocks.head.firstStart
 
   /** Adds a row behind all rows with the same start. An open row gets its number. */
   def add(row: LifetimeRow): Unit = {

@@ -94,7 +94,7 @@ private[sweep] object Sweep {
 
   /** The watermark above `position`; none if there is no such position. */
   private[sweep] def above(position: Long): Long =
-    if (position == Arrival.NoEnd) Long.MaxValue else position + 1
+    if (position == RowContext.NoEnd) Long.MaxValue else position + 1
 }
 
 /** The sweep of windows that take no edges. */
@@ -131,7 +131,7 @@ private object SnapshotSweep extends Sweep {
       steps: SweepSteps[T]): Iterator[T] = {
     var stop = Sweep.nextStop(state)
     new PulledLoop[T] {
-      override protected def continues: Boolean = stop <= watermark && stop != Arrival.NoEnd
+      override protected def continues: Boolean = stop <= watermark && stop != RowContext.NoEnd
       override protected def turn(): Iterator[T] = {
         val fired =
           if (state.position < stop && !state.live.isEmpty)
@@ -169,7 +169,7 @@ private final class RollingSweep(duration: Long) extends SweepWithoutEdges {
       steps: SweepSteps[T]): Iterator[T] = {
     var stop = Sweep.nextStop(state)
     new PulledLoop[T] {
-      override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
+      override protected def continues: Boolean = stop < watermark && stop != RowContext.NoEnd
       override protected def turn(): Iterator[T] = {
         steps.leave(state, stop)
         steps.enterBefore(state, stop + 1)
@@ -202,7 +202,7 @@ private final class StartCountSweep(width: Int) extends SweepWithoutEdges {
       steps: SweepSteps[T]): Iterator[T] = {
     var stop = state.pending.firstStart
     new PulledLoop[T] {
-      override protected def continues: Boolean = stop < watermark && stop != Arrival.NoEnd
+      override protected def continues: Boolean = stop < watermark && stop != RowContext.NoEnd
       override protected def turn(): Iterator[T] = {
         state.starts += 1
         steps.leave(state, state.starts)
@@ -280,7 +280,7 @@ private final class GridSweep(grid: Grid) extends Sweep {
       watermark: Long,
       steps: SweepSteps[T]): Iterator[T] = {
     // A row without end would be in all windows until the end of time.
-    val limit = if (watermark >= Timeline.EndOfTime) state.lastStop else Arrival.NoEnd
+    val limit = if (watermark >= Timeline.EndOfTime) state.lastStop else RowContext.NoEnd
     var window = firstOf(state)
     new PulledLoop[T] {
       override protected def continues: Boolean =

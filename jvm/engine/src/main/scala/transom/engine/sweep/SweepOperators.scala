@@ -74,27 +74,27 @@ final class SweepOperator[R, A <: AnyRef, T](
   private var liveRows: LiveRows = _
   private val resultOfStop = new OneResult(live.result(liveRows, lastFired, results))
 
-  override def process(state: SweepState, row: R, arrival: Arrival): Iterator[T] = {
+  override def process(state: SweepState, row: R, context: RowContext): Iterator[T] = {
     outcomeOfLast =
-      if (edges == null) add(state, codec.encode(row), arrival)
-      else edges.process(state, codec.idOf(row), codec.encode(row), arrival)
+      if (edges == null) add(state, codec.encode(row), context)
+      else edges.process(state, codec.idOf(row), codec.encode(row), context)
     Pulled.none
   }
 
   override def outcome: RowOutcome = outcomeOfLast
 
-  private def add(state: SweepState, bytes: Array[Byte], arrival: Arrival): RowOutcome = {
-    val start = arrival.time
-    val end = if (hasLifetimes) arrival.end else sweep.endOfPoint(start)
+  private def add(state: SweepState, bytes: Array[Byte], context: RowContext): RowOutcome = {
+    val start = context.time
+    val end = if (hasLifetimes) context.end else sweep.endOfPoint(start)
     // A rule may have moved the start to the end of the lifetime.
     val outcome =
-      if (end <= start) RowOutcome.Late else sweep.lateness(start, end, arrival.watermark)
+      if (end <= start) RowOutcome.Late else sweep.lateness(start, end, context.watermark)
     if (outcome == RowOutcome.Late || outcome == RowOutcome.PartlyLate) {
-      val watermark = arrival.watermark
+      val watermark = context.watermark
       missed = View.fromIteratorProvider(() => sweep.missed(start, end, watermark))
     }
     if (outcome == RowOutcome.Added || outcome == RowOutcome.PartlyLate) {
-      val from = math.max(start, arrival.watermark)
+      val from = math.max(start, context.watermark)
       state.pending.add(new LifetimeRow(from, end, bytes, 0, bytes.length))
       state.timer = math.min(state.timer, sweep.timerOf(from))
     }

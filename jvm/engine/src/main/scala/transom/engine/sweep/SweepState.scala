@@ -3,7 +3,7 @@ package transom.engine.sweep
 import transom.engine.keyed.contract._
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Timeline
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** State of one key: the rows that the sweep has reached, and the rows that it has not reached.
   * Times follow the engine's convention. Not thread-safe.
@@ -53,7 +53,7 @@ final class SweepState private[sweep] (
   /** The last end of a lifetime, or the last start of a lifetime without end. */
   private[sweep] def lastStop: Long =
     (pending.iterator ++ live.iterator).foldLeft(Long.MinValue) { (last, row) =>
-      math.max(last, if (row.end == Arrival.NoEnd) row.start + 1 else row.end)
+      math.max(last, if (row.end == RowContext.NoEnd) row.start + 1 else row.end)
     }
 
   private[sweep] def clear(): Unit = {

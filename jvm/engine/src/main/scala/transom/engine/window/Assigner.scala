@@ -13,14 +13,14 @@ abstract class Assigner {
     * @param index
     *   number of rows of the key before this row. Only `CountAssigner` uses the number.
     */
-  def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
+  def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit
 
   /** Appends the windows of a row to `windows`, and may leave out windows that end by `closed`.
     * Returns the windows that are left out, in the order of their ends, with instants as bounds.
     * The view stays valid, and computes a window when it is read.
     */
   def assignOpen(
-      row: Arrival,
+      row: RowContext,
       index: Long,
       closed: Long,
       windows: ArrayBuffer[TimeWindow]): View[TimeWindow] = {

@@ -62,7 +62,7 @@ object LastRowsAssigner extends GlobalAssigner {
   */
 final class CountAssigner(size: Long, slide: Long) extends Assigner {
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
+  override def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit = {
     val last = index - index % slide
     var start = last - (size - 1) / slide * slide
     while (start <= last) {

@@ -29,6 +29,6 @@ final case class Custom(windowsColumn: Int, merging: Boolean = false) extends Wi
 final class ListedAssigner(override val isMerging: Boolean, override val timeline: Timeline)
     extends Assigner {
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+  override def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     windows ++= row.windows
 }

@@ -45,7 +45,7 @@ abstract class GlobalAssigner extends Assigner {
 
   private val window = TimeWindow(0L, Timeline.EndOfTime)
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+  override def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     windows += window
 
   override def timeline: Timeline = Timeline.Endless

@@ -205,11 +205,11 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
 
   private val hasSeveral = grid.isOverlapping || grid.isCumulative
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+  override def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     assign(sliceOf(row), Long.MinValue, windows)
 
   override def assignOpen(
-      row: Arrival,
+      row: RowContext,
       index: Long,
       closed: Long,
       windows: ArrayBuffer[TimeWindow]): View[TimeWindow] = {
@@ -226,7 +226,7 @@ final class GridAssigner(grid: Grid, override val timeline: Timeline) extends As
     }
   }
 
-  private def sliceOf(row: Arrival): Long =
+  private def sliceOf(row: RowContext): Long =
     if (row.slice == Grid.NoSlice) grid.sliceOf(row.time) else row.slice
 
   private def assign(slice: Long, after: Long, windows: ArrayBuffer[TimeWindow]): Unit =

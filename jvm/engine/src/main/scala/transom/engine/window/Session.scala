@@ -156,7 +156,7 @@ final class SessionAssigner(session: SessionWindow, override val timeline: Timel
   private val isFixed = session.fixedGap.isDefined
   private val fixed = session.fixedGap.getOrElse(0L)
 
-  override def assign(row: Arrival, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
+  override def assign(row: RowContext, index: Long, windows: ArrayBuffer[TimeWindow]): Unit =
     windows += Sessions.windowOf(row.time, if (isFixed) fixed else row.gap)
 
   override def isMerging: Boolean = true

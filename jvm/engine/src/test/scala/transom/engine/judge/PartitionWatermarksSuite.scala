@@ -7,7 +7,7 @@ import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
 import transom.engine.firing.{AfterLateness, AfterWatermark, Trigger}
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.spec._
 import transom.engine.state.MemoryState
 import transom.engine.time.Watermark
@@ -197,10 +197,10 @@ private object PartitionWatermarksSuite {
       step match {
         case Row(partition, time, arrival, _) =>
           val bytes = partition.toString.getBytes
-          val row = new Event.Row
+          val row = new GroupInput.Row
           row.key.set(bytes, 0, bytes.length)
-          row.arrival.time = time
-          row.arrival.clock = arrival
+          row.context.time = time
+          row.context.arrival = arrival
           input.judge(input.sourceOf(row.key), row, stamp)
         case _: Tick => input.tick(): Unit
       }

@@ -9,7 +9,7 @@ import transom.engine.Generators
 import transom.engine.runtime.RowCounts
 import transom.engine.spec._
 import transom.engine.time.Watermark
-import transom.engine.window.{Arrival, Tumbling}
+import transom.engine.window.{RowContext, Tumbling}
 import transom.engine.conformance.driver.Specs
 
 /** Punctuation of an input with partitions, against the definition of its watermark. */
@@ -80,7 +80,7 @@ private object PunctuationSuite {
         Gen.option(Gen.choose(1L, 12L))))
   } yield steps.zipWithIndex.map { case ((partition, ahead, isPunctuation, lasts), i) =>
     val time = i + ahead
-    Input(partition, time, i.toLong, isPunctuation, lasts.fold(Arrival.NoEnd)(time + _))
+    Input(partition, time, i.toLong, isPunctuation, lasts.fold(RowContext.NoEnd)(time + _))
   }
 
   def shown(output: Output): Shown = Shown(

@@ -31,10 +31,10 @@ class StageMetricsSuite extends FunSuite {
       .copy(idleTimeout = Some(IdleTimeout(5, IdleRule.AfterWindowEnd)))
     val stage = new Stage(policy, windows)
     assertEquals(stage.batch(3, row("", 3, 3)), (0L, Some(Gauges(Some(3L)))))
-    assertEquals(stage.batch(14, Event.Tick), (0L, Some(Gauges(Some(3L)))))
-    assertEquals(stage.batch(15, Event.Tick), (1L, Some(Gauges(Some(10L)))))
+    assertEquals(stage.batch(14, GroupInput.Tick), (0L, Some(Gauges(Some(3L)))))
+    assertEquals(stage.batch(15, GroupInput.Tick), (1L, Some(Gauges(Some(10L)))))
     // The estimated arrival moves the watermark, and no window is open any more.
-    assertEquals(stage.batch(40, Event.Tick), (0L, Some(Gauges(Some(20L)))))
+    assertEquals(stage.batch(40, GroupInput.Tick), (0L, Some(Gauges(Some(20L)))))
     assertEquals(stage.sent, Seq((3L, 3L), (10L, 3L), (20L, 20L)))
   }
 
@@ -48,7 +48,7 @@ class StageMetricsSuite extends FunSuite {
     val stage = new Stage(policy, windows)
     stage.batch(3, row("", 3, 3)): Unit
     stage.batch(3, row("", 13, 3)): Unit
-    stage.batch(33, Event.Tick): Unit
+    stage.batch(33, GroupInput.Tick): Unit
     // The arrival of a next row is estimated at 33, and the idle timeout closes [10, 20).
     assertEquals(stage.sent.last, (20L, 13L))
   }
@@ -67,7 +67,7 @@ class StageMetricsSuite extends FunSuite {
       idlePartitionUs = Some(10),
       estimateArrival = false)
     val stage = new Stage(policy, Specs.of(Tumbling(10), policy))
-    def gauges(clock: Long, event: Event) = {
+    def gauges(clock: Long, event: GroupInput) = {
       val Gauges(watermark, open, partitions, _, _, _) = stage.batch(clock, event)._2.get
       assertEquals(open, None)
       (watermark, partitions.map(p => (new String(p.source), (p.watermark, p.isIdle))).toMap)
@@ -75,7 +75,7 @@ class StageMetricsSuite extends FunSuite {
     val waiting = (Watermark.NotYet, false)
     assertEquals(gauges(7, row("a", 7, 7)), (None, Map("a" -> ((5L, false)), "b" -> waiting)))
     assertEquals(
-      gauges(17, Event.Tick),
+      gauges(17, GroupInput.Tick),
       (None, Map("a" -> ((5L, true)), "b" -> ((Watermark.NotYet, true)))))
     assertEquals(
       gauges(18, row("a", 9, 9)),
@@ -91,7 +91,7 @@ class StageMetricsSuite extends FunSuite {
     // The first partition has the lowest watermark, and is idle.
     stage.batch(0, row("0", 0, 0)): Unit
     (1 until last).foreach(n => stage.batch(10, row(n.toString, last - n, last - n)): Unit)
-    val gauges = stage.batch(15, Event.Tick)._2.get
+    val gauges = stage.batch(15, GroupInput.Tick)._2.get
     assertEquals(gauges.partitionCount, last)
     val listed = gauges.partitions.map(partition => new String(partition.source).toInt)
     assertEquals(listed, (PartitionGauge.Most until last).reverse)
@@ -111,12 +111,12 @@ class StageMetricsSuite extends FunSuite {
 
 private object StageMetricsSuite {
 
-  def row(partition: String, time: Long, arrival: Long): Event.Row = {
-    val row = new Event.Row
+  def row(partition: String, time: Long, arrival: Long): GroupInput.Row = {
+    val row = new GroupInput.Row
     val bytes = partition.getBytes
     row.key.set(bytes, 0, bytes.length)
-    row.arrival.time = time
-    row.arrival.clock = arrival
+    row.context.time = time
+    row.context.arrival = arrival
     row
   }
 
@@ -141,7 +141,7 @@ private object StageMetricsSuite {
     def stateSizes: Set[Int] = store.sources.entries.map(_._2.length).toSet
 
     /** Runs a batch of one event. Returns the idle closes and the gauges. */
-    def batch(clock: Long, event: Event): (Long, Option[Gauges]) = {
+    def batch(clock: Long, event: GroupInput): (Long, Option[Gauges]) = {
       val operator = stage.open(0, store, clock)
       operator.process(Iterator.single(event)).foreach(identity)
       overtaken :+= operator.counts(RowCounts.Overtaken)

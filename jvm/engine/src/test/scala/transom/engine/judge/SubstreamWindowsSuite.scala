@@ -13,7 +13,7 @@ import transom.engine.judge._
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.{Timeline, Watermark}
-import transom.engine.window.{Arrival, TimeWindow, Tumbling, Window}
+import transom.engine.window.{RowContext, TimeWindow, Tumbling, Window}
 import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.Json
 
@@ -260,7 +260,7 @@ private object SubstreamWindowsSuite {
       val stamp = new Judgement
       val clock = clocks.getOrElseUpdate(input.substream, new SourceWatermark)
       if (input.isPunctuation) logic.punctuate(clock, input.time, input.arrival, stamp)
-      else logic.judge(clock, input.time, input.arrival, Arrival.NoEnd, stamp)
+      else logic.judge(clock, input.time, input.arrival, RowContext.NoEnd, stamp)
       latest = math.max(latest, input.arrival)
       val added =
         if (stamp.dropped != null || input.isPunctuation) Nil

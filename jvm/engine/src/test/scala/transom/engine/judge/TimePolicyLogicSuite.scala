@@ -5,7 +5,7 @@ import munit.FunSuite
 import transom.engine.runtime.DeadLetterReason
 import transom.engine.spec._
 import transom.engine.time.Watermark
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** The rules, row by row. Times are in seconds. */
 class TimePolicyLogicSuite extends FunSuite {
@@ -173,7 +173,7 @@ private object TimePolicyLogicSuite {
     steps.map { step =>
       step match {
         case Data(time, arrival, end) =>
-          val until = if (end == NoEnd) Arrival.NoEnd else end * Second
+          val until = if (end == NoEnd) RowContext.NoEnd else end * Second
           logic.judge(source, time * Second, arrival * Second, until, stamp)
         case Cti(at, arrival) =>
           logic.punctuate(source, at * Second, arrival * Second, stamp)

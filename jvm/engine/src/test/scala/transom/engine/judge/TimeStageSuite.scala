@@ -8,11 +8,11 @@ import org.scalacheck.Prop.forAllNoShrink
 import org.scalacheck.Test.Parameters
 
 import transom.engine.Generators
-import transom.engine.runtime.{Event, RowCounts}
+import transom.engine.runtime.{GroupInput, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** The time stage over many sources, with state between batches. */
 class TimeStageSuite extends ScalaCheckSuite {
@@ -130,7 +130,7 @@ private[engine] object TimeStageSuite {
       time: Long,
       arrival: Long,
       isPunctuation: Boolean = false,
-      end: Long = Arrival.NoEnd)
+      end: Long = RowContext.NoEnd)
 
   final case class Output(
       row: Input,
@@ -244,15 +244,15 @@ private[engine] object TimeStageSuite {
       outputs
     }
 
-    private def eventOf(input: Input): Event = {
+    private def eventOf(input: Input): GroupInput = {
       current = input
-      val row = new Event.Row
+      val row = new GroupInput.Row
       val source = ByteBuffer.allocate(8).putLong(input.source.toLong).array
       row.key.set(source, 0, source.length)
-      row.arrival.time = input.time
-      row.arrival.clock = input.arrival
-      row.arrival.end = input.end
-      if (input.isPunctuation) new Event.Punctuation(row) else row
+      row.context.time = input.time
+      row.context.arrival = input.arrival
+      row.context.end = input.end
+      if (input.isPunctuation) new GroupInput.Punctuation(row) else row
     }
 
     private object Rows extends JudgedRows[Output] {

@@ -7,7 +7,7 @@ import com.sun.management.ThreadMXBean
 import munit.FunSuite
 
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 
 /** How much heap takes what no setting limits. The page on sizes names these figures. */
 class HeapSuite extends FunSuite {
@@ -27,7 +27,7 @@ class HeapSuite extends FunSuite {
 
   test("a late row of a session that waits has 300 bytes besides its contents") {
     val chunk = new Array[Byte](1 << 16)
-    val row = new Event.Row
+    val row = new GroupInput.Row
     row.key.set(chunk, 10, 8)
     row.value.set(chunk, 18, 40)
     row.input.set(chunk, 58, 100)

@@ -17,7 +17,7 @@ import transom.engine.keyed.keystate.{KeyState, KeyStore, MemoryKeyStore, StateC
 import transom.engine.runtime.Pulled
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
-import transom.engine.window.{Arrival, RowOutcome, TimeWindow}
+import transom.engine.window.{RowContext, RowOutcome, TimeWindow}
 import transom.engine.conformance.driver.Row
 import transom.engine.conformance.vector.Json
 import transom.engine.keyed.KeyedOperatorPropertiesSuite.{Arrived, OperatorSetup}
@@ -99,7 +99,7 @@ object KeysOfGroupPropertiesSuite {
         forgetsAtEnd = plan.assigner.timeline == Timeline.Endless,
         maxHeld = 2000)
       rows.foreach { case Keyed(number, arrived) =>
-        val arrival = new Arrival
+        val arrival = new RowContext
         arrival.time = arrived.time
         arrival.watermark = arrived.watermark
         arrival.gap = arrived.gap

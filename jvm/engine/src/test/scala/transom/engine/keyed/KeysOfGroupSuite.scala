@@ -13,7 +13,7 @@ import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate._
 import transom.engine.state.ByteRange
 import transom.engine.time.{Advance, Timeline}
-import transom.engine.window.{Arrival, Hopping, Session, Tumbling, Window}
+import transom.engine.window.{Hopping, RowContext, Session, Tumbling, Window}
 import transom.engine.conformance.driver.{JsonAggregation, Row, RowsInMemory}
 import transom.engine.conformance.vector.Json
 
@@ -69,7 +69,7 @@ class KeysOfGroupSuite extends FunSuite {
         forgetsAtEnd = false,
         maxHeld)
       rows.foreach { case (key, time) =>
-        val arrival = new Arrival
+        val arrival = new RowContext
         arrival.time = time
         arrival.watermark = lateWatermark
         arrival.clock = clock

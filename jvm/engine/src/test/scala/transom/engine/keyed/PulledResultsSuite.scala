@@ -6,7 +6,7 @@ import transom.engine.firing.{AfterCount, AfterWatermark, Every, EveryBatch, Kee
 import transom.engine.judge.CommonWatermark
 import transom.engine.keyed.contract.{Change, FiredWindow, Results}
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.{Event, TaskOperator}
+import transom.engine.runtime.{GroupInput, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.Limits
 import transom.engine.time.Advance
@@ -55,7 +55,7 @@ class PulledResultsSuite extends FunSuite {
         val events = Iterator.tabulate(Rows)(n => rowOf(spec, 2L * n, Long.MinValue)) ++
           (if (metByRow) Iterator.single(rowOf(spec, last + 200L, last + 100L))
            else Iterator.empty) ++
-          Iterator.single(new Event.Advanced(Advance.to(Long.MaxValue)))
+          Iterator.single(new GroupInput.Advanced(Advance.to(Long.MaxValue)))
         val results = operatorOf(spec, counting).open(0, new MemoryKeyStore, 0L).process(events)
         var read = 0
         while (results.hasNext) {
@@ -90,7 +90,7 @@ private object PulledResultsSuite {
     override def windowGone(window: FiredWindow): Output = one(window)
   }
 
-  private def rowOf(spec: WindowSpec, time: Long, watermark: Long): Event.Row = {
+  private def rowOf(spec: WindowSpec, time: Long, watermark: Long): GroupInput.Row = {
     val zero = Json.parse("0")
     val row = Row(zero, zero, Some(time), time, end = time + 20)
     Operator.event(row, RowBytes.range(row), spec.window.convention, lateWatermark = watermark)

@@ -7,7 +7,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.firing.{AfterCount, AfterWatermark}
 import transom.engine.keyed.contract.{PerKeyOperators, PerKeyState}
 import transom.engine.spec._
-import transom.engine.window.{Arrival, RowOutcome, Session, TimeWindow, Tumbling}
+import transom.engine.window.{RowContext, RowOutcome, Session, TimeWindow, Tumbling}
 
 /** A host that calls the operator of a key for each row, without batches and without a store. */
 class RowByRowSuite extends FunSuite {
@@ -60,7 +60,7 @@ private object RowByRowSuite {
     private var state = operators.codec.create()
 
     def row(time: Long, watermark: Long): (RowOutcome, Seq[(TimeWindow, Seq[Long])]) = {
-      val arrival = new Arrival
+      val arrival = new RowContext
       arrival.time = time
       arrival.watermark = watermark
       val due = advance(watermark)

@@ -25,7 +25,7 @@ class KeyGroupOperatorSuite extends FunSuite {
   private def all: Seq[() => KeyGroupOperator[Output]] =
     Seq(logs(Specs.of(Tumbling(10))), logs(Specs.of(Session(10))), keyed(Specs.of(Tumbling(10))))
 
-  private val end = new Event.Advanced(Advance.to(Long.MaxValue))
+  private val end = new GroupInput.Advanced(Advance.to(Long.MaxValue))
 
   test("an operator processes one batch only") {
     all.foreach { open =>
@@ -51,7 +51,8 @@ class KeyGroupOperatorSuite extends FunSuite {
     all.foreach { open =>
       val operator = open()
       assert(operator.counts.isEmpty)
-      val events = Iterator(new Event.Counts(counted.bytes), new Event.Counts(counted.bytes), end)
+      val events =
+        Iterator(new GroupInput.Counts(counted.bytes), new GroupInput.Counts(counted.bytes), end)
       operator.process(events).foreach(identity)
       val expected = Map(RowCounts.In -> 6L, RowCounts.OutOfRange -> 2L).withDefaultValue(0L)
       RowCounts.all.foreach { count =>
@@ -63,7 +64,7 @@ class KeyGroupOperatorSuite extends FunSuite {
   test("a dead letter is emitted with the host's watermark") {
     val row = Row(Json.parse("1"), Json.parse("2"), None, 5L)
     all.foreach { open =>
-      val letter = new Event.DeadLetter
+      val letter = new GroupInput.DeadLetter
       letter.input.set(Operator.event(row, row.accumulator, TimeConvention.Start, 0L).input)
       letter.reason = DeadLetterReason.TimeOutOfRange
       letter.time = Some(99L)

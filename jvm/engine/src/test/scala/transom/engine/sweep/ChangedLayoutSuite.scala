@@ -10,7 +10,7 @@ import transom.engine.keyed.contract.RowCodec
 import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.spec.Lifetime
 import transom.engine.state.{ByteRange, UnknownStateVersion}
-import transom.engine.window.{Arrival, Snapshot, TimeConvention}
+import transom.engine.window.{RowContext, Snapshot, TimeConvention}
 
 /** Stored rows whose layout differs from that of the run are converted before they are read. */
 class ChangedLayoutSuite extends FunSuite {
@@ -76,11 +76,11 @@ class ChangedLayoutSuite extends FunSuite {
     val lifetime = Lifetime(endColumn = Some(0), idColumns = if (hasEdges) Seq(1) else Nil)
     val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
     val operator = new SweepOperator[Cell, Cell, Unit](spec, Adding, Narrow, new Sums)
-    val arrival = new Arrival
+    val arrival = new RowContext
     val state = codec.create()
     (0 until count).foreach { n =>
       arrival.time = n.toLong
-      arrival.end = if (hasEdges) Arrival.NoEnd else n + 3L + n % (count * 2 / 3)
+      arrival.end = if (hasEdges) RowContext.NoEnd else n + 3L + n % (count * 2 / 3)
       arrival.watermark = math.max(0L, n - count / 6L)
       OneKey.process(operator, state, Narrow.view(range(n.toLong)), arrival)
     }
@@ -104,7 +104,7 @@ private object ChangedLayoutSuite {
     override def encode(row: Cell): Array[Byte] =
       ByteBuffer.allocate(size).putLong(row.value).array
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
-    override def timeOf(row: Cell): Long = Arrival.NoTime
+    override def timeOf(row: Cell): Long = RowContext.NoTime
     override def idOf(row: Cell): Array[Byte] = encode(row)
   }
 

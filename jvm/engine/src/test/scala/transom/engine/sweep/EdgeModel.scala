@@ -2,7 +2,7 @@ package transom.engine.sweep
 
 import scala.collection.mutable
 
-import transom.engine.window.{Arrival, GridWindow, TimeWindow, Window}
+import transom.engine.window.{GridWindow, RowContext, TimeWindow, Window}
 
 /** A row that starts or ends a lifetime.
   *
@@ -11,12 +11,12 @@ import transom.engine.window.{Arrival, GridWindow, TimeWindow, Window}
   * @param start
   *   start of the lifetime; with the key and the id, it tells which lifetime the row is about
   * @param end
-  *   `Arrival.NoEnd` if the row starts a lifetime
+  *   `RowContext.NoEnd` if the row starts a lifetime
   * @param met
   *   the watermark that the row met
   */
 final case class Edge(number: Long, key: Int, id: Int, start: Long, end: Long, met: Long) {
-  def isStart: Boolean = end == Arrival.NoEnd
+  def isStart: Boolean = end == RowContext.NoEnd
 }
 
 /** What windows over edges hold. Matches all edges first, and then computes each window from all
@@ -54,14 +54,14 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
   def ends: Set[Long] = ending.toSet
 
   private def start(edge: Edge): Unit = {
-    val until = timeout.fold(Arrival.NoEnd)(edge.start + _)
+    val until = timeout.fold(RowContext.NoEnd)(edge.start + _)
     val own = window match {
       // The first windows of a row without end are enough.
       case grid: GridWindow =>
         windowsOf(grid, edge.start, math.min(until, edge.start + SweepModel.Longest))
       case _ => Seq(TimeWindow(edge.start, until))
     }
-    val unfired = until == Arrival.NoEnd || own.exists(_.end > edge.met)
+    val unfired = until == RowContext.NoEnd || own.exists(_.end > edge.met)
     if (own.nonEmpty && !unfired) lateRows += edge.number
     else {
       val isBehind = window match {
@@ -107,7 +107,7 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
     val stops =
       lives
         .flatMap(life => Seq(life.from, endOf(life)))
-        .filter(_ != Arrival.NoEnd)
+        .filter(_ != RowContext.NoEnd)
         .distinct
         .sorted
     stops.zip(stops.drop(1)).map { case (from, until) =>
@@ -119,7 +119,7 @@ final class EdgeModel(window: Window, timeout: Option[Long], val edges: Seq[Edge
   private def onGrid(key: Int, lives: Seq[Life], grid: GridWindow): Seq[Content] = {
     def endOf(life: Life) = life.end.fold(life.until)(_.end)
     val last =
-      lives.map(life => if (endOf(life) == Arrival.NoEnd) life.from + 1 else endOf(life)).max
+      lives.map(life => if (endOf(life) == RowContext.NoEnd) life.from + 1 else endOf(life)).max
     windowsOf(grid, lives.map(_.from).min, math.max(last, lastMet))
       .filter(own => own.start < last || own.end <= lastMet)
       .map { own =>

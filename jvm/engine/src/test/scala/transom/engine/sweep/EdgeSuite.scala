@@ -11,7 +11,7 @@ import transom.engine.conformance.vector.Json
 import transom.engine.runtime.{DeadLetterReason, LateReason, RowCounts, SideReason}
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.{Arrival, Cumulate, Hopping, Snapshot, TimeWindow, Tumbling, Window}
+import transom.engine.window.{Cumulate, Hopping, RowContext, Snapshot, TimeWindow, Tumbling, Window}
 
 /** Windows over starts and ends that come in rows of their own, against a model. */
 class EdgeSuite extends ScalaCheckSuite {
@@ -130,7 +130,7 @@ private object EdgeSuite {
       val starts = edges.filter(_.isStart)
       val edge =
         if (starts.isEmpty || step.isStart || step.which % share != 0)
-          Edge(i.toLong, step.key, step.id, watermark + step.ahead, Arrival.NoEnd, watermark)
+          Edge(i.toLong, step.key, step.id, watermark + step.ahead, RowContext.NoEnd, watermark)
         else {
           val start = starts(step.which % starts.length)
           val near = math.max(start.start + 1, watermark + step.ahead)

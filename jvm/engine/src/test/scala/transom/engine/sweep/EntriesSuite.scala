@@ -8,7 +8,7 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.spec._
-import transom.engine.window.{Arrival, Snapshot}
+import transom.engine.window.{RowContext, Snapshot}
 
 /** The state of a key with many rows is in entries of bounded size. */
 class EntriesSuite extends FunSuite {
@@ -21,7 +21,7 @@ class EntriesSuite extends FunSuite {
     val entries = new EntriesInMemory
     private val operator = new SweepOperator(spec, Count, Arrays, Nothing)
     private val codec = new SweepCodec(spec.hasEdges, new SweepStore(entries, Arrays))
-    private val arrival = new Arrival
+    private val arrival = new RowContext
     var state = codec.create()
 
     def add(start: Long, end: Long, watermark: Long, id: Int = 0): Unit = {
@@ -98,7 +98,7 @@ class EntriesSuite extends FunSuite {
   test("an edge in a key with many open rows writes a few entries") {
     val key = new Key(edges)
     val open = 20000
-    (0 until open).foreach(i => key.add(i.toLong, Arrival.NoEnd, i.toLong, id = i))
+    (0 until open).foreach(i => key.add(i.toLong, RowContext.NoEnd, i.toLong, id = i))
     key.advance(open.toLong)
     assert(key.restart() < most, key.restart())
     assert(key.entries.largest < most, key.entries.largest)
@@ -108,7 +108,7 @@ class EntriesSuite extends FunSuite {
       val time = open.toLong + i
       // A row ends, another one starts, and a result is computed.
       key.add(time, time, time, id = 199 * i)
-      key.add(time, Arrival.NoEnd, time, id = open + i)
+      key.add(time, RowContext.NoEnd, time, id = open + i)
       key.advance(time + 1)
       assert(key.restart() < most)
       assertEquals(key.state.openRows, open)
@@ -122,7 +122,7 @@ class EntriesSuite extends FunSuite {
 
   test("the entries of open rows go with the rows") {
     val key = new Key(edges)
-    (0 until 5000).foreach(i => key.add(i.toLong, Arrival.NoEnd, i.toLong, id = i))
+    (0 until 5000).foreach(i => key.add(i.toLong, RowContext.NoEnd, i.toLong, id = i))
     key.advance(5000L)
     key.restart(): Unit
     assert(key.entries.size > 75, key.entries.size)

@@ -10,7 +10,7 @@ import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.{Event, TaskOperator}
+import transom.engine.runtime.{GroupInput, TaskOperator}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.window._
@@ -64,13 +64,13 @@ private object HeldBytesSuite {
     }
   }
 
-  def rowOf(key: Int, n: Int, width: Int): Event.Row = {
-    val row = new Event.Row
+  def rowOf(key: Int, n: Int, width: Int): GroupInput.Row = {
+    val row = new GroupInput.Row
     row.key.set(ByteBuffer.allocate(8).putInt(key).array, 0, 8)
     row.value.set(ByteBuffer.allocate(width).putInt(n).array, 0, width)
-    row.arrival.time = n.toLong
-    row.arrival.end = Arrival.NoEnd
-    row.arrival.watermark = Long.MinValue
+    row.context.time = n.toLong
+    row.context.end = RowContext.NoEnd
+    row.context.watermark = Long.MinValue
     row
   }
 
@@ -99,7 +99,7 @@ private object HeldBytesSuite {
       throw new UnsupportedOperationException("there is one layout")
     override def encode(row: Array[Byte]): Array[Byte] = row
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
-    override def timeOf(row: Array[Byte]): Long = Arrival.NoTime
+    override def timeOf(row: Array[Byte]): Long = RowContext.NoTime
     override def idOf(row: Array[Byte]): Array[Byte] = row.take(4)
   }
 

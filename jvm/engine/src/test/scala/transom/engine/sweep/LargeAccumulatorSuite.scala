@@ -11,7 +11,7 @@ import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.contract._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.{Arrival, Snapshot}
+import transom.engine.window.{RowContext, Snapshot}
 
 /** Accumulators that are as large as their rows. */
 class LargeAccumulatorSuite extends FunSuite {
@@ -26,7 +26,7 @@ class LargeAccumulatorSuite extends FunSuite {
       val spec = Specs.of(Snapshot()).copy(lifetime = Some(Lifetime(endColumn = Some(0))))
       val operator = new SweepOperator[Cell, List, Unit](spec, listing, Cells, lists)
       val codec = new SweepCodec(hasEdges = false, new SweepStore(new EntriesInMemory, Cells))
-      val arrival = new Arrival
+      val arrival = new RowContext
       val ends = ArrayBuffer.empty[Long]
       var state = codec.create()
       var checked = 0

@@ -6,7 +6,7 @@ import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.contract.{RowCodec, WindowAggregation}
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.{Arrival, Snapshot}
+import transom.engine.window.{RowContext, Snapshot}
 
 /** How much of the aggregates of open rows is computed again. */
 class OpenRowsSuite extends FunSuite {
@@ -37,7 +37,7 @@ class OpenRowsSuite extends FunSuite {
       Cells.decode(bytes, offset, length)
     override def encode(row: Cell): Array[Byte] = Cells.encode(row)
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
-    override def timeOf(row: Cell): Long = Arrival.NoTime
+    override def timeOf(row: Cell): Long = RowContext.NoTime
     override def idOf(row: Cell): Array[Byte] = Cells.encode(row)
     override def layout: Int = Cells.layout
     override def converted(
@@ -55,11 +55,11 @@ class OpenRowsSuite extends FunSuite {
     private val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
     private val spec = Specs.of(Snapshot()).copy(lifetime = Some(lifetime))
     private val operator = new SweepOperator[Cell, Cell, Unit](spec, counting, Identified, sums)
-    private val arrival = new Arrival
+    private val arrival = new RowContext
     private var state = codec.create()
     private var time = 0L
-    (0 until count).foreach(n => process(n.toLong, Arrival.NoEnd))
-    process(count.toLong, Arrival.NoEnd)
+    (0 until count).foreach(n => process(n.toLong, RowContext.NoEnd))
+    process(count.toLong, RowContext.NoEnd)
     end(count.toLong)
 
     private def process(value: Long, end: Long): Unit = {
@@ -76,7 +76,7 @@ class OpenRowsSuite extends FunSuite {
       time += 1
       counting.work = 0
       // Another row starts and ends, so the sums of the others are emitted.
-      process(Long.MaxValue / 2, Arrival.NoEnd)
+      process(Long.MaxValue / 2, RowContext.NoEnd)
       process(Long.MaxValue / 2, time)
       time += 1
       OneKey.advance(operator, state, time, time)

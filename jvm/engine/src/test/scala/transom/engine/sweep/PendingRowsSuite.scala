@@ -8,7 +8,7 @@ import org.scalacheck.Prop.forAll
 
 import transom.engine.conformance.driver.EntriesInMemory
 import transom.engine.state.{StateReader, StateWriter}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Pending rows against a list that is sorted after each row. */
 class PendingRowsSuite extends ScalaCheckSuite {
@@ -50,7 +50,7 @@ class PendingRowsSuite extends ScalaCheckSuite {
             assertEquals(pending.firstStart, expected.head.start)
             assertEquals(shown(pending.take()), shown(expected.head))
             expected = expected.tail
-          case _ => assertEquals(pending.firstStart, Arrival.NoEnd)
+          case _ => assertEquals(pending.firstStart, RowContext.NoEnd)
         }
         if (i % batch == 0) pending = restarted(pending, entries)
       }
@@ -77,7 +77,7 @@ class PendingRowsSuite extends ScalaCheckSuite {
           case None if expected.nonEmpty =>
             assertEquals(shown(pending.take()), expected.head)
             expected = expected.tail
-          case _ => assertEquals(pending.firstStart, Arrival.NoEnd)
+          case _ => assertEquals(pending.firstStart, RowContext.NoEnd)
         }
         if (i % batch == 0) pending = restarted(pending, entries)
       }
@@ -138,7 +138,7 @@ private object PendingRowsSuite {
   private def pendingIn(entries: EntriesInMemory, hasEdges: Boolean = true): PendingRows =
     new PendingRows(new SweepStore(entries, HeldBytesSuite.Arrays), hasEdges)
 
-  private def rowAt(start: Long, value: Int, width: Int, end: Long = Arrival.NoEnd): OpenRow =
+  private def rowAt(start: Long, value: Int, width: Int, end: Long = RowContext.NoEnd): OpenRow =
     new OpenRow(start, end, ByteBuffer.allocate(width).putInt(value).array, 0, width)
 
   private def shown(row: LifetimeRow): (Long, Long, Int) =

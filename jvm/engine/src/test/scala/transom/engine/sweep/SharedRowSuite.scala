@@ -10,7 +10,7 @@ import transom.engine.conformance.driver.{EntriesInMemory, OneKey, Specs}
 import transom.engine.keyed.contract._
 import transom.engine.spec._
 import transom.engine.state.ByteRange
-import transom.engine.window.{Arrival, Rolling, Snapshot, Tumbling}
+import transom.engine.window.{Rolling, RowContext, Snapshot, Tumbling}
 
 /** Rows that a codec shares between its calls, as the rows of Spark. */
 class SharedRowSuite extends FunSuite {
@@ -28,7 +28,7 @@ class SharedRowSuite extends FunSuite {
           sums)
       val state =
         new SweepCodec(hasEdges = false, new SweepStore(new EntriesInMemory, Cells)).create()
-      val arrival = new Arrival
+      val arrival = new RowContext
       // Row 100 starts before the watermark, and it starts to count when row 7 comes.
       Seq((1L, 10L, 60L, 20L), (100L, 15L, 60L, 20L), (7L, 30L, 40L, 29L)).foreach {
         case (value, start, end, watermark) =>
@@ -72,7 +72,7 @@ private object SharedRowSuite {
 
     override def setTime(bytes: ByteRange, time: Long): Unit = ()
 
-    override def timeOf(row: Cell): Long = Arrival.NoTime
+    override def timeOf(row: Cell): Long = RowContext.NoTime
 
     override def layout: Int = 0
 

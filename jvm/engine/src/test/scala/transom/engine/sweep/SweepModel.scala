@@ -1,6 +1,6 @@
 package transom.engine.sweep
 
-import transom.engine.window.{Arrival, CountByStart, GridWindow, Rolling, Snapshot, TimeWindow, Window}
+import transom.engine.window.{CountByStart, GridWindow, Rolling, RowContext, Snapshot, TimeWindow, Window}
 
 /** A row of a generated stream.
   *
@@ -60,7 +60,7 @@ final class SweepModel(window: Window, val rows: Seq[Lifetimed]) {
 
   // Only the first windows of a row without end are listed.
   private def isOpenLater(grid: GridWindow, row: Lifetimed): Boolean =
-    row.end == Arrival.NoEnd || windowsOf(grid, row.met, row.end).exists(_.end > row.met)
+    row.end == RowContext.NoEnd || windowsOf(grid, row.met, row.end).exists(_.end > row.met)
 
   private def isInGap(row: Lifetimed): Boolean = window match {
     case grid: GridWindow => windowsOf(grid, row.start, row.end).isEmpty
@@ -84,7 +84,7 @@ final class SweepModel(window: Window, val rows: Seq[Lifetimed]) {
     }
 
   private def onGrid(key: Int, rows: Seq[Lifetimed], grid: GridWindow): Seq[Content] = {
-    val last = rows.map(row => if (row.end == Arrival.NoEnd) row.start + 1 else row.end).max
+    val last = rows.map(row => if (row.end == RowContext.NoEnd) row.start + 1 else row.end).max
     // Rows without end are in all windows until the watermark has come to its end.
     val until = math.max(last, this.rows.last.met)
     val all = windowsOf(grid, rows.map(_.start).min, until)
@@ -95,7 +95,7 @@ final class SweepModel(window: Window, val rows: Seq[Lifetimed]) {
   }
 
   private def stopsOf(rows: Seq[Lifetimed]): Seq[Long] =
-    rows.flatMap(row => Seq(row.start, row.end)).filter(_ != Arrival.NoEnd).distinct.sorted
+    rows.flatMap(row => Seq(row.start, row.end)).filter(_ != RowContext.NoEnd).distinct.sorted
 
   private def liveAt(rows: Seq[Lifetimed], time: Long): Set[Long] =
     rows.filter(row => row.start <= time && time < row.end).map(_.number).toSet

@@ -159,7 +159,7 @@ object SweepSuite {
     Gen.const(Cumulate(12, 4)))
 
   private val lengths: Gen[Long] =
-    Gen.frequency(2 -> Gen.const(1L), 6 -> Gen.choose(1L, 40L), 1 -> Gen.const(Arrival.NoEnd))
+    Gen.frequency(2 -> Gen.const(1L), 6 -> Gen.choose(1L, 40L), 1 -> Gen.const(RowContext.NoEnd))
 
   private def shown(results: Map[Int, Seq[Content]]): Seq[String] =
     results.toSeq.sortBy(_._1).flatMap(_._2).map { content =>
@@ -194,7 +194,7 @@ object SweepSuite {
       val start = watermark + ahead
       val end = window match {
         case Rolling(size) => start + size
-        case _ if length == Arrival.NoEnd => length
+        case _ if length == RowContext.NoEnd => length
         case _ => start + length
       }
       Lifetimed(i.toLong, key, start, end, watermark)

@@ -60,7 +60,7 @@ class MissedWindowsSuite extends FunSuite {
   test("a late row of the keyed layout takes as many steps as it lists windows") {
     val grid = new CountingGrid(ofDay.grid)
     val assigner = new GridAssigner(grid, Timeline.Event)
-    val (row, windows) = (new Arrival, ArrayBuffer.empty[TimeWindow])
+    val (row, windows) = (new RowContext, ArrayBuffer.empty[TimeWindow])
     row.time = 0L
     val closed = assigner.assignOpen(row, 0L, Ticks.PerDay, windows)
     assertEquals(windows.length, 0)

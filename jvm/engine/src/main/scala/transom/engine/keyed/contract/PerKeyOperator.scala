@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import transom.engine.runtime.Pulled
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, MissedWindows, RowOutcome}
+import transom.engine.window.{MissedWindows, RowContext, RowOutcome}
 
 /** Window operator of the keyed layout, for one key at a time.
   *
@@ -37,7 +37,7 @@ trait PerKeyOperator[R, S <: PerKeyState, T] {
     * Requires that the key has advanced to the watermark and wall-clock time of the row's
     * arrival. The row must stay valid until the results are exhausted.
     */
-  def process(state: S, row: R, arrival: Arrival): Iterator[T]
+  def process(state: S, row: R, context: RowContext): Iterator[T]
 
   /** What has become of the last processed row. Valid once its results are exhausted, and until
     * the next call of `process`.

@@ -2,7 +2,7 @@ package transom.engine.keyed.contract
 
 import transom.engine.firing.TimedRows
 import transom.engine.state.ByteRange
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Stores parts of the state of the current key as entries of their own, in numbered lists. So a
   * state of any size needs no large value, and a batch reads and writes only what it needs.
@@ -28,10 +28,10 @@ trait RowStore[R] extends Entries with TimedRows[R] {
   def put(list: Long, sequence: Long, row: R): Unit
   def get(list: Long, sequence: Long): R
 
-  /** Time of a row in microseconds, or `Arrival.NoTime`. */
+  /** Time of a row in microseconds, or `RowContext.NoTime`. */
   override def timeOf(row: R): Long
 
-  override final def hasTime(row: R): Boolean = timeOf(row) != Arrival.NoTime
+  override final def hasTime(row: R): Boolean = timeOf(row) != RowContext.NoTime
 }
 
 /** Converts the host's rows to bytes and back. The engine sees only the bytes. */
@@ -52,7 +52,7 @@ trait RowCodec[R] {
     */
   def setTime(bytes: ByteRange, time: Long): Unit
 
-  /** The event time of a row in the host's convention, or `Arrival.NoTime`. */
+  /** The event time of a row in the host's convention, or `RowContext.NoTime`. */
   def timeOf(row: R): Long
 
   /** The bytes that, with the key, identify the lifetime of a row. Starts and ends of the same

@@ -7,7 +7,7 @@ import scala.collection.mutable.ArrayBuffer
 import transom.engine.firing.TriggerMemory
 import transom.engine.keyed.contract.{PerKeyState, WindowAggregation}
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{RowContext, TimeWindow}
 
 /** State of one key: its windows and their timers.
   *
@@ -131,15 +131,15 @@ final class WindowState[A <: AnyRef](val bounds: TimeWindow) {
   /** Emitted results to retract at the next change; several after a merge of sessions. */
   private[keyed] var lastEmitted: List[EmittedResult] = Nil
 
-  /** The earliest and the latest time of the rows, or `Arrival.NoTime`. Set only if these times
-    * are the bounds of the window and its raw rows are not kept.
+  /** The earliest and the latest time of the rows, or `RowContext.NoTime`. Set only if these
+    * times are the bounds of the window and its raw rows are not kept.
     */
-  private[keyed] var firstTime = Arrival.NoTime
-  private[keyed] var lastTime = Arrival.NoTime
+  private[keyed] var firstTime = RowContext.NoTime
+  private[keyed] var lastTime = RowContext.NoTime
 
-  private[keyed] def noteRow(time: Long): Unit = if (time != Arrival.NoTime) {
-    if (firstTime == Arrival.NoTime || time < firstTime) firstTime = time
-    if (lastTime == Arrival.NoTime || time > lastTime) lastTime = time
+  private[keyed] def noteRow(time: Long): Unit = if (time != RowContext.NoTime) {
+    if (firstTime == RowContext.NoTime || time < firstTime) firstTime = time
+    if (lastTime == RowContext.NoTime || time > lastTime) lastTime = time
   }
 
   private[keyed] def timers(timeline: Timeline): Timers =

@@ -4,7 +4,7 @@ import transom.engine.firing.TriggerMemory
 import transom.engine.keyed.contract.{PerKeyCodec, WindowAggregation}
 import transom.engine.state.{StateReader, StateWriter, UnknownStateVersion}
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{RowContext, TimeWindow}
 
 /** Encodes and decodes the state of a key.
   *
@@ -90,7 +90,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
         flag(!window.clockTimers.isEmpty, ClockTimers) | flag(hasRows, Rows) |
         flag(window.firings > 0, Firings) | flag(window.lastEmitted.nonEmpty, LastEmitted) |
         flag(window.endsSilently, EndsSilently) |
-        flag(window.firstTime != Arrival.NoTime, RowTimes))
+        flag(window.firstTime != RowContext.NoTime, RowTimes))
     if (window.hasAccumulator) writeAccumulator(window)
     if (hasMemory) {
       out.unsigned(window.memory.length)
@@ -111,7 +111,7 @@ final class StateCodec[A <: AnyRef](aggregation: WindowAggregation[_, A])
         out.array(emitted.result)
       }
     }
-    if (window.firstTime != Arrival.NoTime) {
+    if (window.firstTime != RowContext.NoTime) {
       out.signed(window.firstTime)
       out.signed(window.lastTime)
     }

@@ -3,7 +3,7 @@ package transom.engine.conformance.check
 import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.judge._
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.Advance
@@ -84,14 +84,14 @@ object AdvanceTimeVectors {
     def play(events: Seq[Json]): Seq[Map[String, Any]] =
       stage.open(0, store, 0L).process(events.iterator.map(eventOf)).toVector
 
-    private def eventOf(event: Json): Event = {
-      val row = new Event.Row
+    private def eventOf(event: Json): GroupInput = {
+      val row = new GroupInput.Row
       val value = event.toString.getBytes(UTF_8)
       row.value.set(value, 0, value.length)
-      row.arrival.time = startOf(event)
-      row.arrival.clock = 0L
-      row.arrival.end = endOf(event)
-      if (event.has("kind")) new Event.Punctuation(row) else row
+      row.context.time = startOf(event)
+      row.context.arrival = 0L
+      row.context.end = endOf(event)
+      if (event.has("kind")) new GroupInput.Punctuation(row) else row
     }
   }
 

@@ -6,7 +6,7 @@ import transom.engine.conformance.driver._
 import transom.engine.conformance.vector.{Json, Malformed, Unsupported}
 import transom.engine.spec._
 import transom.engine.state.Limits
-import transom.engine.window.{Arrival, Closed, GridWindow, SessionWindow, Window, Windows}
+import transom.engine.window.{Closed, GridWindow, RowContext, SessionWindow, Window, Windows}
 
 /** Runs the vectors of Azure Stream Analytics and StreamInsight whose input is finished and whose
   * times no policy moves. A tick of these vectors is a millisecond, so the engine counts
@@ -53,7 +53,7 @@ object FinishedVectors {
       .get("alter_duration_ms")
       .map(start + _.long)
       .orElse(
-        event.get("end").map(end => if (end.string == "+inf") Arrival.NoEnd else millis(end)))
+        event.get("end").map(end => if (end.string == "+inf") RowContext.NoEnd else millis(end)))
     Input(start, end, columns)
   }
 

@@ -2,7 +2,7 @@ package transom.engine.conformance.check
 
 import transom.engine.firing.AfterLateness
 import transom.engine.judge._
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.spec._
 import transom.engine.state.MemoryState
 import transom.engine.window.Tumbling
@@ -79,7 +79,7 @@ object InputVectors {
 final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
   private val store = new SourceStore(new MemoryState)
   private val logic = new TimePolicyLogic(policy)
-  private val event = new Event.Row
+  private val event = new GroupInput.Row
 
   /** The stamp of the last row. */
   val stamp = new Judgement
@@ -88,8 +88,8 @@ final class InputPlayer(windows: WindowSpec, policy: TimePolicy) {
   def row(time: Long, clock: Long, partition: String = ""): Long = play(clock) { input =>
     val bytes = partition.getBytes
     event.key.set(bytes, 0, bytes.length)
-    event.arrival.time = time
-    event.arrival.clock = clock
+    event.context.time = time
+    event.context.arrival = clock
     input.judge(input.sourceOf(event.key), event, stamp)
   }
 

@@ -1,7 +1,7 @@
 package transom.engine.conformance.check
 
 import transom.engine.judge._
-import transom.engine.runtime.{DeadLetterReason, Event, KeyGroupOperator, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, GroupInput, KeyGroupOperator, RowCounts}
 import transom.engine.spec._
 import transom.engine.state.{ByteRange, MemoryState}
 import transom.engine.time.{Advance, Watermark}
@@ -105,12 +105,12 @@ private final class PolicyRunner(logic: TimePolicyLogic, policy: Json) {
       "watermark_with_idle_floor" -> StampFields.shown(logic.watermarkOf(clock)))
   }
 
-  private def eventOf(event: Json): Event = {
-    val row = new Event.Row
+  private def eventOf(event: Json): GroupInput = {
+    val row = new GroupInput.Row
     val source = sourceOf(event)
     row.key.set(source, 0, source.length)
-    row.arrival.time = SeedVectors.micros(event("event_time"))
-    row.arrival.clock = SeedVectors.micros(event("arrival_time"))
+    row.context.time = SeedVectors.micros(event("event_time"))
+    row.context.arrival = SeedVectors.micros(event("arrival_time"))
     row
   }
 

@@ -12,7 +12,7 @@ import transom.engine.runtime.Pulled
 import transom.engine.setting.InvalidSpec
 import transom.engine.spec._
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, Custom, Global, Session, TimeWindow, Window}
+import transom.engine.window.{Custom, Global, RowContext, Session, TimeWindow, Window}
 
 /** Runs vectors that describe in words which state exists when. Each situation is implemented
   * here.
@@ -141,7 +141,7 @@ object StateAccounting {
     private val operator = new KeyedOperator(plan, contents, this)
 
     def row(time: Long = 0, windows: Seq[TimeWindow] = Nil): Unit = {
-      val arrival = new Arrival
+      val arrival = new RowContext
       arrival.time = time
       arrival.windows = windows
       val value = Json.parse("1")

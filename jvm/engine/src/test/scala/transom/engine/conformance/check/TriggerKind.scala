@@ -6,7 +6,7 @@ import transom.engine.conformance.driver.{FixedTrigger, KeyedSettings, Row}
 import transom.engine.conformance.vector.{Json, Malformed, Scale, Unsupported}
 import transom.engine.firing.{PurgingLogic, TriggerContext, TriggerLogic, TriggerMemory, TriggerResult}
 import transom.engine.time.{Ticks, Timeline}
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{RowContext, TimeWindow}
 
 /** Runs vectors about a single trigger, without an operator. */
 object TriggerKind {
@@ -51,7 +51,7 @@ private final class TriggerBench(vector: Json) {
   private val windows = mutable.LinkedHashMap.empty[TimeWindow, Bench]
   private var watermark = Long.MinValue
   private var clock = Long.MinValue
-  private var time = Arrival.NoTime
+  private var time = RowContext.NoTime
   private var rowClock = Long.MinValue
 
   private final class Bench(bounds: TimeWindow) extends TriggerContext[Row, Vector[Json]] {
@@ -86,7 +86,7 @@ private final class TriggerBench(vector: Json) {
 
   def play(step: Json): Seq[String] = step("op").string match {
     case "trigger_element" =>
-      time = step.get("ts").fold(Arrival.NoTime)(ts => scale.in(ts.long))
+      time = step.get("ts").fold(RowContext.NoTime)(ts => scale.in(ts.long))
       val answer = TriggerKind.nameOf(logic.onRow(at(step("window"))))
       Outcome.compare("answer", step("expect").string, answer).toSeq
     case "advance_watermark" =>

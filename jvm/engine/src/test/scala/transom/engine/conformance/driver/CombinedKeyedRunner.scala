@@ -9,7 +9,7 @@ import transom.engine.keyed.keystate.MemoryKeyStore
 import transom.engine.runtime._
 import transom.engine.spec.WindowSpec
 import transom.engine.state.{ByteRange, Limits}
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 import transom.engine.conformance.vector.{Json, Unsupported}
 
 /** Runs the keyed layout over rows that the map side has combined by slice. */
@@ -34,7 +34,7 @@ final class CombinedKeyedRunner(spec: WindowSpec) extends Operator(spec) {
   override def open(clock: Long): KeyGroupOperator[Output] =
     operator.open(0, store, clock)
 
-  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
     combined.events(held, lateWatermark) { (writer, row) =>
       writer.append(row.hash, row.keyBytes, row.accumulator)
     }
@@ -58,7 +58,7 @@ private object CombinedKeyedRunner {
         length: Int): Array[Byte] = Unsupported("no rows are stored")
     override def encode(row: Vector[Json]): Array[Byte] = Unsupported("no rows are stored")
     override def setTime(bytes: ByteRange, time: Long): Unit = Unsupported("rows have no time")
-    override def timeOf(row: Vector[Json]): Long = Arrival.NoTime
+    override def timeOf(row: Vector[Json]): Long = RowContext.NoTime
   }
 
   object ListAggregation extends WindowAggregation[Vector[Json], Vector[Json]] {

@@ -26,12 +26,12 @@ final class CombinedRows(
     *   writes a row to the segment of its slice
     */
   def events(rows: Seq[Row], lateWatermark: Long)(
-      append: (SegmentWriter, Row) => Unit): Seq[Event] = {
+      append: (SegmentWriter, Row) => Unit): Seq[GroupInput] = {
     val router = new RowRouter(slices, forKeyedLayout, spec.lateRows)
     def metBy(row: Row): Long = row.met.fold(lateWatermark)(convention.watermarkIn)
     router.watermarkBefore = lateWatermark
     val combined = mutable.LinkedHashMap.empty[(Long, Long), ArrayBuffer[Row]]
-    val alone = ArrayBuffer.empty[Event]
+    val alone = ArrayBuffer.empty[GroupInput]
     def combine(row: Row): Unit =
       combined.getOrElseUpdate(
         (router.waitsFor(metBy(row)), router.slice),
@@ -51,7 +51,7 @@ final class CombinedRows(
       }
     }
     val segments = combined.iterator.map { case ((waitsFor, slice), held) =>
-      val event = new Event.Segment
+      val event = new GroupInput.Segment
       event.slice = slice
       event.bytes = Operator.segment(held.toSeq)(append)
       event.waits = waitsFor != Watermark.NotYet

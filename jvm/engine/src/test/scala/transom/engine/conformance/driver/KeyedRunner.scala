@@ -7,11 +7,11 @@ import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.contract._
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.{Event, KeyGroupOperator, Pulled}
+import transom.engine.runtime.{GroupInput, KeyGroupOperator, Pulled}
 import transom.engine.spec.{EventTime, ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, Limits}
 import transom.engine.time.Timeline
-import transom.engine.window.{Arrival, TimeWindow, Window}
+import transom.engine.window.{RowContext, TimeWindow, Window}
 import transom.engine.conformance.vector.{Json, Unsupported}
 
 /** Runs the keyed layout over single rows. */
@@ -56,7 +56,7 @@ final class KeyedRunner(spec: WindowSpec, makePlan: RowStore[Row] => KeyedPlan[R
   override def open(clock: Long): KeyGroupOperator[Output] =
     operator.open(0, store, clock)
 
-  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
     held.map(row => Operator.event(row, RowBytes.range(row), convention, lateWatermark))
 
   // The timer index may still list a key that has no state any more.
@@ -115,7 +115,7 @@ object RowBytes extends RowCodec[Row] {
     val id = row.id.getBytes(UTF_8)
     val out =
       ByteBuffer.allocate(52 + 16 * row.windows.length + key.length + value.length + id.length)
-    out.putLong(row.time.getOrElse(Arrival.NoTime)).putLong(row.arrival)
+    out.putLong(row.time.getOrElse(RowContext.NoTime)).putLong(row.arrival)
     out.putLong(row.clock).putLong(row.gap)
     out.putInt(row.windows.length)
     row.windows.foreach(window => out.putLong(window.start).putLong(window.end))
@@ -142,14 +142,14 @@ object RowBytes extends RowCodec[Row] {
     val (time, arrival, clock, gap) = (in.getLong(), in.getLong(), in.getLong(), in.getLong())
     val windows = Vector.fill(in.getInt())(TimeWindow(in.getLong(), in.getLong()))
     val (key, value) = (json(), json())
-    val known = Some(time).filter(_ != Arrival.NoTime)
+    val known = Some(time).filter(_ != RowContext.NoTime)
     Row(key, value, known, arrival, clock, gap, windows, id = text())
   }
 
   override def setTime(bytes: ByteRange, time: Long): Unit =
     ByteBuffer.wrap(bytes.bytes).putLong(bytes.offset, time): Unit
 
-  override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
+  override def timeOf(row: Row): Long = row.time.getOrElse(RowContext.NoTime)
 
   override def idOf(row: Row): Array[Byte] = row.id.getBytes(UTF_8)
 }

@@ -1,7 +1,7 @@
 package transom.engine.conformance.driver
 
 import transom.engine.keyed.contract.{PerKeyOperator, PerKeyState}
-import transom.engine.window.{Arrival, RowOutcome}
+import transom.engine.window.{RowContext, RowOutcome}
 
 /** Calls the operator of a key, and does all work of a call at once. */
 object OneKey {
@@ -11,9 +11,9 @@ object OneKey {
       operator: PerKeyOperator[R, S, T],
       state: S,
       row: => R,
-      arrival: Arrival): RowOutcome = {
-    advance(operator, state, arrival.watermark, arrival.clock)
-    operator.process(state, row, arrival).foreach(identity)
+      context: RowContext): RowOutcome = {
+    advance(operator, state, context.watermark, context.clock)
+    operator.process(state, row, context).foreach(identity)
     operator.outcome
   }
 

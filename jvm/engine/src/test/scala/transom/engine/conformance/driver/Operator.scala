@@ -8,7 +8,7 @@ import transom.engine.runtime._
 import transom.engine.spec.{ProcessingTime, WindowSpec}
 import transom.engine.state.{ByteRange, SegmentWriter}
 import transom.engine.time.{Advance, Ticks, Watermark}
-import transom.engine.window.{Arrival, Custom, Grid, GridWindow, LateStart, MissedWindows, TimeConvention, TimeWindow}
+import transom.engine.window.{Custom, Grid, GridWindow, LateStart, MissedWindows, RowContext, TimeConvention, TimeWindow}
 
 /** Runs one of the engine's operators over one key group, with state in memory.
   *
@@ -40,7 +40,7 @@ abstract class Operator(spec: WindowSpec) {
     * @param lateWatermark
     *   the watermark by which rows are late, in the engine's convention
     */
-  protected def mapSide(rows: Seq[Row], lateWatermark: Long): Seq[Event]
+  protected def mapSide(rows: Seq[Row], lateWatermark: Long): Seq[GroupInput]
 
   /** Whether no state is left. */
   def isEmpty: Boolean
@@ -100,7 +100,7 @@ abstract class Operator(spec: WindowSpec) {
   /** Advances to a watermark that the idle timeout has moved from `watermarkByRows`. */
   def advanceIdle(watermark: Long, watermarkByRows: Long): Unit = {
     this.watermark = watermark
-    val moved = new Event.Advanced(
+    val moved = new GroupInput.Advanced(
       Advance(Watermark.NotYet, watermark, watermarkByRows).map(convention.watermarkIn))
     keep(open(clock).process(Iterator.single(moved)).toVector): Unit
   }
@@ -108,7 +108,7 @@ abstract class Operator(spec: WindowSpec) {
   /** Moves the wall clock. */
   def tick(clock: Long): Unit = {
     this.clock = clock
-    keep(run(Iterator.single(Event.Tick))): Unit
+    keep(run(Iterator.single(GroupInput.Tick))): Unit
   }
 
   /** The results since the last call. */
@@ -125,9 +125,9 @@ abstract class Operator(spec: WindowSpec) {
     taken
   }
 
-  private def run(events: Iterator[Event]): Seq[Output] = {
+  private def run(events: Iterator[GroupInput]): Seq[Output] = {
     val operator = open(clock)
-    val reached = new Event.Advanced(Advance.to(convention.watermarkIn(watermark)))
+    val reached = new GroupInput.Advanced(Advance.to(convention.watermarkIn(watermark)))
     val outputs = operator.process(events ++ Iterator.single(reached)).toVector
     nextTimer = operator.nextTimer
     gauges = operator.gauges
@@ -167,17 +167,17 @@ object Operator {
       value: ByteRange,
       convention: TimeConvention,
       lateWatermark: Long,
-      isPartlyLate: Boolean = false): Event.Row = {
-    val event = new Event.Row
+      isPartlyLate: Boolean = false): GroupInput.Row = {
+    val event = new GroupInput.Row
     event.key.set(row.keyBytes)
     event.value.set(value)
     event.input.set(RowList.range(ByteBuffer.allocate(8).putLong(row.arrival).array))
-    event.arrival.time = row.time.fold(Arrival.NoTime)(convention.timeIn)
-    event.arrival.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
-    event.arrival.gap = row.gap
-    event.arrival.windows = row.windows
-    event.arrival.end =
-      if (row.end == Arrival.NoEnd) Arrival.NoEnd else convention.timeIn(row.end)
+    event.context.time = row.time.fold(RowContext.NoTime)(convention.timeIn)
+    event.context.watermark = row.met.fold(lateWatermark)(convention.watermarkIn)
+    event.context.gap = row.gap
+    event.context.windows = row.windows
+    event.context.end =
+      if (row.end == RowContext.NoEnd) RowContext.NoEnd else convention.timeIn(row.end)
     event.isPartlyLate = isPartlyLate
     event
   }

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.conformance.vector.Json
 import transom.engine.state.{ByteRange, KeyGroups}
-import transom.engine.window.{Arrival, TimeWindow}
+import transom.engine.window.{RowContext, TimeWindow}
 
 /** A row of a vector. `arrival` numbers the rows, because a merge may change their order.
   *
@@ -33,7 +33,7 @@ final case class Row(
     gap: Long = 0L,
     windows: Seq[TimeWindow] = Nil,
     met: Option[Long] = None,
-    end: Long = Arrival.NoEnd,
+    end: Long = RowContext.NoEnd,
     isPunctuation: Boolean = false,
     id: String = "") {
 

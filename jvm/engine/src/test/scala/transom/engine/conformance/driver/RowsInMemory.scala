@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import scala.collection.mutable
 
 import transom.engine.keyed.contract.RowStore
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Stores the raw rows of one key in memory. */
 final class RowsInMemory extends RowStore[Row] {
@@ -16,7 +16,7 @@ final class RowsInMemory extends RowStore[Row] {
   override def putBytes(list: Long, number: Long, bytes: Array[Byte]): Unit =
     throw new UnsupportedOperationException
   override def remove(list: Long, sequence: Long): Unit = rows.remove((list, sequence)): Unit
-  override def timeOf(row: Row): Long = row.time.getOrElse(Arrival.NoTime)
+  override def timeOf(row: Row): Long = row.time.getOrElse(RowContext.NoTime)
 
   def size: Int = rows.size
 }

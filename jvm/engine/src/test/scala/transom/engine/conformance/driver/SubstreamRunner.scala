@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import transom.engine.judge._
 import transom.engine.keyed._
-import transom.engine.runtime.{Event, KeyGroupOperator}
+import transom.engine.runtime.{GroupInput, KeyGroupOperator}
 import transom.engine.spec.{TimePolicy, WindowSpec}
 import transom.engine.state.{ByteRange, Limits, MemoryState}
 import transom.engine.time.Watermark
@@ -55,13 +55,13 @@ final class SubstreamRunner(
   /** Ends the input. */
   def end(): Seq[Output] = batch(Nil, Watermark.NotYet, Long.MaxValue)
 
-  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
     held.map { row =>
       val event =
         Operator.event(row, RowBytes.range(row), TimeConvention.Start, lateWatermark)
-      event.arrival.clock = row.clock
-      if (row.isPunctuation) new Event.Punctuation(event) else event
-    } :+ new Event.LatestArrival(latest)
+      event.context.arrival = row.clock
+      if (row.isPunctuation) new GroupInput.Punctuation(event) else event
+    } :+ new GroupInput.LatestArrival(latest)
 
   // The timer index may still list a key that has no state any more.
   override def isEmpty: Boolean = store.keys.isEmpty && state.sizeOf("rows") == 0

@@ -3,7 +3,7 @@ package transom.engine.conformance.driver
 import transom.engine.judge.CommonWatermark
 import transom.engine.keyed._
 import transom.engine.keyed.keystate.MemoryKeyStore
-import transom.engine.runtime.{Event, KeyGroupOperator}
+import transom.engine.runtime.{GroupInput, KeyGroupOperator}
 import transom.engine.spec.WindowSpec
 import transom.engine.state.Limits
 
@@ -25,7 +25,7 @@ final class SweepRunner(spec: WindowSpec, limits: Limits = Limits.Default)
 
   override def open(clock: Long): KeyGroupOperator[Output] = operator.open(0, store, clock)
 
-  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[Event] =
+  override protected def mapSide(held: Seq[Row], lateWatermark: Long): Seq[GroupInput] =
     held.map(row => Operator.event(row, RowBytes.range(row), convention, lateWatermark))
 
   // The timer index may still list a key that has no state any more.

@@ -14,10 +14,10 @@ import org.apache.spark.sql.transom.planned.{TimeStagePlan, WindowOperatorPlan}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, GroupInput, RowCounts}
 import transom.engine.state.{ByteRange, KeyGroups, StateReader, StateWriter}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.{Arrival, Grid}
+import transom.engine.window.{Grid, RowContext}
 
 /** The rows between the map side and the operator.
   *
@@ -288,21 +288,21 @@ private object ExchangeEncoder {
   *   after the other
   */
 final class ExchangeDecoder private (
-    complete: Event.Row => Unit,
+    complete: GroupInput.Row => Unit,
     merger: Option[OrderedChunkMerger]) {
-  private val segment = new Event.Segment
-  private val row = new Event.Row
-  private val letter = new Event.DeadLetter
+  private val segment = new GroupInput.Segment
+  private val row = new GroupInput.Row
+  private val letter = new GroupInput.DeadLetter
 
   /** @param exchangeRows
     *   the exchange rows of the key group, sorted
     */
-  def events(exchangeRows: Iterator[InternalRow]): Iterator[Event] = merger match {
+  def events(exchangeRows: Iterator[InternalRow]): Iterator[GroupInput] = merger match {
     case None => exchangeRows.flatMap(eventsOf)
     case Some(chunks) => chunks.events(exchangeRows, eventsOf)
   }
 
-  private def eventsOf(exchangeRow: InternalRow): Iterator[Event] = {
+  private def eventsOf(exchangeRow: InternalRow): Iterator[GroupInput] = {
     val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
     val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
     ExchangeFormat.kindOf(exchangeRow) match {
@@ -313,22 +313,22 @@ final class ExchangeDecoder private (
         DeadLetterBytes.read(payload, letter)
         letter.lateWatermark = lateWatermark
         Iterator.single(letter)
-      case PayloadKind.Counts => Iterator.single(new Event.Counts(payload))
-      case PayloadKind.Tick => Iterator.single(Event.Tick)
+      case PayloadKind.Counts => Iterator.single(new GroupInput.Counts(payload))
+      case PayloadKind.Tick => Iterator.single(GroupInput.Tick)
       case PayloadKind.Watermark =>
-        Iterator.single(new Event.Advanced(ExchangeFormat.advance(exchangeRow)))
+        Iterator.single(new GroupInput.Advanced(ExchangeFormat.advance(exchangeRow)))
       case PayloadKind.LatestArrival =>
-        Iterator.single(new Event.LatestArrival(Numbers.read(payload)(0)))
+        Iterator.single(new GroupInput.LatestArrival(Numbers.read(payload)(0)))
       case PayloadKind.ReadRows =>
         val numbers = Numbers.read(payload)
-        Iterator.single(new Event.ReadRows(numbers(0).toInt, numbers(1), numbers(2)))
+        Iterator.single(new GroupInput.ReadRows(numbers(0).toInt, numbers(1), numbers(2)))
     }
   }
 
   private def segments(
       payload: Array[Byte],
       lateWatermark: Long,
-      waits: Boolean): Iterator[Event] =
+      waits: Boolean): Iterator[GroupInput] =
     SegmentBatch.read(payload).map { case (slice, bytes) =>
       segment.lateWatermark = lateWatermark
       segment.waits = waits
@@ -337,13 +337,13 @@ final class ExchangeDecoder private (
       segment
     }
 
-  private def rows(chunk: RowChunkReader, lateWatermark: Long): Iterator[Event] =
-    new AbstractIterator[Event] {
-      row.arrival.slice = Grid.NoSlice
+  private def rows(chunk: RowChunkReader, lateWatermark: Long): Iterator[GroupInput] =
+    new AbstractIterator[GroupInput] {
+      row.context.slice = Grid.NoSlice
 
       override def hasNext: Boolean = chunk.hasNext
-      override def next(): Event = {
-        row.arrival.watermark = lateWatermark
+      override def next(): GroupInput = {
+        row.context.watermark = lateWatermark
         chunk.read()
         complete(row)
         row
@@ -372,7 +372,7 @@ object ExchangeDecoder {
 
   /** The decoder of a time stage. */
   def of(plan: TimeStagePlan): ExchangeDecoder = {
-    val complete = plan.end.fold[Event.Row => Unit](_ => ())(readEnd(plan, _))
+    val complete = plan.end.fold[GroupInput.Row => Unit](_ => ())(readEnd(plan, _))
     val merger = new OrderedChunkMerger(
       plan.row,
       plan.width,
@@ -385,12 +385,12 @@ object ExchangeDecoder {
   }
 
   /** Reads the end of a row's lifetime. A row whose end is unknown is a dead letter later. */
-  private def readEnd(plan: TimeStagePlan, end: Attribute): Event.Row => Unit = {
+  private def readEnd(plan: TimeStagePlan, end: Attribute): GroupInput.Row => Unit = {
     val at = plan.row.indexWhere(_.exprId == end.exprId)
     val view = new UnsafeRow(plan.width)
     row => {
       view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
-      row.arrival.end = if (view.isNullAt(at)) Arrival.NoEnd else view.getLong(at)
+      row.context.end = if (view.isNullAt(at)) RowContext.NoEnd else view.getLong(at)
     }
   }
 }
@@ -523,7 +523,7 @@ final class RowChunk(fullSize: Int) {
 }
 
 /** Reads the rows of a chunk into an event. The next row overwrites the event. */
-final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
+final class RowChunkReader(chunk: Array[Byte], to: GroupInput.Row) {
   private var position = 0
 
   def hasNext: Boolean = position < chunk.length
@@ -534,14 +534,14 @@ final class RowChunkReader(chunk: Array[Byte], to: Event.Row) {
     position += RowChunk.HeaderSize
     val flags = Platform.getInt(chunk, at + 12)
     if ((flags & RowChunk.OwnWatermark) != 0) {
-      to.arrival.watermark = Platform.getLong(chunk, at + RowChunk.HeaderSize)
+      to.context.watermark = Platform.getLong(chunk, at + RowChunk.HeaderSize)
       position += 8
     }
     point(to.key, Platform.getInt(chunk, at))
     point(to.value, Platform.getInt(chunk, at + 4))
     point(to.input, Platform.getInt(chunk, at + 8))
     to.isPartlyLate = (flags & RowChunk.PartlyLate) != 0
-    to.arrival.time = Platform.getLong(chunk, at + 16)
+    to.context.time = Platform.getLong(chunk, at + 16)
   }
 
   private def point(part: ByteRange, length: Int): Unit = {
@@ -660,7 +660,7 @@ private object DeadLetterBytes {
       .put(input)
       .array
 
-  def read(payload: Array[Byte], to: Event.DeadLetter): Unit = {
+  def read(payload: Array[Byte], to: GroupInput.DeadLetter): Unit = {
     val in = ByteBuffer.wrap(payload)
     to.reason = DeadLetterReason.all(in.getInt())
     val hasTime = in.getInt() != 0
@@ -835,7 +835,7 @@ private final class OrderedChunkMerger(
     arrival: Attribute,
     order: Seq[Attribute],
     punctuation: Option[Attribute],
-    complete: Event.Row => Unit,
+    complete: GroupInput.Row => Unit,
     holds: Option[TimeStagePlan]) {
   private val arrivalAt = positionOf(arrival)
   private val punctuationAt = punctuation.fold(-1)(positionOf)
@@ -856,61 +856,62 @@ private final class OrderedChunkMerger(
     */
   def events(
       rows: Iterator[InternalRow],
-      eventsOf: InternalRow => Iterator[Event]): Iterator[Event] = new AbstractIterator[Event] {
-    // The chunk with the first row of all, and the other chunks that have begun. Most chunks do
-    // not overlap, so `open` is usually empty.
-    private var current: OpenChunk = _
-    private val open = new PriorityQueue[OpenChunk](comesFirst)
-    // The chunk after those.
-    private var pending: OpenChunk = _
-    // Events that have no place in the order; null if there is none.
-    private var others: Iterator[Event] = _
-    // Whether the first row of `current` has been read.
-    private var isRead = false
+      eventsOf: InternalRow => Iterator[GroupInput]): Iterator[GroupInput] =
+    new AbstractIterator[GroupInput] {
+      // The chunk with the first row of all, and the other chunks that have begun. Most chunks do
+      // not overlap, so `open` is usually empty.
+      private var current: OpenChunk = _
+      private val open = new PriorityQueue[OpenChunk](comesFirst)
+      // The chunk after those.
+      private var pending: OpenChunk = _
+      // Events that have no place in the order; null if there is none.
+      private var others: Iterator[GroupInput] = _
+      // Whether the first row of `current` has been read.
+      private var isRead = false
 
-    override def hasNext: Boolean = {
-      if (isRead) {
-        isRead = false
-        if (!current.advance()) current = open.poll()
-        else if (!open.isEmpty && comesFirst.compare(open.peek(), current) < 0) {
-          open.add(current)
-          current = open.poll()
+      override def hasNext: Boolean = {
+        if (isRead) {
+          isRead = false
+          if (!current.advance()) current = open.poll()
+          else if (!open.isEmpty && comesFirst.compare(open.peek(), current) < 0) {
+            open.add(current)
+            current = open.poll()
+          }
+        }
+        openChunks()
+        others != null || current != null
+      }
+
+      override def next(): GroupInput =
+        if (!hasNext) throw new NoSuchElementException("no further event")
+        else if (others != null) {
+          val event = others.next()
+          if (!others.hasNext) others = null
+          event
+        } else {
+          isRead = true
+          current.event
+        }
+
+      /** Opens all chunks that may hold the next row. */
+      private def openChunks(): Unit = {
+        var isSearching = true
+        while (isSearching && others == null) {
+          if (pending == null && rows.hasNext) read(rows.next())
+          isSearching = pending != null &&
+            (current == null || comesFirst.compare(pending, current) < 0)
+          if (isSearching) {
+            if (current != null) open.add(current)
+            current = pending
+            pending = null
+          }
         }
       }
-      openChunks()
-      others != null || current != null
+
+      private def read(exchangeRow: InternalRow): Unit =
+        if (ExchangeFormat.kindOf(exchangeRow) == PayloadKind.Rows) pending = chunkOf(exchangeRow)
+        else others = Some(eventsOf(exchangeRow)).filter(_.hasNext).orNull
     }
-
-    override def next(): Event =
-      if (!hasNext) throw new NoSuchElementException("no further event")
-      else if (others != null) {
-        val event = others.next()
-        if (!others.hasNext) others = null
-        event
-      } else {
-        isRead = true
-        current.event
-      }
-
-    /** Opens all chunks that may hold the next row. */
-    private def openChunks(): Unit = {
-      var isSearching = true
-      while (isSearching && others == null) {
-        if (pending == null && rows.hasNext) read(rows.next())
-        isSearching = pending != null &&
-          (current == null || comesFirst.compare(pending, current) < 0)
-        if (isSearching) {
-          if (current != null) open.add(current)
-          current = pending
-          pending = null
-        }
-      }
-    }
-
-    private def read(exchangeRow: InternalRow): Unit =
-      if (ExchangeFormat.kindOf(exchangeRow) == PayloadKind.Rows) pending = chunkOf(exchangeRow)
-      else others = Some(eventsOf(exchangeRow)).filter(_.hasNext).orNull
-  }
 
   private def chunkOf(exchangeRow: InternalRow): OpenChunk = {
     val position = exchangeRow.getLong(ExchangeFormat.Position)
@@ -923,13 +924,13 @@ private final class OrderedChunkMerger(
 
   /** A chunk whose rows are being read, at its next row. */
   private abstract class OpenChunk(val position: Long) {
-    protected val row = new Event.Row
+    protected val row = new GroupInput.Row
 
     /** The columns that order rows, among others. */
     def view: InternalRow
 
     /** The row, or the punctuation that it is. */
-    def event: Event = row
+    def event: GroupInput = row
 
     /** Moves to the next row, if there is one. */
     def advance(): Boolean
@@ -937,16 +938,16 @@ private final class OrderedChunkMerger(
 
   private final class OpenRows(position: Long, payload: Array[Byte]) extends OpenChunk(position) {
     override val view = new UnsafeRow(width)
-    private val asPunctuation = new Event.Punctuation(row)
+    private val asPunctuation = new GroupInput.Punctuation(row)
     private var isPunctuation = false
     private val reader = new RowChunkReader(payload, row)
 
-    override def event: Event = if (isPunctuation) asPunctuation else row
+    override def event: GroupInput = if (isPunctuation) asPunctuation else row
 
     override def advance(): Boolean = reader.hasNext && {
       reader.read()
       view.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
-      row.arrival.clock = view.getLong(arrivalAt)
+      row.context.arrival = view.getLong(arrivalAt)
       isPunctuation = punctuationAt >= 0 && view.getBoolean(punctuationAt)
       if (!isPunctuation) complete(row)
       true
@@ -978,8 +979,8 @@ private final class OrderedChunkMerger(
     override def advance(): Boolean = reader.hasNext && {
       reader.read()
       RowNumbers.write(reader.number, number)
-      row.arrival.time = reader.time
-      row.arrival.clock = reader.arrival
+      row.context.time = reader.time
+      row.context.arrival = reader.arrival
       true
     }
   }

@@ -17,7 +17,7 @@ import transom.engine.judge.Judgement
 import transom.engine.runtime._
 import transom.engine.state.{ByteRange, KeyGroups, Limits}
 import transom.engine.time.{Advance, Watermark}
-import transom.engine.window.{Arrival, GridSlices, SessionSlices}
+import transom.engine.window.{GridSlices, RowContext, SessionSlices}
 
 /** The map side of a window operator in one batch, as sent to tasks.
   *
@@ -203,7 +203,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   private val codeAt = operatorPlan.judgement.fold(-1)(of => positionOf(of.code))
   private val judgement = new Judgement
   // The watermark of the time stage or of the operator whose results are the rows; or null.
-  private val followed = operatorPlan.follows.map(TaskWatermark.of).orNull
+  private val upstream = operatorPlan.watermarkSource.map(TaskWatermark.of).orNull
   // Null if rows are not logged.
   private val rowLog = RowLog.of(operatorPlan)
 
@@ -222,7 +222,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected val key = new ByteRange
 
   /** Whether rows have an event time. */
-  protected val hasTime: Boolean = operatorPlan.settings.time.exists(_.isEventTime)
+  protected val hasTime: Boolean = operatorPlan.spec.time.exists(_.isEventTime)
 
   /** Adds a row that breaks no rule. May set `out` to rows that are ready to be emitted.
     *
@@ -243,14 +243,14 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     drain() ++ watermarks ++ Iterator.single(counts).map(encoder.counts)
 
   override protected final def read(row: InternalRow): Unit = {
-    if (followed != null) follow()
+    if (upstream != null) follow()
     columns.pointTo(row)
     if (codeAt < 0) addPlain(row) else addJudged(row)
   }
 
   /** Follows the watermark of the time stage or operator that has just emitted a row. */
   private def follow(): Unit = {
-    val before = operatorPlan.convention.watermarkIn(followed.advance.before)
+    val before = operatorPlan.convention.watermarkIn(upstream.advance.before)
     if (before > advance.before) {
       lateWatermark = before
       advance = advance.copy(before = before)
@@ -298,8 +298,8 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   }
 
   private def watermarks: Iterator[InternalRow] = {
-    if (followed != null)
-      advance = advance.max(followed.advance.map(operatorPlan.convention.watermarkIn))
+    if (upstream != null)
+      advance = advance.max(upstream.advance.map(operatorPlan.convention.watermarkIn))
     if (advance.after == Watermark.NotYet) Iterator.empty
     else (0 until operatorPlan.keyGroups).iterator.map(encoder.watermark(_, advance))
   }
@@ -357,7 +357,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
   private val router = new RowRouter(
     operatorPlan.slices,
     operatorPlan.layout == KeyedLayout,
-    operatorPlan.settings.lateRows)
+    operatorPlan.spec.lateRows)
   private val aggregation = new PartialAggregation(operatorPlan, input)
   private lazy val merger = new FinalAggregation(operatorPlan)
   private val usage = new MemoryUsage
@@ -440,7 +440,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     extends WindowMapSide(plan, rows) {
   import plan.{input, operatorPlan}
 
-  private val hasEdges = operatorPlan.settings.hasEdges
+  private val hasEdges = operatorPlan.spec.hasEdges
   private val toOrder =
     if (operatorPlan.order.isEmpty) None
     else Some(UnsafeProjection.create(operatorPlan.order, input))
@@ -456,7 +456,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
       key,
       record,
       if (mayBeLate) inputOf(row) else MapSide.NoInput,
-      if (hasTime) time else Arrival.NoTime,
+      if (hasTime) time else RowContext.NoTime,
       isPartlyLate = false,
       ownWatermark)
     toOrder match {

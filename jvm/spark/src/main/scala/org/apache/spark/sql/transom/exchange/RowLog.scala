@@ -60,11 +60,11 @@ object RowLog {
 
   /** The log of an operator in a task; null if it logs no rows. */
   def of(plan: WindowOperatorPlan): RowLog =
-    if (plan.settings.rowLog == 0) null
+    if (plan.spec.rowLog == 0) null
     else
       new RowLog(
         plan.name,
-        plan.settings.rowLog,
+        plan.spec.rowLog,
         budgets.computeIfAbsent(s"${plan.query} ${plan.name}", _ => new LogBudget))
 
   private def text(time: Option[Long]): String =

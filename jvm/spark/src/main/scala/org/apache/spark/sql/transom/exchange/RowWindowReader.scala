@@ -5,14 +5,14 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.transom.aggregate.UnsafeRows
 import org.apache.spark.sql.transom.planned.{Placement, WindowOperatorPlan}
 
-import transom.engine.runtime.{DeadLetterReason, Event, RowRules}
+import transom.engine.runtime.{DeadLetterReason, GroupInput, RowRules}
 import transom.engine.spec.Lifetime
-import transom.engine.window.{Arrival, TimeWindow, Window}
+import transom.engine.window.{RowContext, TimeWindow, Window}
 
 /** Reads the placement of a record, which is its second column, see [[Placement]]. */
 final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
   import RowWindowReader._
-  import operatorPlan.{convention, settings}
+  import operatorPlan.{convention, spec}
 
   private val record = new UnsafeRow(operatorPlan.record.length)
   private val placement = operatorPlan.placement
@@ -30,27 +30,28 @@ final class RowWindowReader(operatorPlan: WindowOperatorPlan) {
       case None => None
       case Some(_: Placement.Gap) => problemOfGap(record)
       case Some(_: Placement.Listed) => problemOfWindows(record)
-      case Some(_: Placement.End) => problemOfEnd(record, settings.window, isAdjusted)
+      case Some(_: Placement.End) => problemOfEnd(record, spec.window, isAdjusted)
       case Some(_: Placement.Edge) =>
-        problemOfEdge(record, settings.window, settings.lifetime.get)
+        problemOfEdge(record, spec.window, spec.lifetime.get)
     }
 
   /** Sets the gap, the windows or the end of a row that `problem` has accepted. */
-  def read(row: Event.Row): Unit =
+  def read(row: GroupInput.Row): Unit =
     placement match {
       case None =>
-      case Some(_: Placement.Gap) => row.arrival.gap = view(row).getLong(Column)
-      case Some(_: Placement.Listed) => row.arrival.windows = windowsOf(view(row))
-      case Some(_: Placement.End) => row.arrival.end = endOf(view(row).getLong(Column))
-      case Some(_: Placement.Edge) => row.arrival.end = endOf(edgeOf(view(row)).getLong(0))
+      case Some(_: Placement.Gap) => row.context.gap = view(row).getLong(Column)
+      case Some(_: Placement.Listed) => row.context.windows = windowsOf(view(row))
+      case Some(_: Placement.End) => row.context.end = endOf(view(row).getLong(Column))
+      case Some(_: Placement.Edge) => row.context.end = endOf(edgeOf(view(row)).getLong(0))
     }
 
-  private def view(row: Event.Row): UnsafeRow = {
+  private def view(row: GroupInput.Row): UnsafeRow = {
     record.pointTo(row.value.bytes, UnsafeRows.offset(row.value), row.value.length)
     record
   }
 
-  private def endOf(end: Long): Long = if (end == Arrival.NoEnd) end else convention.timeIn(end)
+  private def endOf(end: Long): Long =
+    if (end == RowContext.NoEnd) end else convention.timeIn(end)
 }
 
 /** Reads gaps and windows. */
@@ -81,7 +82,7 @@ object RowWindowReader {
       val end = edgeOf(record).getLong(0)
       val start = idOf(record, 1).getLong(0)
       val last = (end, lifetime.timeoutUs) match {
-        case (Arrival.NoEnd, Some(timeout)) => start + timeout
+        case (RowContext.NoEnd, Some(timeout)) => start + timeout
         case _ => end
       }
       if (!RowRules.isLifetime(start, end)) Some(DeadLetterReason.BadLifetime)

@@ -42,7 +42,7 @@ case class WindowMapSide(
     child: LogicalPlan)
     extends UnaryNode
     with OperatorNode {
-  override def spec: OperatorSpec = operatorPlan.spec
+  override def spec: OperatorSpec = operatorPlan.operatorSpec
   override def producedAttributes: AttributeSet = outputSet
   override protected def withNewChildInternal(newChild: LogicalPlan): WindowMapSide =
     copy(child = newChild)
@@ -59,7 +59,7 @@ case class WindowMapSideExec(
     child: SparkPlan)
     extends MapSideNode {
 
-  override def spec: OperatorSpec = operatorPlan.spec
+  override def spec: OperatorSpec = operatorPlan.operatorSpec
 
   @transient override lazy val stateSchema: Option[StateSchema] = Some(operatorPlan.schema)
 
@@ -67,7 +67,7 @@ case class WindowMapSideExec(
     CheckpointedSpec.check(session, this)
     // Behind a time policy, the watermark comes with the rows.
     val watermark =
-      if (operatorPlan.followsSpark) LateWatermark.of(session, operatorId)
+      if (operatorPlan.hasSparkWatermark) LateWatermark.of(session, operatorId)
       else Watermark.NotYet
     val plan = new MapSidePlan(operatorPlan, input, watermark)
     InputRows

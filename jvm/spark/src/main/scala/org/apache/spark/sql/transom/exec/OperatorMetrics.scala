@@ -66,7 +66,7 @@ object OperatorMetrics {
     RowCounts.all.map(count => number(count.name)(_.count(count))) ++ Seq(
       number("rows_dead_lettered")(_.deadLetters),
       number("rows_open")(_.rowsOpen),
-      number("partition_count")(_.clocks.map(GaugeRow.partitionCount).sum),
+      number("partition_count")(_.watermarkGauges.map(GaugeRow.partitionCount).sum),
       optional("watermark_us")(_.watermark),
       optional("watermark_delay_us")(_.watermarkDelay),
       optional("earliest_open_us")(_.open.map(_._1)),
@@ -74,7 +74,7 @@ object OperatorMetrics {
       number("state_bytes")(_.stateBytes),
       new Metric(
         StructField("partitions", ArrayType(partitionType, containsNull = false)),
-        _.clocks.flatMap(GaugeRow.partitions)))
+        _.watermarkGauges.flatMap(GaugeRow.partitions)))
 
   /** The names and types of the metrics, in order. The counts come first. */
   val schema: StructType = StructType(metrics.map(_.field))
@@ -105,10 +105,10 @@ object OperatorMetrics {
     private val run = operator.stateInfo.map(_.queryRunId)
 
     /** The gauges of the key groups that know the watermark. */
-    val clocks: Seq[Row] = stageMetrics.fold(ownMetrics.gauges)(_.gauges)
+    val watermarkGauges: Seq[Row] = stageMetrics.fold(ownMetrics.gauges)(_.gauges)
 
     val watermark: Option[Long] =
-      clocks.flatMap(GaugeRow.watermark).maxOption.orElse(sparkWatermark(operator))
+      watermarkGauges.flatMap(GaugeRow.watermark).maxOption.orElse(sparkWatermark(operator))
 
     /** The earliest and the latest start of the open windows. */
     val open: Option[(Long, Long)] = run.flatMap { run =>
@@ -145,7 +145,9 @@ object OperatorMetrics {
     operator.eventTimeWatermarkForEviction
       .map(SparkWatermark.toMicros)
       .filter(
-        _ != Watermark.NotYet && KeyGroupProcessor.tasks(operator.statefulProcessor).followSpark)
+        _ != Watermark.NotYet && KeyGroupProcessor
+          .tasks(operator.statefulProcessor)
+          .hasSparkWatermark)
 
   /** The wall clock of the batch minus the watermark; none once the input has ended. */
   def delay(clockMs: Option[Long], watermark: Long): Option[Long] =

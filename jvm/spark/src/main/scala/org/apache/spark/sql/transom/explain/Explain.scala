@@ -45,8 +45,8 @@ object Explain {
 
   private def describeOperator(node: WindowMapSide): String = {
     import node.{isStreaming, operatorPlan}
-    val spec = operatorPlan.settings
-    val columns = operatorPlan.spec.columns
+    val spec = operatorPlan.spec
+    val columns = operatorPlan.operatorSpec.columns
     val text = new SpecText(columns)
     def list(indexes: Seq[Int]): String = indexes.map(columns).mkString(", ")
     val lines = Seq(

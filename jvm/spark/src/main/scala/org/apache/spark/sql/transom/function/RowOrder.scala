@@ -16,7 +16,7 @@ object RowOrder {
     * particular order.
     */
   def isWaived(function: AggregateFunction): Boolean = function match {
-    case _: Reduce | _: Parts | _: Top => true
+    case _: Reduce | _: PythonPartials | _: Top => true
     case replaced: RuntimeReplaceableAggregate =>
       replaced.replacement match {
         case other: AggregateFunction => isWaived(other)

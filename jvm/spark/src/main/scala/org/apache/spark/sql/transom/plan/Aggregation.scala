@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer._
 import org.apache.spark.sql.catalyst.planning.PhysicalAggregation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE
-import org.apache.spark.sql.transom.function.{DistinctAggregate, Parts, Place}
+import org.apache.spark.sql.transom.function.{DistinctAggregate, PythonPartials, AccumulatorId}
 import org.apache.spark.sql.transom.planned.{Placement, UserExpressions}
 import org.apache.spark.sql.types._
 
@@ -97,8 +97,10 @@ object Aggregation {
       aggregate: Aggregate,
       sliceOf: Expression => Expression): LogicalPlan = {
     val slice = sliceOf(RowColumns.lastInstant(time))
-    val place = Place(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
-    aggregate.mapExpressions(_.transformDown { case parts: Parts => parts.accumulated(place) })
+    val place = AccumulatorId(KeyColumns.identityOf(aggregate.groupingExpressions) :+ slice)
+    aggregate.mapExpressions(_.transformDown { case parts: PythonPartials =>
+      parts.accumulated(place)
+    })
   }
 
   private def assemble(

@@ -8,7 +8,7 @@ import transom.engine.time.Timeline
 
 /** The columns that an operator emits for a user function, next to keys, window and pane.
   *
-  * @param contents
+  * @param callColumns
   *   columns of a row of the window
   * @param takesRows
   *   whether the function receives the rows of a window; if not, it receives results of
@@ -19,7 +19,7 @@ import transom.engine.time.Timeline
   *   the lifetime of a row, if rows have lifetimes
   */
 private final class CallColumns(
-    contents: Seq[Attribute],
+    callColumns: Seq[Attribute],
     takesRows: Boolean,
     reportsGone: Boolean,
     lifetime: Option[ClippedLifetime]) {
@@ -30,7 +30,7 @@ private final class CallColumns(
     Option.when(takesRows)(AttributeReference(IsLast, BooleanType, nullable = false)())
   // Null if the window has no rows. The call then has a single output row.
   val row: Option[Attribute] =
-    Option.when(takesRows)(AttributeReference(Row, DataTypeUtils.fromAttributes(contents))())
+    Option.when(takesRows)(AttributeReference(Row, DataTypeUtils.fromAttributes(callColumns))())
   val windowGone: Option[Attribute] =
     Option.when(reportsGone)(AttributeReference("window_gone", BooleanType, nullable = false)())
 

@@ -20,19 +20,19 @@ private object InputWatermark {
   /** The key of the name of a watermark that an operator over results can follow, in the metadata
     * of their windows and of the starts of their lifetimes.
     */
-  final val FollowedKey = "transom.watermark"
+  final val SourceKey = "transom.watermark"
 
   /** The name of the watermark of the operator whose results the rows are, if their time has one:
     * it is the window of results over a time policy, or the start of their lifetime. The operator
     * must run in the same tasks.
     */
-  def followed(df: Dataset[Row], time: Option[Time], columns: Seq[Column]): Option[String] =
+  def sourceOf(df: Dataset[Row], time: Option[Time], columns: Seq[Column]): Option[String] =
     time match {
       case Some(EventTime(index, None)) if df.isStreaming =>
         val (rows, instant, name) = timed(df, columns(index))
         for {
-          watermark <- Option.when(instant.metadata.contains(FollowedKey))(
-            instant.metadata.getString(FollowedKey))
+          watermark <- Option.when(instant.metadata.contains(SourceKey))(
+            instant.metadata.getString(SourceKey))
           // A table stores the mark, but not the watermark.
           spec <- OperatorNode
             .allIn(rows)

@@ -6,12 +6,12 @@ import org.apache.spark.sql.transom.function.NullOnError
 import org.apache.spark.sql.types.{DataType, LongType, StructType}
 
 import transom.engine.spec.Lifetime
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Builds the expressions for the lifetime of a row. */
 private[plan] object LifetimeEnd {
 
-  /** The end in microseconds since 1970: `Arrival.NoEnd` for a row without end, and null for a
+  /** The end in microseconds since 1970: `RowContext.NoEnd` for a row without end, and null for a
     * bad lifetime.
     *
     * A time policy may move the time of a row later. The end stays.
@@ -56,13 +56,13 @@ private[plan] object LifetimeEnd {
   }
 
   private def orNoEnd(time: Expression, end: Expression): Expression =
-    Coalesce(Seq(endOf(micros(inTypeOf(time, end))), Literal(Arrival.NoEnd)))
+    Coalesce(Seq(endOf(micros(inTypeOf(time, end))), Literal(RowContext.NoEnd)))
 
   /** The end of a row that has one. The largest time of Spark is no lifetime without end: it is
     * bad, like the time before it.
     */
   private def endOf(end: Expression): Expression =
-    If(EqualTo(end, Literal(Arrival.NoEnd)), Literal(Arrival.NoEnd - 1), end)
+    If(EqualTo(end, Literal(RowContext.NoEnd)), Literal(RowContext.NoEnd - 1), end)
 
   private def instantType(time: Expression): DataType = time.dataType match {
     case window: StructType => window(1).dataType

@@ -49,7 +49,7 @@ object RowColumns {
   private final val End = "__transom_end"
   private final val IdPrefix = "__transom_id_"
   private final val OrderPrefix = "__transom_order_"
-  private final val Arrival = "__transom_arrival"
+  private final val ArrivalColumn = "__transom_arrival"
   private final val Partition = "__transom_partition"
   private final val When = "__transom_when"
   private final val At = "__transom_at"
@@ -103,7 +103,7 @@ object RowColumns {
 
   /** The columns that a time policy reads besides the time. */
   def policy(policy: TimePolicy, columns: Int => Column): Seq[Indexed] =
-    Seq(policy.arrivalColumn -> arrival(policy, columns).as(Arrival)) ++
+    Seq(policy.arrivalColumn -> arrival(policy, columns).as(ArrivalColumn)) ++
       policy.partitionColumn.map(index =>
         Some(index) -> columns(index).cast(StringType).as(Partition)) ++
       punctuation(policy.advance, columns) ++
@@ -182,7 +182,7 @@ object RowColumns {
   }
 
   private val guardedPrefixes =
-    Seq(Time, At, IdPrefix, Arrival, OverPrefix, OrderPrefix)
+    Seq(Time, At, IdPrefix, ArrivalColumn, OverPrefix, OrderPrefix)
 
   /** The user's columns by their index in the message.
     *
@@ -210,7 +210,7 @@ object RowColumns {
     */
   def policyIn(added: Seq[Attribute], policy: TimePolicy, rows: LogicalPlan): PolicyColumns =
     new PolicyColumns(
-      added.find(_.name == Arrival).get,
+      added.find(_.name == ArrivalColumn).get,
       added.find(_.name == When),
       added.find(_.name == Partition),
       added.filter(_.name.startsWith(OverPrefix)),

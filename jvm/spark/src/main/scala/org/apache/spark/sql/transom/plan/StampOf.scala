@@ -10,7 +10,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import transom.engine.judge.Judgement
 import transom.engine.runtime.{DeadLetterReason, RowRules}
 import transom.engine.time.Watermark
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Builds the `stamp` of a row from the columns of a time stage.
   *
@@ -45,7 +45,7 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
     val judgement = new Judgement
     val met = values(1).asInstanceOf[Long]
     // The time may be null, and stays as it is.
-    judgement.read(Arrival.NoTime, met, values(2).asInstanceOf[Long])
+    judgement.read(RowContext.NoTime, met, values(2).asInstanceOf[Long])
     import judgement.isPunctuation
     val reason = Option(judgement.dropped)
     val broken = judgement.broken.toSeq.map(rule => nameOf(rule.reason))
@@ -86,7 +86,7 @@ private object StampOf {
   /** The lifetime of a row from its time in force on; null if it is over by then, or bad. */
   def lifetimeOf(time: Any, end: Any): InternalRow = (time, end) match {
     case (start: Long, end: Long) if RowRules.isLifetime(start, end) =>
-      InternalRow(start, if (end == Arrival.NoEnd) null else end)
+      InternalRow(start, if (end == RowContext.NoEnd) null else end)
     case _ => null
   }
 }

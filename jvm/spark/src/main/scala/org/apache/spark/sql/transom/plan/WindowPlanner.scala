@@ -13,7 +13,7 @@ import org.apache.spark.sql.classic.{Dataset, SparkSession}
 import org.apache.spark.sql.transom.clock.{ClockSource, Drain}
 import org.apache.spark.sql.transom.exchange.ExchangeFormat
 import org.apache.spark.sql.transom.exec._
-import org.apache.spark.sql.transom.function.{Parts, Place, Reduce, Top}
+import org.apache.spark.sql.transom.function.{PythonPartials, AccumulatorId, Reduce, Top}
 import org.apache.spark.sql.transom.planned.{KeyedLayout, Layouts, Placement, SliceLayout, StateLayout, TaskLimits}
 import org.apache.spark.sql.transom.task.WindowTasks
 import org.apache.spark.sql.types._
@@ -28,16 +28,17 @@ object WindowPlanner {
   private val functions: Seq[(String, FunctionBuilder)] =
     Seq(
       Reduce.Name -> Reduce.of,
-      Parts.Name -> Parts.of,
-      Place.Name -> Place.of,
+      PythonPartials.Name -> PythonPartials.of,
+      AccumulatorId.Name -> AccumulatorId.of,
       Top.Name -> Top.of)
 
   def plan(df: Dataset[Row], message: WindowSpec, ofMessage: Seq[Column]): Dataset[Row] = {
     val session = df.sparkSession
     prepare(session)
-    val follows = InputWatermark.followed(df, message.time, ofMessage)
+    val watermarkSource = InputWatermark.sourceOf(df, message.time, ofMessage)
     val (input, columns) =
-      if (follows.isDefined) (df, ofMessage) else InputWatermark.of(df, message.time, ofMessage)
+      if (watermarkSource.isDefined) (df, ofMessage)
+      else InputWatermark.of(df, message.time, ofMessage)
     val analyzed = AnalyzedColumns.of(input, message, columns)
     val spec =
       if (Aggregation.timeType(analyzed.time.dataType) != TimestampNTZType) message
@@ -47,7 +48,7 @@ object WindowPlanner {
       OperatorSpecBuilder.of(input.queryExecution.analyzed, message, choice.layout, analyzed)
     def drained(rows: LogicalPlan): LogicalPlan =
       if (!spec.drain || !input.isStreaming) rows
-      else if (follows.isEmpty) Drain.below(session, rows, operatorSpec)
+      else if (watermarkSource.isEmpty) Drain.below(session, rows, operatorSpec)
       else
         // The end of the input must reach the first operator too.
         rows.transformUp {
@@ -57,22 +58,29 @@ object WindowPlanner {
     val aggregate = analyzed.aggregate(drained)
     val aggregation = Aggregation.of(
       analyzed,
-      if (spec.takesChanges) Parts.inChanges(aggregate) else aggregate,
+      if (spec.takesChanges) PythonPartials.inChanges(aggregate) else aggregate,
       orderOf(spec, choice.layout, analyzed),
       if (analyzed.policy.isDefined) None else sliceOf(spec, choice.layout, input.isStreaming))
     val substreams = SubstreamPlanner.of(spec, analyzed)
-    val layout =
-      new OutputLayout(input, operatorSpec, spec, choice, aggregation, substreams, follows)
+    val output =
+      new OperatorOutput(
+        input,
+        operatorSpec,
+        spec,
+        choice,
+        aggregation,
+        substreams,
+        watermarkSource)
     val operatorId = UUID.randomUUID().toString
     val needed =
-      Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ layout.contents ++
-        layout.row ++ aggregation.placement.map(_.column)
+      Seq(aggregation.time) ++ aggregation.groups ++ aggregation.inputs ++ output.callColumns ++
+        output.row ++ aggregation.placement.map(_.column)
     def mapSideOf(columns: Seq[Attribute], rows: LogicalPlan): WindowMapSide =
       WindowMapSide(
-        layout.operatorPlan,
+        output.operatorPlan,
         columns,
         operatorId,
-        ExchangeFormat.attributes(layout.operatorPlan.order),
+        ExchangeFormat.attributes(output.operatorPlan.order),
         rows)
     val mapSide = (spec.time, analyzed.policy) match {
       case (Some(policy: TimePolicy), Some(sources)) if substreams.isEmpty =>
@@ -97,15 +105,15 @@ object WindowPlanner {
         val computed = substreams.map(_.arrival)
         val columns = needed ++ computed.map(_.toAttribute) ++
           substreams.flatMap(_.columns.punctuation) ++ aggregation.keyFailed ++
-          layout.operatorPlan.order
+          output.operatorPlan.order
         val below = columns.distinct.filterNot(computed.map(_.toAttribute).contains)
         val read = Project(below ++ computed, aggregation.plan)
-        val order = layout.operatorPlan.order
+        val order = output.operatorPlan.order
         mapSideOf(columns, RepeatableOrder.of(order, aggregation.time, read))
     }
     val rows =
-      if (input.isStreaming) streaming(session, layout, mapSide) else static(layout, mapSide)
-    Dataset.ofRows(session, layout.named(rows))
+      if (input.isStreaming) streaming(session, output, mapSide) else static(output, mapSide)
+    Dataset.ofRows(session, output.named(rows))
   }
 
   /** The columns that order the rows of a batch. */
@@ -141,21 +149,21 @@ object WindowPlanner {
 
   private def streaming(
       session: SparkSession,
-      layout: OutputLayout,
+      output: OperatorOutput,
       mapSide: WindowMapSide): LogicalPlan = {
-    import layout.operatorPlan
+    import output.operatorPlan
     // A log does not depend on the order in which rows arrive.
     val (order, rows) = operatorPlan.layout match {
       case SliceLayout => (ExchangeFormat.byGroup(mapSide.output), mapSide)
       case KeyedLayout =>
-        (ExchangeFormat.inOrder(mapSide.output), withTicks(session, layout, mapSide))
+        (ExchangeFormat.inOrder(mapSide.output), withTicks(session, output, mapSide))
     }
     OperatorPlans.streaming(
       session,
       WindowTasks(operatorPlan),
       order,
       rows,
-      layout.output,
+      output.output,
       mapSide.operatorId,
       observedAs = Some(operatorPlan.name))
   }
@@ -163,23 +171,24 @@ object WindowPlanner {
   /** Adds the ticks of the clock source to the input, if the operator uses the wall clock. */
   private def withTicks(
       session: SparkSession,
-      layout: OutputLayout,
+      output: OperatorOutput,
       mapSide: WindowMapSide): LogicalPlan = {
-    import layout.operatorPlan
-    if (!operatorPlan.settings.takesTicks) mapSide
+    import output.operatorPlan
+    if (!operatorPlan.spec.takesTicks) mapSide
     else {
-      val clock = ClockSource.ticking(session, operatorPlan.spec, operatorPlan.settings.tickUs)
+      val clock =
+        ClockSource.ticking(session, operatorPlan.operatorSpec, operatorPlan.spec.tickUs)
       val columns = mapSide.output.map(_.newInstance())
       Union(mapSide, KeyGroupTicks(operatorPlan.order, operatorPlan.keyGroups, columns, clock))
     }
   }
 
-  private def static(layout: OutputLayout, mapSide: WindowMapSide): LogicalPlan =
+  private def static(output: OperatorOutput, mapSide: WindowMapSide): LogicalPlan =
     OperatorPlans.static(
-      WindowTasks(layout.operatorPlan),
+      WindowTasks(output.operatorPlan),
       ExchangeFormat.inOrder(mapSide.output),
       mapSide,
-      layout.output)
+      output.output)
 
   /** Makes the session plan transom's nodes, and checks its settings. */
   private[plan] def prepare(session: SparkSession): Unit = {

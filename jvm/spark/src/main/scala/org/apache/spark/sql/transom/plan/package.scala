@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 /** Builds the plan of an operator from the message and the columns of the user.
   *
   * {{{
-  * message, columns ──► AnalyzedColumns ──► Aggregation ──► OperatorPlans ──► OutputLayout
+  * message, columns ──► AnalyzedColumns ──► Aggregation ──► OperatorPlans ──► OperatorOutput
   *                       Spark's analyzer    accumulators    nodes            columns of the result
   * }}}
   *

@@ -21,8 +21,8 @@ object Placement {
   /** The windows of the row: structs of start and end, in microseconds since 1970. */
   final case class Listed(column: Attribute) extends Placement
 
-  /** The end of the row's lifetime, in microseconds since 1970, or `Arrival.NoEnd`. Null if it is
-    * unknown.
+  /** The end of the row's lifetime, in microseconds since 1970, or `RowContext.NoEnd`. Null if it
+    * is unknown.
     */
   final case class End(column: Attribute) extends Placement
 

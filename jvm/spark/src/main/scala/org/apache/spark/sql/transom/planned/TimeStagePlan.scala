@@ -26,7 +26,7 @@ import transom.engine.spec.{TimePolicy, WindowSpec}
   * @param punctuation
   *   whether a row is punctuation, if the policy has any
   * @param end
-  *   the end of a row's lifetime in microseconds since 1970, or `Arrival.NoEnd`; null if it is
+  *   the end of a row's lifetime in microseconds since 1970, or `RowContext.NoEnd`; null if it is
   *   unknown. None if rows have no lifetimes
   * @param carried
   *   the other columns of a row

@@ -2,7 +2,7 @@ package org.apache.spark.sql.transom.planned
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.transom.function.{Parts, RowOrder, Top}
+import org.apache.spark.sql.transom.function.{PythonPartials, RowOrder, Top}
 import org.apache.spark.sql.transom.schema.{StateSchema, StateSchemas}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -24,13 +24,13 @@ import transom.engine.window.{SliceAssigner, TimeConvention, Windows}
   *   the columns that functions, triggers and evictors read
   * @param row
   *   the columns of an input row if late rows or dead letters are emitted, else empty
-  * @param contents
+  * @param callColumns
   *   the columns of the rows that a user function receives, else empty
   * @param placement
   *   the column that places a row in its windows, if the time is not enough
   * @param judgement
   *   the columns that a time stage has added to the rows, if one precedes the operator
-  * @param follows
+  * @param watermarkSource
   *   the name of the watermark that moves the windows, if it belongs to the operator whose
   *   results are the rows, or to the time stage that precedes the operator
   * @param substreams
@@ -54,18 +54,18 @@ import transom.engine.window.{SliceAssigner, TimeConvention, Windows}
   *   static DataFrame
   */
 final case class WindowOperatorPlan(
-    spec: OperatorSpec,
-    settings: WindowSpec,
+    operatorSpec: OperatorSpec,
+    spec: WindowSpec,
     choice: LayoutChoice,
     time: Attribute,
     keys: Seq[Attribute],
     keyFailed: Option[Attribute],
     inputs: Seq[Attribute],
     row: Seq[Attribute],
-    contents: Seq[Attribute],
+    callColumns: Seq[Attribute],
     placement: Option[Placement],
     judgement: Option[JudgementColumns],
-    follows: Option[String],
+    watermarkSource: Option[String],
     substreams: Option[SubstreamColumns],
     order: Seq[Attribute],
     aggregates: Seq[AggregateExpression],
@@ -75,28 +75,28 @@ final case class WindowOperatorPlan(
     query: Option[String] = None,
     stored: Option[StateSchemas] = None) {
 
-  def name: String = spec.name
+  def name: String = operatorSpec.name
 
-  def keyGroups: Int = settings.keyGroups
+  def keyGroups: Int = spec.keyGroups
 
-  def deadLetters: Boolean = settings.deadLetters
+  def deadLetters: Boolean = spec.deadLetters
 
   /** Whether late rows are emitted. */
-  def reportsLate: Boolean = settings.lateRows != LateRows.No
+  def reportsLate: Boolean = spec.lateRows != LateRows.No
 
   /** Whether rows that the map side accepts may be emitted as late rows or dead letters. */
   def reportsAccepted: Boolean =
-    reportsLate || deadLetters && (settings.hasEdges || substreams.isDefined)
+    reportsLate || deadLetters && (spec.hasEdges || substreams.isDefined)
 
   /** Converts between Spark's times and the engine's. */
-  val convention: TimeConvention = settings.window.convention
+  val convention: TimeConvention = spec.window.convention
 
   def layout: StateLayout = choice.layout
 
   /** Assigns rows to slices. Throws `IllegalArgumentException` for windows that only the keyed
     * layout supports.
     */
-  @transient lazy val slices: SliceAssigner = settings.window.sliceAssigner
+  @transient lazy val slices: SliceAssigner = spec.window.sliceAssigner
 
   /** Whether the map side combines on-time rows by key and slice before the exchange.
     *
@@ -107,7 +107,7 @@ final case class WindowOperatorPlan(
   val hasMapSideCombine: Boolean = layout match {
     case SliceLayout => true
     case KeyedLayout =>
-      LayoutRules.canCombineSlices(settings) &&
+      LayoutRules.canCombineSlices(spec) &&
       accumulated.map(_.aggregateFunction).forall(RowOrder.isIgnored)
   }
 
@@ -116,40 +116,39 @@ final case class WindowOperatorPlan(
     */
   @transient lazy val changes: Seq[(Int, Int)] = for {
     (function, i) <- aggregates.zipWithIndex
-    part <- Parts.changed(function)
+    part <- PythonPartials.changed(function)
   } yield i -> record.indexWhere(_.exprId == part.exprId)
 
   /** The ids of several windows in one pass, by the number of the member. Null if they have none.
     */
-  @transient lazy val windowIds: IndexedSeq[UTF8String] = settings.window match {
+  @transient lazy val windowIds: IndexedSeq[UTF8String] = spec.window match {
     case Windows(windows) =>
       windows.map(_.id.map(UTF8String.fromString).orNull).toIndexedSeq
     case _ => IndexedSeq.empty
   }
 
   /** Whether the watermark of the windows is Spark's. */
-  def followsSpark: Boolean = settings.policy.isEmpty && follows.isEmpty
+  def hasSparkWatermark: Boolean = spec.policy.isEmpty && watermarkSource.isEmpty
 
   /** Whether an operator over the results can follow the watermark of this operator. A late
     * result of the wall clock can come in a batch in which the watermark is not known.
     */
-  def canBeFollowed: Boolean =
-    follows.isDefined && !(settings.needsClock && settings.allowedLatenessUs > 0)
+  def offersWatermark: Boolean =
+    watermarkSource.isDefined && !(spec.needsClock && spec.allowedLatenessUs > 0)
 
   /** The name of the watermark that the lifetimes of results have, if an operator can follow it.
     */
   def lifetimes: Option[String] =
-    Option.when(
-      canBeFollowed && settings.outputPolicy.isDefined && settings.hasWatermarkOfStarts)(
-      spec.lifetimes)
+    Option.when(offersWatermark && spec.outputPolicy.isDefined && spec.hasWatermarkOfStarts)(
+      operatorSpec.lifetimes)
 
   /** Short, because Spark prints it in each plan of a query. */
   override def toString: String = s"operator $name"
 
   /** The types of everything that the state holds. */
   @transient lazy val schema: StateSchema = {
-    val keepsRows = layout == KeyedLayout && LayoutRules.keepsRows(settings)
-    val ofUser = AttributeSet(contents) - time -- placing
+    val keepsRows = layout == KeyedLayout && LayoutRules.keepsRows(spec)
+    val ofUser = AttributeSet(callColumns) - time -- placing
     StateSchema.of(
       keys,
       buffers,
@@ -190,7 +189,7 @@ final case class WindowOperatorPlan(
 
   /** All input columns that the operator reads. */
   def columns: Seq[Attribute] =
-    (time +: keys) ++ inputs ++ contents ++ row ++ placing ++ judgement.toSeq.flatMap(_.all) ++
+    (time +: keys) ++ inputs ++ callColumns ++ row ++ placing ++ judgement.toSeq.flatMap(_.all) ++
       substreams.toSeq.flatMap(_.ofPolicy) ++ keyFailed ++ order
 
   /** The columns of a row in the keyed layout: the time, then the placement if there is one, then
@@ -198,6 +197,6 @@ final case class WindowOperatorPlan(
     * a row, and the order.
     */
   def record: Seq[Attribute] =
-    (time +: (placing.toSeq ++ inputs ++ contents ++
+    (time +: (placing.toSeq ++ inputs ++ callColumns ++
       substreams.toSeq.flatMap(_.ofPolicy ++ order))).distinct
 }

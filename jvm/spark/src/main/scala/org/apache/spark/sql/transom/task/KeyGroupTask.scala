@@ -45,7 +45,7 @@ trait KeyGroupTask {
     * @param watermark
     *   the watermark of the host, microseconds, or `Watermark.NotYet`
     */
-  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event]
+  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput]
 }
 
 /** Creates the tasks of an operator. Sent to executors. */
@@ -53,7 +53,7 @@ trait KeyGroupTasks extends Serializable {
   def create(): KeyGroupTask
 
   /** Whether the watermark of the operator is Spark's. */
-  def followSpark: Boolean
+  def hasSparkWatermark: Boolean
 
   /** These tasks in a batch.
     *

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.keyed.contract.{Change, FiredWindow, Results}
 import transom.engine.runtime.Pulled
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Builds the rows that the windows of the keyed layout emit. Each row overwrites the one before
   * it.
@@ -28,7 +28,7 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
   private val bounds = new SpecificInternalRow(Seq(LongType, LongType))
   private val optionalColumns = new GenericInternalRow(output.optionalWidth)
   private lazy val toContents =
-    UnsafeProjection.create(operatorPlan.contents, operatorPlan.record)
+    UnsafeProjection.create(operatorPlan.callColumns, operatorPlan.record)
   private val texts = mutable.HashMap.empty[String, UTF8String]
   private val noValues = new GenericInternalRow(operatorPlan.aggregates.length)
   private val front = new JoinedRow(key, bounds)
@@ -138,7 +138,7 @@ final class KeyedResults(operatorPlan: WindowOperatorPlan, aggregation: KeyedAgg
 
   // A count window without event time has null bounds.
   private def setBound(i: Int, time: Long): Unit =
-    if (time == Arrival.NoTime) bounds.setNullAt(i) else bounds.setLong(i, time)
+    if (time == RowContext.NoTime) bounds.setNullAt(i) else bounds.setLong(i, time)
 }
 
 /** The type of the `pane` column. */

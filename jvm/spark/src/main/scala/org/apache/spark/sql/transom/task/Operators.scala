@@ -29,13 +29,13 @@ private[task] object Operators {
   def overLogs(
       operatorPlan: WindowOperatorPlan,
       limits: Limits): TaskOperator[IndexedSeq[SegmentStore], InternalRow] = {
-    import operatorPlan.{settings, slices}
+    import operatorPlan.{spec, slices}
     val merger: AccumulatorMerger[InternalRow] = new FinalAggregation(operatorPlan)
     val logOf = slices match {
-      case grid: GridSlices => SliceLogs.over(settings, grid.grids, merger, limits)
+      case grid: GridSlices => SliceLogs.over(spec, grid.grids, merger, limits)
       case sessions: SessionSlices => SessionLog.over(sessions, merger, limits)
     }
-    new LogTaskOperator(settings, slices, merger, new SideOutputRows(operatorPlan), logOf)
+    new LogTaskOperator(spec, slices, merger, new SideOutputRows(operatorPlan), logOf)
   }
 
   /** The operator of windows whose state has an entry per key.
@@ -47,15 +47,15 @@ private[task] object Operators {
       operatorPlan: WindowOperatorPlan,
       limits: Limits,
       judgeOf: (K, Long) => KeyJudge): TaskOperator[K, InternalRow] = {
-    import operatorPlan.settings
+    import operatorPlan.spec
     val aggregation = new KeyedAggregation(operatorPlan)
     val codec = new RecordCodec(operatorPlan)
     val rows = new EncodedRowStore(codec, operatorPlan.convention)
     val results = new KeyedResults(operatorPlan, aggregation)
     def conditions = new KeyedConditions(operatorPlan, aggregation)
     new KeyedTaskOperator(
-      settings,
-      KeyedOperators.of(settings, aggregation, codec, rows, conditions, results),
+      spec,
+      KeyedOperators.of(spec, aggregation, codec, rows, conditions, results),
       rows,
       results,
       new SideOutputRows(operatorPlan),

@@ -11,7 +11,7 @@ import org.apache.spark.sql.transom.schema.RowReader
 import transom.engine.keyed.contract.RowCodec
 import transom.engine.spec.LayoutRules
 import transom.engine.state.ByteRange
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** Reads and writes the values of exchange rows in the keyed layout. The values are records, or
   * accumulators if the map side combines rows.
@@ -19,14 +19,14 @@ import transom.engine.window.Arrival
 private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
     extends RowCodec[UnsafeRow] {
   private val schemas = operatorPlan.schemas
-  private lazy val keepsRows = LayoutRules.keepsRows(operatorPlan.settings)
+  private lazy val keepsRows = LayoutRules.keepsRows(operatorPlan.spec)
   private val readers = mutable.HashMap.empty[Int, RowReader]
   private val width =
     if (operatorPlan.hasMapSideCombine) operatorPlan.buffers.length
     else operatorPlan.record.length
-  private val hasTime = operatorPlan.settings.time.exists(_.isEventTime)
+  private val hasTime = operatorPlan.spec.time.exists(_.isEventTime)
   // The time comes first.
-  private val idWidth = 1 + operatorPlan.settings.lifetime.fold(0)(_.idColumns.length)
+  private val idWidth = 1 + operatorPlan.spec.lifetime.fold(0)(_.idColumns.length)
   private val shared = new UnsafeRow(width)
 
   override def view(bytes: ByteRange): UnsafeRow = {
@@ -60,7 +60,7 @@ private[task] final class RecordCodec(operatorPlan: WindowOperatorPlan)
 
   override def setTime(bytes: ByteRange, time: Long): Unit = view(bytes).setLong(0, time)
 
-  override def timeOf(row: UnsafeRow): Long = if (hasTime) row.getLong(0) else Arrival.NoTime
+  override def timeOf(row: UnsafeRow): Long = if (hasTime) row.getLong(0) else RowContext.NoTime
 
   override def idOf(row: UnsafeRow): Array[Byte] = RowWindowReader.idOf(row, idWidth).getBytes
 }

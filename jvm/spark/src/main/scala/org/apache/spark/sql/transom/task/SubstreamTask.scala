@@ -30,12 +30,12 @@ private[task] final class SubstreamTask(operatorPlan: WindowOperatorPlan)
           operatorPlan.convention,
           rows,
           store,
-          operatorPlan.settings.rulesSeeEnds,
+          operatorPlan.spec.rulesSeeEnds,
           now))
   }
 
   override def storeOf(state: KeyGroupState): SubstreamStore =
-    new SubstreamStore(state, operatorPlan.settings)
+    new SubstreamStore(state, operatorPlan.spec)
 }
 
 /** Reads the substream of a key, and writes times into records. */

@@ -16,7 +16,7 @@ import transom.engine.time.Advance
 final case class TimeStageTasks(plan: TimeStagePlan) extends KeyGroupTasks {
   override def create(): KeyGroupTask = new TimeStageTask(plan)
 
-  override def followSpark: Boolean = false
+  override def hasSparkWatermark: Boolean = false
 
   override def in(change: WindowOperatorPlan => WindowOperatorPlan): KeyGroupTasks = this
 }
@@ -52,7 +52,7 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     if (columns.isNullAt(0)) null else columns.getUTF8String(0).toString
   }
 
-  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
+  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
     decoder.events(rows)
 }
 
@@ -79,7 +79,7 @@ private final class HeldRowJudgements(plan: TimeStagePlan) extends TimeStageRows
     else write(JudgementRowKind.Judged, RowNumbers.numberOf(row), time, watermark, code)
   }
 
-  override def read(rows: Event.ReadRows): InternalRow =
+  override def read(rows: GroupInput.ReadRows): InternalRow =
     write(JudgementRowKind.Read, RowNumbers.first(rows.task), rows.sum, rows.rows, 0L)
 
   private def write(

@@ -15,7 +15,7 @@ import transom.engine.time.{Advance, Timeline, Watermark}
 final case class WindowTasks(operatorPlan: WindowOperatorPlan) extends KeyGroupTasks {
   override def create(): KeyGroupTask = Operators.taskOf(operatorPlan)
 
-  override def followSpark: Boolean = operatorPlan.followsSpark
+  override def hasSparkWatermark: Boolean = operatorPlan.hasSparkWatermark
 
   override def in(change: WindowOperatorPlan => WindowOperatorPlan): KeyGroupTasks =
     WindowTasks(change(operatorPlan))
@@ -29,30 +29,30 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   private lazy val decoder = ExchangeDecoder.of(operatorPlan)
 
-  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[Event] =
-    decoder.events(if (isFollowed) rows.tapEach(note) else rows) ++
-      Iterator.single(new Event.Advanced(Advance.to(ownWatermark(watermark))))
+  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
+    decoder.events(if (isSource) rows.tapEach(note) else rows) ++
+      Iterator.single(new GroupInput.Advanced(Advance.to(ownWatermark(watermark))))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends
     * the input of all windows. A delay of the user's may have moved it before the end of time.
     */
   private def ownWatermark(watermark: Long): Long =
-    if (operatorPlan.followsSpark) convention.watermarkIn(watermark)
+    if (operatorPlan.hasSparkWatermark) convention.watermarkIn(watermark)
     else if (watermark == Watermark.NotYet || RowRules.isInRange(watermark)) Watermark.NotYet
     else Timeline.EndOfTime
 
   // In a stream an operator over the results may follow this operator.
-  private def isFollowed: Boolean = operatorPlan.canBeFollowed && operatorPlan.query.isDefined
+  private def isSource: Boolean = operatorPlan.offersWatermark && operatorPlan.query.isDefined
 
   /** The watermarks that such an operator can follow, and their values for an own watermark. */
-  private lazy val followed: Seq[(TaskWatermark, Long => Long)] = {
-    val ofResults = new OutputWatermark(operatorPlan.settings)
+  private lazy val offered: Seq[(TaskWatermark, Long => Long)] = {
+    val ofResults = new OutputWatermark(operatorPlan.spec)
     val ofLifetimes = operatorPlan.lifetimes.map(TaskWatermark.of(_) -> ofResults.of _)
     (TaskWatermark.of(operatorPlan.name) -> convention.watermarkOut _) +: ofLifetimes.toSeq
   }
 
   /** Notes the watermark of an exchange row, for the operator over the results. */
-  private def note(row: InternalRow): Unit = followed.foreach { case (own, out) =>
+  private def note(row: InternalRow): Unit = offered.foreach { case (own, out) =>
     ExchangeFormat.kindOf(row) match {
       case PayloadKind.Rows | PayloadKind.Segments =>
         val before = out(row.getLong(ExchangeFormat.LateWatermark))
@@ -73,7 +73,7 @@ private[task] final class LogTask(operatorPlan: WindowOperatorPlan)
     Operators.overLogs(operatorPlan, limits)
 
   override def storeOf(state: KeyGroupState): IndexedSeq[SegmentStore] =
-    operatorPlan.settings.window.members.indices.map(new SegmentEntries(state, _))
+    operatorPlan.spec.window.members.indices.map(new SegmentEntries(state, _))
 }
 
 /** A task in the keyed layout. */
@@ -85,5 +85,5 @@ private[task] final class KeyedTask(operatorPlan: WindowOperatorPlan)
     Operators.overKeys(operatorPlan, limits, CommonWatermark.open)
 
   override def storeOf(state: KeyGroupState): KeyStore =
-    new KeyStore(state, operatorPlan.settings)
+    new KeyStore(state, operatorPlan.spec)
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.transom.planned.WindowOperatorPlan
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 import transom.engine.spec.LateRows
 import transom.engine.state.{ByteRange, Cursor}
 
@@ -57,7 +57,7 @@ class CombiningMapSideSuite extends MapSideTest {
   property("accumulators of a key and slice hold its rows, and a key has one key group") {
     forAll(rows, limits) { (rows, limit) =>
       val records = received(plan, rows.map(_.internal), limit = limit) {
-        case (group, event: Event.Segment) =>
+        case (group, event: GroupInput.Segment) =>
           val cursor = new Cursor(Iterator(event.bytes))
           Iterator
             .continually(cursor)
@@ -79,7 +79,7 @@ class CombiningMapSideSuite extends MapSideTest {
   property("each row is counted, and rows without a usable time become dead letters") {
     forAll(rows, limits) { (rows, limit) =>
       val counts = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: Event.Counts) => Seq(countsOf(event))
+        case (_, event: GroupInput.Counts) => Seq(countsOf(event))
         case _ => Nil
       }
       val (timed, untimed) = rows.partition(_.time.isDefined)
@@ -91,7 +91,7 @@ class CombiningMapSideSuite extends MapSideTest {
             "rows_without_time" -> untimed.length,
             "rows_out_of_range" -> timed.count(!_.isInRange))))
       val letters = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: Event.DeadLetter) =>
+        case (_, event: GroupInput.DeadLetter) =>
           assertEquals(event.time, None)
           Seq((event.reason: DeadLetterReason, inputOf(event.input)))
         case _ => Nil
@@ -109,18 +109,18 @@ class CombiningMapSideSuite extends MapSideTest {
       // The window [0, 1 hour) fires at this watermark.
       val late = rows.filter(row => row.isInRange && row.time.get < Hour)
       val alone = received(planOf(LateRows.Late), rows.map(_.internal), Hour, limit) {
-        case (_, event: Event.Row) =>
+        case (_, event: GroupInput.Row) =>
           assertEquals(merged(Seq(event.value))._1, 1L)
           assertEquals(keyOf(event.key), inputOf(event.input).key)
-          assertEquals(Option(event.arrival.time), inputOf(event.input).time)
+          assertEquals(Option(event.context.time), inputOf(event.input).time)
           assert(!event.isPartlyLate)
           Seq(inputOf(event.input))
         case _ => Nil
       }
       assertEquals(alone, late)
       val counts = received(plan, rows.map(_.internal), Hour, limit) {
-        case (_, event: Event.Counts) => Seq(countsOf(event).getOrElse("rows_late", 0L))
-        case (_, event: Event.Row) => fail(s"$event is a row")
+        case (_, event: GroupInput.Counts) => Seq(countsOf(event).getOrElse("rows_late", 0L))
+        case (_, event: GroupInput.Row) => fail(s"$event is a row")
         case _ => Nil
       }
       assertEquals(counts, Seq(late.length.toLong))

@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.runtime.{DeadLetterReason, Event, RowCounts}
+import transom.engine.runtime.{DeadLetterReason, GroupInput, RowCounts}
 import transom.engine.state.KeyGroups
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Grid
@@ -25,7 +25,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
   private def delivered(row: InternalRow): UnsafeRow = row.copy().asInstanceOf[UnsafeRow]
 
   private def newEncoder() = new ExchangeEncoder(plan.order)
-  private def events(row: InternalRow): Iterator[Event] =
+  private def events(row: InternalRow): Iterator[GroupInput] =
     ExchangeDecoder.of(plan).events(Iterator.single(row))
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
@@ -44,7 +44,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       }
       val read = rows.map { row =>
         events(row).map {
-          case event: Event.Segment =>
+          case event: GroupInput.Segment =>
             (event.slice, event.bytes.toSeq, event.lateWatermark, event.waits)
           case other => fail(s"$other is not a segment")
         }.toList
@@ -70,8 +70,8 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       }
       val read = sent.map { row =>
         events(row).map {
-          case event: Event.Row =>
-            assertEquals(event.arrival.slice, Grid.NoSlice)
+          case event: GroupInput.Row =>
+            assertEquals(event.context.slice, Grid.NoSlice)
             rowOf(event, lateWatermark)
           case other => fail(s"$other is not a row")
         }.toList
@@ -89,7 +89,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
         delivered(newEncoder().deadLetter(group, reason, time, lateWatermark, input.toArray))
       assertEquals(groupOf(row), KeyGroups.idOf(group))
       events(row).toList match {
-        case List(letter: Event.DeadLetter) =>
+        case List(letter: GroupInput.DeadLetter) =>
           assertEquals(
             (letter.reason, letter.time, list(letter.input), letter.lateWatermark),
             (reason, time, input, lateWatermark))
@@ -105,7 +105,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
       val row = delivered(newEncoder().counts(counts))
       assertEquals(groupOf(row), KeyGroups.idOf(0))
       events(row).toList match {
-        case List(read: Event.Counts) =>
+        case List(read: GroupInput.Counts) =>
           val sum = new RowCounts
           sum.add(read.bytes)
           assertEquals(sum.toSeq, numbers)
@@ -123,7 +123,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     val tick = delivered(encoder.tick(3))
     assert(position(tick) > positions.last)
     assertEquals(groupOf(tick), KeyGroups.idOf(3))
-    assertEquals(events(tick).toList, List[Event](Event.Tick))
+    assertEquals(events(tick).toList, List[GroupInput](GroupInput.Tick))
   }
 
   test("a watermark comes after all rows of its key group") {
@@ -131,7 +131,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
     assertEquals(groupOf(row), KeyGroups.idOf(3))
     assertEquals(row.getLong(ExchangeFormat.Position), Long.MaxValue)
     events(row).toList match {
-      case List(advanced: Event.Advanced) =>
+      case List(advanced: GroupInput.Advanced) =>
         assertEquals(advanced.advance, Advance(Watermark.NotYet, 77L, 75L))
       case other => fail(s"$other is not a single watermark")
     }

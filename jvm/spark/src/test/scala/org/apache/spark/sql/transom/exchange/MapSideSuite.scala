@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.BooleanType
 import org.apache.spark.unsafe.types.UTF8String
 
 import transom.engine.judge.{Judgement, PolicyRule, PolicyRules}
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 import transom.engine.time.{Advance, Watermark}
 import transom.engine.window.Hopping
 
@@ -27,7 +27,7 @@ class MapSideSuite extends MapSideTest {
       TestSpecs.hours.copy(deadLetters = true))
     .copy(row = input)
   private val judgement = JudgementColumns.create()
-  private val judged = plan.copy(judgement = Some(judgement), follows = Some("stage"))
+  private val judged = plan.copy(judgement = Some(judgement), watermarkSource = Some("stage"))
 
   private def row(time: java.lang.Long, more: Any*): InternalRow =
     InternalRow(Seq[Any](UTF8String.fromString("a"), time, 1L) ++ more: _*)
@@ -40,9 +40,9 @@ class MapSideSuite extends MapSideTest {
       rows: Seq[InternalRow],
       more: Seq[Attribute]): Seq[(String, Option[Long], Long)] =
     received(plan, rows, columns = input ++ more) {
-      case (_, event: Event.DeadLetter) =>
+      case (_, event: GroupInput.DeadLetter) =>
         Seq((event.reason.name, event.time, event.lateWatermark))
-      case (_, event: Event.Segment) =>
+      case (_, event: GroupInput.Segment) =>
         Seq((if (event.waits) "waiting" else "segment", None, event.lateWatermark))
       case _ => Nil
     }
@@ -71,7 +71,7 @@ class MapSideSuite extends MapSideTest {
 
   test("behind a time stage, its watermark before the batch shows which windows fired") {
     // Windows of two hours. The window until 1:00 has fired before the batch.
-    val hopping = plan.settings.copy(window = Hopping(2 * Hour, Hour))
+    val hopping = plan.spec.copy(window = Hopping(2 * Hour, Hour))
     val dropped = {
       val judgement = new Judgement
       judgement.broken = PolicyRules(PolicyRule.OutOfOrder)
@@ -80,7 +80,7 @@ class MapSideSuite extends MapSideTest {
     }
     val unusable = row(null, Watermark.NotYet, refused(DeadLetterReason.NoTime))
     val first = row(0L, Hour, 0L)
-    val windows = judged.copy(settings = hopping)
+    val windows = judged.copy(spec = hopping)
     assertEquals(
       judgedOutcome(windows, Hour, unusable, first),
       Seq(("no_time", None, Watermark.NotYet), ("segment", None, Hour)))

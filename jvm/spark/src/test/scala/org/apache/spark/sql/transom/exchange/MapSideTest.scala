@@ -11,7 +11,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
 
-import transom.engine.runtime.{Event, RowCounts}
+import transom.engine.runtime.{GroupInput, RowCounts}
 import transom.engine.state.{ByteRange, KeyGroups}
 import transom.engine.time.Watermark
 
@@ -38,7 +38,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
       rows: Seq[InternalRow],
       watermark: Long = Watermark.NotYet,
       limit: Option[Int] = None,
-      columns: Seq[Attribute] = input)(read: (Int, Event) => Seq[T]): Seq[T] = {
+      columns: Seq[Attribute] = input)(read: (Int, GroupInput) => Seq[T]): Seq[T] = {
     val conf = new SQLConf
     limit.foreach { bytes =>
       Seq("payload", "combined").foreach(name =>
@@ -109,7 +109,7 @@ object MapSideTest {
   }
 
   /** The counts of an event by name, without those that are 0. */
-  def countsOf(event: Event.Counts): Map[String, Long] = {
+  def countsOf(event: GroupInput.Counts): Map[String, Long] = {
     val counts = new RowCounts
     counts.add(event.bytes)
     RowCounts.all.map(_.name).zip(counts.toSeq).filter(_._2 > 0).toMap

@@ -4,7 +4,7 @@ import munit.ScalaCheckSuite
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.runtime.Event
+import transom.engine.runtime.GroupInput
 import transom.engine.state.ByteRange
 
 class RowChunkSuite extends ScalaCheckSuite {
@@ -84,26 +84,26 @@ private[exchange] object RowChunkSuite {
   /** @param ofChunk
     *   the watermark of rows that have none of their own
     */
-  def rowOf(event: Event.Row, ofChunk: Long): ChunkRow =
+  def rowOf(event: GroupInput.Row, ofChunk: Long): ChunkRow =
     ChunkRow(
       list(event.key),
       list(event.value),
       list(event.input),
-      event.arrival.time,
+      event.context.time,
       event.isPartlyLate,
-      Some(event.arrival.watermark).filter(_ != ofChunk))
+      Some(event.context.watermark).filter(_ != ofChunk))
 
   def list(range: ByteRange): List[Byte] =
     range.bytes.slice(range.offset, range.offset + range.length).toList
 
   private def read(chunk: Array[Byte]): List[ChunkRow] = {
-    val event = new Event.Row
+    val event = new GroupInput.Row
     val reader = new RowChunkReader(chunk, event)
     Iterator
       .continually(reader)
       .takeWhile(_.hasNext)
       .map { reader =>
-        event.arrival.watermark = Long.MaxValue
+        event.context.watermark = Long.MaxValue
         reader.read()
         rowOf(event, ofChunk = Long.MaxValue)
       }

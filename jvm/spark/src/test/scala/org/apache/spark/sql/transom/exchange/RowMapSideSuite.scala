@@ -7,7 +7,7 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, Placement, WindowOpera
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 import transom.engine.spec.LateRows
 import transom.engine.state.ByteRange
 import transom.engine.window.DynamicSession
@@ -36,11 +36,11 @@ class RowMapSideSuite extends MapSideTest {
       rows: Seq[InputRow],
       limit: Option[Int]): Map[Int, Seq[InputRow]] =
     received(plan, rows.map(_.internal), limit = limit) {
-      case (group, event: Event.Row) =>
-        assertEquals(recordOf(event.value), (event.arrival.time, event.arrival.gap))
+      case (group, event: GroupInput.Row) =>
+        assertEquals(recordOf(event.value), (event.context.time, event.context.gap))
         assertEquals(event.input.length, 0)
-        val gap = event.arrival.gap
-        Seq(group -> InputRow(keyOf(event.key), Some(event.arrival.time), Some(gap)))
+        val gap = event.context.gap
+        Seq(group -> InputRow(keyOf(event.key), Some(event.context.time), Some(gap)))
       case _ => Nil
     }.groupMap(_._1)(_._2)
 
@@ -56,7 +56,7 @@ class RowMapSideSuite extends MapSideTest {
   property("a row without a gap becomes a dead letter with its time") {
     forAll(rows, limits) { (rows, limit) =>
       val letters = received(plan, rows.map(_.internal), limit = limit) {
-        case (_, event: Event.DeadLetter) if event.reason == DeadLetterReason.BadGap =>
+        case (_, event: GroupInput.DeadLetter) if event.reason == DeadLetterReason.BadGap =>
           Seq(event.time)
         case _ => Nil
       }
@@ -65,10 +65,10 @@ class RowMapSideSuite extends MapSideTest {
   }
 
   property("a row that may be late carries its input, if late rows are wanted") {
-    val reporting = plan.copy(settings = plan.settings.copy(lateRows = LateRows.Late))
+    val reporting = plan.copy(spec = plan.spec.copy(lateRows = LateRows.Late))
     forAll(rows, limits) { (rows, limit) =>
       val whole = received(reporting, rows.map(_.internal), watermark = 0L, limit) {
-        case (_, event: Event.Row) => Seq((event.arrival.time, event.input.length > 0))
+        case (_, event: GroupInput.Row) => Seq((event.context.time, event.input.length > 0))
         case _ => Nil
       }
       val expected = rows.collect {
@@ -87,7 +87,7 @@ class RowMapSideSuite extends MapSideTest {
         .map { row =>
           val order = row.getLong(ExchangeFormat.Payload + 1)
           val events = ExchangeDecoder.of(ordered).events(Iterator.single(row)).map {
-            case event: Event.Row => event.arrival.gap
+            case event: GroupInput.Row => event.context.gap
             case other => fail(s"$other is not a row")
           }
           (order, events.toList)

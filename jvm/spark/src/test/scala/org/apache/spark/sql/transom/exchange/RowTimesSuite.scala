@@ -12,7 +12,7 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 
 /** The times of rows that stay with a task: encoded, sorted by the exchange, and decoded. */
 class RowTimesSuite extends ScalaCheckSuite {
@@ -138,11 +138,11 @@ private object RowTimesSuite {
       .foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
   }
 
-  private def add(event: Event, to: Received): Received = event match {
-    case row: Event.Row =>
-      val times = (RowNumbers.numberOf(row.value), row.arrival.time, row.arrival.clock)
+  private def add(event: GroupInput, to: Received): Received = event match {
+    case row: GroupInput.Row =>
+      val times = (RowNumbers.numberOf(row.value), row.context.time, row.context.arrival)
       to.copy(times = to.times :+ times)
-    case letter: Event.DeadLetter if letter.reason == DeadLetterReason.NoTime =>
+    case letter: GroupInput.DeadLetter if letter.reason == DeadLetterReason.NoTime =>
       to.copy(letters = (to.letters :+ RowNumbers.numberOf(letter.input)).sorted)
     case _ => to
   }

@@ -10,10 +10,10 @@ import org.apache.spark.sql.transom.planned.{KeyedLayout, Placement}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
 
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 import transom.engine.setting.Constants
 import transom.engine.spec._
-import transom.engine.window.{Arrival, Cumulate, Custom, Hopping, Snapshot, TimeWindow, Tumbling, Window}
+import transom.engine.window.{Cumulate, Custom, Hopping, RowContext, Snapshot, TimeWindow, Tumbling, Window}
 
 class RowWindowReaderSuite extends FunSuite {
   import RowWindowReader._
@@ -66,9 +66,9 @@ class RowWindowReaderSuite extends FunSuite {
     def problem(start: Long, end: Any, window: Window = Snapshot(), isAdjusted: Boolean = false) =
       problemOfEnd(projection(InternalRow(start, end)).copy(), window, isAdjusted)
     val last = java.time.Instant.parse("+10000-01-01T00:00:00Z").getEpochSecond * 1000000L
-    Seq(8L, last - 1, last, Arrival.NoEnd).foreach(end => assertEquals(problem(7L, end), None))
+    Seq(8L, last - 1, last, RowContext.NoEnd).foreach(end => assertEquals(problem(7L, end), None))
     assertEquals(problem(-7L, -6L), None)
-    Seq[Any](null, 7L, 6L, -8L, Long.MinValue, last + 1, Arrival.NoEnd - 1).foreach { bad =>
+    Seq[Any](null, 7L, 6L, -8L, Long.MinValue, last + 1, RowContext.NoEnd - 1).foreach { bad =>
       assertEquals(problem(7L, bad), Some(DeadLetterReason.BadLifetime), bad)
     }
     // A rule has moved the start behind the end, so the operator finds the row late.
@@ -83,7 +83,7 @@ class RowWindowReaderSuite extends FunSuite {
     Seq(Tumbling(10), Hopping(30, 10), Cumulate(30, 10)).foreach { window =>
       assertEquals(problem(100000000L, window), None)
       assertEquals(problem(100000010L, window), Some(DeadLetterReason.TooManyWindows))
-      assertEquals(problem(Arrival.NoEnd, window), None)
+      assertEquals(problem(RowContext.NoEnd, window), None)
     }
     assertEquals(problem(100000010L, Snapshot()), None)
   }
@@ -102,10 +102,10 @@ class RowWindowReaderSuite extends FunSuite {
     assertEquals(problem(7L, 8L), None)
     assertEquals(problem(7L, 7L), Some(DeadLetterReason.BadLifetime))
     assertEquals(problem(7L, 100000018L), Some(DeadLetterReason.TooManyWindows))
-    assertEquals(problem(7L, Arrival.NoEnd), None)
-    assertEquals(problem(7L, Arrival.NoEnd, Some(100000000L)), None)
+    assertEquals(problem(7L, RowContext.NoEnd), None)
+    assertEquals(problem(7L, RowContext.NoEnd, Some(100000000L)), None)
     assertEquals(
-      problem(7L, Arrival.NoEnd, Some(100000010L)),
+      problem(7L, RowContext.NoEnd, Some(100000010L)),
       Some(DeadLetterReason.TooManyWindows))
     val missing = projection(InternalRow(7L, null)).copy()
     val lifetime = Lifetime(endColumn = Some(0), idColumns = Seq(1))
@@ -129,7 +129,7 @@ class RowWindowReaderSuite extends FunSuite {
         .of(Nil, Nil, Nil, settings, KeyedLayout)
         .copy(placement = Some(Placement.Listed(windows)))
     val reader = new RowWindowReader(plan)
-    val row = new Event.Row
+    val row = new GroupInput.Row
     Seq(
       listing(InternalRow(5L, 9L), InternalRow(1L, 2L), InternalRow(5L, 9L)) ->
         Seq(TimeWindow(5L, 9L), TimeWindow(1L, 2L)),
@@ -138,7 +138,7 @@ class RowWindowReaderSuite extends FunSuite {
       // The record lies inside the payload of an exchange row.
       row.value.set(new Array[Byte](8) ++ record.getBytes, 8, record.getSizeInBytes)
       reader.read(row)
-      assertEquals(row.arrival.windows, expected)
+      assertEquals(row.context.windows, expected)
     }
   }
 }

@@ -12,7 +12,7 @@ import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalacheck.Test.Parameters
 
-import transom.engine.runtime.{DeadLetterReason, Event}
+import transom.engine.runtime.{DeadLetterReason, GroupInput}
 import transom.engine.spec._
 import transom.engine.state.KeyGroups
 import transom.engine.time.Watermark
@@ -158,14 +158,14 @@ private object SubstreamMapSideSuite {
     }
   }
 
-  private def read(event: Event): Option[Received] = event match {
-    case row: Event.Row =>
+  private def read(event: GroupInput): Option[Received] = event match {
+    case row: GroupInput.Row =>
       val key = new UnsafeRow(2)
       key.pointTo(row.key.bytes, UnsafeRows.offset(row.key), row.key.length)
       val substream = Some(key.getUTF8String(1).toString)
-      Some(Read(Sent(row.arrival.time, substream, key.getLong(0), Some(row.arrival.clock))))
-    case latest: Event.LatestArrival => Some(Latest(latest.time))
-    case letter: Event.DeadLetter => Some(Letter(letter.reason.name))
+      Some(Read(Sent(row.context.time, substream, key.getLong(0), Some(row.context.arrival))))
+    case latest: GroupInput.LatestArrival => Some(Latest(latest.time))
+    case letter: GroupInput.DeadLetter => Some(Letter(letter.reason.name))
     case _ => None
   }
 }

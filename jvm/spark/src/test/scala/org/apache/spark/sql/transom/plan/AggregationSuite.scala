@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils}
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.transom.TestSpecs
-import org.apache.spark.sql.transom.function.{DistinctAggregate, NullOnError, Parts, Place}
+import org.apache.spark.sql.transom.function.{DistinctAggregate, NullOnError, PythonPartials, AccumulatorId}
 import org.apache.spark.sql.types._
 
 import transom.engine.firing.When
@@ -148,8 +148,8 @@ class AggregationSuite extends PlanTest {
   }
 
   test("Python computes accumulators per key and slice if the slice of a time is known") {
-    val state = Concat(Seq(Place(Nil), Cast(Literal("state"), BinaryType)))
-    val parts = Parts(state, Literal(1), removes = false).toAggregateExpression()
+    val state = Concat(Seq(AccumulatorId(Nil), Cast(Literal("state"), BinaryType)))
+    val parts = PythonPartials(state, Literal(1), removes = false).toAggregateExpression()
     val columns = AnalyzedColumns.of(
       static,
       TestSpecs.hours,
@@ -161,7 +161,7 @@ class AggregationSuite extends PlanTest {
       assertEquals(found.aggregates.map(_.aggregateFunction.prettyName).last, "collect_list")
       found.plan
         .collect { case node =>
-          node.expressions.flatMap(_.collect { case place: Place => place.children })
+          node.expressions.flatMap(_.collect { case place: AccumulatorId => place.children })
         }
         .flatten
         .flatten

@@ -13,7 +13,7 @@ import transom.engine.firing.{AfterClock, AfterCount, EndOfStream}
 import transom.engine.spec.{WindowSpec, _}
 import transom.engine.window.{Count, Global, Session}
 
-class OutputLayoutSuite extends PlanTest {
+class OperatorOutputSuite extends PlanTest {
   private lazy val stream = dataFrame(isStreaming = true)
 
   private val usual =
@@ -22,14 +22,14 @@ class OutputLayoutSuite extends PlanTest {
   private def layoutOf(
       spec: WindowSpec,
       df: Dataset[Row] = static,
-      columns: Seq[Column] = usual): OutputLayout = {
+      columns: Seq[Column] = usual): OperatorOutput = {
     val analyzed = AnalyzedColumns.of(df, spec, columns)
     val choice = Layouts.choose(spec, analyzed.functions)
     val aggregation = Aggregation.of(analyzed, analyzed.aggregate(identity), Nil, None)
-    new OutputLayout(df, OperatorSpec("window", "{}", Nil), spec, choice, aggregation)
+    new OperatorOutput(df, OperatorSpec("window", "{}", Nil), spec, choice, aggregation)
   }
 
-  private def resultOf(layout: OutputLayout): StructType = {
+  private def resultOf(layout: OperatorOutput): StructType = {
     val plan = layout.named(LocalRelation(layout.output))
     assert(plan.missingInput.isEmpty, plan)
     plan.schema
@@ -73,7 +73,7 @@ class OutputLayoutSuite extends PlanTest {
     val ofStatic = layoutOf(spec)
     assertEquals(fields(resultOf(ofStatic)), Seq("tag", "results", "late"))
     assertEquals(ofStatic.operatorPlan.output.late, None)
-    assertEquals(ofStatic.operatorPlan.settings.lateRows, LateRows.No: LateRows)
+    assertEquals(ofStatic.operatorPlan.spec.lateRows, LateRows.No: LateRows)
     val ofStream = layoutOf(spec, stream)
     assertEquals(fields(resultOf(ofStream)), Seq("tag", "results", "late"))
     assert(ofStream.operatorPlan.output.late.isDefined)

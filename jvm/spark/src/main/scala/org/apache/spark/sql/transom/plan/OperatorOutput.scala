@@ -15,14 +15,14 @@ import transom.engine.spec.{LateRows, OutputPolicy, ProcessingTime, WindowSpec =
 import transom.engine.window.{Count, CountByStart, Global, TimeConvention, Windows}
 
 /** The columns that the tasks of a window operator emit, and the columns of its final result. */
-final class OutputLayout(
+final class OperatorOutput(
     df: Dataset[Row],
     operatorSpec: OperatorSpec,
     spec: Spec,
     choice: LayoutChoice,
     aggregation: Aggregation,
     substreams: Option[Substreams] = None,
-    follows: Option[String] = None) {
+    watermarkSource: Option[String] = None) {
   private val timeType = aggregation.timeType
 
   /** The user's columns. */
@@ -58,10 +58,10 @@ final class OutputLayout(
     new ClippedLifetime(aggregation.time, aggregation.placement.get.column, start, end))
 
   /** The columns of a row of a window for a function called with rows. */
-  val contents: Seq[Attribute] =
+  val callColumns: Seq[Attribute] =
     if (spec.function.takesRows) visible ++ clipped.toSeq.flatMap(_.columns) else Nil
   private val call = Option.when(spec.function.isCalled)(
-    new CallColumns(contents, spec.function.takesRows, spec.function.keepsByWindow, clipped))
+    new CallColumns(callColumns, spec.function.takesRows, spec.function.keepsByWindow, clipped))
 
   private val windowId = spec.window match {
     case windows: Windows =>
@@ -157,8 +157,7 @@ final class OutputLayout(
     val bounds = CreateNamedStruct(Seq(Literal("start"), from, Literal("end"), until))
     val ofStart = operatorPlan.lifetimes
       .filter(_ => df.isStreaming)
-      .fold(Metadata.empty)(
-        new MetadataBuilder().putString(InputWatermark.FollowedKey, _).build())
+      .fold(Metadata.empty)(new MetadataBuilder().putString(InputWatermark.SourceKey, _).build())
     Alias(WithMetadata(computed(bounds), Seq(ofStart, Metadata.empty)), "lifetime")()
   }
 
@@ -184,12 +183,12 @@ final class OutputLayout(
       val result = WithMetadata(
         CreateNamedStruct(results.all.flatMap(r => Seq(Literal(r.name), value(r)))),
         results.all.map(_.metadata))
-      val tag = columns.ofSideOutputs.foldRight[Expression](Literal(OutputLayout.Results)) {
+      val tag = columns.ofSideOutputs.foldRight[Expression](Literal(OperatorOutput.Results)) {
         (sideOutput, other) =>
           If(IsNull(sideOutput), other, Literal(sideOutput.name))
       }
       val front =
-        Seq(Alias(tag, "tag")(), Alias(unlessSideOutput(result), OutputLayout.Results)())
+        Seq(Alias(tag, "tag")(), Alias(unlessSideOutput(result), OperatorOutput.Results)())
       Project(front ++ sideOutputColumns, plan)
     }
 
@@ -208,7 +207,7 @@ final class OutputLayout(
     val groups = if (spec.function.keepsState) aggregation.groups else Nil
     ofResults.keys.map(key => ofCall(key, Constants.CallKeyPrefix + key.name)) ++
       groups.zipWithIndex.map { case (group, i) =>
-        ofCall(Alias(OutputLayout.withoutTimes(group), group.name)(), s"group_$i")
+        ofCall(Alias(OperatorOutput.withoutTimes(group), group.name)(), s"group_$i")
       } ++
       (ofResults.window +: (ofResults.firing ++ call.columns(ofResults.aggregates))).map(column =>
         ofCall(column, column.name)) ++ sideOutputColumns
@@ -231,8 +230,8 @@ final class OutputLayout(
   }
 
   val operatorPlan: WindowOperatorPlan = WindowOperatorPlan(
-    spec = operatorSpec,
-    settings = if (hasLateRows) spec else spec.copy(lateRows = LateRows.No),
+    operatorSpec = operatorSpec,
+    spec = if (hasLateRows) spec else spec.copy(lateRows = LateRows.No),
     choice = choice,
     time = aggregation.time,
     keys = aggregation.groups,
@@ -240,10 +239,10 @@ final class OutputLayout(
     keyFailed = if (judgement.isDefined) None else aggregation.keyFailed,
     inputs = aggregation.inputs,
     row = row,
-    contents = contents,
+    callColumns = callColumns,
     placement = aggregation.placement,
     judgement = judgement,
-    follows = if (judgement.isDefined) Some(operatorSpec.timeStage) else follows,
+    watermarkSource = if (judgement.isDefined) Some(operatorSpec.timeStage) else watermarkSource,
     substreams = substreams.map(_.columns),
     order = substreams.fold(aggregation.order)(_.order),
     aggregates = aggregation.aggregates,
@@ -261,8 +260,8 @@ final class OutputLayout(
     val delay = EventTimeWatermark.delayKey
     if (operatorPlan.convention != TimeConvention.Start)
       metadata.putBoolean(RowColumns.IncludesEnd, true)
-    if (df.isStreaming && operatorPlan.canBeFollowed)
-      metadata.putString(InputWatermark.FollowedKey, operatorPlan.name)
+    if (df.isStreaming && operatorPlan.offersWatermark)
+      metadata.putString(InputWatermark.SourceKey, operatorPlan.name)
     else if (!spec.time.contains(ProcessingTime))
       df.queryExecution.analyzed.output.find(_.metadata.contains(delay)).foreach { column =>
         metadata.putLong(delay, column.metadata.getLong(delay))
@@ -285,7 +284,7 @@ private final class ResultColumns(
 }
 
 /** Names and types that output columns share. */
-object OutputLayout {
+object OperatorOutput {
   private final val Results = "results"
 
   /** A value with numbers in place of its times and dates. Spark converts the groups of a Python

@@ -4,12 +4,12 @@ package transom.engine.window
   *
   * Times and durations are microseconds. One mutable instance is reused for all rows of a task.
   */
-final class Arrival {
+final class RowContext {
 
-  /** Time of the row by the operator's time attribute, or `Arrival.NoTime`. Processing-time
+  /** Time of the row by the operator's time attribute, or `RowContext.NoTime`. Processing-time
     * windows use the wall-clock time here.
     */
-  var time: Long = Arrival.NoTime
+  var time: Long = RowContext.NoTime
 
   /** The grid slice of a partial aggregate, which stands for rows with several times.
     * `Grid.NoSlice` for a single row.
@@ -19,8 +19,11 @@ final class Arrival {
   /** The late watermark: the watermark by which the row may be late. */
   var watermark: Long = Long.MinValue
 
-  /** Wall-clock time when the row arrived. */
+  /** Wall-clock time of the batch of the row. Set right before windows receive the row. */
   var clock: Long = Long.MinValue
+
+  /** When the row arrived, as one of its columns says. Set only for a judge. */
+  var arrival: Long = Long.MinValue
 
   /** Session gap of the row, for sessions whose gap depends on the row. */
   var gap: Long = 0L
@@ -28,24 +31,25 @@ final class Arrival {
   /** Windows of the row, for custom windows that each row lists. */
   var windows: Seq[TimeWindow] = Nil
 
-  /** End of the row's lifetime, exclusive; `Arrival.NoEnd` if it has none. Set only if the spec
-    * has lifetimes.
+  /** End of the row's lifetime, exclusive; `RowContext.NoEnd` if it has none. Set only if the
+    * spec has lifetimes.
     */
-  var end: Long = Arrival.NoEnd
+  var end: Long = RowContext.NoEnd
 
   /** Copies all properties of another row. */
-  def set(other: Arrival): Unit = {
+  def set(other: RowContext): Unit = {
     time = other.time
     slice = other.slice
     watermark = other.watermark
     clock = other.clock
+    arrival = other.arrival
     gap = other.gap
     windows = other.windows
     end = other.end
   }
 }
 
-object Arrival {
+object RowContext {
 
   /** Marks a row without a time. */
   final val NoTime = Long.MinValue

@@ -17,12 +17,12 @@ import transom.engine.setting.Constants
   * `accumulated`, the list holds all rows.
   *
   * @param state
-  *   calls Python on the rows of an Arrow batch. The first row of each [[Place]] gets the
+  *   calls Python on the rows of an Arrow batch. The first row of each [[AccumulatorId]] gets the
   *   accumulator of all rows of this place. The other rows get null.
   * @param removes
-  *   whether Python can remove rows from an accumulator, see `Parts.inChanges`
+  *   whether Python can remove rows from an accumulator, see `PythonPartials.inChanges`
   */
-final case class Parts(state: Expression, row: Expression, removes: Boolean)
+final case class PythonPartials(state: Expression, row: Expression, removes: Boolean)
     extends AggregateFunction
     with RuntimeReplaceableAggregate
     with BinaryLike[Expression] {
@@ -33,14 +33,14 @@ final case class Parts(state: Expression, row: Expression, removes: Boolean)
   override def prettyName: String = if (removes) "removing_parts" else "parts"
 
   override lazy val replacement: Expression =
-    CollectList(Parts.part(Literal(null, state.dataType), KnownNullable(row)))
+    CollectList(PythonPartials.part(Literal(null, state.dataType), KnownNullable(row)))
 
   /** Returns a function that collects accumulators instead of rows. Valid only if all rows of a
     * place share their windows and are late together.
     */
   def accumulated(place: Expression): AggregateFunction = {
-    val accumulator = state.transformDown { case Place(Nil) => place }
-    val part = Parts.part(accumulator, Literal(null, row.dataType))
+    val accumulator = state.transformDown { case AccumulatorId(Nil) => place }
+    val part = PythonPartials.part(accumulator, Literal(null, row.dataType))
     CollectList(If(IsNull(accumulator), Literal(null, part.dataType), part))
   }
 
@@ -49,11 +49,11 @@ final case class Parts(state: Expression, row: Expression, removes: Boolean)
 
   override protected def withNewChildrenInternal(
       newLeft: Expression,
-      newRight: Expression): Parts = Parts(newLeft, newRight, removes)
+      newRight: Expression): PythonPartials = PythonPartials(newLeft, newRight, removes)
 }
 
-/** Builds [[Parts]] from the arguments of a call by name. */
-object Parts {
+/** Builds [[PythonPartials]] from the arguments of a call by name. */
+object PythonPartials {
 
   /** The name by which the Python package calls the function. */
   val Name: String = Constants.PartsFunction
@@ -63,14 +63,14 @@ object Parts {
 
   def of(arguments: Seq[Expression]): Expression = {
     val Seq(state, row, Literal(removes: Boolean, _)) = arguments: @unchecked
-    Parts(state, row, removes)
+    PythonPartials(state, row, removes)
   }
 
   /** Lets an operator that takes changes fill the lists of the parts from which Python can remove
     * rows. Their accumulators hold no rows.
     */
   def inChanges(plan: Aggregate): Aggregate = plan.mapExpressions(_.transformDown {
-    case f @ AggregateExpression(parts: Parts, _, false, None, _) if parts.removes =>
+    case f @ AggregateExpression(parts: PythonPartials, _, false, None, _) if parts.removes =>
       f.copy(
         aggregateFunction = parts.replacement.asInstanceOf[AggregateFunction],
         filter = Never)
@@ -96,7 +96,9 @@ object Parts {
 /** Identifies the accumulator of a row by the bytes of its key and slice. Without children, the
   * expression is a placeholder that the planner replaces.
   */
-final case class Place(children: Seq[Expression]) extends Expression with CodegenFallback {
+final case class AccumulatorId(children: Seq[Expression])
+    extends Expression
+    with CodegenFallback {
 
   override def dataType: DataType = BinaryType
   override def nullable: Boolean = false
@@ -107,15 +109,16 @@ final case class Place(children: Seq[Expression]) extends Expression with Codege
 
   override def eval(input: InternalRow): Any = toRow(input).getBytes
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): Place =
+  override protected def withNewChildrenInternal(
+      newChildren: IndexedSeq[Expression]): AccumulatorId =
     copy(children = newChildren)
 }
 
-/** Builds [[Place]] from the arguments of a call by name. */
-object Place {
+/** Builds [[AccumulatorId]] from the arguments of a call by name. */
+object AccumulatorId {
 
   /** The name by which the Python package calls the function. */
   val Name: String = Constants.PlaceFunction
 
-  def of(arguments: Seq[Expression]): Expression = Place(arguments)
+  def of(arguments: Seq[Expression]): Expression = AccumulatorId(arguments)
 }

@@ -2,24 +2,24 @@ package transom.engine.runtime
 
 import transom.engine.state.ByteRange
 import transom.engine.time.Advance
-import transom.engine.window.Arrival
+import transom.engine.window.RowContext
 
 /** An input of a key group: rows, punctuation, counts, a tick or a watermark.
   *
-  * The host reads events from its exchange, in order of arrival. The host may reuse instances, so
-  * an event is valid until the next event is read. The arrays behind its ranges are never
-  * changed. Times and watermarks follow the engine's convention, see
+  * The host reads inputs from its exchange, in order of arrival. The host may reuse instances, so
+  * an input is valid until the next one is read. The arrays behind its ranges are never changed.
+  * Times and watermarks follow the engine's convention, see
   * [[transom.engine.window.TimeConvention]].
   */
-sealed abstract class Event
+sealed abstract class GroupInput
 
-/** The events of a key group. */
-object Event {
+/** The kinds of inputs. */
+object GroupInput {
 
   /** Rows that are not late, combined into one accumulator per key and slice, or per key and
     * session.
     */
-  final class Segment extends Event {
+  final class Segment extends GroupInput {
 
     /** Start of the slice. The session log ignores the slice. */
     var slice: Long = 0L
@@ -37,7 +37,7 @@ object Event {
   }
 
   /** A single row. */
-  final class Row extends Event {
+  final class Row extends GroupInput {
     val key = new ByteRange
 
     /** What aggregates, triggers and evictors read: the row's own columns, or the accumulator of
@@ -49,7 +49,7 @@ object Event {
     val input = new ByteRange
 
     /** The times and windows of the row. Its `watermark` is the late watermark. */
-    val arrival = new Arrival
+    val context = new RowContext
 
     /** Whether the map side has already combined the row. It then sends the row only because some
       * windows of the row had fired.
@@ -71,7 +71,7 @@ object Event {
       copyRange(key, row.key)
       copyRange(value, row.value)
       copyRange(input, row.input)
-      row.arrival.set(arrival)
+      row.context.set(context)
       row.isPartlyLate = isPartlyLate
       row
     }
@@ -82,10 +82,10 @@ object Event {
     * @param row
     *   the row; its time is the watermark that it sets
     */
-  final class Punctuation(val row: Row) extends Event
+  final class Punctuation(val row: Row) extends GroupInput
 
   /** A row that cannot be assigned to a window. */
-  final class DeadLetter extends Event {
+  final class DeadLetter extends GroupInput {
     val input = new ByteRange
     var reason: DeadLetterReason = DeadLetterReason.NoTime
 
@@ -95,14 +95,14 @@ object Event {
   }
 
   /** The counts of one map-side task, as bytes of [[RowCounts]]. */
-  final class Counts(val bytes: Array[Byte]) extends Event
+  final class Counts(val bytes: Array[Byte]) extends GroupInput
 
   /** The latest arrival of the rows of one map-side task, for windows over substreams.
     *
     * @param time
     *   microseconds since 1970
     */
-  final class LatestArrival(val time: Long) extends Event
+  final class LatestArrival(val time: Long) extends GroupInput
 
   /** The rows that one map-side task has read and kept, for the task that reads them again.
     *
@@ -113,13 +113,13 @@ object Event {
     * @param sum
     *   a sum of the rows that depends on their order
     */
-  final class ReadRows(val task: Int, val rows: Long, val sum: Long) extends Event
+  final class ReadRows(val task: Int, val rows: Long, val sum: Long) extends GroupInput
 
   /** A tick: the due wall-clock timers of all keys run. */
-  case object Tick extends Event
+  case object Tick extends GroupInput
 
   /** The watermark by which windows fire advances. If a batch has several of these events, the
     * largest watermarks count.
     */
-  final class Advanced(val advance: Advance) extends Event
+  final class Advanced(val advance: Advance) extends GroupInput
 }

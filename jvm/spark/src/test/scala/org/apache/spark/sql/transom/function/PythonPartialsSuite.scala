@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-class PartsSuite extends FunSuite {
+class PythonPartialsSuite extends FunSuite {
   private val state = BoundReference(0, BinaryType, nullable = true)
   private val row = BoundReference(1, LongType, nullable = true)
 
@@ -38,25 +38,26 @@ class PartsSuite extends FunSuite {
 
   test("without accumulators all rows are collected") {
     assertEquals(
-      collected(Parts(state, row, removes = false).replacement),
+      collected(PythonPartials(state, row, removes = false).replacement),
       Seq((None, Some(1L)), (None, Some(2L)), (None, Some(3L))))
   }
 
   test("accumulators are collected once each, without rows") {
     assertEquals(
-      collected(Parts(state, row, removes = false).accumulated(Place(Nil))),
+      collected(PythonPartials(state, row, removes = false).accumulated(AccumulatorId(Nil))),
       Seq((Some("of 1 and 2"), None), (Some("of 3"), None)))
   }
 
   test("the place of a row replaces the placeholder inside the call of Python") {
-    val place = Place(Seq(row))
-    val parts = Parts(Concat(Seq(state, Place(Nil))), row, removes = false)
-    val places = parts.accumulated(place).collect { case found: Place => found }
+    val place = AccumulatorId(Seq(row))
+    val parts = PythonPartials(Concat(Seq(state, AccumulatorId(Nil))), row, removes = false)
+    val places = parts.accumulated(place).collect { case found: AccumulatorId => found }
     assertEquals(places.distinct, Seq(place))
   }
 
   test("rows have the same place exactly if they share key and slice") {
-    val place = Place(Seq(BoundReference(0, StringType, true), BoundReference(1, LongType, true)))
+    val place =
+      AccumulatorId(Seq(BoundReference(0, StringType, true), BoundReference(1, LongType, true)))
     def placeOf(key: String, slice: Long): Seq[Byte] =
       place.eval(InternalRow(UTF8String.fromString(key), slice)) match {
         case bytes: Array[Byte] => bytes.toSeq
