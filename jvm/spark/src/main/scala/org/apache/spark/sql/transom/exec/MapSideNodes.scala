@@ -65,7 +65,7 @@ case class WindowMapSideExec(
 
   override protected def doExecute(): RDD[InternalRow] = {
     CheckpointedSpec.check(session, this)
-    // Behind a time policy, the watermark comes with the rows.
+    // Otherwise the map side follows the watermark of the time stage or operator below.
     val watermark =
       if (operatorPlan.hasSparkWatermark) LateWatermark.of(session, operatorId)
       else Watermark.NotYet
