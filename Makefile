@@ -24,7 +24,7 @@ CRASHING := build/crashing.jar
 WHEEL := dist/transom-$(VERSION)-py3-none-any.whl
 SDIST := dist/transom-$(VERSION).tar.gz
 # Folders too: their time changes when a file goes.
-JVM_SOURCES := build.sbt LICENSE spec/error-conditions.json $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
+JVM_SOURCES := build.sbt LICENSE spec/error-conditions.json spec/sql-functions.json $(wildcard project/*.*) $(shell find jvm/engine/src/main jvm/spark/src/main)
 PYTHON_SOURCES := pyproject.toml README.md LICENSE $(shell find python -name '*.py' -o -name '*.json' -o -name py.typed)
 
 # Flink has an environment of its own: it needs libraries in versions that PySpark does not take.

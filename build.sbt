@@ -115,9 +115,11 @@ lazy val spark = project
       Seq(file)
     }.taskValue,
     Compile / resourceGenerators += Def.task {
-      val texts = (Compile / resourceManaged).value / "transom" / "error-conditions.json"
-      IO.copyFile((ThisBuild / baseDirectory).value / "spec" / "error-conditions.json", texts)
-      Seq(texts)
+      val target = (Compile / resourceManaged).value / "transom"
+      Seq("error-conditions.json", "sql-functions.json").map { name =>
+        IO.copyFile((ThisBuild / baseDirectory).value / "spec" / name, target / name)
+        target / name
+      }
     }.taskValue,
     Test / javaOptions ++= sparkJavaOptions,
     Test / fullClasspath := {

@@ -1,9 +1,10 @@
-"""Writes the files that repeat the constants, the exclusions and the texts of errors.
+"""Writes the files that repeat the constants, the exclusions, the texts of errors and Python's API.
 
 Run ``make generate`` after a change in this folder.
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,17 @@ def files() -> dict[Path, str]:
         Path("python/transom/exclusions.json"): exclusions,
         engine / "setting/Constants.scala": _scala(constants),
         engine / "spec/Exclusions.scala": _scala_exclusions(table),
+        Path("spec/sql-functions.json"): _sql(),
         Path("docs/errors.md"): _errors(json.loads(errors)) + _exclusions(table),
     }
+
+
+def _sql() -> str:
+    """Return the functions of SQL, which follow from the values of Python."""
+    sys.path.insert(0, str(ROOT / "python"))
+    from spec import sql
+
+    return sql.text(HERE)
 
 
 def _python(constants: Mapping[str, Mapping[str, object]]) -> str:
@@ -86,7 +96,11 @@ def _scala_exclusions(table: Table) -> str:
         "  /** Each of the settings excludes each of the others. The message is wrong in the field",
         "    * of the setting. `<window>` in a text stands for the kind of a window.",
         "    */",
-        "  final case class Exclusion(settings: Seq[Setting], others: Seq[Setting], why: String)",
+        "  final case class Exclusion(",
+        "      settings: Seq[Setting],",
+        "      others: Seq[Setting],",
+        "      why: String,",
+        '      condition: String = "CONFLICT")',
         "",
         "  /** All rows of the table, in the order in which they are checked. */",
         "  val All: Seq[Exclusion] = Seq(",
@@ -97,7 +111,8 @@ def _scala_exclusions(table: Table) -> str:
         if any("field" not in settings[name] for name in row["settings"]):
             sides.reverse()
         one, other = (f"Seq({', '.join(map(_scala_name, names))})" for names in sides)
-        rows.append(f"    Exclusion({one}, {other}, {_literal(row['why'])})")
+        named = f", {_literal(row['condition'])}" if "condition" in row else ""
+        rows.append(f"    Exclusion({one}, {other}, {_literal(row['why'])}{named})")
     return "\n".join([*lines, ",\n".join(rows) + ")", "}"]) + "\n"
 
 

@@ -26,9 +26,10 @@ _ROCKSDB_SETTINGS = {
 _LOCAL_FS = {"spark.hadoop.fs.AbstractFileSystem.file.impl": "transom.spark.LocalFs"}
 # A line of spark-defaults.conf, as Java reads properties.
 _SETTING = re.compile(r"([^\s=:]+)(?:\s*[=:]\s*|\s+(?![=:]))(.+)")
-# What a Spark Connect server needs besides the jar.
+# Windows in SQL, and the calls of this package in a Connect server.
+_EXTENSIONS = {"spark.sql.extensions": "transom.spark.Extensions"}
+# What a Spark Connect server needs besides.
 _SERVER_SETTINGS = {
-    "spark.sql.extensions": "transom.spark.Extensions",
     "spark.connect.extensions.relation.classes": "transom.spark.ConnectRelations",
 }
 
@@ -58,15 +59,16 @@ def jar_path() -> str:
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Add to a session builder what windows need: the jar and the state store.
+    """Add to a session builder what windows need: the jar, the state store, and the functions of SQL.
 
     The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
-    changelog checkpoints, and skip counting rows. A fourth makes checkpoints on a local disk faster
-    (docs/operations/sizing.md), if the JVM starts with the jar. A setting that the builder,
+    changelog checkpoints, and skip counting rows. If the JVM starts with the jar, two more settings
+    make checkpoints on a local disk faster (docs/operations/sizing.md), and add transom's extension
+    to ``spark.sql.extensions``, which SQL needs (docs/sql.md). A setting that the builder,
     ``spark-submit`` or ``spark-defaults.conf`` already has is not changed.
 
     If the builder starts a Spark Connect server in this process, as ``remote("local")`` does, the
-    server gets transom's extension and plugin. For a server elsewhere, as in
+    server also gets transom's plugin. For a server elsewhere, as in
     ``remote("sc://host")``, only the settings of the state store are set: the server must have been
     started with the others.
 
@@ -100,14 +102,19 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     defaults = {PROVIDER: ROCKSDB}
     if not remote.startswith("sc://"):
         lists = {"spark.jars": jar_path()}
+        # A driver that runs already does not find classes of a jar that a session adds.
+        starts_with_jar = not _jvm_runs() or jar_path() in map(
+            _path, _items(outside.get("spark.jars", ""))
+        )
+        if starts_with_jar or remote:
+            lists |= _EXTENSIONS
         if remote or existing.get("spark.api.mode", default_api_mode()) == "connect":
             lists |= _SERVER_SETTINGS
         for name, value in lists.items():
             values = _items(existing.get(name, ""))
             has_value = value in map(_path, values)
             builder.config(name, ",".join(values if has_value else [*values, value]))
-        if not _jvm_runs() or jar_path() in map(_path, _items(outside.get("spark.jars", ""))):
-            # A driver that runs already does not find classes of a jar that a session adds.
+        if starts_with_jar:
             defaults |= _LOCAL_FS
     if existing.get(PROVIDER, ROCKSDB) == ROCKSDB:
         defaults |= _ROCKSDB_SETTINGS

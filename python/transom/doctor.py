@@ -76,7 +76,7 @@ def doctor() -> int:
     report.add("worker Python", find_worker_python())
     report.add("jar", find_jar())
     if report.failed():
-        print("state store, window query: not checked, because they need all of the above")
+        print("state store, window query, SQL: not checked, because they need all of the above")
         return report.end()
     try:
         spark = _session()
@@ -87,6 +87,7 @@ def doctor() -> int:
     try:
         report.add("state store", find_state_store(spark))
         report.add("window query", find_window(spark))
+        report.add("SQL", find_sql(spark))
     finally:
         spark.stop()
     return report.end()
@@ -119,6 +120,7 @@ def doctor_connect(url: str) -> int:
     report.add("server", Finding.fine(found) if is_supported(found) else other)
     report.add("state store", find_state_store(spark))
     report.add("window", find_static_window(spark))
+    report.add("SQL", find_sql(spark))
     return report.end()
 
 
@@ -139,6 +141,19 @@ def find_static_window(spark: SparkSession) -> Finding:
             f"the window has the results {found} instead of [3]: report this as a bug"
         )
     return Finding.fine("a window over a static DataFrame has its result")
+
+
+def find_sql(spark: SparkSession) -> Finding:
+    """Check that the session has the functions of SQL."""
+    try:
+        spark.sql("DESCRIBE FUNCTION transom_tumbling").collect()
+    except _bridge.spark_errors():
+        return Finding.todo(
+            "the session has no function transom_tumbling: start it with "
+            "spark.sql.extensions=transom.spark.Extensions, and with the jar in spark.jars",
+            optional=True,
+        )
+    return Finding.fine("GROUP BY transom_tumbling(...) and the other functions")
 
 
 def find_state_store(spark: SparkSession) -> Finding:

@@ -55,7 +55,10 @@ def test_the_doctor_misses_only_what_some_functions_need(python: Path, tmp_path:
     missing = [line.split(":")[0] for line in lines if ": ok, " not in line]
     assert missing == ["pandas", "protobuf"]
     assert last.startswith("ready; optional, see above: pandas")
-    assert lines[-1] == "window query: ok, a streaming query fired its window"
+    assert lines[-2:] == [
+        "window query: ok, a streaming query fired its window",
+        "SQL: ok, GROUP BY transom_tumbling(...) and the other functions",
+    ]
 
 
 def test_the_jar_is_found_for_spark_submit(python: Path, tmp_path: Path) -> None:

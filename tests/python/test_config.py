@@ -24,6 +24,9 @@ def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     return str(path)
 
 
+EXTENSION = {"spark.sql.extensions": "transom.spark.Extensions"}
+
+
 def builder(**settings: str) -> SparkSession.Builder:
     return SparkSession.Builder().config(map={**settings})
 
@@ -37,17 +40,19 @@ def test_a_session_gets_the_jar_and_a_state_store(jar: str) -> None:
         CHANGELOG: "true",
         COUNTING: "false",
         LOCAL_FS: "transom.spark.LocalFs",
+        **EXTENSION,
     }
 
 
-def test_a_jvm_that_runs_without_the_jar_keeps_its_file_system(
+def test_a_jvm_that_runs_without_the_jar_keeps_its_file_system_and_functions(
     jar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    loaded = {LOCAL_FS: "transom.spark.LocalFs", **EXTENSION}
     monkeypatch.setattr(config, "_jvm_runs", lambda: True)
-    assert LOCAL_FS not in transom.configure(builder())._options
-    assert LOCAL_FS not in transom.configure(builder(**{"spark.jars": jar}))._options
+    for given in ({}, {"spark.jars": jar}):
+        assert not loaded.keys() & transom.configure(builder(**given))._options.keys()
     (tmp_path / "spark-defaults.conf").write_text(f"spark.jars one.jar,file:{jar}\n")
-    assert transom.configure(builder())._options[LOCAL_FS] == "transom.spark.LocalFs"
+    assert loaded.items() <= transom.configure(builder())._options.items()
 
 
 def test_the_jar_joins_others(jar: str) -> None:
@@ -87,7 +92,11 @@ def test_what_stands_in_the_defaults_file_counts_as_chosen(jar: str, tmp_path: P
     lines = f"# ours\n\nspark.jars  one.jar\n{config.PROVIDER}=org.acme.Store\nspark.empty\n"
     (tmp_path / "spark-defaults.conf").write_text(lines)
     made = transom.configure(builder())
-    assert made._options == {"spark.jars": f"one.jar,{jar}", LOCAL_FS: "transom.spark.LocalFs"}
+    assert made._options == {
+        "spark.jars": f"one.jar,{jar}",
+        LOCAL_FS: "transom.spark.LocalFs",
+        **EXTENSION,
+    }
 
 
 @pytest.mark.parametrize("line", ["spark.jars =", "spark.jars"])

@@ -19,7 +19,7 @@ CHECKS = (
     "find_worker_python",
     "find_jar",
 )
-CHECKS_OF_A_SESSION = ("find_state_store", "find_window")
+CHECKS_OF_A_SESSION = ("find_state_store", "find_window", "find_sql")
 
 
 class Stopped:
@@ -98,7 +98,7 @@ def test_what_needs_a_session_waits_for_the_rest(
         "protobuf",
         "worker Python",
         "jar",
-        "state store, window query",
+        "state store, window query, SQL",
         "not ready, first JDK",
     ]
     assert lines[1].startswith("PySpark: ok, ")

@@ -63,6 +63,7 @@ def test_windows_run_and_another_version_is_refused(python: Path, tmp_path: Path
             "server: ok",
             "state store: ok",
             "window: ok",
+            "SQL: ok",
             "ready",
         ]
 

@@ -105,6 +105,7 @@ def test_the_doctor_finds_all_well() -> None:
         "jar",
         "state store",
         "window query",
+        "SQL",
     ]
     assert all(": ok, " in line for line in lines)
     assert last == "ready"

@@ -34,12 +34,22 @@ sealed trait Trigger extends Product {
 
 private[firing] object Trigger {
 
-  /** Rejects `EveryBatch` as a nested trigger. */
-  def checkNested(field: String, trigger: Trigger): Unit =
+  /** Rejects `EveryBatch` as a nested trigger.
+    *
+    * @param outer
+    *   the trigger around it
+    */
+  def checkNested(field: String, trigger: Trigger, outer: String): Unit =
     Check.that(
       field,
       !trigger.parts.contains(EveryBatch),
-      "has EveryBatch inside another trigger")
+      "has EveryBatch inside another trigger",
+      "NOT_IN_PLACE",
+      "inner" -> EveryBatch.productPrefix,
+      "outer" -> outer,
+      "why" -> ("EveryBatch waits for the end of a micro-batch, and other triggers react to " +
+        "each row"),
+      "instead" -> "EveryBatch alone, or AfterCount(1) for a result after each row")
 }
 
 /** A trigger that has no memory and sets one timer in each window.
@@ -103,8 +113,16 @@ final case class AfterWatermark(
 
   Seq("early" -> early, "late" -> late).foreach { case (field, inner) =>
     inner.foreach { trigger =>
-      Trigger.checkNested(field, trigger)
-      Check.that(field, !trigger.parts.exists(_.isForEnds), "has a trigger for ends of windows")
+      Trigger.checkNested(field, trigger, productPrefix)
+      Check.that(
+        field,
+        !trigger.parts.exists(_.isForEnds),
+        "has a trigger for ends of windows",
+        "NOT_IN_PLACE",
+        "inner" -> trigger.parts.find(_.isForEnds).fold("")(_.productPrefix),
+        "outer" -> productPrefix,
+        "why" -> "AfterWatermark fires at the end of the window itself",
+        "instead" -> "a trigger that fires before or after the end, such as AfterCount(100)")
     }
   }
 
@@ -531,7 +549,7 @@ final class NeverLogic[R, A] extends RowTriggerLogic[R, A] {
 /** Fires when `trigger` fires, and clears the contents of the window after each firing. */
 final case class Purging(trigger: Trigger) extends Trigger {
 
-  Trigger.checkNested("trigger", trigger)
+  Trigger.checkNested("trigger", trigger, productPrefix)
 
   override def nested: Seq[Trigger] = Seq(trigger)
 
@@ -591,7 +609,7 @@ final case class ProcessingTimeout(
     extends Trigger {
 
   Check.positive("after_us", afterUs)
-  Trigger.checkNested("trigger", trigger)
+  Trigger.checkNested("trigger", trigger, productPrefix)
 
   override def isOnClock: Boolean = true
 

@@ -57,7 +57,11 @@ private[judge] object IdleClosing {
       case grid: GridWindow => new OpenGridWindows(grid.grid, convention)
       case session: Session => new OpenSessions(session.gapUs)
       case other =>
-        throw new InvalidSpec("idle_timeout", s"cannot be used with the window $other")
+        throw new InvalidSpec(
+          "idle_timeout",
+          s"cannot be used with the window $other",
+          "UNBOUNDED_WINDOW",
+          Map("window" -> other.productPrefix))
     }
     // Only this trigger waits until the lateness is over. An allowed lateness does not delay the
     // timeout.

@@ -40,7 +40,11 @@ final case class KeyedPlan[R, A <: AnyRef](
     firstOutput: Long = Long.MinValue) {
 
   if (assigner.isMerging && !trigger.canMerge)
-    throw new InvalidSpec("trigger", "cannot be used with windows that merge")
+    throw new InvalidSpec(
+      "trigger",
+      "cannot be used with windows that merge",
+      "CANNOT_MERGE",
+      Map("value" -> "the trigger", "window" -> "merging"))
 
   val evicts: Boolean = before.isDefined || after.isDefined
 

@@ -6,6 +6,14 @@ package transom.engine.setting
   *   name of the setting in the message
   * @param problem
   *   what is wrong with the setting; follows the name in the error message
+  * @param condition
+  *   the error condition that users of Python and SQL see, without its prefix
+  * @param parameters
+  *   the parameters of the condition, except the name of the argument
   */
-final class InvalidSpec(val field: String, val problem: String)
+final class InvalidSpec(
+    val field: String,
+    val problem: String,
+    val condition: String,
+    val parameters: Map[String, String])
     extends IllegalArgumentException(s"$field $problem")

@@ -78,7 +78,11 @@ private[spec] object Exclusions {
   /** Each of the settings excludes each of the others. The message is wrong in the field
     * of the setting. `<window>` in a text stands for the kind of a window.
     */
-  final case class Exclusion(settings: Seq[Setting], others: Seq[Setting], why: String)
+  final case class Exclusion(
+      settings: Seq[Setting],
+      others: Seq[Setting],
+      why: String,
+      condition: String = "CONFLICT")
 
   /** All rows of the table, in the order in which they are checked. */
   val All: Seq[Exclusion] = Seq(
@@ -100,7 +104,7 @@ private[spec] object Exclusions {
     Exclusion(Seq(LifetimeId), Seq(ArrivalTime), "the two rows of a lifetime have the same time, but they arrive at two times"),
     Exclusion(Seq(ChangesOnly), Seq(WithoutWindowBefore), "<window> windows have no window before them"),
     Exclusion(Seq(ChangesOnly), Seq(Apply), "a function knows the bounds of its window, so its result may change with them"),
-    Exclusion(Seq(NoEventTime), Seq(Lifetime, ChangesOnly, Swept), "these windows fire by the watermark"),
+    Exclusion(Seq(NoEventTime), Seq(Lifetime, ChangesOnly, Swept), "these windows fire by the watermark", "NOT_EVENT_TIME"),
     Exclusion(Seq(Trigger, Evictor, Retract, AllowedLateness, IdleTimeout), Seq(Lifetime, ChangesOnly, Swept), "each of these windows fires once, at its end"),
     Exclusion(Seq(Stagger), Seq(Lifetime, ChangesOnly), "these windows are the same for all keys"),
     Exclusion(Seq(WindowState), Seq(Lifetime, Swept), "no later call could read the state of a window"),

@@ -30,10 +30,23 @@ final case class Lifetime(
   Check.that(
     "end_column",
     Seq(endColumn, durationUs, durationColumn).flatten.length == 1,
-    "and the durations: one must not be null, and the others must be")
+    "and the durations: one must not be null, and the others must be",
+    "LIFETIME_CHOICE",
+    "given" -> (if (endColumn.isDefined) "both" else "neither"))
   timeoutUs.foreach(Check.positive("timeout_us", _))
-  Check.that("id_columns", idColumns.isEmpty || endColumn.isDefined, "needs an end column")
-  Check.that("timeout_us", timeoutUs.isEmpty || idColumns.nonEmpty, "needs id columns")
+  Check.that(
+    "id_columns",
+    idColumns.isEmpty || endColumn.isDefined,
+    "needs an end column",
+    "CONFLICT",
+    "step" -> "Lifetime(id=)",
+    "other" -> "Lifetime(duration=)",
+    "why" -> "a row with a duration does not wait for another row with its end")
+  Check.that(
+    "timeout_us",
+    timeoutUs.isEmpty || idColumns.nonEmpty,
+    "needs id columns",
+    "NEEDS_ID")
 
   /** Whether rows are edges: a row without end starts a lifetime, and a row with an end ends it.
     */

@@ -1,9 +1,9 @@
 package transom.engine.spec
 
-import transom.engine.setting.Check
+import transom.engine.setting.{Check, Durations}
 
 /** The time that windows follow. */
-sealed trait Time {
+sealed trait Time extends Product {
 
   /** Whether a watermark measures this time. */
   def isEventTime: Boolean
@@ -73,35 +73,50 @@ final case class TimePolicy(
     estimateArrival: Boolean)
     extends Time {
 
-  Check.that("early", !early.exists(_.isInstanceOf[Accept]), "must drop or adjust rows")
-  Check.that("late", !late.exists(_.isInstanceOf[Accept]), "must drop or adjust rows")
-  Check.that(
-    "early",
-    timeColumn.isDefined || early.isEmpty,
-    "needs a time column besides the arrival time")
-  Check.that(
-    "late",
-    timeColumn.isDefined || late.isEmpty,
-    "needs a time column besides the arrival time")
-  Check.that(
-    "partitions",
-    partitions.isEmpty || partitionColumn.isDefined,
-    "needs a partition column")
+  Seq("early" -> early, "late" -> late).foreach { case (field, rule) =>
+    Check.that(
+      field,
+      !rule.exists(_.isInstanceOf[Accept]),
+      "must drop or adjust rows",
+      "BAD_CHOICE",
+      "value" -> "Accept",
+      "choices" -> "Drop or Adjust")
+    Check.that(
+      field,
+      timeColumn.isDefined || rule.isEmpty,
+      "needs a time column besides the arrival time",
+      "TOLERANCE_WITHOUT_TIME",
+      "value" -> rule.fold("")(_.text))
+  }
   idlePartitionUs.foreach(Check.positive("idle_partition_us", _))
+  Seq(
+    "partitions" -> Option.when(partitions.nonEmpty)(partitions.mkString("['", "', '", "']")),
+    "idle_partition_us" -> idlePartitionUs.map(us => s"'${Durations.text(us)}'")).foreach {
+    case (field, value) =>
+      Check.that(
+        field,
+        value.isEmpty || partitionColumn.isDefined,
+        "needs a partition column",
+        "NEEDS_PARTITION",
+        "value" -> value.getOrElse(""))
+  }
   Check.that(
-    "idle_partition_us",
-    idlePartitionUs.isEmpty || partitionColumn.isDefined,
-    "needs a partition column")
-  Check.that("estimate_arrival", !estimateArrival || late.isDefined, "needs a late rule")
+    "estimate_arrival",
+    !estimateArrival || late.isDefined,
+    "needs a late rule",
+    "ESTIMATE_NEEDS_LATE")
 
   override def isEventTime: Boolean = true
 }
 
 /** What a time policy does with a row beyond a bound. Rows at the bound are not beyond it. */
-sealed trait TimeRule {
+sealed trait TimeRule extends Product {
 
   /** The bound in microseconds. */
   def beyondUs: Long
+
+  /** The rule as users write it. */
+  final def text: String = s"$productPrefix('${Durations.text(beyondUs)}')"
 
   Check.notNegative("beyond_us", beyondUs)
 }
@@ -132,8 +147,14 @@ sealed trait AdvanceRule {
   */
 final case class Periodic(rows: Option[Int], everyUs: Option[Long]) extends AdvanceRule {
 
-  Check.that("rows", rows.isDefined || everyUs.isDefined, "must be set if every_us is not")
-  rows.foreach(rows => Check.positive("rows", rows.toLong))
+  Check.that(
+    "rows",
+    rows.isDefined || everyUs.isDefined,
+    "must be set if every_us is not",
+    "MISSING_ARGUMENT",
+    "owner" -> productPrefix,
+    "instead" -> "Periodic(100)")
+  rows.foreach(Check.positive("rows", _))
   everyUs.foreach(Check.positive("every_us", _))
 
   override def periodic: Option[Periodic] = Some(this)
@@ -195,9 +216,13 @@ final case class StampSpec(
     orderColumns: Seq[Int],
     keyGroups: Int) {
 
-  Check.positive("key_groups", keyGroups.toLong)
+  Check.positive("key_groups", keyGroups)
   Check.that(
     "lifetime.id_columns",
     !lifetime.exists(_.hasEdges),
-    "cannot be used without windows")
+    "cannot be used without windows",
+    "CONFLICT",
+    "step" -> "stamped()",
+    "other" -> "Lifetime(id=)",
+    "why" -> "only windows wait for the ends of lifetimes")
 }

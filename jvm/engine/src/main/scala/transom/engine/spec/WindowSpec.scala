@@ -1,7 +1,7 @@
 package transom.engine.spec
 
 import transom.engine.firing._
-import transom.engine.setting.{Check, InvalidSpec}
+import transom.engine.setting.{Check, Constants, InvalidSpec}
 import transom.engine.window._
 
 /** The spec of a window operator, decoded from the message that Python sends.
@@ -84,6 +84,12 @@ final case class WindowSpec(
     tickUs: Long,
     rowLog: Int) {
 
+  Check.that(
+    "name",
+    name.forall(_.matches(Constants.OperatorNamePattern)),
+    "cannot be the name of a file",
+    "BAD_NAME",
+    "value" -> s"'${name.getOrElse("")}'")
   Check.notNegative("allowed_lateness_us", allowedLatenessUs)
   Check.positive("key_groups", keyGroups)
   Check.positive("tick_us", tickUs)
@@ -143,11 +149,28 @@ final case class WindowSpec(
       case _ => false
     }
     val inEventTime = time.exists(_.isEventTime)
-    Check.that("trigger", inEventTime || !trigger.parts.exists(byWatermark), "needs event time")
-    Check.that(
-      "trigger",
-      !window.isMerging || trigger.canMerge,
-      "cannot be used with windows that merge")
+    trigger.parts.foreach { part =>
+      Check.that(
+        "trigger",
+        inEventTime || !byWatermark(part),
+        "needs event time",
+        "NO_CLOCK",
+        "value" -> part.productPrefix,
+        "fix" -> s"Use ${insteadOf(part)}, or set the column that holds the time")
+      Check.that(
+        "trigger",
+        !window.isMerging || part.canMerge || part.nested.exists(!_.canMerge),
+        "cannot be used with windows that merge",
+        "CANNOT_MERGE",
+        "value" -> part.productPrefix,
+        "window" -> window.productPrefix)
+    }
+  }
+
+  private def insteadOf(trigger: Trigger): String = trigger match {
+    case _: Every => "Every(..., clock='processing')"
+    case _ if window == Global => "EndOfStream()"
+    case _ => "AfterClock()"
   }
 
   /** Rejects settings that exclude each other. */
@@ -157,8 +180,12 @@ final case class WindowSpec(
     setting <- row.settings if isSet(setting, member)
     other <- row.others if isSet(other, member)
   } {
-    val problem = s"cannot be used with ${other.text}: ${row.why}"
-    throw new InvalidSpec(setting.field, problem.replace("<window>", member.productPrefix))
+    def named(text: String) = text.replace("<window>", member.productPrefix)
+    throw new InvalidSpec(
+      setting.field,
+      named(s"cannot be used with ${other.text}: ${row.why}"),
+      row.condition,
+      Map("step" -> named(setting.text), "other" -> named(other.text), "why" -> named(row.why)))
   }
 
   /** Whether a setting of the table of exclusions is set, for one of the windows. */
@@ -209,24 +236,37 @@ final case class WindowSpec(
   private def hasDefaultTrigger: Boolean =
     window.defaultTrigger(time.contains(ProcessingTime)).contains(trigger)
 
-  /** Rejects settings that need other windows. */
+  /** Rejects settings that need other windows, or a time. */
   private def checkWindows(): Unit = {
+    Check.that(
+      "allowed_lateness_us",
+      allowedLatenessUs == 0L || time.exists(_.isEventTime),
+      "needs event time",
+      "NOT_EVENT_TIME")
     Check.that(
       "window_state",
       !function.keepsByWindow || !window.isMerging,
-      "cannot be used with windows that merge")
+      "cannot be used with windows that merge",
+      "STATE_WITH_MERGING",
+      "window" -> window.productPrefix)
     Check.that(
       "output_policy",
       outputPolicy.isEmpty || !window.isEndless,
-      "needs windows with bounds")
+      "needs windows with bounds",
+      "UNBOUNDED_WINDOW",
+      "window" -> window.productPrefix)
     Check.that(
       "first_output_us",
       firstOutputUs.isEmpty || !window.isEndless,
-      "needs windows with an end that is known in advance")
+      "needs windows with an end that is known in advance",
+      "UNBOUNDED_WINDOW",
+      "window" -> window.productPrefix)
     Check.that(
       "idle_timeout",
       idleTimeout.isEmpty || window.hasKnownEnd,
-      "needs windows with an end that is known in advance")
+      "needs windows with an end that is known in advance",
+      "UNBOUNDED_WINDOW",
+      "window" -> window.productPrefix)
   }
 
   /** Rejects settings that need a time policy, or a time policy without substreams. */
@@ -235,16 +275,26 @@ final case class WindowSpec(
       "idle_timeout" -> idleTimeout.isDefined,
       "first_output_us" -> firstOutputUs.isDefined,
       "watermarks" -> watermarks).foreach { case (field, isSet) =>
-      Check.that(field, !isSet || policy.isDefined, "needs a time policy")
+      Check.that(
+        field,
+        !isSet || policy.isDefined,
+        "needs a time policy",
+        "NEEDS_TIME_POLICY",
+        "value" -> time.fold("None")(_.productPrefix),
+        "instead" -> "transom.TimePolicy('departed')")
     }
-    Check.that(
-      "idle_timeout",
-      idleTimeout.isEmpty || !hasSubstreams,
-      "cannot be used with substreams")
-    Check.that(
+    def withoutSubstreams(field: String, holds: Boolean, setting: String): Unit =
+      Check.that(
+        field,
+        holds || !hasSubstreams,
+        "cannot be used with substreams",
+        "TIME_POLICY_UNSUPPORTED",
+        "setting" -> setting)
+    withoutSubstreams("idle_timeout", idleTimeout.isEmpty, "idle_timeout")
+    withoutSubstreams(
       "time.partition_column",
-      !hasSubstreams || policy.forall(_.partitionColumn.isEmpty),
-      "cannot be used with substreams")
+      policy.forall(_.partitionColumn.isEmpty),
+      "partition")
   }
 }
 

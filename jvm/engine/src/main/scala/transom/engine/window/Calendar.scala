@@ -28,8 +28,19 @@ final case class Calendar(
   Check.that(
     "every",
     every <= Constants.MostCalendarUnits,
-    s"is above ${Constants.MostCalendarUnits}")
-  Check.offset(offsetUs, every * unit.shortestUs)
+    s"is above ${Constants.MostCalendarUnits}",
+    "BAD_CHOICE",
+    "value" -> every.toString,
+    "choices" -> s"a whole number of at most ${Constants.MostCalendarUnits}")
+  Check.that(
+    "first_day",
+    unit == CalendarUnit.Week || firstDay == DayOfWeek.MONDAY,
+    "is set, but only weeks have a first day",
+    "CONFLICT",
+    "step" -> "Calendar(first_day=)",
+    "other" -> s"unit='$unit'",
+    "why" -> "only weeks have a first day")
+  Check.offset(offsetUs, every * unit.shortestUs, repeats = false)
   Check.zone(timeZone)
 
   // In wall-clock time, all days have one length, and so do all weeks. Only months need a

@@ -21,7 +21,7 @@ final case class Count(size: Int, slide: Option[Int] = None, partial: Boolean = 
 
   Check.positive("size", size)
   slide.foreach(Check.positive("slide", _))
-  if (!partial) Check.windowsPerRow("slide", size, step)
+  if (!partial) Check.windowsPerRow("slide", size, step, step.toString)
 
   /** Number of rows between window starts. */
   def step: Int = slide.getOrElse(size)

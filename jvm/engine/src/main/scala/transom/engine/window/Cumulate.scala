@@ -20,8 +20,14 @@ final case class Cumulate(
 
   Check.positive("size_us", sizeUs)
   Check.positive("step_us", stepUs)
-  Check.that("size_us", sizeUs % stepUs == 0, s"is not a multiple of step_us, $stepUs")
-  Check.windowsPerRow("step_us", sizeUs, stepUs)
+  Check.that(
+    "size_us",
+    sizeUs % stepUs == 0,
+    s"is not a multiple of step_us, $stepUs",
+    "NOT_A_MULTIPLE",
+    "value" -> Durations.text(sizeUs),
+    "step" -> Durations.text(stepUs))
+  Check.windowsPerRow("step_us", sizeUs, stepUs, Durations.text(stepUs))
   Check.offset(offsetUs, sizeUs)
   Check.zone(timeZone)
 

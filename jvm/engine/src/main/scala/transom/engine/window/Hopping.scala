@@ -23,7 +23,7 @@ final case class Hopping(
   Check.positive("slide_us", slideUs)
   Check.offset(offsetUs, slideUs)
   Check.zone(timeZone)
-  Check.windowsPerRow("slide_us", sizeUs, slideUs)
+  Check.windowsPerRow("slide_us", sizeUs, slideUs, Durations.text(slideUs))
 
   override def grid: Grid = new HoppingGrid(sizeUs, slideUs, offsetUs, Zone.of(timeZone))
 

@@ -21,6 +21,13 @@ sealed trait SessionWindow extends Window {
   def maxCheck: MaxCheck
 
   maxDurationUs.foreach(Check.positive("max_duration_us", _))
+  Check.that(
+    "max_duration_us",
+    maxDurationUs.isDefined || maxCheck == MaxCheck.AtLeast,
+    "must be set if max_check is",
+    "MISSING_ARGUMENT",
+    "owner" -> "Session",
+    "instead" -> "Session('5 minutes', max_duration='1 hour', max_check='>')")
 
   override def isMerging: Boolean = true
 

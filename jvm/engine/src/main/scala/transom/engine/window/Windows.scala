@@ -51,14 +51,30 @@ object NamedWindow {
   /** Rejects members that cannot be computed together, and ids that are not unique (Z-38). */
   private[window] def check(members: Seq[NamedWindow]): Unit = {
     val ids = members.flatMap(_.id)
-    Check.that("windows", members.nonEmpty, "must hold at least one window")
-    Check.that("windows", ids.isEmpty || ids.length == members.length, "have ids on some only")
-    Check.that("windows", !ids.exists(_.isEmpty), "have an empty id")
-    Check.that(
-      "windows",
+    def haveIds(holds: Boolean, problem: String, why: String): Unit =
+      Check.that("windows", holds, problem, "BAD_WINDOW_IDS", "why" -> why)
+    haveIds(members.nonEmpty, "must hold at least one window", "there is no window")
+    haveIds(
+      ids.isEmpty || ids.length == members.length,
+      "have ids on some only",
+      "only some windows have one")
+    haveIds(!ids.exists(_.isEmpty), "have an empty id", "an id is empty")
+    haveIds(
       ids.distinctBy(_.toLowerCase(Locale.ROOT)).length == ids.length,
-      "have ids that are equal but for upper and lower case")
+      "have ids that are equal but for upper and lower case",
+      "two of them differ only in upper and lower case")
+    haveIds(
+      ids.nonEmpty || members.distinctBy(_.window).length == members.length,
+      "repeat a window without an id",
+      "a window is in the list twice, and its results would be equal")
     members.foreach(member =>
-      Check.that("windows", member.window.isCombinable, s"cannot hold ${member.window}"))
+      Check.that(
+        "windows",
+        member.window.isCombinable,
+        s"cannot hold ${member.window}",
+        "BAD_CHOICE",
+        "value" -> member.window.productPrefix,
+        "choices" -> ("a window on a grid without stagger, a Session with a fixed gap and " +
+          "late_start='open', a Snapshot, a Rolling or a CountByStart")))
   }
 }

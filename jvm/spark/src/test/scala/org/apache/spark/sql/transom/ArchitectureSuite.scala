@@ -56,5 +56,6 @@ private object ArchitectureSuite {
     "plan" -> Set("error", "message", "function", "planned", "exchange", "clock", "task", "exec"),
     "explain" -> Set("error", "planned", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),
-    "transom.spark" -> Set("batch", "message", "plan", "explain", "connect"))
+    "sql" -> Set("error", "message", "planned", "task", "plan"),
+    "transom.spark" -> Set("batch", "message", "plan", "explain", "connect", "sql"))
 }

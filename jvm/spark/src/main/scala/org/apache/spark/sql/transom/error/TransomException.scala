@@ -9,12 +9,18 @@ import org.apache.spark.{ErrorClassesJsonReader, QueryContext, SparkThrowable}
 /** An error of transom, with an error condition and parameters. The class extends
   * `IllegalArgumentException`, so PySpark raises its own exception class with `getCondition()`.
   * The texts are in `spec/error-conditions.json`, which Python uses too.
+  *
+  * @param place
+  *   the place in the text of a query, if it is known. It is in the message only: PySpark looks
+  *   up the text of an exception with a query context in Spark's own list of conditions, and
+  *   fails.
   */
 final class TransomException(
     condition: String,
     parameters: Map[String, String],
-    cause: Throwable = null)
-    extends IllegalArgumentException(TransomException.text(condition, parameters), cause)
+    cause: Throwable = null,
+    place: Option[QueryContext] = None)
+    extends IllegalArgumentException(TransomException.text(condition, parameters, place), cause)
     with SparkThrowable {
 
   override def getCondition: String = condition
@@ -28,6 +34,10 @@ object TransomException {
   private lazy val texts = new ErrorClassesJsonReader(
     Seq(getClass.getClassLoader.getResource("transom/error-conditions.json")))
 
-  private def text(condition: String, parameters: Map[String, String]): String =
-    s"[$condition] ${texts.getErrorMessage(condition, parameters)}"
+  private def text(
+      condition: String,
+      parameters: Map[String, String],
+      place: Option[QueryContext]): String =
+    s"[$condition] ${texts.getErrorMessage(condition, parameters)}" +
+      place.fold("")(at => s"\n${at.summary}")
 }

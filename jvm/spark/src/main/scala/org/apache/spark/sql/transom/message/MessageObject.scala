@@ -11,8 +11,13 @@ import transom.engine.setting.{Durations, InvalidSpec}
   *
   * @param path
   *   the path of the object in the message, empty for the message itself
+  * @param refusal
+  *   the error for a setting that the engine refuses, with the path of its field
   */
-private[message] final class MessageObject(node: JsonNode, path: String) {
+private[message] final class MessageObject(
+    node: JsonNode,
+    path: String,
+    refusal: (String, InvalidSpec) => Throwable) {
 
   if (!node.isObject)
     throw MessageObject.bad(if (path.isEmpty) "message" else path, "it is not an object")
@@ -23,7 +28,7 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
   def readAll[T](read: MessageObject => T): T = {
     val result =
       try read(this)
-      catch { case e: InvalidSpec => throw bad(e.field, s"it ${e.problem}") }
+      catch { case e: InvalidSpec => throw refusal(pathOf(e.field), e) }
     node.fieldNames.asScala.find(!readNames(_)).foreach { name =>
       throw bad(name, "this version does not know this field")
     }
@@ -34,7 +39,7 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
 
   def unknownKind: TransomException = bad("kind", s"this version does not know $kind")
 
-  def obj(name: String): MessageObject = new MessageObject(value(name), pathOf(name))
+  def obj(name: String): MessageObject = new MessageObject(value(name), pathOf(name), refusal)
 
   def optional[T](name: String)(read: String => T): Option[T] =
     if (value(name).isNull) None else Some(read(name))
@@ -65,7 +70,7 @@ private[message] final class MessageObject(node: JsonNode, path: String) {
 
   def objects(name: String): Seq[MessageObject] =
     list(name, "objects", _.isObject).zipWithIndex.map { case (element, i) =>
-      new MessageObject(element, s"${pathOf(name)}[$i]")
+      new MessageObject(element, s"${pathOf(name)}[$i]", refusal)
     }
 
   def choice[T](name: String, names: Seq[(String, T)]): T = {

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** Builds objects of the message. */
-private[message] object MessageWriter {
+private[transom] object MessageWriter {
 
   private val mapper = new ObjectMapper()
 

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.transom.message.MessageWriter.{nameOf, obj}
 
-import transom.engine.setting.Constants
+import transom.engine.setting.{Constants, InvalidSpec}
 import transom.engine.spec._
 
 /** Reads and writes the message: the spec as JSON, as Python sends it and the checkpoint stores
@@ -30,20 +30,34 @@ object SpecCodec {
 
   private val formNames = Seq("arrow" -> RowsForm.Arrow, "pandas" -> RowsForm.Pandas)
 
-  /** Decodes the message of a window operator. */
-  def decode(message: String): WindowSpec = parse(message).readAll(readSpec)
+  /** Decodes the message of a window operator.
+    *
+    * @param refusal
+    *   the error for a setting that the engine refuses, with the path of its field. Python has
+    *   checked the settings already, so by default the message itself is wrong
+    */
+  def decode(
+      message: String,
+      refusal: (String, InvalidSpec) => Throwable = badMessage): WindowSpec =
+    parse(message, refusal).readAll(readSpec)
 
   /** Decodes the message of a time stage without windows. */
-  def decodeStamped(message: String): StampSpec = parse(message).readAll(readStamped)
+  def decodeStamped(message: String): StampSpec =
+    parse(message, badMessage).readAll(readStamped)
 
-  private def parse(message: String): MessageObject = {
+  private def badMessage(path: String, e: InvalidSpec): Throwable =
+    MessageObject.bad(path, s"it ${e.problem}")
+
+  private def parse(
+      message: String,
+      refusal: (String, InvalidSpec) => Throwable): MessageObject = {
     val node =
       try mapper.readTree(message)
       catch {
         case e: JsonProcessingException =>
           throw MessageObject.bad("message", s"it is not JSON: ${e.getOriginalMessage}")
       }
-    new MessageObject(node, "")
+    new MessageObject(node, "", refusal)
   }
 
   private def checkVersion(m: MessageObject): Unit = {
@@ -67,14 +81,19 @@ object SpecCodec {
 
   private def readSpec(m: MessageObject): WindowSpec = {
     checkVersion(m)
+    val time = m.optional("time")(m.obj(_).readAll(TimeCodec.read))
+    val window = m.obj("window").readAll(WindowCodec.read)
     WindowSpec(
       name = m.optional("name")(m.text),
       keyColumns = m.columns("key_columns"),
-      time = m.optional("time")(m.obj(_).readAll(TimeCodec.read)),
+      time = time,
       lifetime = m.optional("lifetime")(m.obj(_).readAll(TimeCodec.readLifetime)),
       orderColumns = m.columns("order_columns"),
-      window = m.obj("window").readAll(WindowCodec.read),
-      trigger = m.obj("trigger").readAll(TriggerCodec.readTrigger),
+      window = window,
+      trigger = m
+        .optional("trigger")(m.obj(_).readAll(TriggerCodec.readTrigger))
+        .orElse(window.defaultTrigger(isOnClock = time.contains(ProcessingTime)))
+        .getOrElse(throw new InvalidSpec("trigger", "must be set", "NEEDS_TRIGGER", Map.empty)),
       evictor = m.optional("evictor")(m.obj(_).readAll(TriggerCodec.readEvictor)),
       function = m.obj("function").readAll(readFunction),
       allowedLatenessUs = m.duration("allowed_lateness_us"),

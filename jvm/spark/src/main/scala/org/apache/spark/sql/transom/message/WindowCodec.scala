@@ -62,7 +62,12 @@ private[message] object WindowCodec {
       case (Some(gap), None) => Session(gap, inclusive, closed, lateStart, longest, check)
       case (None, Some(column)) =>
         DynamicSession(column, inclusive, closed, lateStart, longest, check)
-      case _ => throw new InvalidSpec("gap_column", "and gap_us: one must be null, and one not")
+      case _ =>
+        throw new InvalidSpec(
+          "gap_column",
+          "and gap_us: one must be null, and one not",
+          "BAD_CHOICE",
+          Map("value" -> "not one gap", "choices" -> "a duration or a column"))
     }
   }
 

@@ -49,7 +49,7 @@ private object InputWatermark {
   /** Whether all rows of a plan come from an operator, without an exchange of Spark between. */
   private def isInTasksOf(operator: String, plan: LogicalPlan): Boolean = plan match {
     case results: OutputRows => OperatorNode.allIn(results).last.spec.name == operator
-    case _: Project | _: Filter | _: SubqueryAlias | _: Generate | _: MapInArrow |
+    case _: Project | _: Filter | _: SubqueryAlias | _: View | _: Generate | _: MapInArrow |
         _: MapInPandas =>
       plan.children.forall(isInTasksOf(operator, _))
     case _ => false
