@@ -1,6 +1,6 @@
 package transom.engine
 
-import java.time.{Instant, ZoneId}
+import java.time.{DayOfWeek, Instant, ZoneId}
 
 import org.scalacheck.Gen
 import org.scalacheck.rng.Seed
@@ -94,7 +94,9 @@ object Generators {
       CalendarUnit.Quarter,
       CalendarUnit.Year)
     every <- Gen.frequency(3 -> Gen.const(1), 2 -> Gen.choose(2, 10))
-    firstDay <- Gen.oneOf(GridModel.weekDays)
+    firstDay <-
+      if (unit == CalendarUnit.Week) Gen.oneOf(GridModel.weekDays)
+      else Gen.const(DayOfWeek.MONDAY)
     offset <- Gen.oneOf(Gen.const(0L), Gen.choose(-23 * Hour, 23 * Hour))
   } yield Calendar(unit, zone, every, firstDay, offset)
 

@@ -9,7 +9,7 @@ package transom.engine.setting
   * @param condition
   *   the error condition that users of Python and SQL see, without its prefix
   * @param parameters
-  *   the parameters of the condition, except the name of the argument
+  *   the parameters of the condition. Without "argument", the field is the argument
   */
 final class InvalidSpec(
     val field: String,

@@ -181,11 +181,15 @@ final case class WindowSpec(
     other <- row.others if isSet(other, member)
   } {
     def named(text: String) = text.replace("<window>", member.productPrefix)
+    val parameters =
+      if (row.condition == "CONFLICT")
+        Map("step" -> setting.text, "other" -> other.text, "why" -> row.why)
+      else Map("argument" -> other.text)
     throw new InvalidSpec(
       setting.field,
       named(s"cannot be used with ${other.text}: ${row.why}"),
       row.condition,
-      Map("step" -> named(setting.text), "other" -> named(other.text), "why" -> named(row.why)))
+      parameters.map { case (name, text) => name -> named(text) })
   }
 
   /** Whether a setting of the table of exclusions is set, for one of the windows. */

@@ -106,7 +106,7 @@ private[engine] object PolicyWindowsSuite {
     size <- Gen.choose(1L, 24L)
     step <- Gen.choose(1L, 24L)
     members = Seq(Tumbling(step, closed = closed), Hopping(size, step, 0L, closed = closed))
-  } yield Windows(members.map(NamedWindow(None, _)))
+  } yield Windows(members.distinct.map(NamedWindow(None, _)))
 
   val alsoSeveral: Gen[Window] = Gen.frequency(4 -> windows, 1 -> several)
 

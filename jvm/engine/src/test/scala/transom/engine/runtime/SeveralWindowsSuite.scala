@@ -84,7 +84,7 @@ private object SeveralWindowsSuite {
     members <- Gen.oneOf(
       Gen.listOfN(count, grid(closed)),
       Gen.listOfN(count, grid(closed).map(inUnits(_, unit))))
-  } yield members
+  } yield members.distinct
 
   /** Grids of one unit may feed each other. */
   private def inUnits(window: Window, unit: Long): Window = window match {
@@ -109,7 +109,7 @@ private object SeveralWindowsSuite {
         1 -> Gen.const(Rolling(size)),
         1 -> Gen.const(Snapshot(closed)),
         1 -> Gen.choose(1, 3).map(CountByStart(_))))
-  } yield members
+  } yield members.distinct
 
   private def grid(closed: Closed): Gen[Window] = for {
     size <- Gen.choose(1L, 24L)

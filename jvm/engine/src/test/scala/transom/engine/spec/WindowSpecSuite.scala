@@ -4,14 +4,14 @@ import munit.FunSuite
 
 import transom.engine.conformance.driver.Specs
 import transom.engine.firing._
-import transom.engine.setting.InvalidSpec
+import transom.engine.setting.{InvalidSpec, Refusal}
 import transom.engine.window._
 
 class WindowSpecSuite extends FunSuite {
 
   private val hours = Specs.of(Tumbling(3600000000L), lateRows = LateRows.No)
 
-  private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
+  private def fieldAtFault(build: => Any): String = Refusal.fieldOf(build)
 
   test("EveryBatch cannot be nested in another trigger") {
     assertEquals(fieldAtFault(AfterWatermark(early = Some(EveryBatch))), "early")
@@ -111,10 +111,12 @@ class WindowSpecSuite extends FunSuite {
       Lifetime(durationColumn = Some(1))).foreach { lifetime =>
       assert(hours.copy(lifetime = Some(lifetime)).isSwept)
     }
-    intercept[InvalidSpec](Lifetime())
-    intercept[InvalidSpec](Lifetime(endColumn = Some(1), durationUs = Some(1)))
-    intercept[InvalidSpec](Lifetime(durationUs = Some(1), durationColumn = Some(1)))
-    intercept[InvalidSpec](Lifetime(durationUs = Some(0)))
+    assertEquals(fieldAtFault(Lifetime()), "end_column")
+    assertEquals(fieldAtFault(Lifetime(endColumn = Some(1), durationUs = Some(1))), "end_column")
+    assertEquals(
+      fieldAtFault(Lifetime(durationUs = Some(1), durationColumn = Some(1))),
+      "end_column")
+    assertEquals(fieldAtFault(Lifetime(durationUs = Some(0))), "duration_us")
   }
 
   test("windows between starts and ends, and windows of lifetimes, are swept") {

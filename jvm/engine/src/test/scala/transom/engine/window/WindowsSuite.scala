@@ -1,16 +1,18 @@
 package transom.engine.window
 
+import java.time.DayOfWeek
+
 import munit.FunSuite
 
 import transom.engine.firing.AfterCount
-import transom.engine.setting.{Durations, InvalidSpec}
+import transom.engine.setting.{Durations, InvalidSpec, Refusal}
 import transom.engine.spec.EventTime
 
 class WindowsSuite extends FunSuite {
 
   private val Day = 86400000000L
 
-  private def fieldAtFault(build: => Any): String = intercept[InvalidSpec](build).field
+  private def fieldAtFault(build: => Any): String = Refusal.fieldOf(build)
 
   test("a duration is split into units") {
     assertEquals(Durations.text(0L), "0 seconds")
@@ -25,6 +27,9 @@ class WindowsSuite extends FunSuite {
     assertEquals(fieldAtFault(Hopping(-2, 1)), "size_us")
     assertEquals(fieldAtFault(Hopping(2, 0)), "slide_us")
     assertEquals(fieldAtFault(Cumulate(2, -1)), "step_us")
+    assertEquals(
+      fieldAtFault(Calendar(CalendarUnit.Day, "UTC", firstDay = DayOfWeek.SUNDAY)),
+      "first_day")
     assertEquals(fieldAtFault(Calendar(CalendarUnit.Day, "UTC", every = 0)), "every")
     assertEquals(fieldAtFault(Session(0)), "gap_us")
     assertEquals(fieldAtFault(Session(1, maxDurationUs = Some(0))), "max_duration_us")
@@ -58,6 +63,17 @@ class WindowsSuite extends FunSuite {
   test("a row may belong to at most ten million windows") {
     Hopping(10000000, 1)
     assertEquals(fieldAtFault(Hopping(10000001, 1)), "slide_us")
+  }
+
+  test("a session without a maximum duration has no check of it") {
+    assertEquals(fieldAtFault(Session(5, maxCheck = MaxCheck.Above)), "max_duration_us")
+    Session(5, maxCheck = MaxCheck.Above, maxDurationUs = Some(1))
+  }
+
+  test("windows without ids differ") {
+    def windows(ids: Option[String]*) = Windows(ids.map(NamedWindow(_, Tumbling(10))))
+    assertEquals(fieldAtFault(windows(None, None)), "windows")
+    windows(Some("one"), Some("other"))
   }
 
   test("a row may belong to at most ten million count windows") {

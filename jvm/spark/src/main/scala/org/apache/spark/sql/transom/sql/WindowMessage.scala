@@ -252,7 +252,7 @@ final class WindowMessage(
       (path.length == place.length || "._[".contains(path.charAt(place.length)))
     val origin = places.filter(p => isPrefix(p._1)).maxByOption(_._1.length)
     val argument = path.split('.').last.replaceAll("_(us|columns?)$", "")
-    val parameters = e.parameters + ("argument" -> argument)
+    val parameters = Map("argument" -> argument) ++ e.parameters
     error(e.condition, origin.fold(window.origin)(_._2), parameters.toSeq: _*)
   }
 }
