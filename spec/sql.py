@@ -19,6 +19,7 @@ from transom._base.expressions import Col, Delta
 from transom.spec import message
 from transom.spec.times.idle_timeout import IdleTimeout
 from transom.spec.window_spec import WindowSpec
+from transom.stream import Stream
 from transom.windowed import Windowed
 
 Table = dict[str, Any]
@@ -73,7 +74,39 @@ def functions(examples: Mapping[str, str]) -> Table:
                 "about": _about(value),
                 "example": examples[name],
             }
+    for kind, (step, parameters) in _tables(table["options"]).items():
+        name = PREFIX + kind
+        table["functions"][name] = {
+            "kind": kind,
+            "role": "table",
+            "parameters": parameters,
+            "usage": _summary(step),
+            "about": {},
+            "example": examples[name],
+        }
     return table
+
+
+def _tables(options: list[Table]) -> dict[str, tuple[Any, list[Table]]]:
+    """Return the table functions, with the step of Python that does the same."""
+    by_name = {option["name"]: option for option in options}
+    policy = {name: value for name, value in by_name["policy"].items() if name != "default"}
+    hints, by_field = _spec_fields()
+    outputs = [
+        _parameter(name, hints[name], by_field[name].default, by_name=True)
+        for name in ("late_rows", "dead_letters", "watermarks")
+    ]
+    return {
+        "stamped": (
+            Stream.stamped,
+            [policy | {"required": True}, by_name["lifetime"], by_name["order"]],
+        ),
+        "side_outputs": (Windowed.with_late_rows, outputs),
+    }
+
+
+def _spec_fields() -> tuple[dict[str, Any], dict[str, Any]]:
+    return get_type_hints(WindowSpec), {field.name: field for field in fields(WindowSpec)}
 
 
 def _parameters(role: str, kind: str, value: type[Any]) -> list[Table]:
@@ -112,8 +145,7 @@ def _of_step(own: list[Table]) -> list[Table]:
 
 
 def _options() -> list[Table]:
-    hints = get_type_hints(WindowSpec)
-    by_field = {field.name: field for field in fields(WindowSpec)}
+    hints, by_field = _spec_fields()
     own = []
     for name, option in _OPTIONS.items():
         parameter = _parameter(name, hints[name], by_field[name].default, by_name=True)

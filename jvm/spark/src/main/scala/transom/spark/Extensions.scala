@@ -3,7 +3,7 @@ package transom.spark
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.transom.connect.ResolveCalls
-import org.apache.spark.sql.transom.sql.{CheckWindows, ReplaceWindows, ResolveWindows, SqlFunctions}
+import org.apache.spark.sql.transom.sql.{CheckWindows, ReadTables, ReplaceWindows, ResolveWindows, SqlFunctions}
 
 /** The value of `spark.sql.extensions` with which a session has windows in SQL, and a Spark
   * Connect server runs the calls of the Python package.
@@ -13,6 +13,8 @@ final class Extensions extends (SparkSessionExtensions => Unit) {
     extensions.injectResolutionRule { session =>
       new ResolveCalls(session.asInstanceOf[SparkSession])
     }
+    // Hints are resolved before anything else.
+    extensions.injectHintResolutionRule(_ => ReadTables)
     extensions.injectResolutionRule { session =>
       new ResolveWindows(session.asInstanceOf[SparkSession])
     }

@@ -42,8 +42,10 @@ object SpecCodec {
     parse(message, refusal).readAll(readSpec)
 
   /** Decodes the message of a time stage without windows. */
-  def decodeStamped(message: String): StampSpec =
-    parse(message, badMessage).readAll(readStamped)
+  def decodeStamped(
+      message: String,
+      refusal: (String, InvalidSpec) => Throwable = badMessage): StampSpec =
+    parse(message, refusal).readAll(readStamped)
 
   private def badMessage(path: String, e: InvalidSpec): Throwable =
     MessageObject.bad(path, s"it ${e.problem}")

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.util.ArrayData
+import org.apache.spark.sql.transom.planned.WindowType
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,16 +30,7 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
 
   override def nullable: Boolean = false
 
-  override def dataType: DataType = {
-    val bounds = StructType(Seq("start", "end").map(StructField(_, timeType)))
-    StructType(
-      Seq(StructField("time", timeType)) ++
-        Option.when(hasLifetime)(StructField("lifetime", bounds)) ++
-        Seq(
-          StructField("watermark", timeType),
-          StructField("rules", ArrayType(StringType, containsNull = false), nullable = false),
-          StructField("disposition", StringType, nullable = false)))
-  }
+  override def dataType: DataType = typeOf(timeType, hasLifetime)
 
   override def eval(row: InternalRow): Any = {
     val values = children.map(_.eval(row))
@@ -75,16 +67,32 @@ final case class StampOf(children: Seq[Expression], timeType: DataType)
     copy(children = newChildren)
 }
 
-private object StampOf {
-  val Accepted: UTF8String = UTF8String.fromString("accepted")
-  val Adjusted: UTF8String = UTF8String.fromString("adjusted")
-  val Dropped: UTF8String = UTF8String.fromString("dropped")
-  val Punctuation: UTF8String = UTF8String.fromString("punctuation")
+/** The type of stamps, and the texts in them. */
+object StampOf {
 
-  def nameOf(reason: DeadLetterReason): UTF8String = UTF8String.fromString(reason.name)
+  /** The type of the column `stamp`.
+    *
+    * @param timeType
+    *   type of the user's time column
+    */
+  def typeOf(timeType: DataType, hasLifetime: Boolean): StructType =
+    StructType(
+      Seq(StructField("time", timeType)) ++
+        Option.when(hasLifetime)(StructField("lifetime", WindowType.of(timeType))) ++
+        Seq(
+          StructField("watermark", timeType),
+          StructField("rules", ArrayType(StringType, containsNull = false), nullable = false),
+          StructField("disposition", StringType, nullable = false)))
+
+  private val Accepted: UTF8String = UTF8String.fromString("accepted")
+  private val Adjusted: UTF8String = UTF8String.fromString("adjusted")
+  private val Dropped: UTF8String = UTF8String.fromString("dropped")
+  private val Punctuation: UTF8String = UTF8String.fromString("punctuation")
+
+  private def nameOf(reason: DeadLetterReason): UTF8String = UTF8String.fromString(reason.name)
 
   /** The lifetime of a row from its time in force on; null if it is over by then, or bad. */
-  def lifetimeOf(time: Any, end: Any): InternalRow = (time, end) match {
+  private def lifetimeOf(time: Any, end: Any): InternalRow = (time, end) match {
     case (start: Long, end: Long) if RowRules.isLifetime(start, end) =>
       InternalRow(start, if (end == RowContext.NoEnd) null else end)
     case _ => null

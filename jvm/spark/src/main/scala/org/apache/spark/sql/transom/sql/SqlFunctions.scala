@@ -62,6 +62,8 @@ final case class SqlFunction(
 
   def isWindow: Boolean = role == "window"
 
+  def isTable: Boolean = role == "table"
+
   /** The parameters of a window in `GROUP BY`, or else those of the value. */
   def parametersInQuery: Seq[Parameter] =
     if (!isWindow) parameters
@@ -125,11 +127,20 @@ object SqlFunctions {
   /** The options that each window in `GROUP BY` has. */
   lazy val options: Seq[Parameter] = parametersIn(table.get("options"))
 
+  /** The options for the side outputs of a query. */
+  def sideOutputs: Seq[Parameter] = all("transom_side_outputs").parameters
+
+  /** The number of key groups, if the query does not set it. */
+  def keyGroups: JsonNode = options.find(_.name == "key_groups").flatMap(_.default).get
+
   /** Adds the functions to all sessions. */
   def inject(extensions: SparkSessionExtensions): Unit =
     all.values.foreach { function =>
-      extensions.injectFunction(
-        (FunctionIdentifier(function.name), function.info, ValueCall.of(function, _)))
+      val name = FunctionIdentifier(function.name)
+      if (function.isTable)
+        // Only for DESCRIBE: `ReadTables` has replaced each call with a table.
+        extensions.injectTableFunction((name, function.info, TableCall.withoutTable(function, _)))
+      else extensions.injectFunction((name, function.info, ValueCall.of(function, _)))
     }
 
   private def parametersIn(list: JsonNode): Seq[Parameter] =

@@ -1,21 +1,74 @@
 package org.apache.spark.sql.transom.sql
 
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.analysis.{UnresolvedAlias, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count}
 import org.apache.spark.sql.catalyst.optimizer.InlineCTE
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.catalyst.util.toPrettySQL
 import org.apache.spark.sql.classic.{Dataset, ExpressionUtils, SparkSession}
-import org.apache.spark.sql.transom.plan.WindowPlanner
+import org.apache.spark.sql.transom.plan.{StampOf, StampedPlanner, WindowPlanner}
 import org.apache.spark.sql.transom.planned.WindowType
-import org.apache.spark.sql.transom.task.KeyedResults
+import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
-import transom.engine.spec.WindowSpec
+import transom.engine.spec.{LateRows, WindowSpec}
 import transom.engine.window.Windows
+
+/** A table function over the rows of a table or a query.
+  *
+  * @param call
+  *   the function with its other arguments
+  * @param output
+  *   the columns of the result; empty before the rule that knows them
+  */
+final case class TableCall(call: ValueCall, output: Seq[Attribute], child: LogicalPlan)
+    extends UnaryNode {
+  override lazy val resolved: Boolean = childrenResolved && call.resolved && output.nonEmpty
+  override def producedAttributes: AttributeSet = AttributeSet(output)
+  override protected def withNewChildInternal(newChild: LogicalPlan): TableCall =
+    copy(child = newChild)
+}
+
+object TableCall {
+
+  /** The error for a call without a table. */
+  def withoutTable(function: SqlFunction, arguments: Seq[Expression]): LogicalPlan = {
+    val call = ValueCall(function, arguments)
+    SqlMessage.refuse(
+      "MISSING_ARGUMENT",
+      call.origin,
+      "owner" -> call.prettyName,
+      "argument" -> "a table",
+      "instead" -> SqlMessage.exampleOf(function))
+  }
+}
+
+/** Makes a node of each call of a table function, with its table below. So Spark resolves the
+  * other arguments by the columns of this table.
+  */
+object ReadTables extends Rule[LogicalPlan] {
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
+    case call @ UnresolvedTableValuedFunction(Seq(name), arguments, _)
+        if SqlFunctions.all.get(name.toLowerCase(Locale.ROOT)).exists(_.isTable) =>
+      val function = SqlFunctions.all(name.toLowerCase(Locale.ROOT))
+      val (tables, others) =
+        arguments.partition(_.isInstanceOf[FunctionTableSubqueryArgumentExpression])
+      CurrentOrigin.withOrigin(call.origin) {
+        tables match {
+          case Seq(table: FunctionTableSubqueryArgumentExpression) if !table.hasRepartitioning =>
+            TableCall(ValueCall(function, others), Nil, table.plan)
+          case _ => TableCall.withoutTable(function, others)
+        }
+      }
+  }
+}
 
 /** Gives an aggregation with a window in `GROUP BY` the columns of the window's results, so that
   * the select list, `HAVING` and `ORDER BY` find them by name.
@@ -31,7 +84,35 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
       val calls = groups.flatMap(windowsIn)
       if (!calls.forall(_.resolved)) aggregate
       else withColumns(aggregate, groups, windowOf(groups, calls))
+    case table @ TableCall(call, Nil, child) if child.resolved && call.resolved =>
+      // Aliases, so that Spark can rename the columns of one side of a self-join.
+      val columns = columnsOf(call, child).map { case (name, kind) =>
+        AttributeReference(name, kind)()
+      }
+      Project(columns.map(column => Alias(column, column.name)()), table.copy(output = columns))
   }
+
+  private def columnsOf(call: ValueCall, child: LogicalPlan): Seq[(String, DataType)] =
+    (call.function.kind, child) match {
+      case ("side_outputs", Aggregated(aggregate, rows)) =>
+        val message = new WindowMessage(callIn(rows), Nil, Nil, child.isStreaming, Some(call))
+        import message.{spec, timeType}
+        val row = DataTypeUtils.fromAttributes(rows.child.output)
+        val ofRow = SideOutputRows.schema(row, timeType)
+        Seq("tag" -> StringType, "results" -> DataTypeUtils.fromAttributes(aggregate.output)) ++
+          Option.when(spec.lateRows != LateRows.No)("late" -> ofRow) ++
+          Option.when(spec.deadLetters)("dead_letters" -> ofRow) ++
+          Option.when(spec.watermarks)("watermarks" -> SideOutputRows.watermarks(timeType))
+      case ("side_outputs", _) =>
+        misplaced(
+          call,
+          "around a query that has no window in GROUP BY, or more behind its GROUP BY",
+          "Write HAVING and ORDER BY around transom_side_outputs()")
+      case _ =>
+        val message = new StampedMessage(call, child.isStreaming)
+        child.output.map(column => column.name -> column.dataType) :+
+          ("stamp" -> StampOf.typeOf(message.timeType, message.spec.lifetime.isDefined))
+    }
 
   /** The only window of an aggregation. */
   private def windowOf(groups: Seq[Expression], calls: Seq[ValueCall]): ValueCall = {
@@ -117,88 +198,142 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     result
   }
 
-  /** The plan with operators in place of aggregations. The columns of an operator have metadata,
-    * such as the name of their watermark, so the nodes above refer to them anew.
+  /** The plan with operators in place of aggregations and table functions. The columns of an
+    * operator have metadata, such as the name of their watermark, so the nodes above refer to
+    * them anew.
     */
-  private def replaced(plan: LogicalPlan): LogicalPlan =
-    if (!plan.exists(isWindowed)) plan
-    else {
+  private def replaced(plan: LogicalPlan): LogicalPlan = plan match {
+    case _ if !plan.exists(isWindowed) => plan
+    case TableCall(call, output, Aggregated(aggregate, rows))
+        if call.function.kind == "side_outputs" =>
+      val below = refreshed(aggregate, rows.mapChildren(replaced))
+      taggedBy(call, output, below.asInstanceOf[Aggregate])
+    case _ =>
       val over = plan.mapChildren(replaced)
-      val known = AttributeMap(
-        over.children.filter(_.resolved).flatMap(_.output).map(a => a -> a))
-      val node = over.mapExpressions(_.transform { case column: AttributeReference =>
-        known.get(column).fold(column) { now =>
-          column.withMetadata(now.metadata).asInstanceOf[AttributeReference]
-        }
-      })
-      node match {
-        case aggregate @ Aggregate(_, _, rows @ Project(columns, _), _)
-            if aggregate.resolved && columns.exists(resultColumn(_).isDefined) =>
-          operatorOf(aggregate, rows)
+      refreshed(over, over.children: _*) match {
+        case aggregate: Aggregate if Aggregated.unapply(aggregate).isDefined =>
+          resultsOf(aggregate)
+        case TableCall(call, output, child) => stampedBy(call, output, child)
         case other => other
       }
-    }
+  }
+
+  /** A node over new children. */
+  private def refreshed(node: LogicalPlan, children: LogicalPlan*): LogicalPlan = {
+    val known = AttributeMap(children.filter(_.resolved).flatMap(_.output).map(a => a -> a))
+    val over = node.withNewChildren(children)
+    over.mapExpressions(_.transform { case column: AttributeReference =>
+      known.get(column).fold(column) { now =>
+        column.withMetadata(now.metadata).asInstanceOf[AttributeReference]
+      }
+    })
+  }
 
   private def inlined(plan: LogicalPlan): LogicalPlan =
     if (plan.containsPattern(CTE)) InlineCTE()(plan) else plan
 
-  private def operatorOf(aggregate: Aggregate, rows: Project): LogicalPlan = {
-    val own = rows.projectList.filter(resultColumn(_).isDefined)
-    val isOwn = AttributeSet(own.map(_.toAttribute))
-    val call = own
-      .flatMap(resultColumn)
-      .head
-      .call
-      .transform { case HiddenAggregate(hidden) => hidden }
-      .asInstanceOf[ValueCall]
-    val keys = aggregate.groupingExpressions.filterNot {
-      case column: Attribute => isOwn.contains(column)
-      case _ => false
-    }
-    val results = aggregate.aggregateExpressions
-    val aggregates =
-      results.flatMap(_.collect { case a: AggregateExpression => a.canonicalized }).distinct
-    // An operator computes at least one aggregate.
-    val computed =
-      if (aggregates.isEmpty) Seq(Count(Literal(1)).toAggregateExpression())
-      else
-        aggregates.map(same =>
-          results
-            .flatMap(_.collect { case a: AggregateExpression => a })
-            .find(_.canonicalized == same)
-            .get)
-    val message = new WindowMessage(call, keys, computed, rows.child.isStreaming)
-    val columns = message.columns.zipWithIndex.map { case (column, i) =>
-      val first = message.columns.length - computed.length
-      ExpressionUtils.column(column match {
-        case distance: Distance => WindowMessage.distanceOver(distance)
-        case key if i < keys.length => Alias(key, s"key_$i")()
-        case value if i >= first => Alias(value, s"value_${i - first}")()
-        case other => other
-      })
-    }
-    val input = Dataset.ofRows(session, rows.child)
-    val operator = WindowPlanner.plan(input, message.spec, columns).queryExecution.analyzed
-    val output = operator.output
-    val ofOwn = own.map(_.toAttribute).zip(output.slice(keys.length, keys.length + own.length))
-    val values = output.drop(keys.length + own.length)
-    val byColumn = AttributeMap(ofOwn)
-    def over(e: Expression): Expression = e match {
-      case a: AggregateExpression => values(computed.indexWhere(_.semanticEquals(a)))
-      case column: AttributeReference if byColumn.contains(column) => byColumn(column)
-      case key if keys.exists(_.semanticEquals(key)) =>
-        output(keys.indexWhere(_.semanticEquals(key)))
-      case other => other.mapChildren(over)
-    }
-    val list = results.map { result =>
-      over(result) match {
-        case alias: Alias => Alias(alias.child, alias.name)(result.exprId, result.qualifier)
-        case other => Alias(other, result.name)(result.exprId, result.qualifier)
-      }
-    }
-    val selected = Project(list, operator)
+  /** The select list over the results of an operator. */
+  private def resultsOf(aggregate: Aggregate): LogicalPlan = {
+    val planned = new Planned(aggregate, None)
+    val list = planned.list(planned.operator.output)
+    val selected = Project(list, planned.operator)
     // A column that is no key: Spark has an error for it.
     if (selected.missingInput.isEmpty) selected else aggregate
+  }
+
+  /** The select list over the results of an operator with side outputs. A row holds a result, or
+    * one row of a side output.
+    */
+  private def taggedBy(
+      call: ValueCall,
+      output: Seq[Attribute],
+      aggregate: Aggregate): LogicalPlan = {
+    val planned = new Planned(aggregate, Some(call))
+    val columns = planned.operator.output
+    val results = columns(1)
+    val fields = results.dataType.asInstanceOf[StructType].indices.map(GetStructField(results, _))
+    val list = planned.list(fields)
+    val struct = CreateNamedStruct(
+      list.flatMap(column => Seq(Literal(column.name), column.child)))
+    val known = If(IsNull(results), Literal(null, struct.dataType), struct)
+    Project(renamed(columns.updated(1, known), output), planned.operator)
+  }
+
+  private def stampedBy(
+      call: ValueCall,
+      output: Seq[Attribute],
+      child: LogicalPlan): LogicalPlan = {
+    val message = new StampedMessage(call, child.isStreaming)
+    val input = Dataset.ofRows(session, child)
+    val columns = message.columns.map(ExpressionUtils.column)
+    val stamped = StampedPlanner.plan(input, message.spec, columns).queryExecution.analyzed
+    Project(renamed(stamped.output, output), stamped)
+  }
+
+  private def renamed(columns: Seq[Expression], output: Seq[Attribute]): Seq[Alias] =
+    columns.zip(output).map { case (column, known) => Alias(column, known.name)(known.exprId) }
+
+  /** The plan of the operator of an aggregation.
+    *
+    * @param sideOutputs
+    *   the call of `transom_side_outputs` around the aggregation
+    */
+  private final class Planned(aggregate: Aggregate, sideOutputs: Option[ValueCall]) {
+    private val rows = aggregate.child.asInstanceOf[Project]
+    private val own = rows.projectList.filter(resultColumn(_).isDefined).map(_.toAttribute)
+    private val keys = {
+      val isOwn = AttributeSet(own)
+      aggregate.groupingExpressions.filterNot {
+        case column: Attribute => isOwn.contains(column)
+        case _ => false
+      }
+    }
+    private val results = aggregate.aggregateExpressions
+    private val aggregates = {
+      val all = results.flatMap(_.collect { case a: AggregateExpression => a })
+      val different = all.distinctBy(_.canonicalized)
+      // An operator computes at least one aggregate.
+      if (different.isEmpty) Seq(Count(Literal(1)).toAggregateExpression()) else different
+    }
+
+    val operator: LogicalPlan = {
+      val message =
+        new WindowMessage(callIn(rows), keys, aggregates, rows.isStreaming, sideOutputs)
+      val first = message.columns.length - aggregates.length
+      val columns = message.columns.zipWithIndex.map { case (column, i) =>
+        ExpressionUtils.column(column match {
+          case distance: Distance => SqlMessage.distanceOver(distance)
+          case key if i < keys.length => Alias(key, s"key_$i")()
+          case value if i >= first => Alias(value, s"value_${i - first}")()
+          case other => other
+        })
+      }
+      val input = Dataset.ofRows(session, rows.child)
+      WindowPlanner.plan(input, message.spec, columns).queryExecution.analyzed
+    }
+
+    /** The select list.
+      *
+      * @param columns
+      *   the columns of the operator: keys, the columns of the window, and aggregates
+      */
+    def list(columns: Seq[Expression]): Seq[Alias] = {
+      val ofOwn = own.map(_.exprId).zip(columns.drop(keys.length)).toMap
+      val values = columns.drop(keys.length + own.length)
+      def over(e: Expression): Expression = e match {
+        case a: AggregateExpression => values(aggregates.indexWhere(_.semanticEquals(a)))
+        case column: AttributeReference if ofOwn.contains(column.exprId) => ofOwn(column.exprId)
+        case key if keys.exists(_.semanticEquals(key)) =>
+          columns(keys.indexWhere(_.semanticEquals(key)))
+        case other => other.mapChildren(over)
+      }
+      results.map { result =>
+        over(result) match {
+          case alias: Alias => Alias(alias.child, alias.name)(result.exprId, result.qualifier)
+          case other => Alias(other, result.name)(result.exprId, result.qualifier)
+        }
+      }
+    }
   }
 }
 
@@ -231,13 +366,33 @@ private object WindowRules {
     case _ => None
   }
 
+  /** Whether a node is there only to be replaced. */
   def isWindowed(plan: LogicalPlan): Boolean = plan match {
     case Project(columns, _) => columns.exists(resultColumn(_).isDefined)
-    case _ => false
+    case _ => plan.isInstanceOf[TableCall]
+  }
+
+  /** The window of an aggregation over the columns of its results. */
+  def callIn(rows: Project): ValueCall =
+    rows.projectList
+      .flatMap(resultColumn)
+      .head
+      .call
+      .transform { case HiddenAggregate(hidden) => hidden }
+      .asInstanceOf[ValueCall]
+
+  /** An aggregation with a window, and the rows below with the columns of its results. */
+  object Aggregated {
+    def unapply(plan: LogicalPlan): Option[(Aggregate, Project)] = plan match {
+      case aggregate @ Aggregate(_, _, rows: Project, _) if isWindowed(rows) =>
+        Option.when(aggregate.resolved)((aggregate, rows))
+      case SubqueryAlias(_, child) => unapply(child)
+      case _ => None
+    }
   }
 
   def misplaced(call: ValueCall, where: String, fix: String): Nothing =
-    WindowMessage.refuse(
+    SqlMessage.refuse(
       "NOT_IN_GROUP_BY",
       call.origin,
       "function" -> call.prettyName,

@@ -6,7 +6,7 @@ package org.apache.spark.sql.transom
   * GROUP BY call ── ResolveWindows ──> columns of the result, as aliases below the aggregation
   *                                                  │  Spark resolves SELECT, HAVING, ORDER BY
   * plan of the operator <── ReplaceWindows ─────────┘
-  *                              └── WindowMessage: the message that Python sends for the same query
+  *                              └── SqlMessage: the message that Python sends for the same query
   * }}}
   *
   * Each window, trigger, evictor, time and rule of Python has a function (`SqlFunctions`) with

@@ -13,74 +13,51 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 import transom.engine.setting.{Constants, Durations, InvalidSpec}
-import transom.engine.spec.{EventTime, ProcessingTime, TimePolicy, WindowSpec}
+import transom.engine.spec.{EventTime, ProcessingTime, StampSpec, Time, TimePolicy, WindowSpec}
 
-/** The message of a window in `GROUP BY`, as Python sends it for the same query.
+/** The message of a query in SQL, as Python sends it for the same query.
   *
   * The arguments of all calls are checked here. The engine checks what they mean together. Errors
   * name the place in the text.
   *
-  * @param window
-  *   the window
-  * @param keys
-  *   the other grouping columns
-  * @param aggregates
-  *   the aggregates
+  * @param call
+  *   the window or the table function
+  * @param isStreaming
+  *   whether the rows are a stream
   */
-final class WindowMessage(
-    window: ValueCall,
-    keys: Seq[Expression],
-    aggregates: Seq[Expression],
-    isStreaming: Boolean) {
-  import WindowMessage._
+abstract class SqlMessage(call: ValueCall, isStreaming: Boolean) {
+  import SqlMessage._
 
   private val found = mutable.ArrayBuffer.empty[Expression]
   // The places in the text of the objects and fields of the message.
   private val places = mutable.LinkedHashMap.empty[String, Origin]
 
-  /** The columns of the message, in the order of their indexes. */
-  lazy val columns: Seq[Expression] = { spec; found.toSeq }
+  protected val passed: Map[String, Expression] = bound(call, call.function.parametersInQuery)
 
-  /** The type of the bounds of windows. */
-  def timeType: DataType = {
-    spec
-    timeColumn.map(_.dataType) match {
+  /** The message. */
+  protected def written: ObjectNode
+
+  /** The columns of the message, in the order of their indexes. */
+  final lazy val (message: String, columns: Seq[Expression]) = {
+    val message = written.toString
+    (message, found.toSeq)
+  }
+
+  /** The type of the time of rows, or of the bounds of the windows that are their time. */
+  protected def typeOf(time: Option[Time]): DataType = {
+    val column = time.flatMap {
+      case EventTime(column, _) => Some(column)
+      case policy: TimePolicy => policy.timeColumn
+      case ProcessingTime => None
+    }
+    column.map(columns(_).dataType) match {
       case Some(bounds: StructType) => bounds.head.dataType
       case Some(instant) => instant
       case None => TimestampType
     }
   }
 
-  private def timeColumn: Option[Expression] = spec.time.flatMap {
-    case EventTime(column, _) => Some(found(column))
-    case policy: TimePolicy => policy.timeColumn.map(found(_))
-    case ProcessingTime => None
-  }
-
-  /** The spec that the message describes. */
-  lazy val spec: WindowSpec = SpecCodec.decode(written.toString, refused)
-
-  // The columns have the same order as in Python.
-  private def written: ObjectNode = {
-    val passed = bound(window, window.function.parametersInQuery)
-    def option(name: String) = passed.get(name)
-    val fields = mutable.LinkedHashMap.empty[String, Any]
-    fields += "version" -> Constants.MessageVersion
-    fields += "key_columns" -> keys.map(index)
-    fields += "time" -> time(passed)
-    fields += "lifetime" -> option("lifetime").map(lifetime)
-    fields += "order_columns" -> option("order").toSeq.flatMap(listed).map(index)
-    fields += "window" -> value(window, "window")
-    SqlFunctions.options.drop(OwnOptions).foreach { parameter =>
-      fields ++= field(parameter, option(parameter.name), "")
-    }
-    fields += "function" ->
-      MessageWriter.obj("kind" -> "agg", "aggregate_columns" -> aggregates.map(index))
-    fields ++= Seq("late_rows" -> "no", "dead_letters" -> false, "watermarks" -> false)
-    MessageWriter.obj(fields.toSeq: _*)
-  }
-
-  private def time(passed: Map[String, Expression]): Option[ObjectNode] = {
+  protected final def time: Option[ObjectNode] = {
     val instant = passed.get("time")
     instant.foreach(e => places("time") = e.origin)
     (instant.filterNot(isNull), passed.get("policy"), passed.get("delay")) match {
@@ -106,7 +83,10 @@ final class WindowMessage(
       case (column, Some(policy: ValueCall), None) =>
         checkRole(policy, "policy", Seq("time_policy"))
         column.foreach(checkTime("time", _))
-        Some(value(policy, "time", passed = Map("time" -> column.getOrElse(Literal(null)))))
+        val ofRows =
+          if (call.function.isWindow) Map("time" -> column.getOrElse(Literal(null)))
+          else Map.empty[String, Expression]
+        Some(value(policy, "time", ofRows))
       case (_, Some(other), None) => badType("policy", other, "transom_time_policy(...)")
       case (Some(column), None, delay) =>
         checkTime("time", column)
@@ -117,24 +97,27 @@ final class WindowMessage(
             "time_column" -> at,
             "delay_us" -> delay.map(duration("delay", _))))
       case (None, None, _) =>
-        if (!Timeless(window.function.kind))
+        if (!Timeless(call.function.kind))
           refuse(
             "NO_CLOCK",
-            window.origin,
+            call.origin,
             "argument" -> "window",
-            "value" -> window.prettyName,
-            "fix" -> s"Give the column that holds the time, as in ${exampleOf(window.function)}")
+            "value" -> call.prettyName,
+            "fix" -> s"Give the column that holds the time, as in ${exampleOf(call.function)}")
         None
     }
   }
 
+  protected final def lifetime: Option[ObjectNode] = passed.get("lifetime").map(lifetimeOf)
+
   /** A lifetime, or the column with its end. */
-  private def lifetime(e: Expression): ObjectNode = e match {
+  private def lifetimeOf(e: Expression): ObjectNode = e match {
     case life: ValueCall =>
       checkRole(life, "lifetime", Seq("lifetime"))
       value(life, "lifetime")
     case end =>
       places("lifetime") = end.origin
+      checkTime("lifetime", end)
       MessageWriter.obj(
         "kind" -> "lifetime",
         "end_column" -> index(end),
@@ -144,37 +127,40 @@ final class WindowMessage(
         "timeout_us" -> None)
   }
 
+  protected final def order: Seq[Int] = passed.get("order").toSeq.flatMap(listed).map(index)
+
   /** The object of a value.
     *
     * @param path
     *   the path of the object in the message
-    * @param passed
+    * @param elsewhere
     *   arguments that stand elsewhere in the query
     */
-  private def value(
-      call: ValueCall,
+  protected final def value(
+      of: ValueCall,
       path: String,
-      passed: Map[String, Expression] = Map.empty): ObjectNode = {
-    val function = call.function
-    places(path) = call.origin
+      elsewhere: Map[String, Expression] = Map.empty): ObjectNode = {
+    val function = of.function
+    places(path) = of.origin
     // The time and the options of a window are elsewhere in the message.
     val own = if (function.isWindow) function.parametersOfMember else function.parameters
-    val arguments = bound(call, if (call eq window) function.parametersInQuery else own, passed)
+    val arguments = if (of eq call) passed else bound(of, own, elsewhere)
+    arguments.foreach { case (name, e) => checkType(function.kind, name, e) }
     MessageWriter.obj(
       ("kind" -> function.kind) +: own.flatMap(p => field(p, arguments.get(p.name), path)): _*)
   }
 
   /** The fields of the message for an argument. */
-  private def field(
+  protected final def field(
       parameter: Parameter,
-      passed: Option[Expression],
-      path: String): Seq[(String, Any)] = {
+      expression: Option[Expression],
+      path: String = ""): Seq[(String, Any)] = {
     import parameter.{field => name}
     val place = if (path.isEmpty) name else s"$path.$name"
-    passed.foreach(e => places(place) = e.origin)
+    expression.foreach(e => places(place) = e.origin)
     def default = parameter.default.get
     // An argument whose default is nothing may be NULL.
-    val argument = passed.filterNot(e => isNull(e) && parameter.default.exists(_.isNull))
+    val argument = expression.filterNot(e => isNull(e) && parameter.default.exists(_.isNull))
     parameter.form match {
       case "duration" =>
         val text = Option.when(argument.isEmpty && !default.isNull)(default.asText)
@@ -241,46 +227,112 @@ final class WindowMessage(
     }
   }
 
-  private def index(column: Expression): Int = {
+  protected final def index(column: Expression): Int = {
     found += column
     found.length - 1
   }
 
   /** The error for a setting that the engine refuses. */
-  private def refused(path: String, e: InvalidSpec): Throwable = {
+  protected final def refused(path: String, e: InvalidSpec): Throwable = {
     def isPrefix(place: String) = path.startsWith(place) &&
       (path.length == place.length || "._[".contains(path.charAt(place.length)))
     val origin = places.filter(p => isPrefix(p._1)).maxByOption(_._1.length)
     val argument = path.split('.').last.replaceAll("_(us|columns?)$", "")
     val parameters = Map("argument" -> argument) ++ e.parameters
-    error(e.condition, origin.fold(window.origin)(_._2), parameters.toSeq: _*)
+    error(e.condition, origin.fold(call.origin)(_._2), parameters.toSeq: _*)
   }
 }
 
+/** The message of a window in `GROUP BY`.
+  *
+  * @param keys
+  *   the other grouping columns
+  * @param aggregates
+  *   the aggregates
+  * @param sideOutputs
+  *   the arguments of `transom_side_outputs` around the query
+  */
+final class WindowMessage(
+    window: ValueCall,
+    keys: Seq[Expression],
+    aggregates: Seq[Expression],
+    isStreaming: Boolean,
+    sideOutputs: Option[ValueCall] = None)
+    extends SqlMessage(window, isStreaming) {
+  import SqlMessage._
+
+  /** The spec that the message describes. */
+  lazy val spec: WindowSpec = SpecCodec.decode(message, refused)
+
+  /** The type of the bounds of windows. */
+  def timeType: DataType = typeOf(spec.time)
+
+  // The columns have the same order as in Python.
+  override protected def written: ObjectNode = {
+    val fields = mutable.LinkedHashMap.empty[String, Any]
+    fields += "version" -> Constants.MessageVersion
+    fields += "key_columns" -> keys.map(index)
+    fields += "time" -> time
+    fields += "lifetime" -> lifetime
+    fields += "order_columns" -> order
+    fields += "window" -> value(window, "window")
+    SqlFunctions.options
+      .drop(OwnOptions)
+      .foreach(parameter => fields ++= field(parameter, passed.get(parameter.name)))
+    fields += "function" ->
+      MessageWriter.obj("kind" -> "agg", "aggregate_columns" -> aggregates.map(index))
+    val outputs = sideOutputs.fold(Map.empty[String, Expression])(call =>
+      bound(call, call.function.parameters))
+    SqlFunctions.sideOutputs.foreach(parameter =>
+      fields ++= field(parameter, outputs.get(parameter.name)))
+    MessageWriter.obj(fields.toSeq: _*)
+  }
+}
+
+/** The message of `transom_stamped`. */
+final class StampedMessage(call: ValueCall, isStreaming: Boolean)
+    extends SqlMessage(call, isStreaming) {
+
+  /** The spec that the message describes. */
+  lazy val spec: StampSpec = SpecCodec.decodeStamped(message, refused)
+
+  /** The type of the times of stamps. */
+  def timeType: DataType = typeOf(Some(spec.policy))
+
+  override protected def written: ObjectNode =
+    MessageWriter.obj(
+      "version" -> Constants.MessageVersion,
+      "time" -> time,
+      "lifetime" -> lifetime,
+      "order_columns" -> order,
+      "key_groups" -> SqlFunctions.keyGroups,
+      "function" -> MessageWriter.obj("kind" -> "stamped"))
+}
+
 /** Reads arguments. */
-object WindowMessage {
+object SqlMessage {
 
   /** The first options are read one by one: the time with its two options, lifetime and order. */
-  private val OwnOptions = 4
+  private[sql] final val OwnOptions = 4
 
   private val Timeless = Set("count", "global")
 
   /** The arguments of a call by name. */
-  private def bound(
+  private[sql] def bound(
       call: ValueCall,
       parameters: Seq[Parameter],
-      passed: Map[String, Expression] = Map.empty): Map[String, Expression] = {
+      elsewhere: Map[String, Expression] = Map.empty): Map[String, Expression] = {
     val named = call.arguments.collect { case NamedArgumentExpression(name, value) =>
       name -> placed(value, call)
     }
     val inOrder =
       call.arguments.filterNot(_.isInstanceOf[NamedArgumentExpression]).map(placed(_, call))
-    val places = parameters.filterNot(p => p.byName || passed.contains(p.name))
+    val places = parameters.filterNot(p => p.byName || elsewhere.contains(p.name))
     inOrder.drop(places.length).headOption.foreach { extra =>
       misplaced(call, extra, s"argument ${inOrder.length}", parameters)
     }
     val byPlace = places.map(_.name).zip(inOrder).toMap
-    val all = named.foldLeft(byPlace ++ passed) { case (known, (key, value)) =>
+    val all = named.foldLeft(byPlace ++ elsewhere) { case (known, (key, value)) =>
       val name = parameters
         .map(_.name)
         .find(_.equalsIgnoreCase(key))
@@ -327,7 +379,7 @@ object WindowMessage {
       "instead" -> exampleOf(call.function))
 
   /** A call of the function that is right. */
-  private def exampleOf(function: SqlFunction): String = {
+  private[sql] def exampleOf(function: SqlFunction): String = {
     val from = function.example.indexOf(function.name)
     val depth = function.example.drop(from).scanLeft(0) {
       case (depth, '(') => depth + 1
@@ -360,10 +412,8 @@ object WindowMessage {
   }
 
   private def checkTime(argument: String, column: Expression): Unit = {
-    def isInstant(kind: DataType) = kind == TimestampType || kind == TimestampNTZType
     val fits = column.dataType match {
-      case window: StructType =>
-        window.names.sameElements(Seq("start", "end")) && isInstant(window.head.dataType)
+      case window: StructType => isWindow(window)
       case other => isInstant(other)
     }
     if (!fits)
@@ -374,6 +424,34 @@ object WindowMessage {
         "column" -> column.sql,
         "type" -> column.dataType.simpleString)
   }
+
+  /** Checks the columns of a value that the engine only knows by their indexes. */
+  private def checkType(kind: String, parameter: String, e: Expression): Unit =
+    (kind, parameter) match {
+      case ("time_policy", "time" | "arrival") | ("event_time", "time") | ("punctuated", "at") |
+          ("lifetime", "end") =>
+        if (!isNull(e)) checkTime(parameter, e)
+      case ("punctuated", "when") =>
+        if (e.dataType != BooleanType)
+          refuse(
+            "NOT_A_CONDITION",
+            e.origin,
+            "argument" -> parameter,
+            "expression" -> e.sql,
+            "type" -> e.dataType.simpleString)
+      case ("custom", "windows") =>
+        e.dataType match {
+          case ArrayType(bounds: StructType, _) if isWindow(bounds) =>
+          case _ =>
+            badType(parameter, e, "a column of ARRAY<STRUCT<start: TIMESTAMP, end: TIMESTAMP>>")
+        }
+      case _ =>
+    }
+
+  private def isInstant(kind: DataType) = kind == TimestampType || kind == TimestampNTZType
+
+  private def isWindow(kind: StructType): Boolean =
+    kind.names.sameElements(Seq("start", "end")) && isInstant(kind.head.dataType)
 
   private def isDuration(e: Expression): Boolean = e.foldable && (e.dataType match {
     case _: StringType | _: DayTimeIntervalType | _: YearMonthIntervalType |
