@@ -1,10 +1,11 @@
-"""Counts the classes of transom that a query loads: ``python -m benchmarks.classes``.
+"""Counts the classes of transom on the way of a row: ``python -m benchmarks.classes``.
 
 Each query runs as a stream on a local cluster, whose driver and executor are JVMs of their own. A
-JVM logs the classes that it loads. So the driver's log names the classes that plan the query, and
-the executor's log names the classes that a row meets. A class counts with its companion, its nested
-classes and its functions as one. The files are the source files of these classes.
-``python -m benchmarks.classes tumbling --list`` prints the names.
+JVM logs the classes that it loads, so the logs name the classes that plan the query and those that
+its tasks need. The executor's JVM inlines nothing, and compiles a method once it has been called
+200 times. So its log of compiled methods names the classes that each row passes. A class counts
+with its companion, its nested classes and its functions as one. The files are the source files of
+these classes. ``python -m benchmarks.classes tumbling --list`` prints the names.
 
 ``PYTHONPATH=../before/python`` counts those of another working copy.
 """
@@ -26,6 +27,8 @@ import transom
 from benchmarks.markdown import table
 
 LOADED = re.compile(r"^((?:transom|org\.apache\.spark\.sql\.transom)\.[\w.]+)\S* source:", re.M)
+
+COMPILED = re.compile(r"\s((?:transom|org\.apache\.spark\.sql\.transom)\.[\w.]+)\S*::")
 
 SOURCE = re.compile(rb"(\w+\.scala)")
 
@@ -55,9 +58,9 @@ QUERIES: dict[str, Callable[[DataFrame], transom.Windowed]] = {
 }
 
 
-def classes(log: Path) -> set[str]:
-    """Return the classes of transom in a log of loaded classes."""
-    found = LOADED.findall(log.read_text())
+def classes(log: Path, line: re.Pattern[str] = LOADED) -> set[str]:
+    """Return the classes of transom in a log of loaded classes, or of compiled methods."""
+    found = line.findall(log.read_text())
     # Generated code and types of Spark's own packages do not count.
     return {name.rstrip(".") for name in found if not name.endswith("package")}
 
@@ -82,10 +85,14 @@ def files(names: set[str]) -> set[str]:
 def run(name: str, folder: Path) -> None:
     """Run a query over two files of rows, in a driver and an executor with logs in `folder`."""
     log = "-Xlog:class+load:file={}:none"
+    compiled = "-XX:TieredStopAtLevel=1 -XX:-Inline -Xlog:jit+compilation=debug:file={}:none"
     builder = (
         SparkSession.builder.master("local-cluster[1,2,1024]")
         .config("spark.driver.extraJavaOptions", log.format(folder / "driver"))
-        .config("spark.executor.extraJavaOptions", log.format(folder / "executor"))
+        .config(
+            "spark.executor.extraJavaOptions",
+            f"{log.format(folder / 'executor')} {compiled.format(folder / 'compiled')}",
+        )
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.session.timeZone", "UTC")
@@ -93,7 +100,8 @@ def run(name: str, folder: Path) -> None:
     spark = transom.configure(builder).getOrCreate()
     start = datetime(2025, 1, 1, tzinfo=UTC)
     for batch in range(2):
-        times = [start + timedelta(seconds=600 * batch + second) for second in range(100)]
+        first = start + timedelta(seconds=600 * batch)
+        times = [first + timedelta(milliseconds=50 * row) for row in range(2000)]
         made = spark.createDataFrame(
             [(n % 5, at) for n, at in enumerate(times)], "k int, ts timestamp"
         )
@@ -129,11 +137,14 @@ def main() -> None:
         with TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "benchmarks.classes", name, "--run", folder]
             subprocess.run(command, check=True)
-            plan, rows = (classes(Path(folder) / jvm) for jvm in ("driver", "executor"))
-        counted.append([name, *(f"{len(one)} in {len(files(one))} files" for one in (plan, rows))])
+            plan, tasks = (classes(Path(folder) / jvm) for jvm in ("driver", "executor"))
+            rows = classes(Path(folder) / "compiled", COMPILED)
+        of_query = {"driver": plan, "executor": tasks, "each row": rows}
+        counted.append([name, *(f"{len(o)} in {len(files(o))} files" for o in of_query.values())])
         if given.list:
-            print("\n".join(["driver", *sorted(plan), "", "executor", *sorted(rows)]))
-    print(table(["query", "driver", "executor"], counted))
+            for where, names in of_query.items():
+                print("\n".join([where, *sorted(names), ""]))
+    print(table(["query", "driver", "executor", "each row"], counted))
 
 
 if __name__ == "__main__":
