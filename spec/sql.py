@@ -18,8 +18,9 @@ from transom._base.durations import duration_text
 from transom._base.expressions import Col, Delta
 from transom.spec import message
 from transom.spec.times.idle_timeout import IdleTimeout
+from transom.spec.times.time_policies import EventTime, TimePolicy
 from transom.spec.window_spec import WindowSpec
-from transom.stream import Stream
+from transom.stream import Stream, stream
 from transom.windowed import Windowed
 
 Table = dict[str, Any]
@@ -58,6 +59,28 @@ _SECTION = re.compile(
     r"\n\s*Parameters\n\s*-+\n(.*?)(?:\n\s*\n\s*[A-Z][a-zA-Z ]*\n\s*-+\n|\Z)", re.S
 )
 _ARGUMENT = re.compile(r"^(\w+) : ", re.M)
+# Sentences about what only Python has.
+_ONLY_PYTHON = re.compile(r"Python|JVM|parsed as SQL|createDataFrame|step `")
+_SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z`])")
+_CODE = re.compile(r"``(.+?)``|`(.+?)`")
+# A call with an argument, such as ``Accept(duration)`` and `TimePolicy(estimate_arrival=)`.
+_CALL = re.compile(r"(?P<owner>\w+)\((?P<argument>.*)\)")
+_KEYWORD = re.compile(r"(?P<name>\w+)=(?P<value>.*)")
+_NAMES = {kind.__name__: PREFIX + name for kinds in ROLES.values() for name, kind in kinds.items()}
+# Words outside of code, with the words of SQL.
+_WORDS = {
+    "A column or its name": "A column",
+    "a static DataFrame": "a static table",
+    "A static DataFrame": "A static table",
+    "the DataFrame": "the input",
+    "A Column": "A column",
+    "struct Columns": "struct columns",
+    "numeric Column": "numeric column",
+    "None": "NULL",
+    "True": "true",
+    "False": "false",
+}
+_WORD = re.compile("|".join(rf"\b{word}\b" for word in _WORDS))
 
 
 def functions(examples: Mapping[str, str]) -> Table:
@@ -70,38 +93,46 @@ def functions(examples: Mapping[str, str]) -> Table:
                 "kind": kind,
                 "role": role,
                 "parameters": _parameters(role, kind, value),
-                "usage": _summary(value),
-                "about": _about(value),
+                "usage": _summary(_described(value)),
                 "example": examples[name],
             }
-    for kind, (step, parameters) in _tables(table["options"]).items():
+    for kind, (usage, parameters) in _tables(table["options"]).items():
         name = PREFIX + kind
         table["functions"][name] = {
             "kind": kind,
             "role": "table",
             "parameters": parameters,
-            "usage": _summary(step),
-            "about": {},
+            "usage": usage,
             "example": examples[name],
         }
     return table
 
 
-def _tables(options: list[Table]) -> dict[str, tuple[Any, list[Table]]]:
-    """Return the table functions, with the step of Python that does the same."""
+_SIDE_OUTPUTS = {
+    "late_rows": Windowed.with_late_rows,
+    "dead_letters": Windowed.with_dead_letters,
+    "watermarks": Windowed.with_watermarks,
+}
+
+
+def _tables(options: list[Table]) -> dict[str, tuple[str, list[Table]]]:
+    """Return what table functions do, and their parameters."""
     by_name = {option["name"]: option for option in options}
     policy = {name: value for name, value in by_name["policy"].items() if name != "default"}
     hints, by_field = _spec_fields()
     outputs = [
-        _parameter(name, hints[name], by_field[name].default, by_name=True)
-        for name in ("late_rows", "dead_letters", "watermarks")
+        _parameter(name, hints[name], by_field[name].default, _summary(step), by_name=True)
+        for name, step in _SIDE_OUTPUTS.items()
     ]
     return {
         "stamped": (
-            Stream.stamped,
+            _summary(Stream.stamped),
             [policy | {"required": True}, by_name["lifetime"], by_name["order"]],
         ),
-        "side_outputs": (Windowed.with_late_rows, outputs),
+        "side_outputs": (
+            "Return the results of a query with a window, and the rows of its side outputs.",
+            outputs,
+        ),
     }
 
 
@@ -109,10 +140,22 @@ def _spec_fields() -> tuple[dict[str, Any], dict[str, Any]]:
     return get_type_hints(WindowSpec), {field.name: field for field in fields(WindowSpec)}
 
 
+def _described(value: type[Any]) -> Any:
+    """Return the class or the function whose docstring describes a value."""
+    return Windowed.idle_timeout if value is IdleTimeout else value
+
+
 def _parameters(role: str, kind: str, value: type[Any]) -> list[Table]:
     hints = get_type_hints(value)
+    about = _about(_described(value))
     own = [
-        _parameter(field.name, hints[field.name], field.default, by_name=field.kw_only)
+        _parameter(
+            field.name,
+            hints[field.name],
+            field.default,
+            about[field.name],
+            by_name=field.kw_only is True,
+        )
         for field in fields(value)
     ]
     if value is IdleTimeout:
@@ -120,14 +163,13 @@ def _parameters(role: str, kind: str, value: type[Any]) -> list[Table]:
     if role != "window":
         return own
     needed = {"by_name": True, "default": None} if kind in _TIMELESS else _REQUIRED
-    time = {"name": "time", "form": "time", **needed}
+    time = {"name": "time", "form": "time", **needed, "about": _about(stream)["time"]}
     # A row of a snapshot mostly has an end.
-    life = [_LIFETIME | {"by_name": False}] if kind == "snapshot" else []
+    life = [_lifetime(by_name=False)] if kind == "snapshot" else []
     return [time, *life, *own]
 
 
 _REQUIRED: Table = {"by_name": False, "required": True}
-_LIFETIME: Table = {"name": "lifetime", "form": "lifetime", "by_name": True, "default": None}
 
 
 def _of_step(own: list[Table]) -> list[Table]:
@@ -140,6 +182,7 @@ def _of_step(own: list[Table]) -> list[Table]:
         if declared.default is not declared.empty:
             given.pop("required", None)
             given["default"] = declared.default
+            given["about"] += _default_text(declared.default)
         made.append(given)
     return made
 
@@ -148,30 +191,61 @@ def _options() -> list[Table]:
     hints, by_field = _spec_fields()
     own = []
     for name, option in _OPTIONS.items():
-        parameter = _parameter(name, hints[name], by_field[name].default, by_name=True)
+        about = _about_option(option)
+        parameter = _parameter(name, hints[name], by_field[name].default, about, by_name=True)
         own.append({**parameter, "field": parameter["name"], "name": option})
+    of_stream = _about(stream)
     return [
-        {"name": "delay", "form": "duration", "by_name": True, "default": None},
-        {
-            "name": "policy",
-            "form": "value",
-            "by_name": True,
-            "default": None,
-            "kinds": ["time_policy"],
-        },
-        _LIFETIME,
-        {"name": "order", "form": "columns", "by_name": True, "default": []},
+        _option("delay", "duration", None, _about(EventTime)["delay"]),
+        _option("policy", "value", None, _summary(TimePolicy)) | {"kinds": ["time_policy"]},
+        _lifetime(by_name=True),
+        _option("order", "columns", [], of_stream["order"]),
         *own,
     ]
 
 
-def _parameter(name: str, hint: Any, default: Any, *, by_name: bool) -> Table:
+def _option(name: str, form: str, default: Any, about: str) -> Table:
+    return {"name": name, "form": form, "by_name": True, "default": default, "about": about}
+
+
+def _lifetime(*, by_name: bool) -> Table:
+    option = _option("lifetime", "lifetime", None, _about(stream)["lifetime"])
+    return option | {"by_name": by_name}
+
+
+def _about_option(name: str) -> str:
+    """Return what the docstring of a step says about an option: its summary and its argument."""
+    of_options = _about(Windowed.options)
+    if name in of_options:
+        return of_options[name]
+    step = getattr(Windowed, name)
+    arguments = _about(step)
+    if len(arguments) > 1:
+        return f"{_summary(step)} A duration means `{PREFIX}{name}(duration)`."
+    return " ".join([_summary(step), *arguments.values()])
+
+
+def _parameter(name: str, hint: Any, default: Any, about: str, *, by_name: bool) -> Table:
     made: Table = {"name": name, **_form(hint), "by_name": by_name}
+    if type(None) in _parts(hint):
+        made["or_null"] = True
+    if "choices" in made:
+        about += f" One of {', '.join(map(_constant, made['choices']))}."
     if default is MISSING:
-        made["required"] = True
-    else:
-        made["default"] = _default(default, hint)
-    return made
+        return made | {"required": True, "about": about}
+    value = _default(default, hint)
+    return made | {"default": value, "about": about + _default_text(value)}
+
+
+def _default_text(default: Any) -> str:
+    """Return a sentence about a default. Docstrings describe other defaults."""
+    is_simple = isinstance(default, str | int | float)
+    return f" The default is {_constant(default)}." if is_simple else ""
+
+
+def _constant(value: Any) -> str:
+    """Return a constant of SQL."""
+    return f"'{value}'" if isinstance(value, str) else json.dumps(value)
 
 
 def _form(hint: Any) -> Table:
@@ -224,20 +298,57 @@ def _default(default: Any, hint: Any) -> Any:
     return default if kinds is None else message._write(default, kinds, message.Columns())
 
 
-def _summary(value: type[Any]) -> str:
-    return " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+def _summary(owner: Any) -> str:
+    return _in_sql((inspect.getdoc(owner) or "").split("\n\n")[0])
 
 
-def _about(value: type[Any]) -> dict[str, str]:
-    """Return what the docstring says about each argument."""
-    section = _SECTION.search(inspect.getdoc(value) or "")
+def _about(owner: Any) -> dict[str, str]:
+    """Return what the docstring of a class or a function says about each argument."""
+    section = _SECTION.search(inspect.getdoc(owner) or "")
     if section is None:
         return {}
     parts = _ARGUMENT.split(section[1])
     return {
-        name: " ".join(text.split("\n", 1)[-1].split())
+        name: _in_sql(text.split("\n", 1)[-1], name)
         for name, text in zip(parts[1::2], parts[2::2], strict=True)
     }
+
+
+def _in_sql(text: str, name: str = "") -> str:
+    """Return a text of a docstring with the names of SQL, and without what only Python has."""
+    sentences = [
+        sentence
+        for sentence in _SENTENCE.split(" ".join(text.split()))
+        if not _ONLY_PYTHON.search(sentence) and sentence != f"The {name}."
+    ]
+    parts = []
+    end = 0
+    joined = " ".join(sentences)
+    for code in _CODE.finditer(joined):
+        name = _code(code[1] or code[2])
+        owner = " of Python" if name.startswith("Stream.") else ""
+        parts += [_words(joined[end : code.start()]), f"`{name}`{owner}"]
+        end = code.end()
+    return "".join([*parts, _words(joined[end:])])
+
+
+def _words(text: str) -> str:
+    return _WORD.sub(lambda word: _WORDS[word[0]], text).replace('"', "'")
+
+
+def _code(code: str) -> str:
+    """Return a piece of code of Python as SQL has it."""
+    if call := _CALL.fullmatch(code):
+        name = _NAMES.get(call["owner"])
+        if name is not None:
+            return f"{name}({_code(call['argument'])})"
+        # Options are arguments of the window.
+        return _code(call["argument"]) if call["owner"] == "options" else code
+    if keyword := _KEYWORD.fullmatch(code):
+        value = keyword["value"].replace('"', "'").lower()
+        return f"{keyword['name']} => {value or '...'}"
+    name = code.removeprefix("F.").removeprefix("Windowed.")
+    return _NAMES.get(name, name)
 
 
 def text(folder: Path) -> str:

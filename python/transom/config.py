@@ -59,7 +59,7 @@ def jar_path() -> str:
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Add to a session builder what windows need: the jar, the state store, and the functions of SQL.
+    """Add to a session builder what windows need: the jar, the state store and the SQL functions.
 
     The jar is added to ``spark.jars``. Three settings make Spark keep state in RocksDB, write
     changelog checkpoints, and skip counting rows. If the JVM starts with the jar, two more settings

@@ -38,8 +38,13 @@ def is_stamped(name: str) -> bool:
     return name.startswith("stamped/")
 
 
+def with_defaults(case: dict[str, Any]) -> dict[str, Any]:
+    """Return the message of a case, with the defaults for fields that are null."""
+    return {**case["message"], **case.get("default", {})}
+
+
 MESSAGES = {
-    stamped: [case["message"] for name, case in GOOD.items() if is_stamped(name) == stamped]
+    stamped: [with_defaults(case) for name, case in GOOD.items() if is_stamped(name) == stamped]
     for stamped in (False, True)
 }
 
@@ -126,8 +131,16 @@ def test_the_schema_allows_the_message(name: str) -> None:
 def test_python_writes_the_message(name: str) -> None:
     spec = eval(GOOD[name]["python"], NAMES)
     message, columns = encode_stamped(spec) if isinstance(spec, StampSpec) else encode(spec)
-    assert message == GOOD[name]["message"]
+    assert message == with_defaults(GOOD[name])
     assert columns == COLUMNS[: len(columns)]
+
+
+def test_a_default_stands_for_null() -> None:
+    defaults = [
+        (case["message"], name) for case in GOOD.values() for name in case.get("default", {})
+    ]
+    assert defaults
+    assert all(message[name] is None for message, name in defaults)
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -117,6 +117,7 @@ def test_every_condition_that_is_raised_has_a_text_and_every_text_is_used() -> N
     )
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'"TRANSOM_([A-Z_]+)"')
     raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'refusal\("([A-Z_]+)"')
+    raised |= _raised(ROOT / "jvm/spark/src/main", "*.scala", r'refuse\(\s*"(?!TRANSOM_)([A-Z_]+)"')
     assert {f"TRANSOM_{name}" for name in raised | {"BAD_TYPE"}} == set(texts)
 
 

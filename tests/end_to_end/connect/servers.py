@@ -1,4 +1,4 @@
-"""Servers and clients of Spark Connect in processes of their own."""
+"""Servers and their clients in processes of their own."""
 
 import os
 import signal
@@ -26,7 +26,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def started(command: Sequence[str], folder: Path) -> Iterator[None]:
+def started(
+    command: Sequence[str], folder: Path, line_at_start: str = "Spark Connect server started"
+) -> Iterator[None]:
     """Run a command that starts a server, and wait until the server listens.
 
     Parameters
@@ -35,15 +37,14 @@ def started(command: Sequence[str], folder: Path) -> Iterator[None]:
         A command whose process prints the log of the server.
     folder : Path
         The working directory of the process, which also has its PID files and logs.
+    line_at_start : str
+        A part of the line that the server logs when it listens.
     """
     process = subprocess.Popen(
         command,
         cwd=folder,
-        env=without_remote()
+        env=with_spark()
         | {
-            "SPARK_HOME": str(HOME),
-            "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-            "PYSPARK_PYTHON": sys.executable,
             # Spark's script starts a process in the background without this variable.
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_PID_DIR": str(folder),
@@ -59,7 +60,7 @@ def started(command: Sequence[str], folder: Path) -> Iterator[None]:
         log = []
         for line in process.stdout:
             log.append(line)
-            if "Spark Connect server started" in line:
+            if line_at_start in line:
                 break
         else:
             raise AssertionError("".join(log))
@@ -86,6 +87,18 @@ def printed(python: Path, *arguments: str) -> list[str]:
     )
     assert done.stdout, done.stderr
     return done.stdout.splitlines()
+
+
+def with_spark() -> dict[str, str]:
+    """The environment of this process for Spark's commands, with this Python."""
+    python = str(Path(sys.executable).parent)
+    packages = str(Path(transom.__file__).parents[1])
+    return without_remote() | {
+        "SPARK_HOME": str(HOME),
+        "PATH": os.pathsep.join([python, str(HOME / "bin"), os.environ["PATH"]]),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": packages,
+    }
 
 
 def without_remote() -> dict[str, str]:

@@ -37,10 +37,11 @@ def flights(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(ROWS, SCHEMA)
 
 
-def live_flights(spark: SparkSession, folder: Path) -> DataFrame:
-    """Return the rows as a stream of one row for each batch."""
-    for row in ROWS:
-        rows = spark.createDataFrame([row], SCHEMA).coalesce(1)
+def live_flights(spark: SparkSession, folder: Path, batches: int = len(ROWS)) -> DataFrame:
+    """Return the rows as a stream of one file for each batch."""
+    size = -(-len(ROWS) // batches)
+    for first in range(0, len(ROWS), size):
+        rows = spark.createDataFrame(ROWS[first : first + size], SCHEMA).coalesce(1)
         rows.write.mode("append").parquet(str(folder))
     reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
     return reader.parquet(str(folder))

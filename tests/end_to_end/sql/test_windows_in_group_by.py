@@ -122,8 +122,10 @@ WINDOWS: dict[str, tuple[str, Callable[[DataFrame], DataFrame]]] = {
         lambda rows: of_time(rows, order="known").window(transom.Count(2)).agg(number()),
     ),
     "policy": (
-        "transom_tumbling(departed, '1 hour', order => known,"
-        " policy => transom_time_policy(arrival => known, late => transom_adjust('5 minutes')))",
+        (
+            "transom_tumbling(departed, '1 hour', order => known,"
+            " policy => transom_time_policy(arrival => known, late => transom_adjust('5 minutes')))"
+        ),
         lambda rows: (
             transom.stream(
                 rows,
@@ -137,8 +139,10 @@ WINDOWS: dict[str, tuple[str, Callable[[DataFrame], DataFrame]]] = {
         ),
     ),
     "policy as the time": (
-        "transom_tumbling(transom_time_policy(departed, out_of_order => '10 minutes'), '1 hour',"
-        " order => (known, delay))",
+        (
+            "transom_tumbling(transom_time_policy(departed, out_of_order => '10 minutes'), "
+            "'1 hour', order => (known, delay))"
+        ),
         lambda rows: (
             transom.stream(
                 rows,
@@ -261,7 +265,8 @@ def test_common_table_expressions_and_joins(spark: SparkSession) -> None:
         WITH late AS (SELECT * FROM flights WHERE delay > 0),
              hours AS (SELECT origin, window, count(*) AS n FROM late
                        GROUP BY origin, transom_tumbling(departed, '1 hour'))
-        SELECT a.origin, a.window, a.n, b.n AS m FROM hours a JOIN hours b USING (origin, window)""")
+        SELECT a.origin, a.window, a.n, b.n AS m
+        FROM hours a JOIN hours b USING (origin, window)""")
     late = flights(spark).where("delay > 0")
     hours = of_time(late).key_by("origin").window(transom.Tumbling("1 hour")).agg(number())
     same(found, hours.select("*", F.col("n").alias("m")))
@@ -283,6 +288,19 @@ def test_a_view_is_stored_as_text(spark: SparkSession) -> None:
     finally:
         spark.sql("DROP VIEW hours")
         spark.sql("DROP TABLE stored_flights")
+
+
+@pytest.mark.parametrize(
+    "window",
+    ["transom_session(departed, '1 hour')", "transom_count(2)"],
+)
+def test_a_view_has_the_column_of_windows(spark: SparkSession, window: str) -> None:
+    query = f"SELECT origin, window, count(*) AS n FROM flights GROUP BY origin, {window}"
+    spark.sql(f"CREATE OR REPLACE TEMP VIEW results AS {query}")
+    try:
+        same(spark.table("results"), spark.sql(query))
+    finally:
+        spark.catalog.dropTempView("results")
 
 
 def _has_sessions(spark: SparkSession) -> bool:

@@ -75,8 +75,8 @@ class Tumbling(Window):
         long after the start of its window the first row of the key group arrived, on the wall
         clock.
 
-        A key group keeps its length for good. `Windowed.options` sets the number of key groups.
-        Flink moves windows by parallel task instead, and draws again after a restart.
+        A key group keeps its length for good. ``options(key_groups=)`` sets the number of key
+        groups. Flink moves windows by parallel task instead, and draws again after a restart.
 
     Raises
     ------

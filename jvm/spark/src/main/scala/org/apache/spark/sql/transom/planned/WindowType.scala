@@ -9,7 +9,9 @@ object WindowType {
     *
     * @param time
     *   the type of both bounds
+    * @param mayBeNull
+    *   whether a window may have no bounds
     */
-  def of(time: DataType): StructType =
-    StructType(Seq(StructField("start", time), StructField("end", time)))
+  def of(time: DataType, mayBeNull: Boolean = true): StructType =
+    StructType(Seq(StructField("start", time, mayBeNull), StructField("end", time, mayBeNull)))
 }

@@ -29,6 +29,10 @@ import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, Stri
   *   the kinds of values that a "value" may be
   * @param forDuration
   *   the kind of value for which a duration stands, if there is one
+  * @param orNull
+  *   whether the argument may be `NULL`, which the message then has
+  * @param about
+  *   what the argument means, for `DESCRIBE FUNCTION EXTENDED`
   */
 final case class Parameter(
     name: String,
@@ -38,7 +42,9 @@ final case class Parameter(
     default: Option[JsonNode],
     choices: Seq[String],
     kinds: Seq[String],
-    forDuration: Option[String])
+    forDuration: Option[String],
+    orNull: Boolean,
+    about: String)
 
 /** A function of SQL that stands for a value of Python.
   *
@@ -57,7 +63,6 @@ final case class SqlFunction(
     role: String,
     parameters: Seq[Parameter],
     usage: String,
-    about: Map[String, String],
     example: String) {
 
   def isWindow: Boolean = role == "window"
@@ -79,10 +84,7 @@ final case class SqlFunction(
       val name = if (parameter.byName) s"${parameter.name} => ..." else parameter.name
       if (parameter.default.isDefined) s"[$name]" else name
     }
-    val arguments = parametersInQuery.map { parameter =>
-      val text = about.getOrElse(parameter.name, "See the documentation of options.")
-      s"      * ${parameter.name} - $text"
-    }
+    val arguments = parametersInQuery.map(p => s"      * ${p.name} - ${p.about}")
     new ExpressionInfo(
       classOf[ValueCall].getName,
       null,
@@ -119,7 +121,6 @@ object SqlFunctions {
           function.get("role").asText,
           parametersIn(function.get("parameters")),
           function.get("usage").asText,
-          function.get("about").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap,
           function.get("example").asText)
       }
       .toMap
@@ -157,7 +158,9 @@ object SqlFunctions {
         Option(p.get("default")),
         texts("choices"),
         texts("kinds"),
-        text("for_duration"))
+        text("for_duration"),
+        p.has("or_null"),
+        p.get("about").asText)
     }
 }
 

@@ -180,6 +180,7 @@ abstract class SqlMessage(call: ValueCall, isStreaming: Boolean) {
         Seq(s"${name}_us" -> fixed, s"${name}_column" -> column)
       case "instant" => Seq(s"${name}_us" -> argument.map(instant(parameter.name, _)))
       case "windows" => Seq(name -> argument.toSeq.flatMap(members(place, _)))
+      case "value" if parameter.orNull && argument.exists(isNull) => Seq(name -> None)
       case "value" =>
         Seq(name -> argument.fold[Any](default)(nested(parameter, _, place)))
       case _ => Seq(name -> argument.fold[Any](default)(constant(parameter, _)))

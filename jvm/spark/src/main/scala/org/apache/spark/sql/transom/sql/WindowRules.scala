@@ -19,7 +19,7 @@ import org.apache.spark.sql.transom.task.{KeyedResults, SideOutputRows}
 import org.apache.spark.sql.types._
 
 import transom.engine.spec.{LateRows, WindowSpec}
-import transom.engine.window.Windows
+import transom.engine.window.{Count => CountWindows, Global, Windows}
 
 /** A table function over the rows of a table or a query.
   *
@@ -177,7 +177,12 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
   /** The names and types of the columns that describe a result. */
   private def columnsOf(message: WindowMessage): Seq[(String, DataType)] = {
     val spec: WindowSpec = message.spec
-    val bounds = WindowType.of(message.timeType)
+    // A view stores the type of the operator's column, so this type must be the same.
+    val mayBeNull = spec.window match {
+      case _: CountWindows | Global => true
+      case _ => false
+    }
+    val bounds = WindowType.of(message.timeType, mayBeNull)
     Seq("window" -> bounds) ++
       Option.when(spec.window.isInstanceOf[Windows])("window_id" -> StringType) ++
       Option.when(spec.pane)("pane" -> KeyedResults.paneType) ++
