@@ -2,6 +2,7 @@ package org.apache.spark.sql.transom.sql
 
 import java.util.Locale
 
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.analysis.{UnresolvedAlias, UnresolvedTableValuedFunction}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Count}
@@ -114,15 +115,15 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
           ("stamp" -> StampOf.typeOf(message.timeType, message.spec.lifetime.isDefined))
     }
 
-  /** The only window of an aggregation. */
+  /** The only window of an aggregation. `GROUP BY` may repeat it, also in other expressions. */
   private def windowOf(groups: Seq[Expression], calls: Seq[ValueCall]): ValueCall = {
-    calls.find(!groups.contains(_)).foreach { call =>
+    calls.find(call => !groups.exists(isSame(call, _))).foreach { call =>
       misplaced(
         call,
         "inside of another expression of GROUP BY",
         "Write it alone, separated by a comma from the other columns")
     }
-    calls.drop(1).headOption.foreach { second =>
+    calls.find(!isSame(calls.head, _)).foreach { second =>
       misplaced(
         second,
         s"next to ${calls.head.prettyName}()",
@@ -144,7 +145,11 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
       Alias(ResultColumn(hiding, name, kind), name)()
     }
     val window = columns.head.toAttribute
-    val keys = groups.filterNot(_ eq call)
+    val keys = groups
+      .filterNot(isSame(call, _))
+      .map(_.transform {
+        case same: ValueCall if isSame(call, same) => window
+      })
     val own = columns.map(_.name)
     // In the select list these names mean the columns of the result. A column of the rows with
     // such a name is no key, so it could only stand there by mistake.
@@ -157,7 +162,7 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
           .find(c => session.sessionState.conf.resolver(c.name, column.name))
           .map(column -> _.toAttribute)))
     def changed(e: Expression): Expression = e match {
-      case same: ValueCall if same.semanticEquals(call) => window
+      case same: ValueCall if isSame(call, same) => window
       case aggregated: AggregateExpression => aggregated
       case column: AttributeReference => meant.getOrElse(column, column)
       case other => other.mapChildren(changed)
@@ -166,6 +171,9 @@ final class ResolveWindows(session: SparkSession) extends Rule[LogicalPlan] {
       groupingExpressions = keys ++ columns.map(_.toAttribute),
       aggregateExpressions = aggregate.aggregateExpressions.map { result =>
         changed(result) match {
+          // Spark names a repeated call by its text. Its own window keeps the name of the column.
+          case alias @ Alias(`window`, name) if name == toPrettySQL(call) =>
+            Alias(window, window.name)(alias.exprId, alias.qualifier)
           case UnresolvedAlias(column: Attribute, _) => column
           case named: NamedExpression => named
           case other => Alias(other, toPrettySQL(result))()
@@ -269,10 +277,22 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
       output: Seq[Attribute],
       child: LogicalPlan): LogicalPlan = {
     val message = new StampedMessage(call, child.isStreaming)
-    val input = Dataset.ofRows(session, child)
-    val columns = message.columns.map(ExpressionUtils.column)
+    val (input, found) = inputOf(child, message.columns)
+    val columns = found.map(ExpressionUtils.column)
     val stamped = StampedPlanner.plan(input, message.spec, columns).queryExecution.analyzed
     Project(renamed(stamped.output, output), stamped)
+  }
+
+  /** The input as a query of its own, whose analysis may rename columns, and columns over it. */
+  private def inputOf(
+      rows: LogicalPlan,
+      columns: Seq[Expression]): (Dataset[Row], Seq[Expression]) = {
+    val input = Dataset.ofRows(session, rows)
+    val known = AttributeMap(rows.output.zip(input.queryExecution.analyzed.output))
+    val found = columns.map(_.transform { case column: Attribute =>
+      known.getOrElse(column, column)
+    })
+    (input, found)
   }
 
   private def renamed(columns: Seq[Expression], output: Seq[Attribute]): Seq[Alias] =
@@ -286,12 +306,10 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
   private final class Planned(aggregate: Aggregate, sideOutputs: Option[ValueCall]) {
     private val rows = aggregate.child.asInstanceOf[Project]
     private val own = rows.projectList.filter(resultColumn(_).isDefined).map(_.toAttribute)
-    private val keys = {
-      val isOwn = AttributeSet(own)
-      aggregate.groupingExpressions.filterNot {
-        case column: Attribute => isOwn.contains(column)
-        case _ => false
-      }
+    private val isOwn = AttributeSet(own)
+    // A window has one value of an expression over its own columns, which is therefore no key.
+    private val keys = aggregate.groupingExpressions.filterNot { group =>
+      group.deterministic && group.references.nonEmpty && group.references.subsetOf(isOwn)
     }
     private val results = aggregate.aggregateExpressions
     private val aggregates = {
@@ -302,10 +320,15 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     }
 
     val operator: LogicalPlan = {
-      val message =
-        new WindowMessage(callIn(rows), keys, aggregates, rows.isStreaming, sideOutputs)
-      val first = message.columns.length - aggregates.length
-      val columns = message.columns.zipWithIndex.map { case (column, i) =>
+      val call = callIn(rows)
+      (aggregate.expressions ++ rows.projectList)
+        .flatMap(_.collect { case outer: OuterReference => outer })
+        .foreach(refuseOuter(call, _))
+      (keys ++ aggregates).find(_.references.exists(isOwn.contains)).foreach(refuseOwn(call, _))
+      val message = new WindowMessage(call, keys, aggregates, rows.isStreaming, sideOutputs)
+      val (input, found) = inputOf(rows.child, message.columns)
+      val first = found.length - aggregates.length
+      val columns = found.zipWithIndex.map { case (column, i) =>
         ExpressionUtils.column(column match {
           case distance: Distance => SqlMessage.distanceOver(distance)
           case key if i < keys.length => Alias(key, s"key_$i")()
@@ -313,7 +336,6 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
           case other => other
         })
       }
-      val input = Dataset.ofRows(session, rows.child)
       WindowPlanner.plan(input, message.spec, columns).queryExecution.analyzed
     }
 
@@ -395,6 +417,30 @@ private object WindowRules {
       case _ => None
     }
   }
+
+  /** Whether an expression is the call. */
+  def isSame(call: ValueCall, e: Expression): Boolean = e match {
+    case other: ValueCall => other.canonicalized == call.canonicalized
+    case _ => false
+  }
+
+  /** Refuses a column of the query around. A name that both queries have means that column,
+    * because Spark looks for columns before the window has any.
+    */
+  def refuseOuter(call: ValueCall, column: OuterReference): Nothing =
+    misplaced(
+      call,
+      s"next to ${toPrettySQL(column)}, a column of the query around",
+      s"Use this column in HAVING, or write ${call.prettyName}(...) again for the window")
+
+  /** Refuses a key or an aggregate that is computed from columns of the result. */
+  def refuseOwn(call: ValueCall, e: Expression): Nothing =
+    SqlMessage.refuse(
+      "NOT_IN_GROUP_BY",
+      e.origin,
+      "function" -> call.prettyName,
+      "where" -> s"in ${toPrettySQL(e)}, which is computed from rows before they are in windows",
+      "fix" -> "Write an expression over aggregates, or use the window in a query around this one")
 
   def misplaced(call: ValueCall, where: String, fix: String): Nothing =
     SqlMessage.refuse(
