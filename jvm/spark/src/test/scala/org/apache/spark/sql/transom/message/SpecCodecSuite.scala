@@ -60,19 +60,24 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val closed = Gen.oneOf(Closed.Left, Closed.Right)
   private val lateStart = Gen.oneOf(LateStart.Open, LateStart.Reject)
-  private val maxDuration = Gen.option(length)
-  private val maxCheck = Gen.oneOf(MaxCheck.AtLeast, MaxCheck.Above)
+  private val longest: Gen[(Option[Long], MaxCheck)] = Gen.oneOf(
+    Gen.const((None, MaxCheck.AtLeast)),
+    Gen.zip(length.map(Some(_)), Gen.oneOf(MaxCheck.AtLeast, MaxCheck.Above)))
   private val stagger = Gen.oneOf(Stagger.Aligned, Stagger.Random, Stagger.Natural)
 
   private val window: Gen[Window] = Gen.oneOf(
     Generators.grid,
     Gen.zip(length, stagger).map { case (size, moved) => Tumbling(size, stagger = moved) },
     Gen
-      .zip(length, flag, closed, lateStart, maxDuration, maxCheck)
-      .map((Session.apply _).tupled),
+      .zip(length, flag, closed, lateStart, longest)
+      .map { case (gap, inclusive, closed, lateStart, (longest, check)) =>
+        Session(gap, inclusive, closed, lateStart, longest, check)
+      },
     Gen
-      .zip(column, flag, closed, lateStart, maxDuration, maxCheck)
-      .map((DynamicSession.apply _).tupled),
+      .zip(column, flag, closed, lateStart, longest)
+      .map { case (gap, inclusive, closed, lateStart, (longest, check)) =>
+        DynamicSession(gap, inclusive, closed, lateStart, longest, check)
+      },
     Gen.zip(Gen.choose(1, 9), Gen.option(Gen.choose(1, 9)), flag).map((Count.apply _).tupled),
     Gen.zip(column, flag).map((Custom.apply _).tupled),
     Gen.const(Global))
@@ -110,7 +115,7 @@ class SpecCodecSuite extends ScalaCheckSuite {
 
   private val specs: Gen[WindowSpec] = for {
     parts <- together
-    name <- Gen.option(Gen.alphaStr)
+    name <- Gen.option(Gen.nonEmptyListOf(Gen.alphaNumChar).map(_.take(100).mkString))
     keys <- columns
     order <- columns
     aggregates <- columns
@@ -125,7 +130,8 @@ class SpecCodecSuite extends ScalaCheckSuite {
     keyColumns = keys,
     orderColumns = order,
     function = AggFunction(aggregates),
-    allowedLatenessUs = if (hasMaxDuration(parts.window)) 0L else number.toLong - 1,
+    allowedLatenessUs = if (hasMaxDuration(parts.window) || !parts.time.exists(_.isEventTime)) 0L
+    else number.toLong - 1,
     drain = drain,
     pane = pane,
     lateRows = lateRows,
