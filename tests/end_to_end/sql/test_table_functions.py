@@ -92,6 +92,24 @@ def test_side_outputs_need_a_window_in_group_by(spark: SparkSession, query: str)
     assert found.value.getCondition() == "TRANSOM_NOT_IN_GROUP_BY"
 
 
+def test_views_of_table_functions(spark: SparkSession) -> None:
+    rows(spark).write.saveAsTable("stored_rows")
+    hours = HOURS.replace("FROM flights", "FROM stored_rows")
+    queries = [
+        "SELECT tag, results, late.row, late.missed_windows"
+        f" FROM transom_side_outputs(TABLE({hours}), late_rows => 'late')",
+        "SELECT * FROM transom_stamped(TABLE(stored_rows), order => known,"
+        " policy => transom_time_policy(departed), lifetime => landed)",
+    ]
+    try:
+        for query in queries:
+            spark.sql(f"CREATE OR REPLACE VIEW stored_query AS {query}")
+            same(spark.table("stored_query"), spark.sql(query))
+    finally:
+        spark.sql("DROP VIEW IF EXISTS stored_query")
+        spark.sql("DROP TABLE stored_rows")
+
+
 def test_stamps_have_the_rows_of_python(spark: SparkSession) -> None:
     found = spark.sql("""
         SELECT upper(tail) AS tail, stamp.* FROM transom_stamped(TABLE(flights),

@@ -211,9 +211,9 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     result
   }
 
-  /** The plan with operators in place of aggregations and table functions. The columns of an
-    * operator have metadata, such as the name of their watermark, so the nodes above refer to
-    * them anew.
+  /** The plan with operators in place of aggregations and table functions. Only now the columns
+    * have their metadata, such as the name of their watermark, and know which fields may be null.
+    * So the nodes above refer to them anew.
     */
   private def replaced(plan: LogicalPlan): LogicalPlan = plan match {
     case _ if !plan.exists(isWindowed) => plan
@@ -237,7 +237,9 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     val over = node.withNewChildren(children)
     over.mapExpressions(_.transform { case column: AttributeReference =>
       known.get(column).fold(column) { now =>
-        column.withMetadata(now.metadata).asInstanceOf[AttributeReference]
+        AttributeReference(column.name, now.dataType, now.nullable, now.metadata)(
+          column.exprId,
+          column.qualifier)
       }
     })
   }
