@@ -96,10 +96,14 @@ def test_views_of_table_functions(spark: SparkSession) -> None:
     rows(spark).write.saveAsTable("stored_rows")
     hours = HOURS.replace("FROM flights", "FROM stored_rows")
     queries = [
-        "SELECT tag, results, late.row, late.missed_windows"
-        f" FROM transom_side_outputs(TABLE({hours}), late_rows => 'late')",
-        "SELECT * FROM transom_stamped(TABLE(stored_rows), order => known,"
-        " policy => transom_time_policy(departed), lifetime => landed)",
+        (
+            "SELECT tag, results, late.row, late.missed_windows"
+            f" FROM transom_side_outputs(TABLE({hours}), late_rows => 'late')"
+        ),
+        (
+            "SELECT * FROM transom_stamped(TABLE(stored_rows), order => known,"
+            " policy => transom_time_policy(departed), lifetime => landed)"
+        ),
     ]
     try:
         for query in queries:
