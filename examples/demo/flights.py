@@ -72,7 +72,8 @@ def instants(flights: pd.DataFrame, airports: pd.DataFrame) -> pd.DataFrame:
 
 
 def _minutes(count: Any) -> Any:
-    return pd.to_timedelta(count, unit="min")
+    # pandas rounds missing values too, in memory that it has not set, and may then overflow.
+    return pd.to_timedelta(count.fillna(0), unit="min").where(count.notna())
 
 
 def _first_shown(hhmm: pd.Series, zones: pd.Series, since: pd.Series) -> pd.Series:

@@ -177,6 +177,11 @@ MISTAKES: dict[str, tuple[str, str, Callable[[DataFrame], object]]] = {
         "transom_tumbling(NULL, '1 hour')",
         lambda rows: transom.stream(rows).window(transom.Tumbling("1 hour")),
     ),
+    "delay without time": (
+        "transom_count(2, delay => '1 hour')",
+        "transom_count(2, delay => '1 hour')",
+        lambda rows: transom.stream(rows).window(transom.Tumbling("1 hour")),
+    ),
     "global without a trigger": (
         "transom_global(time => departed)",
         "transom_global(time => departed)",

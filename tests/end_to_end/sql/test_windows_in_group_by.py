@@ -164,6 +164,16 @@ def test_each_window_gives_the_rows_of_python(
     same(found, python(flights(spark)).select(*BOUNDS, "n"))
 
 
+def test_an_option_that_is_null_is_left_out(spark: SparkSession) -> None:
+    options = ("delay", "policy", "lifetime", "order", "trigger", "evictor", "name")
+    nothing = ", ".join(f"{option} => NULL" for option in options)
+    found, plain = (
+        spark.sql(f"SELECT window, count(*) FROM flights GROUP BY transom_rolling({given})")
+        for given in (f"departed, '10 minutes', {nothing}", "departed, '10 minutes'")
+    )
+    same(found, plain)
+
+
 def test_keys_expressions_having_and_order(spark: SparkSession) -> None:
     found = spark.sql("""
         SELECT upper(origin) AS o, window.start AS s, avg(delay) + 1 AS d, count(*) * 2 AS n

@@ -57,10 +57,12 @@ abstract class SqlMessage(call: ValueCall, isStreaming: Boolean) {
     }
   }
 
+  /** An argument that may be left out. NULL leaves it out too. */
+  private def option(name: String): Option[Expression] = passed.get(name).filterNot(isNull)
+
   protected final def time: Option[ObjectNode] = {
-    val instant = passed.get("time")
-    instant.foreach(e => places("time") = e.origin)
-    (instant.filterNot(isNull), passed.get("policy"), passed.get("delay")) match {
+    passed.get("time").foreach(e => places("time") = e.origin)
+    (option("time"), option("policy"), option("delay")) match {
       case (Some(time: ValueCall), None, None) =>
         checkRole(time, "time", Seq("event_time", "processing_time", "time_policy"))
         if (time.function.kind == "processing_time" && !isStreaming)
@@ -96,19 +98,19 @@ abstract class SqlMessage(call: ValueCall, isStreaming: Boolean) {
             "kind" -> "event_time",
             "time_column" -> at,
             "delay_us" -> delay.map(duration("delay", _))))
-      case (None, None, _) =>
-        if (!Timeless(call.function.kind))
+      case (None, None, delay) =>
+        if (delay.isDefined || !Timeless(call.function.kind))
           refuse(
             "NO_CLOCK",
             call.origin,
             "argument" -> "window",
-            "value" -> call.prettyName,
-            "fix" -> s"Give the column that holds the time, as in ${exampleOf(call.function)}")
+            "value" -> delay.fold(call.prettyName)(_ => "delay"),
+            "fix" -> "Give the column that holds the time, as in transom_tumbling(departed, ...)")
         None
     }
   }
 
-  protected final def lifetime: Option[ObjectNode] = passed.get("lifetime").map(lifetimeOf)
+  protected final def lifetime: Option[ObjectNode] = option("lifetime").map(lifetimeOf)
 
   /** A lifetime, or the column with its end. */
   private def lifetimeOf(e: Expression): ObjectNode = e match {
@@ -127,7 +129,7 @@ abstract class SqlMessage(call: ValueCall, isStreaming: Boolean) {
         "timeout_us" -> None)
   }
 
-  protected final def order: Seq[Int] = passed.get("order").toSeq.flatMap(listed).map(index)
+  protected final def order: Seq[Int] = option("order").toSeq.flatMap(listed).map(index)
 
   /** The object of a value.
     *
