@@ -114,6 +114,13 @@ def test_views_of_table_functions(spark: SparkSession) -> None:
         spark.sql("DROP TABLE stored_rows")
 
 
+def test_a_column_that_is_no_key_has_the_error_of_spark(spark: SparkSession) -> None:
+    query = HOURS.replace("SELECT origin", "SELECT tail")
+    with pytest.raises(PySparkException) as found:
+        spark.sql(f"SELECT * FROM transom_side_outputs(TABLE({query}), late_rows => 'late')")
+    assert found.value.getCondition() == "MISSING_AGGREGATION"
+
+
 def test_stamps_have_the_rows_of_python(spark: SparkSession) -> None:
     found = spark.sql("""
         SELECT upper(tail) AS tail, stamp.* FROM transom_stamped(TABLE(flights),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -280,6 +281,34 @@ def test_common_table_expressions_and_joins(spark: SparkSession) -> None:
     late = flights(spark).where("delay > 0")
     hours = of_time(late).key_by("origin").window(transom.Tumbling("1 hour")).agg(number())
     same(found, hours.select("*", F.col("n").alias("m")))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT tail FROM flights WHERE origin IN (SELECT origin FROM late GROUP BY origin, {w})",
+        "SELECT (SELECT max(n) FROM (SELECT count(*) AS n FROM late GROUP BY {w})) AS n",
+        "SELECT a.tail, b.n FROM flights a,"
+        " LATERAL (SELECT window, count(*) AS n FROM late GROUP BY {w}) b",
+        "SELECT window, count(*) AS n FROM flights WHERE delay >"
+        " (SELECT min(n) FROM (SELECT count(*) AS n FROM late GROUP BY {w})) GROUP BY {w}",
+    ],
+)
+def test_a_subquery_reads_a_clause_of_the_query_around(spark: SparkSession, query: str) -> None:
+    clause = "WITH late AS (SELECT * FROM flights WHERE delay > 10) "
+    ours, sparks = (
+        spark.sql(clause + query.format(w=window))
+        for window in ("transom_tumbling(departed, '1 hour')", "window(departed, '1 hour')")
+    )
+    same(ours, sparks)
+
+
+def test_a_clause_with_other_rows_at_each_use_is_refused(spark: SparkSession) -> None:
+    hours = "SELECT count(*) AS n FROM r GROUP BY transom_tumbling(departed, '1 hour')"
+    query = f"WITH r AS (SELECT rand() AS x, * FROM flights) {hours} UNION ALL {hours}"
+    with pytest.raises(PySparkException) as found:
+        spark.sql(query)
+    assert found.value.getCondition() == "TRANSOM_NOT_IN_GROUP_BY"
 
 
 def test_a_view_is_stored_as_text(spark: SparkSession) -> None:

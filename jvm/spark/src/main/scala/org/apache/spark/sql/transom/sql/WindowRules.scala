@@ -204,12 +204,31 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
   import WindowRules._
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    // A window operator is planned over its input, which must not refer to the plan around.
-    val result = if (plan.exists(isWindowed)) replaced(inlined(plan)) else plan
+    // The analysis of a subquery sees no WITH clauses of the query around. That query replaces the
+    // windows of such a subquery too.
+    val result =
+      if (!hasWindows(plan) || refersToOutside(plan)) plan else everywhere(inlined(plan))
     // Spark's check tells what is wrong with an aggregation that was not replaced.
     result.foreach(node => if (!isWindowed(node)) refuseCalls(node))
     result
   }
+
+  private def hasWindows(plan: LogicalPlan): Boolean =
+    plan.collectFirstWithSubqueries { case node if isWindowed(node) => node }.isDefined
+
+  private def refersToOutside(plan: LogicalPlan): Boolean = {
+    val defined = plan.collectWithSubqueries { case clause: CTERelationDef => clause.id }.toSet
+    !plan.collectWithSubqueries { case use: CTERelationRef => use.cteId }.forall(defined)
+  }
+
+  /** The plan with operators, also in its subqueries. */
+  private def everywhere(plan: LogicalPlan): LogicalPlan =
+    replaced(plan).resolveOperatorsUp { case node =>
+      node.mapExpressions(_.transform {
+        case subquery: SubqueryExpression if subquery.plan.exists(isWindowed) =>
+          subquery.withNewPlan(everywhere(subquery.plan))
+      })
+    }
 
   /** The plan with operators in place of aggregations and table functions. Only now the columns
     * have their metadata, such as the name of their watermark, and know which fields may be null.
@@ -244,6 +263,7 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     })
   }
 
+  // A window operator is planned over its input, which must not refer to the plan around.
   private def inlined(plan: LogicalPlan): LogicalPlan =
     if (plan.containsPattern(CTE)) InlineCTE()(plan) else plan
 
@@ -271,7 +291,9 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     val struct = CreateNamedStruct(
       list.flatMap(column => Seq(Literal(column.name), column.child)))
     val known = If(IsNull(results), Literal(null, struct.dataType), struct)
-    Project(renamed(columns.updated(1, known), output), planned.operator)
+    val tagged = Project(renamed(columns.updated(1, known), output), planned.operator)
+    // A column that is no key: Spark has an error for it.
+    if (tagged.missingInput.isEmpty) tagged else TableCall(call, output, aggregate)
   }
 
   private def stampedBy(
@@ -279,7 +301,7 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
       output: Seq[Attribute],
       child: LogicalPlan): LogicalPlan = {
     val message = new StampedMessage(call, child.isStreaming)
-    val (input, found) = inputOf(child, message.columns)
+    val (input, found) = inputOf(call, child, message.columns)
     val columns = found.map(ExpressionUtils.column)
     val stamped = StampedPlanner.plan(input, message.spec, columns).queryExecution.analyzed
     Project(renamed(stamped.output, output), stamped)
@@ -287,8 +309,14 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** The input as a query of its own, whose analysis may rename columns, and columns over it. */
   private def inputOf(
+      call: ValueCall,
       rows: LogicalPlan,
       columns: Seq[Expression]): (Dataset[Row], Seq[Expression]) = {
+    if (rows.exists(_.isInstanceOf[CTERelationRef]))
+      misplaced(
+        call,
+        "over a WITH clause that is used several times and has other rows each time",
+        "Write its rows to a table first")
     val input = Dataset.ofRows(session, rows)
     val known = AttributeMap(rows.output.zip(input.queryExecution.analyzed.output))
     val found = columns.map(_.transform { case column: Attribute =>
@@ -328,7 +356,7 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
         .foreach(refuseOuter(call, _))
       (keys ++ aggregates).find(_.references.exists(isOwn.contains)).foreach(refuseOwn(call, _))
       val message = new WindowMessage(call, keys, aggregates, rows.isStreaming, sideOutputs)
-      val (input, found) = inputOf(rows.child, message.columns)
+      val (input, found) = inputOf(call, rows.child, message.columns)
       val first = found.length - aggregates.length
       val columns = found.zipWithIndex.map { case (column, i) =>
         ExpressionUtils.column(column match {
