@@ -288,10 +288,14 @@ def test_common_table_expressions_and_joins(spark: SparkSession) -> None:
     [
         "SELECT tail FROM flights WHERE origin IN (SELECT origin FROM late GROUP BY origin, {w})",
         "SELECT (SELECT max(n) FROM (SELECT count(*) AS n FROM late GROUP BY {w})) AS n",
-        "SELECT a.tail, b.n FROM flights a,"
-        " LATERAL (SELECT window, count(*) AS n FROM late GROUP BY {w}) b",
-        "SELECT window, count(*) AS n FROM flights WHERE delay >"
-        " (SELECT min(n) FROM (SELECT count(*) AS n FROM late GROUP BY {w})) GROUP BY {w}",
+        (
+            "SELECT a.tail, b.n FROM flights a,"
+            " LATERAL (SELECT window, count(*) AS n FROM late GROUP BY {w}) b"
+        ),
+        (
+            "SELECT window, count(*) AS n FROM flights WHERE delay >"
+            " (SELECT min(n) FROM (SELECT count(*) AS n FROM late GROUP BY {w})) GROUP BY {w}"
+        ),
     ],
 )
 def test_a_subquery_reads_a_clause_of_the_query_around(spark: SparkSession, query: str) -> None:
