@@ -58,7 +58,7 @@ _OPTIONS = {
 _SECTION = re.compile(
     r"\n\s*Parameters\n\s*-+\n(.*?)(?:\n\s*\n\s*[A-Z][a-zA-Z ]*\n\s*-+\n|\Z)", re.S
 )
-_ARGUMENT = re.compile(r"^(\w+) : ", re.M)
+_ARGUMENT = re.compile(r"^\*?(\w+) : ", re.M)
 # Sentences about what only Python has.
 _ONLY_PYTHON = re.compile(r"Python|JVM|parsed as SQL|createDataFrame|step `")
 _SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z`])")
@@ -96,16 +96,25 @@ def functions(examples: Mapping[str, str]) -> Table:
                 "usage": _summary(_described(value)),
                 "example": examples[name],
             }
-    for kind, (usage, parameters) in _tables(table["options"]).items():
-        name = PREFIX + kind
-        table["functions"][name] = {
-            "kind": kind,
-            "role": "table",
-            "parameters": parameters,
-            "usage": usage,
-            "example": examples[name],
-        }
+    others = {"aggregate": {"top": _top()}, "table": _tables(table["options"])}
+    for role, made in others.items():
+        for kind, (usage, parameters) in made.items():
+            name = PREFIX + kind
+            table["functions"][name] = {
+                "kind": kind,
+                "role": role,
+                "parameters": parameters,
+                "usage": usage,
+                "example": examples[name],
+            }
     return table
+
+
+def _top() -> tuple[str, list[Table]]:
+    """Return what the aggregate `Windowed.top` does, and its parameters."""
+    rank = _parameter("k", int, MISSING, _about(Windowed.top)["k"], by_name=False)
+    row = {"name": "row", "form": "column", **_REQUIRED, "about": "The columns of a result."}
+    return _summary(Windowed.top), [rank, row]
 
 
 _SIDE_OUTPUTS = {

@@ -7,7 +7,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
+import org.apache.spark.sql.catalyst.expressions.aggregate.{SupportsOrderingWithinGroup, TypedImperativeAggregate}
 import org.apache.spark.sql.catalyst.plans.logical.EventTimeWatermark
 import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.transom.schema.{RowReader, StateSchemas}
@@ -26,6 +26,8 @@ import transom.engine.state.UnknownStateVersion
   *
   * @param row
   *   the row, a struct; results have its fields and the rank
+  * @param order
+  *   the order of the rows. SQL sets it after it has made the function, by `WITHIN GROUP`.
   * @param stored
   *   the schemas with which accumulators in the state were written; none if there is no state
   */
@@ -36,7 +38,8 @@ final case class Top(
     stored: Option[StateSchemas] = None,
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
-    extends TypedImperativeAggregate[TopRows] {
+    extends TypedImperativeAggregate[TopRows]
+    with SupportsOrderingWithinGroup {
   // The time of a result is its window, so no column of a row has a watermark.
   private lazy val fields = StructType(rowType.map { field =>
     val metadata = new MetadataBuilder().withMetadata(field.metadata)
@@ -57,10 +60,16 @@ final case class Top(
   override def nullable: Boolean = false
   override lazy val dataType: DataType =
     ArrayType(fields.add(Top.Rank, IntegerType, nullable = false), containsNull = false)
-  override def prettyName: String = "top"
-  // The rows are all columns, so their names say nothing.
+  override def prettyName: String = "transom_top"
+  // From Python the rows are all columns, so their names say nothing.
   override def sql(isDistinct: Boolean): String =
-    (k.toString +: order.map(_.sql)).mkString(s"$prettyName(", ", ", ")")
+    s"$prettyName($k) WITHIN GROUP (ORDER BY ${order.map(_.sql).mkString(", ")})"
+
+  override def withOrderingWithinGroup(ordering: Seq[SortOrder]): Top =
+    copy(order = ordering)
+  override def orderingFilled: Boolean = order.nonEmpty
+  override def isOrderingMandatory: Boolean = true
+  override def isDistinctSupported: Boolean = false
 
   // A record holds the columns of the order, and then the row.
   @transient private lazy val toRecord = UnsafeProjection.create(order.map(_.child) :+ row)
@@ -149,7 +158,8 @@ object Top {
     */
   val Name: String = Constants.TopFunction
 
-  private final val Rank = Constants.RankColumn
+  /** The column with the rank of a row. */
+  final val Rank = Constants.RankColumn
 
   // An accumulator begins with its version byte and the number of its schema.
   private final val Version: Byte = 1

@@ -8,8 +8,9 @@ import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.transom.function.Top
 import org.apache.spark.sql.transom.planned.WindowType
-import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, StringType, TimestampType}
+import org.apache.spark.sql.types.{AbstractDataType, AnyDataType, DataType, StringType, StructType, TimestampType}
 
 /** A parameter of a function of SQL.
   *
@@ -53,7 +54,8 @@ final case class Parameter(
   * @param kind
   *   the kind of the value in the message
   * @param role
-  *   what the value is: a window, a trigger, an evictor, a time, a rule and so on
+  *   what the value is: a window, a trigger, an evictor, a time, a rule and so on. An "aggregate"
+  *   and a "table" are functions of their own.
   * @param parameters
   *   the parameters, in order. Those of a window begin with its time.
   */
@@ -141,6 +143,8 @@ object SqlFunctions {
       if (function.isTable)
         // Only for DESCRIBE: `ReadTables` has replaced each call with a table.
         extensions.injectTableFunction((name, function.info, TableCall.withoutTable(function, _)))
+      else if (function.role == "aggregate")
+        extensions.injectFunction((name, function.info, TopCall.of(function, _)))
       else extensions.injectFunction((name, function.info, ValueCall.of(function, _)))
     }
 
@@ -190,6 +194,34 @@ object ValueCall {
             case lambda: LambdaFunction => Distance(lambda)
             case other => other
           }))
+}
+
+/** Calls of `transom_top`, the only aggregate. */
+object TopCall {
+  def of(function: SqlFunction, arguments: Seq[Expression]): Expression = {
+    import SqlMessage.{badType, bound, constant, refuse}
+    val passed = bound(ValueCall(function, arguments), function.parameters)
+    val (k, row) = (passed("k"), passed("row"))
+    val rank = constant(function.parameters.head, k).asInstanceOf[Int]
+    if (rank < 1)
+      refuse(
+        "NOT_POSITIVE",
+        k.origin,
+        "argument" -> "k",
+        "value" -> rank.toString,
+        "instead" -> "the largest rank, such as 3")
+    row.dataType match {
+      case struct: StructType if struct.names.exists(_.equalsIgnoreCase(Top.Rank)) =>
+        refuse(
+          "RESERVED_NAME",
+          row.origin,
+          "argument" -> "row",
+          "column" -> s"'${Top.Rank}'",
+          "fix" -> s"Give the column another name, as in struct(${Top.Rank} AS place)")
+      case _: StructType => Top(rank, row, Nil)
+      case _ => badType("row", row, "the columns of a row, as in struct(tail, delay)")
+    }
+  }
 }
 
 /** The body of a lambda function with a distance. Its variables have no types before the columns

@@ -500,7 +500,7 @@ object SqlMessage {
   }
 
   /** The value of a constant that is neither a duration nor an instant. */
-  private def constant(parameter: Parameter, e: Expression): Any = {
+  private[sql] def constant(parameter: Parameter, e: Expression): Any = {
     import parameter.name
     parameter.form match {
       case "choice" =>
@@ -559,7 +559,7 @@ object SqlMessage {
   private def evaluated(e: Expression): Any =
     e.transform { case replaceable: RuntimeReplaceable => replaceable.replacement }.eval()
 
-  private def badType(argument: String, e: Expression, expected: String): Nothing =
+  private[sql] def badType(argument: String, e: Expression, expected: String): Nothing =
     refuse(
       "BAD_TYPE",
       e.origin,
