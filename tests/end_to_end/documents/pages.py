@@ -7,22 +7,52 @@ import sys
 import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.end_to_end.support.sessions import Reason, is_connect, skip_in_connect
+from tests.end_to_end.support.twins import check_twin
 
-# A block of Python, and the output that follows it in a block without a language.
-BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```\n(.*?)```\n)?", re.DOTALL)
+# A block of Python, its twin in SQL, and the output that follows in a block without a language.
+_BLOCK = re.compile(
+    r"```python\n(.*?)```\n(?:\n```sql\n(.*?)```\n)?(?:\n```\n(.*?)```\n)?", re.DOTALL
+)
 _END = "-- the end of a block --"
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return the code of each block of Python, with the output that the page shows."""
-    return [(code, shown.strip()) for code, shown in BLOCK.findall(page.read_text("utf-8"))]
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of Python on a page.
+
+    Attributes
+    ----------
+    code : str
+        The code.
+    sql : str
+        The block of SQL that follows, a view with the rows of a DataFrame of the code. Empty
+        without one.
+    shown : str
+        The output that the page shows.
+    """
+
+    code: str
+    sql: str
+    shown: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return each block of Python of a page."""
+    return [
+        Block(code, sql, shown.strip())
+        for code, sql, shown in _BLOCK.findall(page.read_text("utf-8"))
+    ]
 
 
 def check_in_session(page: Path, names: Mapping[str, object]) -> None:
     """Run the blocks of a page in this process, and compare what they print with the page.
+
+    The rows of each view in SQL are compared with those of its twin in Python.
 
     Parameters
     ----------
@@ -31,8 +61,11 @@ def check_in_session(page: Path, names: Mapping[str, object]) -> None:
     names : mapping
         Variables that the page uses without setting them, such as ``spark``.
     """
-    variables = dict(names)
-    for code, shown in blocks(page):
+    variables: dict[str, Any] = dict(names)
+    # The sources of streams have all of their rows at the end of the page.
+    twins = []
+    for block in blocks(page):
+        code = block.code
         if is_connect():
             # The server of the session is set already, and it has no master to set.
             code = code.replace('.master("local[2]")', "")
@@ -42,7 +75,11 @@ def check_in_session(page: Path, names: Mapping[str, object]) -> None:
                 # PySpark warns of settings of the server, which the session has already.
                 warnings.simplefilter("ignore", UserWarning)
             exec(compile(code, page.name, "exec"), variables)
-        assert printed.getvalue().strip() == shown, code
+        assert printed.getvalue().strip() == block.shown, code
+        if block.sql:
+            twins.append((block.sql, dict(variables)))
+    for text, at_block in twins:
+        check_twin(variables["spark"], text, at_block)
 
 
 def printed_by_program(page: Path, folder: Path) -> list[str]:
@@ -51,7 +88,7 @@ def printed_by_program(page: Path, folder: Path) -> list[str]:
     The process starts in ``folder``, so the relative paths of the page are in this folder.
     """
     skip_in_connect(Reason.PROCESS)
-    code = "".join(f"{code}\nprint({_END!r})\n" for code, _ in blocks(page))
+    code = "".join(f"{block.code}\nprint({_END!r})\n" for block in blocks(page))
     (folder / "program.py").write_text(code, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "program.py"],

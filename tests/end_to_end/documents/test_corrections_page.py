@@ -30,7 +30,7 @@ CREATE = (
 def page(spark: SparkSession) -> dict[str, Any]:
     """The variables of the program on the page, after it has run."""
     skip_in_connect(Reason.PROCESS)
-    code, _ = next((code, shown) for code, shown in blocks(PAGE) if "def merge" in code)
+    code = "".join(block.code for block in blocks(PAGE))
     names: dict[str, Any] = {"spark": spark}
     with redirect_stdout(StringIO()):
         exec(compile(code, PAGE.name, "exec"), names)

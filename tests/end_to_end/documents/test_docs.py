@@ -21,6 +21,6 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if blocks(page) and page no
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_code_on_a_page_prints_what_the_page_says(page: Path, spark: SparkSession) -> None:
-    if any("observedMetrics" in code for code, _ in blocks(page)):
+    if any("observedMetrics" in block.code for block in blocks(page)):
         skip_in_connect(Reason.NAMES)
     check_in_session(page, {"spark": spark})

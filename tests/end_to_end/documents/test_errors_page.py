@@ -24,9 +24,9 @@ EXAMPLES = {
 
 @pytest.fixture(scope="module")
 def variables(spark: SparkSession) -> dict[str, Any]:
-    ((code, _),) = blocks(ROOT / "docs/errors.md")
+    (block,) = blocks(ROOT / "docs/errors.md")
     names: dict[str, Any] = {"spark": spark}
-    exec(code, names)
+    exec(block.code, names)
     return names
 
 

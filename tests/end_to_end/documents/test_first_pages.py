@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
 def test_the_program_of_a_page_prints_what_the_page_says(name: str, tmp_path: Path) -> None:
-    shown = [output for _, output in blocks(ROOT / name)]
+    shown = [block.shown for block in blocks(ROOT / name)]
     assert printed_by_program(ROOT / name, tmp_path) == shown
 
 

@@ -7,12 +7,23 @@ from pathlib import Path
 import pytest
 
 from docs.pictures import draw
+from docs.site_hooks import on_page_markdown
 
 ROOT = Path(__file__).parents[3]
 CONDITIONS = ROOT / "spec/error-conditions.json"
 CANARIES = ROOT / "jvm/spark/src/test/scala/org/apache/spark/sql/transom/canary"
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+TWIN = "```\n\n```sql\nCREATE OR REPLACE TEMP VIEW "
+# Pages on how to do a task without a window in SQL beside it, each with the reason.
+WITHOUT_SQL = {
+    "how-to/index.md": "a list",
+    "how-to/time-weighted-average.md": "only Python has functions over windows",
+    "how-to/results/python-functions.md": "only Python has functions over windows",
+    "how-to/running/cluster.md": "a program for spark-submit",
+    "how-to/running/object-store.md": "settings",
+    "how-to/running/unit-tests.md": "the functions that it tests are Python",
+}
 PICTURES = sorted(path.name for path in (DOCS / "pictures").glob("*.svg"))
 
 
@@ -36,6 +47,33 @@ def test_every_picture_is_shown() -> None:
 def test_what_a_page_points_to_is_there(page: Path) -> None:
     links = re.findall(r"\]\((?!https:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_each_how_to_page_has_its_windows_in_sql() -> None:
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.glob("how-to/**/*.md")}
+    with_sql = {page for page in pages if TWIN in (DOCS / page).read_text(encoding="utf-8")}
+    assert pages - with_sql == set(WITHOUT_SQL)
+
+
+def test_the_site_has_tabs_for_python_and_its_twin_in_sql() -> None:
+    python, sql = "```python\na = 1\n\nb = 2\n```\n", "```sql\nSELECT 1\n```\n"
+    other = "```\nthe output\n```\n"
+    page = "\n".join([python, other, python, sql, other, sql])
+    tabs = """=== "Python"
+
+    ```python
+    a = 1
+
+    b = 2
+    ```
+
+=== "SQL"
+
+    ```sql
+    SELECT 1
+    ```
+"""
+    assert on_page_markdown(page) == "\n".join([python, other, tabs, other, sql])
 
 
 def test_errors_are_quoted_as_they_are() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site_links import on_page_markdown
+from docs.site_hooks import on_page_markdown
 
 PAGE = Path(__file__).parents[3] / "docs" / "features.md"
 LINK = re.compile(r"\[`([^`]+)`\]\((\.\./tests/[^)]+)\)")
