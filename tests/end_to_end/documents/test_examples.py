@@ -89,11 +89,26 @@ EXAMPLES = {
 }
 
 
-# Runs the examples whose names it reads. Their sessions share a JVM, so that only one starts.
+# Programs without SQL beside them, because only Python has functions over windows.
+ONLY_PYTHON = {"functions.routes", "functions.state", "functions.udaf"}
+# Runs the examples whose names it reads. Their sessions share a JVM, so that only one starts. The
+# views of the SQL beside an example are compared with its DataFrames in its session.
 RUNNER = """
 import runpy, sys
+from pathlib import Path
+from unittest.mock import patch
+from pyspark.sql import SparkSession
+from tests.end_to_end.support.twins import check_twin
 for line in sys.stdin:
-    runpy.run_module(f"examples.{line.strip()}", run_name="__main__")
+    name = line.strip()
+    with patch.object(SparkSession, "stop"):
+        names = runpy.run_module(f"examples.{name}", run_name="__main__")
+    path = Path("examples", *name.split(".")).with_suffix(".sql")
+    for text in path.read_text(encoding="utf-8").split(";\\n") if path.exists() else ():
+        if text.strip():
+            check_twin(names["spark"], text.strip(), names)
+            print("SQL has the same rows")
+    names["spark"].stop()
     print("the end", flush=True)
 """
 
@@ -143,7 +158,9 @@ def test_the_list_of_examples_names_each_program() -> None:
     page = (folder / "README.md").read_text(encoding="utf-8")
     linked = re.findall(r"\]\(([^)]+)\)", page)
     assert [link for link in linked if not (folder / link).exists()] == []
-    programs = {f"{name.replace('.', '/')}.py" for name in EXAMPLES}
+    paths = {name: name.replace(".", "/") for name in EXAMPLES}
+    programs = {f"{path}.py" for path in paths.values()}
+    programs |= {f"{path}.sql" for name, path in paths.items() if name not in ONLY_PYTHON}
     notebooks = {f"notebooks/{path.name}" for path in folder.glob("notebooks/*.ipynb")}
     assert set(linked) == programs | notebooks | {"demo", "flights.py"}
 
@@ -157,7 +174,8 @@ def test_an_example_prints_what_it_is_there_for(runner: subprocess.Popen[str], n
     runner.stdin.flush()
     lines = (line.rstrip("\n") for line in runner.stdout)
     printed = list(takewhile("the end".__ne__, lines))
-    assert [line for line in EXAMPLES[name] if line not in printed] == [], "\n".join(printed)
+    wanted = [*EXAMPLES[name], *(() if name in ONLY_PYTHON else ("SQL has the same rows",))]
+    assert [line for line in wanted if line not in printed] == [], "\n".join(printed)
 
 
 def test_what_the_readme_points_to_is_there() -> None:
