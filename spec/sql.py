@@ -304,7 +304,7 @@ def _default(default: Any, hint: Any) -> Any:
     if hint in message.LENGTH_HINTS and isinstance(default, timedelta):
         return duration_text(default)
     kinds = next((kinds for kinds in ROLES.values() if type(default) in kinds.values()), None)
-    return default if kinds is None else message._write(default, kinds, message.Columns())
+    return default if kinds is None else message.write_value(default, kinds, message.Columns())
 
 
 def _summary(owner: Any) -> str:

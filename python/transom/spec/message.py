@@ -127,15 +127,15 @@ def encode(spec: WindowSpec) -> tuple[Message, list[MessageColumn]]:
         "version": MESSAGE_VERSION,
         "name": spec.name,
         "key_columns": columns.indexes(spec.keys),
-        "time": None if spec.time is None else _write(spec.time, TIMES, columns),
-        "lifetime": None if life is None else _write(life, LIFETIMES, columns),
+        "time": None if spec.time is None else write_value(spec.time, TIMES, columns),
+        "lifetime": None if life is None else write_value(life, LIFETIMES, columns),
         "order_columns": columns.indexes(spec.order),
-        "window": _write(spec.window, WINDOWS, columns),
-        "trigger": _write(spec.trigger, TRIGGERS, columns),
-        "evictor": None if spec.evictor is None else _write(spec.evictor, EVICTORS, columns),
+        "window": write_value(spec.window, WINDOWS, columns),
+        "trigger": write_value(spec.trigger, TRIGGERS, columns),
+        "evictor": None if spec.evictor is None else write_value(spec.evictor, EVICTORS, columns),
         "function": _write_function(spec, columns),
         "allowed_lateness_us": micros(spec.allowed_lateness),
-        "idle_timeout": None if idle is None else _write(idle, IDLE_TIMEOUTS, columns),
+        "idle_timeout": None if idle is None else write_value(idle, IDLE_TIMEOUTS, columns),
         "output_policy": spec.output_policy,
         "first_output_us": None if first is None else TimestampType().toInternal(first),
         "drain": spec.drain,
@@ -158,8 +158,8 @@ def encode_stamped(spec: StampSpec) -> tuple[Message, list[MessageColumn]]:
     columns, life = Columns(), spec.lifetime
     message = {
         "version": MESSAGE_VERSION,
-        "time": _write(spec.time, TIMES, columns),
-        "lifetime": None if life is None else _write(life, LIFETIMES, columns),
+        "time": write_value(spec.time, TIMES, columns),
+        "lifetime": None if life is None else write_value(life, LIFETIMES, columns),
         "order_columns": columns.indexes(spec.order),
         "key_groups": DEFAULT_KEY_GROUPS,
         "function": {"kind": "stamped"},
@@ -188,10 +188,22 @@ def _write_function(spec: WindowSpec, columns: Columns) -> Message:
     }
 
 
-def _write(value: Any, kinds: Kinds, columns: Columns) -> Message:
+def write_value(value: Any, kinds: Kinds, columns: Columns) -> Message:
+    """Return the object of a window, a trigger or another value.
+
+    Parameters
+    ----------
+    value
+        The value.
+    kinds
+        The classes that it may have, by their names in the message.
+    columns
+        Gets the columns of the value.
+    """
     if isinstance(value, Windows):
         members = [
-            {"id": name, "window": _write(window, kinds, columns)} for name, window in value.named
+            {"id": name, "window": write_value(window, kinds, columns)}
+            for name, window in value.named
         ]
         return {"kind": "windows", "windows": members}
     name, kind = next((name, kind) for name, kind in kinds.items() if kind is type(value))
@@ -218,5 +230,5 @@ def _write_field(name: str, value: Any, hint: object, columns: Columns) -> Messa
     if hint in LENGTH_HINTS:
         return {f"{name}_us": None if value is None else micros(value)}
     if hint in VALUE_HINTS:
-        return {name: None if value is None else _write(value, VALUE_HINTS[hint], columns)}
+        return {name: None if value is None else write_value(value, VALUE_HINTS[hint], columns)}
     return {name: value}

@@ -165,4 +165,4 @@ class _Written(str):
 
 def _message(value: Any) -> Any:
     kinds = next(kinds for kinds in ROLES.values() if type(value) in kinds.values())
-    return message._write(value, kinds, message.Columns())
+    return message.write_value(value, kinds, message.Columns())
