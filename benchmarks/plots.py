@@ -29,6 +29,7 @@ COLORS = {
     "flink-over-rocksdb": "#c4a58f",
     "pyflink": "#a463f2",
     "pass-through": "#9aa5b1",
+    "read-only": "#c0c7cf",
     "batch": "#5c6670",
 }
 STYLE: dict[Any, Any] = {"svg.hashsalt": "transom", "svg.fonttype": "none", "font.size": 9}

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.record import Measurement, Record
 
-LIMITS = ("pass-through", "batch")
+LIMITS = ("pass-through", "read-only", "batch")
 # Peers that are transom too, without or with what a benchmark measures the cost of.
 OWN = ("transom-policy", "connect", "event-time", "one-watermark", "one-minute", "three-queries")
 PEERS = (

@@ -56,7 +56,7 @@ class Measurement:
     query, peer : str
         Their names, as on the command line. A record has each pair once. Peers are ``transom``,
         ``native``, ``python``, ``flink-heap``, ``flink-rocksdb``, ``pyflink``, and the limits
-        ``pass-through`` and ``batch``.
+        ``pass-through``, ``read-only`` and ``batch``.
     rows : int
         Rows of input.
     parameters : dict

@@ -35,8 +35,8 @@ Each row shows the newest measurement of a query and peer, with its commit. *Rat
 time for a row divided by transom's, both medians of whole runs. Above 1 transom is faster, and
 below 1 the peer is faster. The two times come from the same record. The next column shows transom's
 time in this record. A peer's time counts only if the peer returned the same rows as transom, and at
-least one. `pass-through` (read, exchange, discard) and `batch` (a Spark batch query over the same
-files) are points of reference, not alternatives.
+least one. `pass-through` (read, exchange, discard), `read-only` (read and parse) and `batch` (a
+Spark batch query over the same files) are points of reference, not alternatives.
 
 A *peer* is another way to compute the same query. `native` is Spark's own windows, and `python` is
 the same logic by hand in Python. `applyInPandas` passes Spark's sessions to a function in Python.

@@ -68,6 +68,6 @@ def _entrant(name: str, peer: str, settings: Settings) -> Entrant:
             failed=PEERS[peer].cannot.get(name),
         ),
         command=command,
-        digest=partial(digest, query=query),
+        digest=partial(digest, query=query) if PEERS[peer].has_results else None,
         state=PEERS[peer].state,
     )

@@ -47,6 +47,7 @@ def from_kafka(
         "connector": "kafka",
         "topic": job["topics"][kind],
         "properties.bootstrap.servers": job["brokers"],
+        "properties.max.poll.records": job["most_polled"],
         "scan.startup.mode": "earliest-offset",
         "scan.bounded.mode": "latest-offset",
         "format": "json",

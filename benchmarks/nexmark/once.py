@@ -20,7 +20,7 @@ def main() -> None:
     """Run the query on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=QUERIES)
-    parser.add_argument("peer", choices=["transom", "native"])
+    parser.add_argument("peer", choices=["transom", "native", "read-only"])
     parser.add_argument("input", type=Path)
     parser.add_argument("work", type=Path)
     parser.add_argument("--brokers")
@@ -36,7 +36,10 @@ def main() -> None:
             sources.from_kafka(spark, given.brokers, kind, rows(given.input, kind))
             for kind in query.kinds
         ]
-    result = getattr(query, given.peer)(*streams)
+    if given.peer == "read-only":
+        result = sources.only_read(*streams)
+    else:
+        result = getattr(query, given.peer)(*streams)
     writer = result.writeStream.outputMode("append")
     if given.write:
         writer = writer.format("parquet").option("path", str(given.work / "rows"))

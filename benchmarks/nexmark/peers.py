@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.kafka.jars import flink_jars
 from benchmarks.nexmark.data import FILES_PER_BATCH, KINDS
 from benchmarks.nexmark.flink_sql import STATEMENTS
-from benchmarks.nexmark.sources import topic
+from benchmarks.nexmark.sources import MOST_POLLED, topic
 from benchmarks.peers.compare import CORES
 from benchmarks.peers.table import FLINK_PYTHON
 
@@ -51,21 +51,30 @@ class Peer:
         ``checkpoint``.
     cannot : dict
         Names of queries that the peer cannot run, with the reason.
+    has_results : bool
+        Whether the peer runs the query. Otherwise it reads and parses the events, and does nothing
+        with them.
     """
 
     command: Callable[[Job], list[str]]
     state: str
     cannot: dict[str, str]
+    has_results: bool = True
 
 
-def _spark(peer: str, cannot: dict[str, str] | None = None) -> Peer:
+def _spark(peer: str, cannot: dict[str, str] | None = None, *, has_results: bool = True) -> Peer:
     def command(job: Job) -> list[str]:
         module = [sys.executable, "-m", "benchmarks.nexmark.once", job.name, peer]
         brokers = [] if job.brokers is None else ["--brokers", job.brokers]
         write = ["--write"] if job.write else []
         return [*module, str(job.input), str(job.work), *brokers, *write]
 
-    return Peer(command=command, state="checkpoint/state", cannot=cannot or {})
+    return Peer(
+        command=command,
+        state="checkpoint/state",
+        cannot=cannot or {},
+        has_results=has_results,
+    )
 
 
 def _flink(backend: str) -> Peer:
@@ -76,6 +85,7 @@ def _flink(backend: str) -> Peer:
             "work": str(job.work),
             "brokers": job.brokers,
             "topics": {kind: topic(kind) for kind in KINDS},
+            "most_polled": MOST_POLLED,
             "jars": [] if job.brokers is None else [str(jar) for jar in flink_jars()],
             "cores": CORES,
             "files_per_batch": FILES_PER_BATCH,
@@ -99,6 +109,7 @@ NO_END = "Flink fires no windows in processing time when its input ends: the las
 PEERS = {
     "transom": _spark("transom"),
     "native": _spark("native", cannot={"q12": NO_CLOCK}),
+    "read-only": _spark("read-only", has_results=False),
     "flink-heap": _flink("hashmap"),
     "flink-rocksdb": _flink("rocksdb"),
 }

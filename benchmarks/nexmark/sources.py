@@ -1,6 +1,7 @@
 """Nexmark's events as streams in Spark. Each batch has a fifth of the events."""
 
 import math
+from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,6 +21,9 @@ SCHEMAS = {
     "bids": "auction long, bidder long, price long, date_time timestamp, extra string",
 }
 
+# Records that a consumer of Kafka returns a call, at most. The same for all peers.
+MOST_POLLED = "20000"
+
 
 def topic(kind: str) -> str:
     """The name of the topic that holds a kind of events."""
@@ -38,6 +42,8 @@ def from_kafka(spark: SparkSession, brokers: str, kind: str, rows: int) -> DataF
         "kafka.bootstrap.servers": brokers,
         "subscribe": topic(kind),
         "startingOffsets": "earliest",
+        # The consumer returns 500 records a call unless this is set, and each call costs.
+        "kafka.max.poll.records": MOST_POLLED,
         "maxOffsetsPerTrigger": str(math.ceil(rows / BATCHES)),
     }
     records = spark.readStream.format("kafka").options(**options).load()
@@ -51,6 +57,11 @@ def from_kafka(spark: SparkSession, brokers: str, kind: str, rows: int) -> DataF
             for name, type_ in (column.split() for column in SCHEMAS[kind].split(", "))
         )
     )
+
+
+def only_read(*streams: DataFrame) -> DataFrame:
+    """Return the events of all streams, with no query over them."""
+    return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), streams)
 
 
 def as_json(events: DataFrame) -> DataFrame:
