@@ -52,6 +52,10 @@ AWS_SDK := software.amazon.awssdk:bundle:2.35.4
 AWS_ACCELERATOR := software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1
 STORE_READY := $(STORE)/.ready-hadoop-3.5.0
 
+# Spark's Connect client for the JVM, with its dependencies.
+JVM_CLIENT := build/jvm-client
+JVM_CLIENT_READY := $(JVM_CLIENT)/.ready-$(PYSPARK_$(SPARK))
+
 VECTORS ?= tests/conformance
 LEVEL ?= all
 
@@ -88,9 +92,10 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
-  crash-sweep spec-check conformance link-check demo bench bench-peers bench-nexmark bench-engine \
-  bench-open-keys bench-latency bench-pytest bench-compare bench-commits bench-report docs pictures check \
-  check-long check-spark43 upgrade-check upgrade-begin upgrade-continue clean
+  test-jvm-client crash-sweep spec-check conformance link-check demo bench bench-peers \
+  bench-nexmark bench-engine bench-open-keys bench-latency bench-pytest bench-compare bench-commits \
+  bench-report docs pictures check check-long check-spark43 upgrade-check upgrade-begin \
+  upgrade-continue clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -153,6 +158,9 @@ test-cluster-all: $(READY) $(CRASHING) $(CLUSTER_READY) ## Disturb all kinds of 
 
 test-object-store: $(READY) $(JAR) $(STORE_READY) ## Kill a query whose checkpoint and results lie in an S3 server
 	$(BIN)/pytest tests/object_store
+
+test-jvm-client: $(READY) $(JAR) $(JVM_CLIENT_READY) ## Run windows from Java and Scala with Spark's Connect client
+	$(BIN)/pytest tests/jvm_client
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging
@@ -225,7 +233,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store test-jvm-client release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
@@ -303,6 +311,13 @@ $(STORE_READY):
 	  mvn --batch-mode --quiet org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
 	    -Dartifact="$$jar" -DoutputDirectory="$(abspath $(STORE))/jars" || exit 1; \
 	done
+	@touch $@
+
+$(JVM_CLIENT_READY):
+	rm -rf $(JVM_CLIENT)
+	mvn --batch-mode --quiet --file tests/jvm_client/pom.xml \
+	  org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+	  -Dspark.version=$(PYSPARK_$(SPARK)) -DoutputDirectory="$(abspath $(JVM_CLIENT))/jars"
 	@touch $@
 
 $(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)

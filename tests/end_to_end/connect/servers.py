@@ -7,14 +7,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pyspark
 
 import transom
+from transom.config import PROVIDER, ROCKSDB
 
 HOME = Path(pyspark.__file__).parent
+# Lets queries of SQL have windows.
+EXTENSION = ("spark.sql.extensions", "transom.spark.Extensions")
 
 
 def free_port() -> int:
@@ -73,6 +76,37 @@ def started(
             # The JVM may be a child of a script.
             os.killpg(process.pid, signal.SIGTERM)
             reader.join()
+
+
+@contextmanager
+def connect_server(folder: Path, *settings: tuple[str, str]) -> Iterator[str]:
+    """The address of a Connect server with the jar and some settings."""
+    port = free_port()
+    chosen = {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        **dict(settings),
+    }
+    command = [
+        str(HOME / "bin" / "spark-submit"),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--master", "local[1]", "--jars", transom.jar_path()),
+        *(word for name, value in chosen.items() for word in ("--conf", f"{name}={value}")),
+        "spark-internal",
+    ]
+    with started(command, folder):
+        yield f"sc://localhost:{port}"
+
+
+def server_of_sql(folder: Path) -> AbstractContextManager[str]:
+    """The address of a Connect server with what clients without transom need."""
+    settings = {
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.session.timeZone": "UTC",
+        PROVIDER: ROCKSDB,
+    }
+    return connect_server(folder, EXTENSION, *settings.items())
 
 
 def printed(python: Path, *arguments: str) -> list[str]:

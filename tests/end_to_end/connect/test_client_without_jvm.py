@@ -3,45 +3,20 @@
 import os
 import subprocess
 import venv
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
 import pytest
 
-import transom
-from tests.end_to_end.connect.servers import HOME, free_port, printed, started
+from tests.end_to_end.connect.servers import EXTENSION, connect_server, printed
 from tests.end_to_end.support.programs import windowing_remotely
 
-EXTENSION = ("spark.sql.extensions", "transom.spark.Extensions")
 PLUGIN = ("spark.connect.extensions.relation.classes", "transom.spark.ConnectRelations")
 PROGRAM = windowing_remotely.__file__
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("TRANSOM_LONG"), reason="make check-long installs a client for it"
 )
-
-
-@contextmanager
-def server(folder: Path, *settings: tuple[str, str]) -> Iterator[str]:
-    """The address of a Connect server with the jar and some settings."""
-    port = free_port()
-    chosen = {
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "1",
-        **dict(settings),
-    }
-    command = [
-        str(HOME / "bin" / "spark-submit"),
-        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--master", "local[1]", "--jars", transom.jar_path()),
-        *(word for name, value in chosen.items() for word in ("--conf", f"{name}={value}")),
-        "spark-internal",
-    ]
-    with started(command, folder):
-        yield f"sc://localhost:{port}"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +30,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_windows_run_and_another_version_is_refused(python: Path, tmp_path: Path) -> None:
-    with server(tmp_path, EXTENSION, PLUGIN) as url:
+    with connect_server(tmp_path, EXTENSION, PLUGIN) as url:
         assert printed(python, PROGRAM, url) == ["('a', 3) ('b', 3)", "('a', 2) ('b', 1)"]
         assert printed(python, PROGRAM, url, "9.9.9") == ["TRANSOM_JAR_VERSION "]
         lines = printed(python, "-m", "transom", "doctor", "--connect", url)
@@ -72,7 +47,7 @@ def test_windows_run_and_another_version_is_refused(python: Path, tmp_path: Path
 def test_the_error_names_what_the_server_lacks(
     python: Path, tmp_path: Path, given: tuple[str, str], missing: tuple[str, str]
 ) -> None:
-    with server(tmp_path, given) as url:
+    with connect_server(tmp_path, given) as url:
         assert printed(python, PROGRAM, url) == [f"TRANSOM_CONNECT_SERVER {missing[0]}"]
         lines = printed(python, "-m", "transom", "doctor", "--connect", url)
         assert f"was started without {missing[0]}" in lines[-1]

@@ -1,0 +1,1 @@
+"""Spark's own JVM client, which has no transom."""
