@@ -56,6 +56,10 @@ STORE_READY := $(STORE)/.ready-hadoop-3.5.0
 JVM_CLIENT := build/jvm-client
 JVM_CLIENT_READY := $(JVM_CLIENT)/.ready-$(PYSPARK_$(SPARK))
 
+# dbt has an environment of its own, because it needs many libraries.
+DBT := build/dbt
+DBT_READY := $(DBT)/.ready
+
 VECTORS ?= tests/conformance
 LEVEL ?= all
 
@@ -92,7 +96,7 @@ unexport PYSPARK_DRIVER_PYTHON SPARK_HOME SPARK_CONF_DIR PYTHONPATH
 
 .PHONY: help setup build jar generate fmt lint lint-python types test test-jvm test-canary test-python test-e2e test-connect \
   test-connect-all test-packaging release-check test-cluster test-cluster-all test-object-store \
-  test-jvm-client crash-sweep spec-check conformance link-check demo bench bench-peers \
+  test-jvm-client test-dbt crash-sweep spec-check conformance link-check demo bench bench-peers \
   bench-nexmark bench-engine bench-open-keys bench-latency bench-pytest bench-compare bench-commits \
   bench-report docs pictures check check-long check-spark43 upgrade-check upgrade-begin \
   upgrade-continue clean
@@ -161,6 +165,9 @@ test-object-store: $(READY) $(JAR) $(STORE_READY) ## Kill a query whose checkpoi
 
 test-jvm-client: $(READY) $(JAR) $(JVM_CLIENT_READY) ## Run windows from Java and Scala with Spark's Connect client
 	$(BIN)/pytest tests/jvm_client
+
+test-dbt: $(READY) $(JAR) $(DBT_READY) ## Run the dbt project of the examples
+	$(BIN)/pytest tests/dbt
 
 test-packaging: $(READY) $(WHEEL) $(SDIST) ## Check what is in the jar, the wheel and the sdist
 	$(BIN)/pytest tests/packaging
@@ -233,7 +240,7 @@ check: ## Run all that CI runs, and print the minutes of each part
 
 check-long: export TRANSOM_LONG := 1
 check-long: ## Run more generated cases, all crashes, all in a Connect session, a release, and all on PySpark 4.3
-	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store test-jvm-client release-check check-spark43 upgrade-check)
+	@$(call TIMED,check test-connect-all docs crash-sweep test-cluster-all test-object-store test-jvm-client test-dbt release-check check-spark43 upgrade-check)
 
 upgrade-check: ## Continue checkpoints of PySpark 4.2 with PySpark 4.3
 	@$(MAKE) --no-print-directory SPARK=4.2 upgrade-begin
@@ -318,6 +325,12 @@ $(JVM_CLIENT_READY):
 	mvn --batch-mode --quiet --file tests/jvm_client/pom.xml \
 	  org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
 	  -Dspark.version=$(PYSPARK_$(SPARK)) -DoutputDirectory="$(abspath $(JVM_CLIENT))/jars"
+	@touch $@
+
+$(DBT_READY): examples/dbt/requirements.txt
+	rm -rf $(DBT)
+	@$(FIND_PYTHON); "$$python" -m venv $(DBT)/environment
+	$(DBT)/environment/bin/pip install --quiet --requirement $<
 	@touch $@
 
 $(SDIST): $(JAR) $(PYTHON_SOURCES) CHANGELOG.md $(READY)

@@ -1,0 +1,1 @@
+"""The dbt project of the examples."""
