@@ -265,7 +265,14 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
 
   // A window operator is planned over its input, which must not refer to the plan around.
   private def inlined(plan: LogicalPlan): LogicalPlan =
-    if (plan.containsPattern(CTE)) InlineCTE()(plan) else plan
+    if (plan.containsPattern(CTE)) inlineClauses(plan) else plan
+
+  // Spark's rule with its defaults. Its constructor has a flag more in Spark 4.3.
+  private lazy val inlineClauses: Rule[LogicalPlan] = {
+    val constructor = classOf[InlineCTE].getConstructors.head
+    val flags = Seq.fill(constructor.getParameterCount)(Boolean.box(false))
+    constructor.newInstance(flags: _*).asInstanceOf[InlineCTE]
+  }
 
   /** The select list over the results of an operator. */
   private def resultsOf(aggregate: Aggregate): LogicalPlan = {
