@@ -16,7 +16,7 @@ trait JudgedRows[T] {
   def judged(row: ByteRange, judgement: Judgement): T
 
   /** The row by which a task that keeps rows sees which rows the stage has judged. Other tasks
-    * send no such event.
+    * send no such input.
     */
   def read(rows: GroupInput.ReadRows): T =
     throw new UnsupportedOperationException("these rows do not stay with their tasks")
@@ -65,7 +65,7 @@ private final class TimeStageGroupOperator[T](
         partitionCount = partitions.size))
   }
 
-  override protected def handle(event: GroupInput): Iterator[T] = event match {
+  override protected def handle(input: GroupInput): Iterator[T] = input match {
     case row: GroupInput.Row =>
       judge.judge(judge.sourceOf(row.key), row, judgement)
       judgement.count(counts)

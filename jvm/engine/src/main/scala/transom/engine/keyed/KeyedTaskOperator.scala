@@ -135,9 +135,9 @@ private final class KeyedGroupOperator[R, S <: PerKeyState, T](
       Gauges(watermark = reached, rowsOpen = rowsOpen, touched = touched))
   }
 
-  override protected def handle(event: GroupInput): Iterator[T] = {
+  override protected def handle(input: GroupInput): Iterator[T] = {
     var results: Iterator[T] = Pulled.none
-    event match {
+    input match {
       case row: GroupInput.Row =>
         val time = row.context.time
         val key = group.find(row.key)

@@ -118,7 +118,7 @@ object GroupInput {
   /** A tick: the due wall-clock timers of all keys run. */
   case object Tick extends GroupInput
 
-  /** The watermark by which windows fire advances. If a batch has several of these events, the
+  /** The watermark by which windows fire advances. If a batch has several of these inputs, the
     * largest watermarks count.
     */
   final class Advanced(val advance: Advance) extends GroupInput

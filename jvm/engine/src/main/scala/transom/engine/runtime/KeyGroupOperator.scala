@@ -23,11 +23,11 @@ abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
   def gauges: Option[Gauges] = None
 
   /** The watermark, in the host's convention, at which the key group has work to do even without
-    * events. `Long.MaxValue` if there is none.
+    * inputs. `Long.MaxValue` if there is none.
     */
   def nextTimer: Long
 
-  /** Processes a batch: the events in their order, then all work that is due.
+  /** Processes a batch: the inputs in their order, then all work that is due.
     *
     * The iterator works lazily, see [[Pulled]], and writes the state at its end. A result is
     * valid until the reader looks for the next one.
@@ -35,34 +35,34 @@ abstract class KeyGroupOperator[T](owner: TaskOperator[_, T]) {
     * Call `process` once, and exhaust the iterator before opening another key group of the task.
     * Otherwise `IllegalStateException` is thrown.
     *
-    * @param events
-    *   the events of the batch; ticks and watermarks may come at any place among them
+    * @param inputs
+    *   the inputs of the batch; ticks and watermarks may come at any place among them
     */
-  final def process(events: Iterator[GroupInput]): Iterator[T] = {
+  final def process(inputs: Iterator[GroupInput]): Iterator[T] = {
     if (isUsed)
       throw new IllegalStateException(
         "process was called twice: open the key group again for each batch")
     isUsed = true
-    new Batch(events)
+    new Batch(inputs)
   }
 
-  /** Processes an event, and returns its results. */
-  protected def handle(event: GroupInput): Iterator[T]
+  /** Processes an input, and returns its results. */
+  protected def handle(input: GroupInput): Iterator[T]
 
-  /** Does the work that is due after the last event, and returns its results. */
+  /** Does the work that is due after the last input, and returns its results. */
   protected def finish(): Iterator[T]
 
   /** Writes the state. */
   protected def save(): Unit
 
-  private final class Batch(events: Iterator[GroupInput]) extends AbstractIterator[T] {
+  private final class Batch(inputs: Iterator[GroupInput]) extends AbstractIterator[T] {
     private var results: Iterator[T] = Pulled.none
     private var isFinished = false
     private var isRead = false
 
     override def hasNext: Boolean = {
       while (!isRead && !results.hasNext)
-        if (events.hasNext) results = handle(events.next())
+        if (inputs.hasNext) results = handle(inputs.next())
         else if (!isFinished) {
           isFinished = true
           results = finish()

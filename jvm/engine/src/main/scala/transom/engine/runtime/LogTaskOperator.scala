@@ -64,9 +64,9 @@ private final class LogGroupOperator[T](
 
   override def nextTimer: Long = convention.watermarkOut(log.nextTimer)
 
-  override protected def handle(event: GroupInput): Iterator[T] = {
+  override protected def handle(input: GroupInput): Iterator[T] = {
     var results: Iterator[T] = Pulled.none
-    event match {
+    input match {
       case segment: GroupInput.Segment if segment.waits =>
         waiting.getOrElseUpdate(segment.lateWatermark, ArrayBuffer.empty) +=
           ((segment.slice, segment.bytes))

@@ -8,7 +8,7 @@ package transom.engine
   *                                                        └ host                    counts, gauges
   * }}}
   *
-  * A host opens a `KeyGroupOperator` on the state of a key group, passes the events of a batch,
+  * A host opens a `KeyGroupOperator` on the state of a key group, passes the inputs of a batch,
   * and pulls the results one by one. It knows no rule. `RowRules` and `RowRouter` run where a row
   * is read, so that rows can be combined before they are sent. `LogTaskOperator` is the operator
   * of both logs; the keyed layout has its own. `RowCounts` and `Gauges` travel with the results,

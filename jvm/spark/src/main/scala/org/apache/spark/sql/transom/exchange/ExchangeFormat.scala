@@ -278,7 +278,7 @@ private object ExchangeEncoder {
   final val AnyPosition = 0L
 }
 
-/** Reads the events of a key group from rows in the exchange format. Reuses the events.
+/** Reads the inputs of a key group from rows in the exchange format. Reuses the inputs.
   *
   * @param complete
   *   reads further properties of a row from its value: its gap, its windows or the end of its
@@ -297,12 +297,12 @@ final class ExchangeDecoder private (
   /** @param exchangeRows
     *   the exchange rows of the key group, sorted
     */
-  def events(exchangeRows: Iterator[InternalRow]): Iterator[GroupInput] = merger match {
-    case None => exchangeRows.flatMap(eventsOf)
-    case Some(chunks) => chunks.events(exchangeRows, eventsOf)
+  def inputs(exchangeRows: Iterator[InternalRow]): Iterator[GroupInput] = merger match {
+    case None => exchangeRows.flatMap(inputsOf)
+    case Some(chunks) => chunks.inputs(exchangeRows, inputsOf)
   }
 
-  private def eventsOf(exchangeRow: InternalRow): Iterator[GroupInput] = {
+  private def inputsOf(exchangeRow: InternalRow): Iterator[GroupInput] = {
     val payload = exchangeRow.getBinary(ExchangeFormat.Payload)
     val lateWatermark = exchangeRow.getLong(ExchangeFormat.LateWatermark)
     ExchangeFormat.kindOf(exchangeRow) match {
@@ -807,8 +807,8 @@ private final class OrderedChunks(
   }
 }
 
-/** Reads the events of a key group whose rows come in [[OrderedChunks]], in the order of arrival.
-  * Reuses the events.
+/** Reads the inputs of a key group whose rows come in [[OrderedChunks]], in the order of arrival.
+  * Reuses the inputs.
   *
   * The exchange sorts chunks by the order of their first rows. Chunks may overlap, so the merger
   * merges all chunks that have begun. Rows of equal order keep the order in which they were read.
@@ -851,12 +851,12 @@ private final class OrderedChunkMerger(
 
   /** @param rows
     *   the exchange rows of the key group, sorted
-    * @param eventsOf
+    * @param inputsOf
     *   reads an exchange row that is no chunk of rows
     */
-  def events(
+  def inputs(
       rows: Iterator[InternalRow],
-      eventsOf: InternalRow => Iterator[GroupInput]): Iterator[GroupInput] =
+      inputsOf: InternalRow => Iterator[GroupInput]): Iterator[GroupInput] =
     new AbstractIterator[GroupInput] {
       // The chunk with the first row of all, and the other chunks that have begun. Most chunks do
       // not overlap, so `open` is usually empty.
@@ -910,7 +910,7 @@ private final class OrderedChunkMerger(
 
       private def read(exchangeRow: InternalRow): Unit =
         if (ExchangeFormat.kindOf(exchangeRow) == PayloadKind.Rows) pending = chunkOf(exchangeRow)
-        else others = Some(eventsOf(exchangeRow)).filter(_.hasNext).orNull
+        else others = Some(inputsOf(exchangeRow)).filter(_.hasNext).orNull
     }
 
   private def chunkOf(exchangeRow: InternalRow): OpenChunk = {

@@ -3,7 +3,7 @@ package org.apache.spark.sql.transom
 /** The way from the tasks that read rows to the tasks of the key groups.
   *
   * {{{
-  * rows ──► MapSide ──► ExchangeEncoder ──► shuffle and sort ──► ExchangeDecoder ──► events
+  * rows ──► MapSide ──► ExchangeEncoder ──► shuffle and sort ──► ExchangeDecoder ──► inputs
   *          counts      segment batches     of Spark             merges ordered
   *          refuses     chunks of rows                           chunks, if the
   *          combines    times of rows                            rows have an order

@@ -42,7 +42,7 @@ case class StaticOperatorExec(tasks: KeyGroupTasks, output: Seq[Attribute], chil
           override def next(): InternalRow = left.next()
         }
         val operator = task.open(group, task.storeOf(new MemoryState), nowMs)
-        operator.process(task.events(ofGroup, Long.MaxValue))
+        operator.process(task.inputs(ofGroup, Long.MaxValue))
       }
     }
   }

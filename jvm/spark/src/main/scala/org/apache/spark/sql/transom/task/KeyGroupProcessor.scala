@@ -44,7 +44,7 @@ final class KeyGroupProcessor(private val tasks: KeyGroupTasks)
       Iterator.empty
     }
     val watermark = SparkWatermark.toMicros(timerValues.getCurrentWatermarkInMs())
-    val rows = operator.process(task.events(exchangeRows, watermark)) ++ moveTimer()
+    val rows = operator.process(task.inputs(exchangeRows, watermark)) ++ moveTimer()
     // The metrics are complete only after the rows have been read, so they follow as a separate
     // output.
     Iterator.single(new KeyGroupOutput(None, rows)) ++

@@ -38,14 +38,14 @@ trait KeyGroupTask {
   def partitionId(source: Array[Byte]): String =
     throw new UnsupportedOperationException("the operator has no watermarks of partitions")
 
-  /** The events of a key group in a batch.
+  /** The inputs of a key group in a batch.
     *
     * @param rows
     *   the exchange rows of the key group, in order of arrival
     * @param watermark
     *   the watermark of the host, microseconds, or `Watermark.NotYet`
     */
-  def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput]
+  def inputs(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput]
 }
 
 /** Creates the tasks of an operator. Sent to executors. */

@@ -52,8 +52,8 @@ private final class TimeStageTask(plan: TimeStagePlan) extends KeyGroupTask {
     if (columns.isNullAt(0)) null else columns.getUTF8String(0).toString
   }
 
-  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
-    decoder.events(rows)
+  override def inputs(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
+    decoder.inputs(rows)
 }
 
 /** The output rows of a time stage. The windows behind the stage follow its watermark. */

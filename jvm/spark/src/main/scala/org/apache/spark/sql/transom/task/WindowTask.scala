@@ -29,8 +29,8 @@ private[task] abstract class WindowTask(operatorPlan: WindowOperatorPlan) extend
 
   private lazy val decoder = ExchangeDecoder.of(operatorPlan)
 
-  override def events(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
-    decoder.events(if (isSource) rows.tapEach(note) else rows) ++
+  override def inputs(rows: Iterator[InternalRow], watermark: Long): Iterator[GroupInput] =
+    decoder.inputs(if (isSource) rows.tapEach(note) else rows) ++
       Iterator.single(new GroupInput.Advanced(Advance.to(ownWatermark(watermark))))
 
   /** The watermark of Spark, if the windows follow it. A watermark after the last valid time ends

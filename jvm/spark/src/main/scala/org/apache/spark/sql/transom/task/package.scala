@@ -1,9 +1,9 @@
 package org.apache.spark.sql.transom
 
-/** The engine's operator in a Spark task: events in, rows out.
+/** The engine's operator in a Spark task: inputs in, rows out.
   *
   * {{{
-  * exchange rows ──► KeyGroupTask: events ──► engine's operator ──► KeyGroupOutput: rows, metrics
+  * exchange rows ──► KeyGroupTask: inputs ──► engine's operator ──► KeyGroupOutput: rows, metrics
   *                    ▲ KeyGroupProcessor: Spark's state, timers, batches
   * }}}
   *

@@ -26,7 +26,7 @@ class ExchangeFormatSuite extends ScalaCheckSuite {
 
   private def newEncoder() = new ExchangeEncoder(plan.order)
   private def events(row: InternalRow): Iterator[GroupInput] =
-    ExchangeDecoder.of(plan).events(Iterator.single(row))
+    ExchangeDecoder.of(plan).inputs(Iterator.single(row))
 
   private def groupOf(row: InternalRow): Int = row.getInt(ExchangeFormat.Group)
 

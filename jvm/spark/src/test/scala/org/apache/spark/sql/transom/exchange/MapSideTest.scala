@@ -52,7 +52,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
         .map(_.copy())
         .flatMap { row =>
           val group = groupOf(row.getInt(ExchangeFormat.Group))
-          decoder.events(Iterator.single(row)).flatMap(read(group, _))
+          decoder.inputs(Iterator.single(row)).flatMap(read(group, _))
         }
         .toVector
     }

@@ -86,7 +86,7 @@ class RowMapSideSuite extends MapSideTest {
         .filter(ExchangeFormat.kindOf(_) == PayloadKind.Rows)
         .map { row =>
           val order = row.getLong(ExchangeFormat.Payload + 1)
-          val events = ExchangeDecoder.of(ordered).events(Iterator.single(row)).map {
+          val events = ExchangeDecoder.of(ordered).inputs(Iterator.single(row)).map {
             case event: GroupInput.Row => event.context.gap
             case other => fail(s"$other is not a row")
           }

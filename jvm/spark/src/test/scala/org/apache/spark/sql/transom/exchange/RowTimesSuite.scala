@@ -134,7 +134,7 @@ private object RowTimesSuite {
     val sorted = sent.sorted(RowOrdering.create(ExchangeFormat.inOrder(exchanged), exchanged))
     ExchangeDecoder
       .of(plan)
-      .events(sorted.iterator)
+      .inputs(sorted.iterator)
       .foldLeft(Received(Nil, Nil))((to, event) => add(event, to))
   }
 

@@ -151,7 +151,7 @@ private object SubstreamMapSideSuite {
         exchanged.filter(_.getInt(ExchangeFormat.Group) == KeyGroups.idOf(group)).sorted(order)
       ExchangeDecoder
         .of(plan)
-        .events(ofGroup.iterator)
+        .inputs(ofGroup.iterator)
         .flatMap(read)
         .map(group -> _)
         .toVector
