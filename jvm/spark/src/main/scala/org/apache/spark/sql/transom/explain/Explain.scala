@@ -1,6 +1,7 @@
 package org.apache.spark.sql.transom.explain
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.streaming.StreamingRelationV2
 import org.apache.spark.sql.classic.Dataset
 import org.apache.spark.sql.transom.error.TransomException
 import org.apache.spark.sql.transom.exec.{OperatorNode, ReplayedOrder, TimeStageMapSide, WindowMapSide}
@@ -22,13 +23,25 @@ object Explain {
   private def json(df: Dataset[Row]): String =
     OperatorSpec.pretty(OperatorSpec.array(operators(df).map(_.spec.json)))
 
-  private def text(df: Dataset[Row]): String =
-    operators(df)
-      .map {
-        case s: WindowMapSide => describeOperator(s)
-        case s: TimeStageMapSide => describeStage(s.plan, s.spec)
-      }
-      .mkString("\n\n")
+  private def text(df: Dataset[Row]): String = {
+    val described = operators(df).map {
+      case s: WindowMapSide => describeOperator(s)
+      case s: TimeStageMapSide => describeStage(s.plan, s.spec)
+    }
+    (described ++ shortPolls(df)).mkString("\n\n")
+  }
+
+  /** A hint if a stream reads Kafka with the consumer's default, 500 records a call. */
+  private def shortPolls(df: Dataset[Row]): Option[String] =
+    df.queryExecution.analyzed.collectFirst {
+      case source: StreamingRelationV2
+          if source.sourceName == "kafka" && !source.extraOptions.containsKey(MostPolled) =>
+        table(
+          "kafka",
+          Seq("reads" -> s"500 records a call; option('$MostPolled', 20000) reads faster"))
+    }
+
+  private final val MostPolled = "kafka.max.poll.records"
 
   private def operators(df: Dataset[Row]): Seq[OperatorNode] = {
     val operators = OperatorNode.allIn(df.queryExecution.analyzed)
