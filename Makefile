@@ -181,7 +181,7 @@ spec-check: $(READY) ## Check that both languages read the message alike (so do 
 	$(BIN)/pytest tests/python/test_spec_cases.py tests/python/test_exclusions.py
 	./sbt "engine/testOnly transom.engine.spec.* *.WindowsSuite" "spark/testOnly org.apache.spark.sql.transom.message.SpecCasesSuite"
 
-conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|all]
+conformance: $(READY) $(JAR) $(CRASHING) ## Run test vectors [VECTORS=folder] [LEVEL=engine|query|sql|all]
 	$(BIN)/python -m tests.conformance.run "$(VECTORS)" "$(LEVEL)"
 
 demo: $(READY) $(JAR) ## Replay a year of flights through windows

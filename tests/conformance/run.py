@@ -1,7 +1,8 @@
-"""Runs the vectors of a folder through the engine, through real queries, or both.
+"""Runs the vectors of a folder at one level or at all.
 
-``python -m tests.conformance.run FOLDER engine|query|all`` prints a line for each failure and each
-skipped vector, then the counts. The exit code is 1 if a vector failed.
+``python -m tests.conformance.run FOLDER engine|query|sql|all`` prints a line for each failure and
+each skipped vector, then the counts. The level "engine" runs the engine alone, "query" runs queries
+in Python, and "sql" runs queries in SQL. The exit code is 1 if a vector failed.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LEVELS = ("engine", "query")
+LEVELS = ("engine", "query", "sql")
 
 
 def command(level: str, vectors: Path) -> list[str]:
@@ -17,7 +18,8 @@ def command(level: str, vectors: Path) -> list[str]:
     if level == "engine":
         main = "transom.engine.conformance.Main"
         return ["./sbt", "--error", f'engine/Test/runMain {main} --vectors "{vectors}"']
-    return [sys.executable, "-m", "tests.end_to_end.conformance", "--vectors", str(vectors)]
+    module = "tests.end_to_end.conformance"
+    return [sys.executable, "-m", module, "--vectors", str(vectors), "--level", level]
 
 
 def run(level: str, vectors: Path) -> tuple[bool, str]:

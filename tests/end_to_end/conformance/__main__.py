@@ -1,7 +1,8 @@
-"""``python -m tests.end_to_end.conformance --vectors DIR`` runs all vectors below a folder.
+"""``python -m tests.end_to_end.conformance --vectors DIR --level query|sql`` runs vectors.
 
-It prints a line for each vector that fails or that no query expresses, then the counts. The exit
-code is 1 if a vector failed.
+The level "query" runs all vectors below a folder as queries in Python, and "sql" runs them as
+queries in SQL. The command prints a line for each vector that fails or that no query expresses,
+then the counts. The exit code is 1 if a vector failed.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from pyspark.sql import SparkSession
 
 import transom
 from tests.end_to_end.conformance import atlas, azure, finished, flink, flink_vectors, punctuation
+from tests.end_to_end.conformance.languages import LANGUAGES, Language
 from tests.end_to_end.conformance.outcomes import UnsupportedError
 from tests.end_to_end.support.file_system import with_quick_files
 from tests.end_to_end.support.sessions import INTERPRETED
 
 # The function that runs the vectors of each model. The vectors of Flink name no model.
-MODELS: dict[str | None, Callable[[SparkSession, dict[str, Any]], str | None]] = {
+MODELS: dict[str | None, Callable[[SparkSession, dict[str, Any], Language], str | None]] = {
     None: flink.problem,
     "asa.pipeline": azure.problem,
     "asa.time_policy": azure.problem,
@@ -66,10 +68,10 @@ def needs_clock(vector: dict[str, Any]) -> bool:
             return azure.has_clock(vector)
 
 
-def run(spark: SparkSession, vector: dict[str, Any]) -> tuple[str, str | None]:
+def run(spark: SparkSession, vector: dict[str, Any], language: Language) -> tuple[str, str | None]:
     """Run a vector. Returns how it went, and the reason."""
     try:
-        found = MODELS[vector.get("model")](spark, vector)
+        found = MODELS[vector.get("model")](spark, vector, language)
     except UnsupportedError as reason:
         return "skipped", str(reason)
     except Exception as error:  # noqa: BLE001 - a failing vector must not end the run
@@ -81,7 +83,11 @@ def main() -> int:
     """Run all vectors below a folder. Returns 1 if a vector fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--vectors", type=Path, required=True)
-    folder: Path = parser.parse_args().vectors
+    parser.add_argument("--level", choices=LANGUAGES, required=True)
+    arguments = parser.parse_args()
+    folder: Path = arguments.vectors
+    level: str = arguments.level
+    language = LANGUAGES[level]
     os.environ["TZ"] = "UTC"
     time.tzset()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -92,7 +98,7 @@ def main() -> int:
         how, reason = outcome
         counts[how] += 1
         if reason:
-            print(f"query {how.replace('failed', 'FAILED')} {path}: {reason}", flush=True)
+            print(f"{level} {how.replace('failed', 'FAILED')} {path}: {reason}", flush=True)
 
     vectors = {
         path.relative_to(folder): json.loads(path.read_text())
@@ -104,13 +110,13 @@ def main() -> int:
     others = [path for path in vectors if path not in clocked]
     # A query over few rows uses one core, so two run at a time.
     with ThreadPoolExecutor(max_workers=2) as pool:
-        outcomes = pool.map(lambda path: run(spark, vectors[path]), others)
+        outcomes = pool.map(lambda path: run(spark, vectors[path], language), others)
         for path, outcome in zip(others, outcomes, strict=True):
             report(path, outcome)
     # A query gets its clock when it starts, so no other query may start at the same time.
     for path in clocked:
-        report(path, run(spark, vectors[path]))
-    print("query: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
+        report(path, run(spark, vectors[path], language))
+    print(f"{level}: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
     return 1 if counts["failed"] else 0
 
 

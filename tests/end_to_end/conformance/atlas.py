@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 import transom
 from tests.end_to_end.conformance.events import Json, Table, instant, milliseconds, table
 from tests.end_to_end.conformance.finished import window_of
+from tests.end_to_end.conformance.languages import Language
 from tests.end_to_end.conformance.outcomes import difference
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.queries import run_stream
@@ -30,11 +31,11 @@ REASONS = {
 }
 
 
-def problem(spark: SparkSession, vector: Json) -> str | None:
+def problem(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector in all ways. Returns the first difference to the expected output, or None."""
     if needs_clock(vector):
-        return problem_on_clock(spark, vector)
-    return problem_of_batches(spark, vector)
+        return problem_on_clock(spark, vector, language)
+    return problem_of_batches(spark, vector, language)
 
 
 def needs_clock(vector: Json) -> bool:
@@ -60,12 +61,12 @@ def rows_of(vector: Json) -> Table:
     )
 
 
-def windowed(vector: Json, rows: DataFrame) -> DataFrame:
+def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
     """The query of a vector. In Atlas, the watermark is the largest time."""
     settings = vector["policy"]
     on_clock = is_on_clock(vector)
     time = transom.ProcessingTime() if on_clock else transom.TimePolicy("event_time")
-    failing = F.when(F.col("fails"), F.raise_error(F.lit("no key"))).otherwise(F.col("key"))
+    failing = F.expr("CASE WHEN fails THEN raise_error('no key') ELSE key END")
     keyed = transom.stream(rows, time=time, order=() if on_clock else "place").key_by(
         failing.alias("partition")
     )
@@ -84,16 +85,16 @@ def windowed(vector: Json, rows: DataFrame) -> DataFrame:
     if "idle_timeout_ms" in settings:
         rule: Any = settings.get("idle_rule", "after_window_end")
         windows = windows.idle_timeout(milliseconds(settings, "idle_timeout"), rule=rule)
-    return windows.agg(seqs=F.sort_array(F.collect_list("seq")))
+    return language.agg(windows, seqs="sort_array(collect_list(seq))")
 
 
-def problem_of_batches(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_batches(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector whose input does not depend on the wall clock."""
     rows, expected = rows_of(vector), vector["expected"]
     seqs = rows.column("seq")
 
     def pipeline(read: DataFrame) -> DataFrame:
-        return windowed(vector, read)
+        return windowed(vector, read, language)
 
     for way, batches in rows.cuts(vector["id"]).items():
         given = run_stream(spark, pipeline, rows.schema, batches).by_batch
@@ -118,7 +119,7 @@ def problem_of_batches(spark: SparkSession, vector: Json) -> str | None:
     ) or problem_of_late_rows(vector, "of a static DataFrame", static)
 
 
-def problem_on_clock(spark: SparkSession, vector: Json) -> str | None:
+def problem_on_clock(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector whose events come at times of the wall clock."""
     rows = rows_of(vector)
     waiting = iter(rows.rows)
@@ -131,7 +132,7 @@ def problem_on_clock(spark: SparkSession, vector: Json) -> str | None:
     steps.append((steps[-1][0] + timedelta(days=366).total_seconds(), []))
 
     def pipeline(read: DataFrame) -> DataFrame:
-        return windowed(vector, read)
+        return windowed(vector, read, language)
 
     with tempfile.TemporaryDirectory() as folder:
         given = run_dated(spark, pipeline, rows.schema, steps, folder=Path(folder))

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 import transom
 from tests.end_to_end.conformance.events import Json, Table, instant, milliseconds, table
 from tests.end_to_end.conformance.finished import aggregate, normal, window_of
+from tests.end_to_end.conformance.languages import Language
 from tests.end_to_end.conformance.outcomes import UnsupportedError, difference
 from tests.end_to_end.support.clocked import START
 from tests.end_to_end.support.queries import Outcome, run_stream
@@ -29,15 +29,15 @@ RULES = {"early": "early", "late": "late_arrival", "out_of_order": "out_of_order
 COUNTS = RULES | {"adjusted": "adjusted", "dropped": "dropped"}
 
 
-def problem(spark: SparkSession, vector: Json) -> str | None:
+def problem(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector in all ways. Returns the first difference to the expected output, or None."""
-    if found := problem_of_stamps(spark, vector):
+    if found := problem_of_stamps(spark, vector, language):
         return found
     if has_clock(vector):
         if vector["windows"]:
             raise UnsupportedError("windows, and a wall clock that moves between events")
-        return problem_of_watermarks(spark, vector)
-    return problem_of_windows(spark, vector) if vector["windows"] else None
+        return problem_of_watermarks(spark, vector, language)
+    return problem_of_windows(spark, vector, language) if vector["windows"] else None
 
 
 def has_clock(vector: Json) -> bool:
@@ -78,13 +78,13 @@ def rows_of(vector: Json) -> Table:
     return table(event for event in vector["events"] if event.get("kind") != "tick")
 
 
-def problem_of_stamps(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_stamps(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Compare the stamp of each row, and the counts of the rows of each rule."""
     rows, expected, metrics = rows_of(vector), stamps_of(vector), vector["expected"]["metrics"]
 
     def pipeline(read: DataFrame) -> DataFrame:
         policy = policy_of(vector)
-        return transom.stream(read, time=policy, order="place").stamped()
+        return language.stamped(transom.stream(read, time=policy, order="place"))
 
     for way, batches in rows.cuts(vector["id"]).items():
         outcome = run_stream(spark, pipeline, rows.schema, batches)
@@ -157,7 +157,7 @@ def stamp_of(vector: Json, row: Row) -> Json:
     return shown | ({} if "partitions" in vector["policy"] else {"watermark": stamp["watermark"]})
 
 
-def windowed(vector: Json, rows: DataFrame) -> DataFrame:
+def windowed(vector: Json, rows: DataFrame, language: Language) -> DataFrame:
     """The windows of a vector, which include their end."""
     settings = vector["policy"]
     stream = transom.stream(rows, time=policy_of(vector), order="place")
@@ -165,10 +165,10 @@ def windowed(vector: Json, rows: DataFrame) -> DataFrame:
         window_of(vector["windows"], closed="right")
     )
     aggregates = settings["aggregates"]
-    return windows.agg(**{each["as"]: aggregate(vector, each) for each in aggregates})
+    return language.agg(windows, **{each["as"]: aggregate(vector, each) for each in aggregates})
 
 
-def problem_of_windows(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_windows(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Compare the results of windows, and the event after which each comes."""
     rows, outputs = rows_of(vector), vector["expected"]["outputs"]
     names = [*vector["policy"].get("group_by", ())]
@@ -198,7 +198,7 @@ def problem_of_windows(spark: SparkSession, vector: Json) -> str | None:
         return [got(row, seqs[n]) for n, batch in outcome.by_batch.items() for row in batch]
 
     def pipeline(read: DataFrame) -> DataFrame:
-        return windowed(vector, read)
+        return windowed(vector, read, language)
 
     fired = [output for output in outputs if emitted(output) is not None]
     for way, batches in rows.cuts(vector["id"]).items():
@@ -213,7 +213,7 @@ def problem_of_windows(spark: SparkSession, vector: Json) -> str | None:
     return difference("results of a static DataFrame", expected(outputs, dated=False), results)
 
 
-def problem_of_watermarks(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_watermarks(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Compare the watermark after each event, while the wall clock moves too."""
     rows = rows_of(vector)
     waiting = iter(rows.rows)
@@ -226,7 +226,7 @@ def problem_of_watermarks(spark: SparkSession, vector: Json) -> str | None:
     def pipeline(read: DataFrame) -> DataFrame:
         stream = transom.stream(read, time=policy_of(vector), order="place")
         windows = stream.window_all(transom.Tumbling("1 hour")).options(tick="1 millisecond")
-        return windows.agg(n=F.count("*"))
+        return language.agg(windows, n="count(*)")
 
     marks: list[Json] = []
 

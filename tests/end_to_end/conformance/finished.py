@@ -7,13 +7,14 @@ from datetime import timedelta
 from typing import Any, Literal
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, SparkSession
 
 import transom
 from tests.end_to_end.conformance.events import Json, Table, columns, instant, milliseconds, table
-from tests.end_to_end.conformance.outcomes import difference
+from tests.end_to_end.conformance.languages import Language
+from tests.end_to_end.conformance.outcomes import UnsupportedError, difference
 from tests.end_to_end.support.queries import run_stream
+from transom._base.columns import quoted
 from transom.spec.window_spec import OutputPolicy
 
 # A point of a vector lasts a millisecond. A point of transom lasts a microsecond.
@@ -21,13 +22,14 @@ TICK = timedelta(milliseconds=1)
 OUR_TICK = timedelta(microseconds=1)
 # Aggregates of a function that sees the lifetimes of rows.
 OF_LIFETIMES = {"clipped", "twa"}
-AGGREGATES: Mapping[str, Callable[[Column], Column]] = {
-    "sum": F.sum,
-    "avg": F.avg,
-    "min": F.min,
-    "max": F.max,
-    "count_distinct": F.count_distinct,
-    "ids": lambda c: F.sort_array(F.collect_list(c)),
+# Aggregates in SQL, where a field is in braces.
+AGGREGATES = {
+    "sum": "sum({})",
+    "avg": "avg({})",
+    "min": "min({})",
+    "max": "max({})",
+    "count_distinct": "count(DISTINCT {})",
+    "ids": "sort_array(collect_list({}))",
 }
 MAX_CHECKS: Mapping[str, Literal[">=", ">"]] = {"ge": ">=", "gt": ">"}
 # Output policies: the name in StreamInsight, and the name in transom.
@@ -37,15 +39,18 @@ POLICIES: Mapping[str, OutputPolicy] = {
 }
 
 
-def problem(spark: SparkSession, vector: Json) -> str | None:
+def problem(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector in all ways. Returns the first difference to the expected output, or None."""
     rows = table_of(vector)
     disorder = disorder_of(vector)
-    for view in views(vector):
+    supported = [view for view in views(vector) if language.has_functions or is_plain(view)]
+    if not supported:
+        raise UnsupportedError("functions over windows, which SQL does not have")
+    for view in supported:
         expected = [expected_of(view, output) for output in vector["expected"]["outputs"]]
 
         def pipeline(read: DataFrame, view: Json = view) -> DataFrame:
-            return results_of(view, read, disorder)
+            return results_of(view, read, disorder, language)
 
         for way, batches in rows.cuts(vector["id"]).items():
             results = run_stream(spark, pipeline, rows.schema, batches).results
@@ -75,6 +80,11 @@ def views(vector: Json) -> Iterator[Json]:
             names = [each["as"] for each in aggregates if each not in chosen]
             policy = vector["policy"] | {"aggregates": chosen}
             yield vector | {"policy": policy, "left_out": names}
+
+
+def is_plain(view: Json) -> bool:
+    """Whether a query needs no function over windows."""
+    return all(each["fn"] not in OF_LIFETIMES for each in last_stage(view).get("aggregates", ()))
 
 
 def stages_of(vector: Json) -> list[Json]:
@@ -111,7 +121,7 @@ def time_of(vector: Json) -> str:
     return "event_time" if vector["system"] == "asa" else "start"
 
 
-def results_of(vector: Json, rows: DataFrame, disorder: timedelta) -> DataFrame:
+def results_of(vector: Json, rows: DataFrame, disorder: timedelta, language: Language) -> DataFrame:
     """The results of a vector's query. No row is late."""
     time = time_of(vector)
     policy: transom.TimePolicy | str = transom.TimePolicy(
@@ -125,13 +135,14 @@ def results_of(vector: Json, rows: DataFrame, disorder: timedelta) -> DataFrame:
     results, order = rows, ["place"]
     for stage in stages_of(vector):
         stream = transom.stream(results, time=policy, lifetime=lifetime, order=order)
-        results = stage_of(vector, stage, stream.key_by(*stage.get("group_by", ())))
+        keyed = stream.key_by(*stage.get("group_by", ()))
+        results = stage_of(vector, stage, keyed, language)
         policy, lifetime = "window", None
         order = ["window.end"]
     return results
 
 
-def stage_of(vector: Json, stage: Json, stream: transom.Stream) -> DataFrame:
+def stage_of(vector: Json, stage: Json, stream: transom.Stream, language: Language) -> DataFrame:
     """One stage of a query: its windows and its aggregates."""
     closed = "right" if vector["system"] == "asa" else "left"
     windows = stream.window(window_of(stage["windows"], closed=closed))
@@ -140,11 +151,12 @@ def stage_of(vector: Json, stage: Json, stream: transom.Stream) -> DataFrame:
     if vector["system"] == "streaminsight":
         windows = windows.output_policy(POLICIES[output_policy_of(stage)])
     if top := stage.get("top_k"):
-        return windows.top(top["k"], (F.desc if top["desc"] else F.asc)(top["field"]))
+        return language.top(windows, top["k"], top["field"], descending=top["desc"])
     aggregates = stage["aggregates"]
     if any(each["fn"] in OF_LIFETIMES for each in aggregates):
         return windows.apply(function_of(aggregates), schema_of(aggregates))
-    results = windows.agg(**{each["as"]: aggregate(vector, each) for each in aggregates})
+    named = {each["as"]: aggregate(vector, each) for each in aggregates}
+    results = language.agg(windows, **named)
     if having := stage.get("having"):
         results = results.where(f"`{having['field']}` {having['op']} {having['value']}")
     return results
@@ -193,17 +205,18 @@ def window_of(settings: Any, *, closed: Any) -> transom.Window:
     raise ValueError(f"the type of windows is {settings['type']}")
 
 
-def aggregate(vector: Json, setting: Json) -> Column:
-    """An aggregate of a vector."""
+def aggregate(vector: Json, setting: Json) -> str:
+    """An aggregate of a vector, in SQL."""
     if setting["fn"] == "count":
-        return F.count("*")
+        return "count(*)"
+    field = quoted(setting["field"])
     if setting["fn"] == "top_one":
-        payload = F.struct(*vector["events"][0]["payload"])
-        return F.max_by(payload, F.col(setting["field"]))
-    found = AGGREGATES[setting["fn"]](F.col(setting["field"]))
+        payload = ", ".join(map(quoted, vector["events"][0]["payload"]))
+        return f"max_by(struct({payload}), {field})"
+    found = AGGREGATES[setting["fn"]].format(field)
     # StreamInsight's sum of nulls is 0.
     is_zero = setting["fn"] == "sum" and vector["system"] == "streaminsight"
-    return F.coalesce(found, F.lit(0)) if is_zero else found
+    return f"coalesce({found}, 0)" if is_zero else found
 
 
 def schema_of(aggregates: list[Json]) -> str:

@@ -32,7 +32,8 @@ from tests.end_to_end.conformance.flink_steps import (
     on_clock,
     runs_of,
 )
-from tests.end_to_end.conformance.flink_vectors import FAR_MS, Vector
+from tests.end_to_end.conformance.flink_vectors import AGGREGATES, FAR_MS, Vector
+from tests.end_to_end.conformance.languages import Language
 from tests.end_to_end.models.streams import LONG
 from tests.end_to_end.support.queries import Outcome, outcome_of, run_stream
 from tests.end_to_end.support.wall_clock import run_on_clock
@@ -40,7 +41,7 @@ from transom.spec import Layout
 from transom.spec.times.time_policies import Time
 
 
-def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
+def query(vector: Vector, layout: Layout, language: Language) -> Callable[[DataFrame], DataFrame]:
     """The window operator of the vector, as a function of the rows."""
 
     def pipeline(rows: DataFrame) -> DataFrame:
@@ -64,7 +65,7 @@ def query(vector: Vector, layout: Layout) -> Callable[[DataFrame], DataFrame]:
             windowed = windowed.retract()
         if ends_by_draining(vector):
             windowed = windowed.drain()
-        return windowed.agg(flink_vectors.aggregates()[vector["aggregate"]].column().alias("value"))
+        return language.agg(windowed, value=AGGREGATES[vector["aggregate"]].text)
 
     return pipeline
 
@@ -99,7 +100,7 @@ def got(vector: Vector, outcomes: list[Outcome], base: int) -> tuple[Counter[str
     """All results and late records of the query, in the same form."""
     results: Counter[str] = Counter()
     late: Counter[str] = Counter()
-    outputs = flink_vectors.aggregates()[vector["aggregate"]].outputs
+    outputs = AGGREGATES[vector["aggregate"]].outputs
     for outcome in outcomes:
         for row in outcome.results:
             window = row["window"]
@@ -116,18 +117,20 @@ def shown(*parts: Any) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def problem(spark: SparkSession, vector: Vector) -> str | None:
+def problem(spark: SparkSession, vector: Vector, language: Language) -> str | None:
     """Run a vector. Returns the first difference to the expected output, or None."""
     flink_vectors.check(vector)
-    found = (problem_with_layout(spark, vector, layout) for layout in layouts(vector))
+    found = (problem_with_layout(spark, vector, layout, language) for layout in layouts(vector))
     return next(filter(None, found), None)
 
 
-def problem_with_layout(spark: SparkSession, vector: Vector, layout: Layout) -> str | None:
+def problem_with_layout(
+    spark: SparkSession, vector: Vector, layout: Layout, language: Language
+) -> str | None:
     """Run a vector with one layout. Returns the difference to the expected output, or None."""
     base = base_of(vector)
     one_by_one = layout == "slices" and has_records_behind(vector)
-    pipeline = query(vector, layout)
+    pipeline = query(vector, layout, language)
     with tempfile.TemporaryDirectory() as folder:
         if flink_vectors.needs_clock(vector):
             outcomes = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column
@@ -46,54 +47,47 @@ class Aggregate:
 
     Attributes
     ----------
-    column : callable
-        Returns the aggregate, which the query calls ``value``.
+    text : str
+        The aggregate in SQL, which the query calls ``value``.
     outputs : callable
         Returns the outputs of the vector for a value of the aggregate.
     by_order : bool
         Whether the aggregate depends on the order of rows.
     """
 
-    column: Callable[[], Column]
+    text: str
     outputs: Callable[[Any], Iterable[Any]] = lambda value: [value]
     by_order: bool = False
 
 
-def _of_pairs(name: Callable[[str], Column], number: Column) -> Aggregate:
+def _of_pairs(name: str, number: str) -> Aggregate:
     return Aggregate(
-        lambda: F.struct(name("name").alias("name"), number.alias("number")),
+        f"struct({name} AS name, {number} AS number)",
         lambda value: [list(value)],
         by_order=True,
     )
 
 
-def _faster(one: Column, other: Column) -> Column:
-    return F.when(other["speed"] > one["speed"], other).otherwise(one)
-
-
 _EVEN_MINUS_ODD = "sum(if(value % 2 = 0, 1, -1))"
 
 
-def aggregates() -> dict[str, Aggregate]:
-    """The aggregates of vectors, by name. Making them needs a session."""
-    return {
-        "sum": Aggregate(lambda: F.sum("value")),
-        "count": Aggregate(lambda: F.count("*")),
-        "sum_count": Aggregate(
-            lambda: F.struct(F.sum("value").alias("sum"), F.count("*").alias("count")),
-            lambda value: [value.asDict()],
-        ),
-        "list_each": Aggregate(lambda: F.collect_list("value"), list, by_order=True),
-        "even_minus_odd": Aggregate(lambda: F.expr(_EVEN_MINUS_ODD)),
-        "first_key_sum": _of_pairs(F.first, F.sum("value")),
-        "last_key_sum": _of_pairs(F.last, F.sum("value")),
-        "max_by_speed": Aggregate(
-            lambda: transom.reduce("car", _faster),
-            lambda value: [value.asDict()],
-            by_order=True,
-        ),
-        "last_key_even_minus_odd": _of_pairs(F.last, F.expr(_EVEN_MINUS_ODD)),
-    }
+# The aggregates of vectors, by name.
+AGGREGATES: dict[str, Aggregate] = {
+    "sum": Aggregate("sum(value)"),
+    "count": Aggregate("count(*)"),
+    "sum_count": Aggregate(
+        "struct(sum(value) AS sum, count(*) AS count)", lambda value: [value.asDict()]
+    ),
+    "list_each": Aggregate("collect_list(value)", list, by_order=True),
+    "even_minus_odd": Aggregate(_EVEN_MINUS_ODD),
+    "first_key_sum": _of_pairs("first(name)", "sum(value)"),
+    "last_key_sum": _of_pairs("last(name)", "sum(value)"),
+    # The times of a car grow, so the first car with the highest speed has the smallest time.
+    "max_by_speed": Aggregate(
+        "max_by(car, struct(car.speed, -car.time))", lambda value: [value.asDict()]
+    ),
+    "last_key_even_minus_odd": _of_pairs("last(name)", _EVEN_MINUS_ODD),
+}
 
 
 def milliseconds(number: int) -> timedelta:
@@ -110,7 +104,7 @@ def check(vector: Vector) -> None:
     window_of(vector)
     trigger_of(vector["trigger"])
     evictor_of(vector)
-    if vector["aggregate"] not in aggregates():
+    if vector["aggregate"] not in AGGREGATES:
         raise UnsupportedError(f"the aggregate {vector['aggregate']}")
     for step in vector["steps"]:
         if is_on_clock(vector):
@@ -212,19 +206,40 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
         late = transom.AfterCount(1) if trigger["late"] == "every_element" else None
         return transom.AfterWatermark(early=early, late=late)
     if kind == "delta":
-        return transom.AfterDelta(_difference(trigger), threshold=trigger["threshold"])
+        return transom.AfterDelta(Difference.of(trigger), threshold=trigger["threshold"])
     if kind == "fire_on_element":
         return transom.When("true")
     raise UnsupportedError(f"the trigger {kind}")
 
 
-def _difference(delta: dict[str, Any]) -> Callable[[Column, Column], Column]:
-    """Distance function of two records: the difference of a field or of their values."""
+@dataclass(frozen=True)
+class Difference:
+    """Distance function of two records: the difference of a number.
 
-    def number(row: Column) -> Column:
-        return row["car"][delta["field"]] if "field" in delta else row["value"]
+    Attributes
+    ----------
+    number : str
+        The path of the number in a record.
+    """
 
-    return lambda older, newer: number(newer) - number(older)
+    number: str
+
+    @classmethod
+    def of(cls, delta: dict[str, Any]) -> Difference:
+        """The distance of a trigger or an evictor: by a field of cars, or by the value."""
+        return cls(f"car.{delta['field']}" if "field" in delta else "value")
+
+    def __call__(self, older: Column, newer: Column) -> Column:
+        """The distance as Python has it."""
+        return self._number_of(newer) - self._number_of(older)
+
+    @property
+    def sql(self) -> str:
+        """The distance as SQL has it."""
+        return f"(older, newer) -> newer.{self.number} - older.{self.number}"
+
+    def _number_of(self, record: Column) -> Column:
+        return reduce(Column.getField, self.number.split("."), record)
 
 
 def evictor_of(vector: Vector) -> transom.Evictor | None:
@@ -238,7 +253,7 @@ def evictor_of(vector: Vector) -> transom.Evictor | None:
         return transom.KeepRecent(milliseconds(evictor["keep_ms"]), when=evictor["when"])
     if evictor["type"] == "delta":
         threshold = evictor["threshold"]
-        return transom.KeepNear(_difference(evictor), threshold=threshold, when=evictor["when"])
+        return transom.KeepNear(Difference.of(evictor), threshold=threshold, when=evictor["when"])
     raise UnsupportedError(f"the evictor {evictor['type']}")
 
 
@@ -264,5 +279,5 @@ def is_plain(vector: Vector) -> bool:
         and vector["evictor"] is None
         and vector["allowed_lateness_ms"] == 0
         and vector["output_mode"] == "append"
-        and not aggregates()[vector["aggregate"]].by_order
+        and not AGGREGATES[vector["aggregate"]].by_order
     )

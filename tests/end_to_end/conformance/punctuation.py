@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.conformance.events import Json, instant, milliseconds, table
 from tests.end_to_end.conformance.finished import POLICIES, TICK, window_of
+from tests.end_to_end.conformance.languages import Language
 from tests.end_to_end.conformance.outcomes import difference
 from tests.end_to_end.support.queries import run_stream
 from transom.spec.window_spec import OutputPolicy
@@ -28,7 +28,7 @@ RULES: dict[str, type[transom.Drop] | type[transom.Adjust]] = {
 LAST = datetime(2100, 1, 1)
 
 
-def problem_of_violations(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_violations(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector of `si.advance_time`: what becomes of each row, and the CTI after it."""
     settings = vector["policy"].get("generate")
     delay = milliseconds(settings, "delay") if settings else timedelta()
@@ -46,7 +46,7 @@ def problem_of_violations(spark: SparkSession, vector: Json) -> str | None:
         stream = transom.stream(rows, time=policy, order="place", lifetime="end")
         snapshots = stream.window_all(transom.Snapshot()).with_dead_letters()
         # A snapshot is a part of the lifetimes of its rows, so the lifetime of a row is the union.
-        return snapshots.with_watermarks().agg(rows=F.collect_list("seq"))
+        return language.agg(snapshots.with_watermarks(), rows="collect_list(seq)")
 
     events = [
         {
@@ -115,7 +115,7 @@ def outcomes_of_events(events: list[Json], tagged: Iterable[Row]) -> list[Json]:
     return found
 
 
-def problem_of_propagation(spark: SparkSession, vector: Json) -> str | None:
+def problem_of_propagation(spark: SparkSession, vector: Json, language: Language) -> str | None:
     """Run a vector of `si.cti_propagation`: the CTIs of the results, by output policy."""
     rows = table(vector["events"])
     for name, policy in POLICIES.items():
@@ -125,7 +125,7 @@ def problem_of_propagation(spark: SparkSession, vector: Json) -> str | None:
             windows = transom.stream(read, time=clock, order="place").window_all(
                 window_of(vector["windows"], closed="left")
             )
-            return windows.output_policy(policy).with_watermarks().agg(n=F.count("*"))
+            return language.agg(windows.output_policy(policy).with_watermarks(), n="count(*)")
 
         for way, batches in rows.cuts(vector["id"]).items():
             outcome = run_stream(spark, pipeline, rows.schema, batches)

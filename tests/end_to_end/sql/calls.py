@@ -11,8 +11,9 @@ from pyspark.sql import Column
 
 from spec.sql import ROLES, functions
 from transom._base.durations import duration_text
-from transom._base.expressions import text_of
+from transom._base.expressions import Delta, text_of
 from transom.spec import message
+from transom.spec.stamp_spec import StampSpec
 from transom.spec.times.time_policies import EventTime, TimePolicy
 from transom.spec.window_spec import WindowSpec
 from transom.spec.windows.several import Windows
@@ -39,13 +40,13 @@ class Writer:
 
     Parameters
     ----------
-    distances : mapping
-        The SQL of distance functions, by their names.
+    distances : callable
+        Returns the SQL of a distance function.
     is_full : bool
         Whether to write each argument, or only those that are not the default.
     """
 
-    distances: Mapping[str, str]
+    distances: Callable[[Delta], str]
     is_full: bool
     # The arguments that were written, as functions and names.
     written: set[tuple[str, str]] = field(default_factory=set)
@@ -76,7 +77,20 @@ class Writer:
         }
         # These two are parts of the time.
         left_out = ("delay", "policy") if self.is_full else ()
-        return self._call(name, parameters_of(name), given, left_out)
+        return self._call(name, parameters_of(name), given, left_out=left_out)
+
+    def side_outputs(self, query: str, spec: WindowSpec) -> str:
+        """Return the call around a query with the window of a spec, for its side outputs."""
+        name = "transom_side_outputs"
+        parameters = TABLE["functions"][name]["parameters"]
+        given = {parameter["name"]: getattr(spec, parameter["name"]) for parameter in parameters}
+        return self._call(name, parameters, given, table=query)
+
+    def stamped(self, table: str, spec: StampSpec) -> str:
+        """Return the call for the stamped rows of a table."""
+        name = "transom_stamped"
+        given = {"policy": spec.time, "lifetime": spec.lifetime, "order": spec.order}
+        return self._call(name, TABLE["functions"][name]["parameters"], given, table=table)
 
     def value(self, value: Any, leave_out: tuple[str, ...] = ()) -> str:
         """Return the call for a value of Python."""
@@ -87,16 +101,18 @@ class Writer:
             if hasattr(value, parameter["name"])
         ]
         given = {parameter["name"]: getattr(value, parameter["name"]) for parameter in parameters}
-        return self._call(name, parameters, given, leave_out)
+        return self._call(name, parameters, given, left_out=leave_out)
 
     def _call(
         self,
         name: str,
         parameters: list[dict[str, Any]],
         given: Mapping[str, Any],
-        left_out: tuple[str, ...],
+        *,
+        left_out: tuple[str, ...] = (),
+        table: str | None = None,
     ) -> str:
-        arguments = []
+        arguments = [] if table is None else [f"TABLE({table})"]
         for parameter in sorted(parameters, key=lambda parameter: bool(parameter["by_name"])):
             argument = parameter["name"]
             value = given[argument]
@@ -129,7 +145,7 @@ class Writer:
         forms: dict[str, Callable[[Any], str]] = {
             "column": self._column,
             "columns": lambda columns: f"({', '.join(map(self._column, columns))})",
-            "delta": lambda function: self.distances[function.__name__],
+            "delta": self.distances,
             "windows": lambda _: self._members(value),
             "texts": lambda texts: f"array({', '.join(map(self._constant, texts))})",
         }

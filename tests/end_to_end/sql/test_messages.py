@@ -14,14 +14,17 @@ import transom
 from spec.sql import ROLES
 from tests.end_to_end.sql.calls import TABLE, Writer, parameters_of
 from tests.end_to_end.sql.flights import SCHEMA
+from transom._base.expressions import Delta
 from transom.spec.window_spec import WindowSpec
 
 pytestmark = pytest.mark.filterwarnings("ignore::transom.TransomWarning")
-DISTANCES = {"distance": "(old, new) -> abs(new.delay - old.delay)"}
 
 
 def distance(old: Column, new: Column) -> Column:
     return F.abs(new["delay"] - old["delay"])
+
+
+DISTANCES: dict[Delta, str] = {distance: "(old, new) -> abs(new.delay - old.delay)"}
 
 
 @pytest.fixture
@@ -241,7 +244,7 @@ def test_sql_sends_the_wall_clock_of_a_stream(spark: SparkSession, tmp_path: Pat
 
 
 def check(spark: SparkSession, windowed: transom.Windowed, *, is_full: bool) -> None:
-    call = Writer(DISTANCES, is_full).window(windowed._spec)
+    call = Writer(DISTANCES.__getitem__, is_full).window(windowed._spec)
     found = spark.sql(f"SELECT origin, sum(delay) FROM flights GROUP BY origin, {call}")
     assert message_of(found) == message_of(windowed.agg(F.sum("delay")))
 
@@ -253,7 +256,7 @@ def message_of(results: DataFrame) -> Any:
 
 
 def test_the_queries_give_each_argument_of_each_function(rows: DataFrame) -> None:
-    short, full = (Writer(DISTANCES, is_full) for is_full in (False, True))
+    short, full = (Writer(DISTANCES.__getitem__, is_full) for is_full in (False, True))
     specs: list[WindowSpec] = [query(rows)._spec for query in QUERIES.values()]
     for writer in (short, full):
         for spec in specs:
