@@ -106,6 +106,8 @@ def check(vector: Vector) -> None:
     evictor_of(vector)
     if vector["aggregate"] not in AGGREGATES:
         raise UnsupportedError(f"the aggregate {vector['aggregate']}")
+    if is_on_clock(vector) and vector["allowed_lateness_ms"]:
+        raise UnsupportedError("lateness in processing time")
     for step in vector["steps"]:
         if is_on_clock(vector):
             continue
@@ -136,7 +138,8 @@ def is_on_clock(vector: Vector) -> bool:
 
 def needs_clock(vector: Vector) -> bool:
     """Whether the windows or the trigger use the wall clock."""
-    return is_on_clock(vector) or vector["trigger"]["type"] == "early_late"
+    by_clock = ("early_late", "processing_timeout")
+    return is_on_clock(vector) or vector["trigger"]["type"] in by_clock
 
 
 def has_time(vector: Vector) -> bool:
@@ -205,6 +208,13 @@ def trigger_of(trigger: dict[str, Any]) -> transom.Trigger:
         )
         late = transom.AfterCount(1) if trigger["late"] == "every_element" else None
         return transom.AfterWatermark(early=early, late=late)
+    if kind == "processing_timeout":
+        return transom.ProcessingTimeout(
+            trigger_of(trigger["nested"]),
+            after=milliseconds(trigger["timeout_ms"]),
+            reset=trigger["reset_on_new_record"],
+            clear=trigger["clear_on_timeout"],
+        )
     if kind == "delta":
         return transom.AfterDelta(Difference.of(trigger), threshold=trigger["threshold"])
     if kind == "fire_on_element":
