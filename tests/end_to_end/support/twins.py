@@ -35,11 +35,10 @@ def check_twin(spark: SparkSession, text: str, names: Mapping[str, Any]) -> None
     """
     found = _VIEW.match(text)
     assert found, f"the statement makes no view: {text}"
-    twin = names[found[1]]
-    assert isinstance(twin, DataFrame), f"{found[1]} is no DataFrame"
-    for name, value in names.items():
-        if isinstance(value, DataFrame) and value is not twin:
-            value.createOrReplaceTempView(name)
+    frames = {name: value for name, value in names.items() if isinstance(value, DataFrame)}
+    twin = frames.pop(found[1])
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
     spark.sql(text)
     view = spark.table(found[1])
     assert _columns(view) == _columns(twin)
@@ -47,6 +46,8 @@ def check_twin(spark: SparkSession, text: str, names: Mapping[str, Any]) -> None
     rows = _rows(twin, closes_by_clock=closes_by_clock)
     assert rows
     assert _rows(view, closes_by_clock=closes_by_clock) == rows
+    for name in (found[1], *frames):
+        spark.catalog.dropTempView(name)
 
 
 def _columns(df: DataFrame) -> list[tuple[str, str]]:
