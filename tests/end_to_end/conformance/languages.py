@@ -99,6 +99,7 @@ class Sql:
 
 
 def _names(keys: Sequence[Col]) -> list[str]:
+    """The names of keys in results. `GROUP BY` names an expression by its alias."""
     return [text_of(key).rpartition(" AS ")[2] for key in keys]
 
 
@@ -108,6 +109,7 @@ def _distance(function: Delta) -> str:
 
 
 def _over(rows: DataFrame, query: str) -> DataFrame:
+    """The results of a query in which ``{rows}`` stands for a view of the rows."""
     return rows.sparkSession.sql(query, rows=rows)
 
 
