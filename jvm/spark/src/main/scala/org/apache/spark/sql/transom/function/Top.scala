@@ -30,12 +30,15 @@ import transom.engine.state.UnknownStateVersion
   *   the order of the rows. SQL sets it after it has made the function, by `WITHIN GROUP`.
   * @param stored
   *   the schemas with which accumulators in the state were written; none if there is no state
+  * @param index
+  *   the index of this function among the functions `top` of its operator
   */
 final case class Top(
     k: Int,
     row: Expression,
     order: Seq[SortOrder],
     stored: Option[StateSchemas] = None,
+    index: Int = 0,
     mutableAggBufferOffset: Int = 0,
     inputAggBufferOffset: Int = 0)
     extends TypedImperativeAggregate[TopRows]
@@ -50,7 +53,7 @@ final case class Top(
   def rowType: StructType = row.dataType.asInstanceOf[StructType]
 
   /** The function over a state that was written with some schemas. */
-  def over(schemas: StateSchemas): Top = copy(stored = Some(schemas))
+  def over(schemas: StateSchemas, at: Int): Top = copy(stored = Some(schemas), index = at)
 
   override def children: Seq[Expression] = row +: order
 
@@ -134,11 +137,11 @@ final case class Top(
     * types.
     */
   private def read(record: UnsafeRow, written: Int): UnsafeRow = {
-    val reader = readers.getOrElseUpdate(written, stored.get.topReader(written))
+    val reader = readers.getOrElseUpdate(written, stored.get.topReader(written, index))
     val values = order.zipWithIndex.map { case (column, i) =>
       record.get(i, column.child.dataType)
     }
-    val own = record.getStruct(order.length, stored.get(written).top.length)
+    val own = record.getStruct(order.length, stored.get(written).tops(index).length)
     toCurrent(InternalRow.fromSeq(values :+ reader.values(own))).copy()
   }
 

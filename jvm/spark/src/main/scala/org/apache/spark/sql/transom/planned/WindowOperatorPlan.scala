@@ -154,7 +154,7 @@ final case class WindowOperatorPlan(
       buffers,
       if (keepsRows) record else Nil,
       isOwn = !ofUser.contains(_),
-      accumulated.map(_.aggregateFunction).collectFirst { case top: Top => top.rowType })
+      tops.map(_.rowType))
   }
 
   /** The schemas with which the state was written. */
@@ -163,11 +163,15 @@ final case class WindowOperatorPlan(
   /** The plan over a state that was written with some schemas. */
   def over(schemas: StateSchemas): WindowOperatorPlan = {
     def read(function: AggregateExpression) = function.aggregateFunction match {
-      case top: Top => function.copy(aggregateFunction = top.over(schemas))
+      case top: Top =>
+        function.copy(aggregateFunction = top.over(schemas, tops.indexWhere(_ eq top)))
       case _ => function
     }
     copy(aggregates = aggregates.map(read), hidden = hidden.map(read), stored = Some(schemas))
   }
+
+  private def tops: Seq[Top] =
+    accumulated.map(_.aggregateFunction).collect { case top: Top => top }
 
   /** The functions whose partial results an accumulator holds. */
   def accumulated: Seq[AggregateExpression] = aggregates ++ hidden

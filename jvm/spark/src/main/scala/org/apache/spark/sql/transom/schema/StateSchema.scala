@@ -23,14 +23,14 @@ import transom.engine.setting.Constants
   *   the aggregation buffers
   * @param rows
   *   the rows of windows; empty if the operator keeps none
-  * @param top
-  *   the rows that `top` keeps in its accumulators; empty if there are none
+  * @param tops
+  *   the rows that each `top` keeps in its accumulators
   */
 final case class StateSchema private (
     keys: StructType,
     accumulators: StructType,
     rows: StructType,
-    top: StructType) {
+    tops: Seq[StructType]) {
   import StateSchema._
 
   /** A number for the schema, which another schema is unlikely to have. It does not depend on
@@ -44,7 +44,7 @@ final case class StateSchema private (
     parts.foldLeft(new StructType) { case (all, (name, part)) => all.add(name, part) }
 
   private def parts: Seq[(String, StructType)] =
-    Seq(Keys -> keys, Accumulators -> accumulators, Rows -> rows, Top -> top)
+    Seq(Keys -> keys, Accumulators -> accumulators, Rows -> rows, Tops -> numbered(tops))
 
   /** The first column whose stored values cannot be read under `current`; none if all can. */
   def problem(current: StateSchema, isCaseSensitive: Boolean): Option[SchemaMismatch] = {
@@ -55,7 +55,8 @@ final case class StateSchema private (
       same(keys, current.keys)
       same(accumulators, current.accumulators)
       readable(rows, current.rows)
-      readable(top, current.top)
+      // Each `top` has an accumulator, so both schemas have the same number of them.
+      tops.zip(current.tops).foreach { case (from, to) => readable(from, to) }
       None
     } catch { case mismatch: SchemaMismatch => Some(mismatch) }
   }
@@ -65,9 +66,9 @@ object StateSchema {
   private final val Keys = "keys"
   private final val Accumulators = "accumulators"
   private final val Rows = "rows"
-  private final val Top = "top"
+  private final val Tops = "top"
 
-  val empty: StateSchema = of(Nil, Nil, Nil, _ => false, None)
+  val empty: StateSchema = of(Nil, Nil, Nil, _ => false, Nil)
 
   /** Builds a schema.
     *
@@ -80,9 +81,9 @@ object StateSchema {
       accumulators: Seq[Attribute],
       rows: Seq[Attribute],
       isOwn: Attribute => Boolean,
-      top: Option[StructType]): StateSchema = {
+      tops: Seq[StructType]): StateSchema = {
     def numbered(columns: Seq[Attribute]) = columns.zipWithIndex.map { case (column, i) =>
-      column.withName(s"${Constants.HiddenPrefix}_$i")
+      column.withName(nameOf(i))
     }
     val (own, _) = rows.partition(isOwn)
     val names = own.zip(numbered(own)).toMap
@@ -90,16 +91,23 @@ object StateSchema {
       plain(DataTypeUtils.fromAttributes(keys)),
       plain(DataTypeUtils.fromAttributes(numbered(accumulators))),
       plain(DataTypeUtils.fromAttributes(rows.map(column => names.getOrElse(column, column)))),
-      top.fold(new StructType)(plain))
+      tops.map(plain))
   }
+
+  private def nameOf(number: Int): String = s"${Constants.HiddenPrefix}_$number"
+
+  private def numbered(structs: Seq[StructType]): StructType =
+    StructType(structs.zipWithIndex.map { case (struct, i) => StructField(nameOf(i), struct) })
 
   /** Reads `asType`. Throws an exception for any other type. */
   def of(stored: DataType): StateSchema = {
-    def part(name: String) = stored.asInstanceOf[StructType](name).dataType match {
-      case part: StructType => part
+    def structOf(name: String, of: DataType) = of match {
+      case struct: StructType => struct
       case other => throw new IllegalArgumentException(s"$name has the type ${other.sql}")
     }
-    new StateSchema(part(Keys), part(Accumulators), part(Rows), part(Top))
+    def part(name: String) = structOf(name, structOf("the schema", stored)(name).dataType)
+    val tops = part(Tops).map(field => structOf(Tops, field.dataType))
+    new StateSchema(part(Keys), part(Accumulators), part(Rows), tops)
   }
 
   // Metadata says nothing about bytes.
@@ -154,8 +162,12 @@ final case class StateSchemas(
   /** A reader of values with rows of windows, for one task. */
   def rowReader(number: Int): RowReader = reader(number, _.rows)
 
-  /** A reader of the rows that `top` keeps, for one task. */
-  def topReader(number: Int): RowReader = reader(number, _.top)
+  /** A reader of the rows that a `top` keeps, for one task.
+    *
+    * @param index
+    *   its index among the functions `top` of the operator
+    */
+  def topReader(number: Int, index: Int): RowReader = reader(number, _.tops(index))
 
   private def reader(number: Int, part: StateSchema => StructType): RowReader =
     new RowReader(part(this(number)), part(now), isCaseSensitive, zone)

@@ -26,7 +26,7 @@ class TopSuite extends FunSuite {
     Some(
       StateSchemas(
         ddls.zipWithIndex.map { case (ddl, number) =>
-          number -> StateSchema.of(Nil, Nil, Nil, _ => false, Some(StructType.fromDDL(ddl)))
+          number -> StateSchema.of(Nil, Nil, Nil, _ => false, Seq(StructType.fromDDL(ddl)))
         }.toMap,
         current,
         isCaseSensitive = true,

@@ -102,7 +102,7 @@ class StateSchemaSuite extends FunSuite {
   test("keys and accumulators keep their types") {
     def keyed(ddl: String, nullable: Boolean) = {
       val key = AttributeReference("k", schema(ddl), nullable)()
-      StateSchema.of(Seq(key), Nil, Nil, _ => false, None)
+      StateSchema.of(Seq(key), Nil, Nil, _ => false, Nil)
     }
     val before = keyed("x INT", nullable = true)
     def problem(after: StateSchema) =
@@ -117,7 +117,8 @@ class StateSchemaSuite extends FunSuite {
     val columns = StructType
       .fromDDL("a INT NOT NULL, b ARRAY<STRUCT<x: DECIMAL(5, 1)>>, c MAP<STRING, DATE>")
       .map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-    val written = StateSchema.of(columns, columns, columns, _.name == "a", Some(schema("t INT")))
+    val tops = Seq(schema("t INT"), schema("u STRING, t INT"))
+    val written = StateSchema.of(columns, columns, columns, _.name == "a", tops)
     assertEquals(StateSchema.of(DataType.fromJson(written.asType.json)), written)
     assertEquals(written.rows.fieldNames.toSeq, Seq("__transom_0", "b", "c"))
   }
