@@ -56,6 +56,6 @@ private object ArchitectureSuite {
     "plan" -> Set("error", "message", "function", "planned", "exchange", "clock", "task", "exec"),
     "explain" -> Set("error", "planned", "exec"),
     "connect" -> Set("error", "message", "plan", "explain"),
-    "sql" -> Set("error", "message", "planned", "task", "plan"),
+    "sql" -> Set("error", "message", "function", "planned", "task", "plan"),
     "transom.spark" -> Set("batch", "message", "plan", "explain", "connect", "sql"))
 }
