@@ -391,11 +391,16 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
           columns(keys.indexWhere(_.semanticEquals(key)))
         case other => other.mapChildren(over)
       }
-      results.map { result =>
-        over(result) match {
-          case alias: Alias => Alias(alias.child, alias.name)(result.exprId, result.qualifier)
-          case other => Alias(other, result.name)(result.exprId, result.qualifier)
+      results.zip(aggregate.output).map { case (result, declared) =>
+        val (column, name) = over(result) match {
+          case Alias(column, name) => (column, name)
+          case other => (other, result.name)
         }
+        val metadata = Some(column).collect { case named: NamedExpression => named.metadata }
+        Alias(asDeclared(column, declared.dataType), name)(
+          result.exprId,
+          result.qualifier,
+          explicitMetadata = metadata)
       }
     }
   }
@@ -408,6 +413,12 @@ object CheckWindows extends (LogicalPlan => Unit) {
 
 /** What the rules know about plans. */
 private object WindowRules {
+
+  /** A column with the type that the aggregation has declared, which views store. In Spark 4.3 the
+    * aggregations of streams declare that each field may be null.
+    */
+  def asDeclared(column: Expression, declared: DataType): Expression =
+    if (column.dataType == declared) column else Cast(column, declared)
 
   def withoutAlias(e: Expression): Expression = e match {
     case Alias(child, _) => child
