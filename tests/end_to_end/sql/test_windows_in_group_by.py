@@ -1,5 +1,8 @@
 """A window in ``GROUP BY`` gives the rows of the same window in Python."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from pyspark.sql import functions as F
 
 import transom
 from tests.end_to_end.sql.flights import flights, live_flights
+from tests.end_to_end.support.sessions import Reason, skip_in_connect
 
 Queries = tuple[str, Callable[[DataFrame], DataFrame]]
 
@@ -424,3 +428,30 @@ def test_conditions_and_distances_are_expressions(spark: SparkSession) -> None:
         .agg(number(), F.sum("delay").alias("delay"))
     )
     same(found, python.select("origin", "n", "delay"))
+
+
+IN_TEST_MODE = '''
+import transom
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+spark = transom.configure(builder.config("spark.sql.shuffle.partitions", "1")).getOrCreate()
+counts = spark.sql("""
+    WITH flights AS (SELECT timestamp_seconds(60 * id) AS departed FROM range(90))
+    SELECT count(*) AS n FROM flights GROUP BY transom_tumbling(departed, '1 hour')""")
+print(sorted(row.n for row in counts.collect()))
+'''
+
+
+def test_spark_in_its_test_mode_accepts_the_rules() -> None:
+    skip_in_connect(Reason.PROCESS)
+    # Users set this too, because Spark Connect then takes a free port.
+    environment = os.environ | {"SPARK_TESTING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TEST_MODE],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["[30, 60]"], done.stderr

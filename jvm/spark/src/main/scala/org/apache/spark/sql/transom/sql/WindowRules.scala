@@ -207,7 +207,11 @@ final class ReplaceWindows(session: SparkSession) extends Rule[LogicalPlan] {
     // The analysis of a subquery sees no WITH clauses of the query around. That query replaces the
     // windows of such a subquery too.
     val result =
-      if (!hasWindows(plan) || refersToOutside(plan)) plan else everywhere(inlined(plan))
+      if (!hasWindows(plan) || refersToOutside(plan)) plan
+      else
+        // The plans of operators are made as those of other DataFrames, with transformations that
+        // Spark refuses within a rule if SPARK_TESTING is set.
+        AnalysisHelper.allowInvokingTransformsInAnalyzer(everywhere(inlined(plan)))
     // Spark's check tells what is wrong with an aggregation that was not replaced.
     result.foreach(node => if (!isWindowed(node)) refuseCalls(node))
     result
