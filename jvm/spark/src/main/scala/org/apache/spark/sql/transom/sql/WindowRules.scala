@@ -418,8 +418,8 @@ object CheckWindows extends (LogicalPlan => Unit) {
 /** What the rules know about plans. */
 private object WindowRules {
 
-  /** A column with the type that the aggregation has declared, which views store. In Spark 4.3 the
-    * aggregations of streams declare that each field may be null.
+  /** A column with the type that the aggregation has declared, which views store. In Spark 4.3
+    * the aggregations of streams declare that each field may be null.
     */
   def asDeclared(column: Expression, declared: DataType): Expression =
     if (column.dataType == declared) column else Cast(column, declared)
