@@ -44,7 +44,7 @@ final case class StateSchema private (
     parts.foldLeft(new StructType) { case (all, (name, part)) => all.add(name, part) }
 
   private def parts: Seq[(String, StructType)] =
-    Seq(Keys -> keys, Accumulators -> accumulators, Rows -> rows, Tops -> numbered(tops))
+    Seq(Keys -> keys, Accumulators -> accumulators, Rows -> rows, Tops -> asColumns(tops))
 
   /** The first column whose stored values cannot be read under `current`; none if all can. */
   def problem(current: StateSchema, isCaseSensitive: Boolean): Option[SchemaMismatch] = {
@@ -96,7 +96,7 @@ object StateSchema {
 
   private def nameOf(number: Int): String = s"${Constants.HiddenPrefix}_$number"
 
-  private def numbered(structs: Seq[StructType]): StructType =
+  private def asColumns(structs: Seq[StructType]): StructType =
     StructType(structs.zipWithIndex.map { case (struct, i) => StructField(nameOf(i), struct) })
 
   /** Reads `asType`. Throws an exception for any other type. */
