@@ -3,7 +3,6 @@
 import re
 import uuid
 from collections.abc import Mapping
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -70,9 +69,7 @@ def _streamed(df: DataFrame, *, closes_by_clock: bool) -> list[Row]:
     name = f"twin_{uuid.uuid4().hex}"
     with TemporaryDirectory() as checkpoint:
         writer = (
-            df.writeStream.format("memory")
-            .queryName(name)
-            .option("checkpointLocation", str(Path(checkpoint)))
+            df.writeStream.format("memory").queryName(name).option("checkpointLocation", checkpoint)
         )
         if not closes_by_clock:
             writer = writer.trigger(availableNow=True)
