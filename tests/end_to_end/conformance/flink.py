@@ -65,7 +65,10 @@ def query(vector: Vector, layout: Layout, language: Language) -> Callable[[DataF
             windowed = windowed.retract()
         if ends_by_draining(vector):
             windowed = windowed.drain()
-        return language.agg(windowed, value=AGGREGATES[vector["aggregate"]].text)
+        aggregate = AGGREGATES[vector["aggregate"]]
+        if language.has_functions and aggregate.reduced is not None:
+            return windowed.agg(value=aggregate.reduced())
+        return language.agg(windowed, value=aggregate.text)
 
     return pipeline
 

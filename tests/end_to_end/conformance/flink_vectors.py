@@ -53,11 +53,15 @@ class Aggregate:
         Returns the outputs of the vector for a value of the aggregate.
     by_order : bool
         Whether the aggregate depends on the order of rows.
+    reduced : callable or None
+        Returns the aggregate as Python has it, by `transom.reduce`, which SQL lacks. Making it
+        needs a session. None if the text is for both languages.
     """
 
     text: str
     outputs: Callable[[Any], Iterable[Any]] = lambda value: [value]
     by_order: bool = False
+    reduced: Callable[[], Column] | None = None
 
 
 def _of_pairs(name: str, number: str) -> Aggregate:
@@ -66,6 +70,10 @@ def _of_pairs(name: str, number: str) -> Aggregate:
         lambda value: [list(value)],
         by_order=True,
     )
+
+
+def _faster(one: Column, other: Column) -> Column:
+    return F.when(other["speed"] > one["speed"], other).otherwise(one)
 
 
 _EVEN_MINUS_ODD = "sum(if(value % 2 = 0, 1, -1))"
@@ -84,7 +92,10 @@ AGGREGATES: dict[str, Aggregate] = {
     "last_key_sum": _of_pairs("last(name)", "sum(value)"),
     # The times of a car grow, so the first car with the highest speed has the smallest time.
     "max_by_speed": Aggregate(
-        "max_by(car, struct(car.speed, -car.time))", lambda value: [value.asDict()]
+        "max_by(car, struct(car.speed, -car.time))",
+        lambda value: [value.asDict()],
+        by_order=True,
+        reduced=lambda: transom.reduce("car", _faster),
     ),
     "last_key_even_minus_odd": _of_pairs("last(name)", _EVEN_MINUS_ODD),
 }
