@@ -422,7 +422,10 @@ private object WindowRules {
     * the aggregations of streams declare that each field may be null.
     */
   def asDeclared(column: Expression, declared: DataType): Expression =
-    if (column.dataType == declared) column else Cast(column, declared)
+    if (column.dataType != declared &&
+      DataType.equalsIgnoreCompatibleNullability(column.dataType, declared))
+      Cast(column, declared)
+    else column
 
   def withoutAlias(e: Expression): Expression = e match {
     case Alias(child, _) => child
