@@ -115,6 +115,18 @@ final case class WindowSpec(
   def clocks: Int =
     Seq(drain, takesTicks, stageNeedsClock && !hasSubstreams).count(identity)
 
+  /** Whether a row may make a window fire before the watermark or the clock advances. */
+  def firesOnRows: Boolean = {
+    def reactsToRows(trigger: Trigger) = trigger.parts.exists {
+      case _: AfterCount | _: AfterDelta | _: When | EveryBatch => true
+      case _ => false
+    }
+    trigger match {
+      case AfterWatermark(early, _) if allowedLatenessUs == 0L => early.exists(reactsToRows)
+      case other => allowedLatenessUs > 0L || reactsToRows(other)
+    }
+  }
+
   /** Whether a sweep over lifetimes finds the windows. */
   def isSwept: Boolean =
     lifetime.isDefined || changesOnly || window.members.exists(_.isInstanceOf[SweptWindow])

@@ -1,19 +1,48 @@
 package org.apache.spark.sql.transom.batch
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.streaming.RealTimeTrigger
 import org.apache.spark.sql.transom.error.TransomException
+import org.apache.spark.sql.transom.planned.WindowOperatorPlan
+import org.apache.spark.util.VersionUtils
 
-/** Refuses operators in queries with the real-time trigger. */
+import transom.engine.firing.EveryBatch
+import transom.engine.spec.EventTime
+
+/** Says which operators run in queries with the real-time trigger. */
 object RealTime {
 
+  /** Whether the query that runs on the current thread has the real-time trigger. */
+  def isRunning(session: SparkSession): Boolean =
+    LateWatermark.runningQuery(session).exists(_.trigger.isInstanceOf[RealTimeTrigger])
+
   /** Throws `TRANSOM_REAL_TIME` if the query that runs on the current thread has the real-time
-    * trigger. Called on the driver before the first batch runs.
+    * trigger. Called on the driver before the first batch runs, for what does not run in this mode.
+    * Spark's own checks come later. Their errors name other causes.
     *
-    * Such a query has one long batch, but windows fire between batches. Spark's own checks come
-    * later. Their errors name other causes.
+    * @param part
+    *   what does not run
     */
-  def refuse(session: SparkSession, operator: String): Unit =
-    if (LateWatermark.runningQuery(session).exists(_.trigger.isInstanceOf[RealTimeTrigger]))
-      throw new TransomException("TRANSOM_REAL_TIME", Map("operator" -> operator))
+  def refuse(session: SparkSession, operator: String, part: String): Unit =
+    if (isRunning(session)) throw refusal(operator, part)
+
+  def refusal(operator: String, part: String): TransomException =
+    new TransomException("TRANSOM_REAL_TIME", Map("operator" -> operator, "part" -> part))
+
+  /** Throws `TRANSOM_REAL_TIME` if an operator cannot run in this mode. */
+  def check(operator: WindowOperatorPlan): Unit = {
+    import operator.spec
+    def refuse(isSet: Boolean, part: String): Unit =
+      if (isSet) throw refusal(operator.name, part)
+    val (major, minor) = VersionUtils.majorMinorVersion(SPARK_VERSION)
+    refuse(major == 4 && minor < 3, s"PySpark $SPARK_VERSION")
+    refuse(!spec.time.exists(_.isInstanceOf[EventTime]), "time that is not EventTime")
+    refuse(spec.orderColumns.nonEmpty, "stream(order=)")
+    refuse(spec.drain, "drain()")
+    refuse(spec.isSwept, s"${spec.window.productPrefix} windows")
+    refuse(spec.needsClock, "a trigger of the wall clock")
+    refuse(spec.trigger.parts.contains(EveryBatch), "EveryBatch")
+    refuse(spec.function.isCalled, "apply()")
+  }
 }

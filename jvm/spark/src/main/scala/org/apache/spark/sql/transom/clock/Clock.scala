@@ -102,7 +102,7 @@ private object ClockTable extends Table with SupportsRead {
         // Spark gives each source of a query the directory <checkpoint>/sources/<number>.
         val checkpoint = new Path(metadata).getParent.getParent
         val session = SparkSession.active
-        RealTime.refuse(session, operator)
+        RealTime.refuse(session, operator, "a clock")
         CheckpointedSpec.refuseNewClock(session, checkpoint, operator, record)
         Option(options.get(ClockSource.PeriodUs)) match {
           case Some(period) => new TickClock(session, period.toLong)

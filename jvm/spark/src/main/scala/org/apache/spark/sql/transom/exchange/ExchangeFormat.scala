@@ -166,7 +166,11 @@ final class ExchangeEncoder(orderColumns: Seq[Attribute]) {
     *   the instant until which windows fire first, in the engine's convention
     */
   def waitingSegments(group: Int, batch: SegmentBatch, after: Long): InternalRow =
-    encode(group, PayloadKind.WaitingSegments, nextPosition(), batch.take(), after)
+    waitingSegments(group, batch.take(), after)
+
+  /** Encodes segments that wait until windows have fired, from the payload of an exchange row. */
+  def waitingSegments(group: Int, segments: Array[Byte], after: Long): InternalRow =
+    encode(group, PayloadKind.WaitingSegments, nextPosition(), segments, after)
 
   /** Encodes the times of rows, and empties the buffer.
     *

@@ -35,10 +35,11 @@ final class MapSidePlan(
   /** The late watermark in the engine's convention. */
   val lateWatermark: Long = operatorPlan.convention.watermarkIn(watermark)
 
-  def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
-    if (operatorPlan.substreams.isDefined) new SubstreamMapSide(this, rows)
-    else if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this, rows)
-    else new RowMapSide(this, rows)
+  /** Creates the map side of a task. */
+  def create(): WindowMapSide =
+    if (operatorPlan.substreams.isDefined) new SubstreamMapSide(this)
+    else if (operatorPlan.hasMapSideCombine) new CombiningMapSide(this)
+    else new RowMapSide(this)
 }
 
 /** The columns of input rows that the rules for rows read.
@@ -117,19 +118,18 @@ private final class RuledColumns(
   private def positionOf(column: Attribute): Int = input.indexWhere(_.exprId == column.exprId)
 }
 
-/** Iterator over the exchange rows of one map-side task. A subclass reads the rows. Not
-  * thread-safe.
+/** Turns the input rows of one task into exchange rows. A subclass reads the rows. Not thread-safe.
   *
   * @param order
   *   the columns that define the order of arrival
   */
-abstract class MapSide(rows: Iterator[InternalRow], order: Seq[Attribute])
-    extends AbstractIterator[InternalRow] {
+abstract class MapSide(order: Seq[Attribute]) {
   protected val limits: Limits = TaskLimits.current
   protected val encoder = new ExchangeEncoder(order)
-  protected val counts = new RowCounts
+
+  /** Counts the input rows by outcome. */
+  final val counts: RowCounts = new RowCounts
   protected var out: Iterator[InternalRow] = Iterator.empty
-  private var isOver = false
 
   /** Reads an input row. May set `out` to rows that are ready to be emitted. */
   protected def read(row: InternalRow): Unit
@@ -140,24 +140,40 @@ abstract class MapSide(rows: Iterator[InternalRow], order: Seq[Attribute])
   /** Called when the consumer has exhausted the previous output iterator. */
   protected def onOutputExhausted(): Unit = ()
 
-  override final def hasNext: Boolean = {
-    while (!out.hasNext && rows.hasNext) fill()
-    if (!out.hasNext && !isOver) {
-      isOver = true
-      out = last()
-    }
-    out.hasNext
-  }
-
-  override final def next(): InternalRow =
-    if (hasNext) out.next() else throw new NoSuchElementException("no further row")
-
-  /** Reads input rows until there is output or no row is left. */
-  private def fill(): Unit = {
+  /** Reads an input row, and returns the exchange rows that are ready. Exhaust them before the
+    * next call. Each is valid until the next one is read.
+    */
+  final def push(row: InternalRow): Iterator[InternalRow] = {
     onOutputExhausted()
     out = Iterator.empty
-    while ((out eq Iterator.empty) && rows.hasNext) read(rows.next())
+    read(row)
+    out
   }
+
+  /** The exchange rows for all input rows of a task. Each is valid until the next one is read. */
+  final def encode(rows: Iterator[InternalRow]): Iterator[InternalRow] =
+    new AbstractIterator[InternalRow] {
+      private var isOver = false
+
+      override def hasNext: Boolean = {
+        while (!out.hasNext && rows.hasNext) fill()
+        if (!out.hasNext && !isOver) {
+          isOver = true
+          out = last()
+        }
+        out.hasNext
+      }
+
+      override def next(): InternalRow =
+        if (hasNext) out.next() else throw new NoSuchElementException("no further row")
+
+      /** Reads input rows until there is output or no row is left. */
+      private def fill(): Unit = {
+        onOutputExhausted()
+        out = Iterator.empty
+        while ((out eq Iterator.empty) && rows.hasNext) read(rows.next())
+      }
+    }
 }
 
 private object MapSide {
@@ -173,8 +189,7 @@ private object MapSide {
   * the row. The watermark of the time stage, or of the operator whose results are the rows, goes
   * to all key groups. Not thread-safe.
   */
-abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
-    extends MapSide(rows, plan.operatorPlan.order) {
+abstract class WindowMapSide(plan: MapSidePlan) extends MapSide(plan.operatorPlan.order) {
   import plan.{input, operatorPlan}
 
   private val windows = new RowWindowReader(operatorPlan)
@@ -237,7 +252,17 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   protected def startBatch(): Unit = ()
 
   /** Emits all rows that the task holds. */
-  protected def drain(): Iterator[InternalRow]
+  def drain(): Iterator[InternalRow]
+
+  /** Notes that windows have fired before the following rows.
+    *
+    * @param watermark
+    *   the watermark by which they have fired, in the engine's convention
+    */
+  final def startAfter(watermark: Long): Unit = {
+    advance = advance.copy(before = watermark)
+    startBatch()
+  }
 
   override protected def last(): Iterator[InternalRow] =
     drain() ++ watermarks ++ Iterator.single(counts).map(encoder.counts)
@@ -253,8 +278,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     val before = operatorPlan.convention.watermarkIn(upstream.advance.before)
     if (before > advance.before) {
       lateWatermark = before
-      advance = advance.copy(before = before)
-      startBatch()
+      startAfter(before)
     }
   }
 
@@ -350,8 +374,7 @@ abstract class WindowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   * session. Emits the accumulators as sorted segments, batched by key group. Late rows cross the
   * exchange one by one.
   */
-private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
-    extends WindowMapSide(plan, rows) {
+private final class CombiningMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
   import plan.{input, operatorPlan}
 
   private val router = new RowRouter(
@@ -414,7 +437,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
     encoder.rows(groupOfKey, chunk, advance.before)
   }
 
-  override protected def drain(): Iterator[InternalRow] =
+  override def drain(): Iterator[InternalRow] =
     drain(onTime, Watermark.NotYet) ++ waiting.iterator.flatMap { case (end, tables) =>
       drain(tables, end)
     }
@@ -436,8 +459,7 @@ private final class CombiningMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 /** Sends rows without combining them. Packs many rows of a key group into one chunk, in the order
   * in which they are read.
   */
-private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
-    extends WindowMapSide(plan, rows) {
+private final class RowMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
   import plan.{input, operatorPlan}
 
   private val hasEdges = operatorPlan.spec.hasEdges
@@ -469,7 +491,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
     }
   }
 
-  override protected def drain(): Iterator[InternalRow] =
+  override def drain(): Iterator[InternalRow] =
     chunks.indices.iterator
       .filterNot(chunks(_).isEmpty)
       .map(group => encoder.rows(group, chunks(group), advance.before))
@@ -481,8 +503,7 @@ private final class RowMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
   * Sends the latest arrival of the task to all key groups, because it moves the watermarks of all
   * substreams.
   */
-private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalRow])
-    extends WindowMapSide(plan, rows) {
+private final class SubstreamMapSide(plan: MapSidePlan) extends WindowMapSide(plan) {
   import plan.{input, operatorPlan}
 
   private val substreams = operatorPlan.substreams.get
@@ -516,7 +537,7 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
     KeyGroups.groupOf(KeyGroups.hash(substream), operatorPlan.keyGroups)
   }
 
-  override protected def drain(): Iterator[InternalRow] =
+  override def drain(): Iterator[InternalRow] =
     byGroup.iterator.filterNot(_.rows.isEmpty).map(_.encoded()) ++ latestArrivals
 
   private def latestArrivals: Iterator[InternalRow] =
@@ -543,9 +564,8 @@ private final class SubstreamMapSide(plan: MapSidePlan, rows: Iterator[InternalR
 final class TimeStageEncoder(
     plan: TimeStagePlan,
     input: Seq[Attribute],
-    split: Int,
-    rows: Iterator[InternalRow])
-    extends MapSide(rows, plan.order) {
+    split: Int)
+    extends MapSide(plan.order) {
   private val columns = new RuledColumns(
     input,
     plan.time,

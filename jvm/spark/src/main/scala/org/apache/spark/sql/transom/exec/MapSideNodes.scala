@@ -73,7 +73,7 @@ case class WindowMapSideExec(
     InputRows
       .of(child)
       .mapPartitionsWithIndexInternal(
-        (_, rows) => plan.encode(rows),
+        (_, rows) => plan.create().encode(rows),
         isOrderSensitive = operatorPlan.layout == KeyedLayout)
   }
 
@@ -124,7 +124,7 @@ case class TimeStageMapSideExec(
       if (plan.holdsRows) (plan.columns, held.mapPartitionsInternal(HeldRows.read(taskPlan, _)))
       else (input, InputRows.of(child))
     rows.mapPartitionsWithIndexInternal(
-      (split, rows) => new TimeStageEncoder(taskPlan, read, split, rows),
+      (split, rows) => new TimeStageEncoder(taskPlan, read, split).encode(rows),
       isOrderSensitive = true)
   }
 

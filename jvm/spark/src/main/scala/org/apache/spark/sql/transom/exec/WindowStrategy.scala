@@ -37,13 +37,16 @@ object WindowStrategy extends SparkStrategy {
       new ObservedMetricsExec(name, metrics, planLater(outputs)) :: Nil
     case KeyGroupOutputs(operatorId, openWindows, output, child) =>
       OperatorNode.allIn(child).lastOption.foreach { operator =>
-        RealTime.refuse(SparkSession.active, operator.spec.name)
+        RealTime.refuse(SparkSession.active, operator.spec.name, "stamped()")
       }
       KeyGroupOutputsExec(
         operatorId,
         openWindows,
         output,
         planLater(planned(operatorId, child))) :: Nil
+    case results: OutputRows if RealTime.isRunning(SparkSession.active) =>
+      planLater(
+        RealTimeOperator.of(SparkSession.active, results, (id, plan) => inBatch(id)(plan))) :: Nil
     case OutputRows(output, child) => OutputRowsExec(output, planLater(child)) :: Nil
     case WithJudgements(output, child) =>
       WithJudgementsExec(output, planLater(child)) :: Nil

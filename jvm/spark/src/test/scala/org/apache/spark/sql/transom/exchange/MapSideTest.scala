@@ -48,6 +48,7 @@ abstract class MapSideTest extends ScalaCheckSuite {
     val groupOf = (0 until plan.keyGroups).map(group => KeyGroups.idOf(group) -> group).toMap
     SQLConf.withExistingConf(conf) {
       new MapSidePlan(plan, columns, watermark)
+        .create()
         .encode(rows.iterator)
         .map(_.copy())
         .flatMap { row =>

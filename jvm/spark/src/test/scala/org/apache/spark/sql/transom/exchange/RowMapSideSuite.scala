@@ -82,6 +82,7 @@ class RowMapSideSuite extends MapSideTest {
     val ordered = plan.copy(order = Seq(value))
     forAll(rows) { rows =>
       val sent = new MapSidePlan(ordered, input, 0L)
+        .create()
         .encode(rows.map(_.internal).iterator)
         .filter(ExchangeFormat.kindOf(_) == PayloadKind.Rows)
         .map { row =>

@@ -128,7 +128,7 @@ private object RowTimesSuite {
         row.order.orNull)
     }
     val sent = SQLConf.withExistingConf(conf) {
-      new TimeStageEncoder(plan, columns, 0, internal.iterator).map(_.copy()).toVector
+      new TimeStageEncoder(plan, columns, 0).encode(internal.iterator).map(_.copy()).toVector
     }
     val exchanged = ExchangeFormat.attributes(plan.order)
     val sorted = sent.sorted(RowOrdering.create(ExchangeFormat.inOrder(exchanged), exchanged))

@@ -139,6 +139,7 @@ private object SubstreamMapSideSuite {
     val exchanged = SQLConf.withExistingConf(conf) {
       tasks.flatMap { rows =>
         new MapSidePlan(plan, input, Watermark.NotYet)
+          .create()
           .encode(rows.iterator.map(_.internal))
           .map(_.copy())
           .toVector

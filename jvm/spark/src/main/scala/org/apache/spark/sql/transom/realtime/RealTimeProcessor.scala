@@ -1,0 +1,244 @@
+package org.apache.spark.sql.transom.realtime
+
+import java.nio.ByteBuffer
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.ImplicitGroupingKeyTracker
+import org.apache.spark.sql.streaming._
+import org.apache.spark.sql.transom.exchange.{ExchangeEncoder, ExchangeFormat, MapSidePlan, PayloadKind}
+import org.apache.spark.sql.transom.planned.{JudgementColumns, TaskLimits}
+import org.apache.spark.sql.transom.task.{KeyGroupTask, SparkKeyGroupState, WindowTasks}
+
+import transom.engine.judge.ReportedWatermarks
+import transom.engine.runtime.{GroupInput, KeyGroupOperator, Pulled}
+import transom.engine.state.{HeapState, KeyGroups}
+import transom.engine.time.{Advance, Watermark}
+
+/** The stateful processor of an operator in Real-Time Mode.
+  *
+  * One instance serves all key groups of a task for one batch, which lasts minutes. Spark calls it
+  * for each message. Rows go to the map side, which combines them. When the watermark of the
+  * windows advances, the rows since the last advance are a batch for the engine: the key groups
+  * that have rows or due windows process them, on state that stays on the heap. Once all sources
+  * have ended, the state is written.
+  */
+final class RealTimeProcessor(tasks: SourceTasks)
+    extends StatefulProcessor[Int, InternalRow, InternalRow] {
+  @transient private var running: RealTimeTask = _
+
+  override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
+    val spark = new SparkKeyGroupState(getHandle)
+    val limit = Runtime.getRuntime.maxMemory / 8
+    def select(group: Int): Unit =
+      ImplicitGroupingKeyTracker.setImplicitKey(KeyGroups.idOf(group))
+    val heap = new HeapState(spark, select, limit)
+    running = new RealTimeTask(tasks, heap)
+  }
+
+  override def handleInputRows(
+      group: Int,
+      messages: Iterator[InternalRow],
+      timerValues: TimerValues): Iterator[InternalRow] =
+    messages.flatMap(running.handle)
+}
+
+/** Creates processors, in the type in which Spark's plans hold them. */
+object RealTimeProcessor {
+  def of(tasks: SourceTasks): StatefulProcessor[Any, Any, Any] =
+    new RealTimeProcessor(tasks).asInstanceOf[StatefulProcessor[Any, Any, Any]]
+}
+
+/** The operator of a task in Real-Time Mode. Spark also creates instances on the driver, for the
+  * variables of the state.
+  */
+private final class RealTimeTask(tasks: SourceTasks, heap: HeapState) {
+  import tasks.operatorPlan
+  import operatorPlan.convention
+
+  private val task: KeyGroupTask = WindowTasks(operatorPlan).create()
+  private val state = task.storeOf(heap)
+  private val reported = heap.map("reported_watermarks")
+  private val awaiting = heap.map("awaiting")
+  private lazy val groups = new TaskGroups(TaskContext.getPartitionId(), tasks)
+  private lazy val sources = {
+    heap.open(groups.first)
+    new ReportedWatermarks(reported)
+  }
+  private lazy val mapSide =
+    new MapSidePlan(operatorPlan, tasks.input, Watermark.NotYet).create()
+  private val firesOnRows = operatorPlan.spec.firesOnRows
+  private val row = new UnsafeRow(tasks.input.length)
+  private val watermarkAt = tasks.input.length - JudgementColumns.count
+  private var hasBegun = false
+  private var ended = 0
+  // The watermark by which windows have fired, in the engine's convention.
+  private var fired = Watermark.NotYet
+
+  /** Handles a message. Exhaust the results before the next call. */
+  def handle(message: InternalRow): Iterator[InternalRow] = {
+    val number = message.getInt(SourceMessage.Task)
+    val watermark = message.getLong(SourceMessage.Watermark)
+    if (!hasBegun) begin()
+    val isDue = message.getInt(SourceMessage.Kind) match {
+      case SourceMessage.Row =>
+        val bytes = message.getBinary(SourceMessage.Payload)
+        row.pointTo(bytes, bytes.length)
+        row.setLong(watermarkAt, sources.met(number, watermark))
+        groups.add(mapSide.push(row))
+        firesOnRows || groups.areFull
+      case SourceMessage.Begin =>
+        val begun = sources.begin(message.getInt(SourceMessage.Tasks))
+        val identified = !message.isNullAt(SourceMessage.Source) &&
+          sources.identify(number, message.getUTF8String(SourceMessage.Source).getBytes)
+        begun || identified
+      case SourceMessage.Advanced => sources.advance(number, watermark)
+      case SourceMessage.End =>
+        ended += 1
+        sources.advance(number, watermark) | ended == message.getInt(SourceMessage.Tasks)
+    }
+    val results: Iterator[InternalRow] = if (isDue) fire() else Pulled.none
+    if (ended < message.getInt(SourceMessage.Tasks)) results
+    else Pulled.andDo(results)(end())
+  }
+
+  /** Restores what the last batch has left, besides the state of the windows. */
+  private def begin(): Unit = {
+    hasBegun = true
+    groups.all.foreach { group =>
+      val operator = open(group, System.currentTimeMillis())
+      groups.setTimer(group, operator.nextTimer)
+      operator.process(Iterator.empty).foreach(_ => ())
+      awaiting.entries.foreach { case (key, segments) =>
+        groups.await(group, ByteBuffer.wrap(key).getLong, segments)
+        awaiting.remove(key)
+      }
+    }
+  }
+
+  /** Processes all rows that have come, and fires the windows that the watermark has passed. */
+  private def fire(): Iterator[InternalRow] = {
+    val nowMs = System.currentTimeMillis()
+    val reached = convention.watermarkIn(sources.watermark)
+    val advance = Advance(fired, reached, reached)
+    groups.add(mapSide.drain())
+    mapSide.startAfter(reached)
+    fired = reached
+    val results = groups.due(sources.watermark, reached).iterator.flatMap { group =>
+      val operator = open(group, nowMs)
+      val inputs = task.inputs(groups.take(group, reached), Watermark.NotYet) ++
+        Iterator.single(new GroupInput.Advanced(advance))
+      Pulled.andDo(operator.process(inputs))(groups.setTimer(group, operator.nextTimer))
+    }
+    Pulled.andDo(results)(heap.trim())
+  }
+
+  private def open(group: Int, nowMs: Long): KeyGroupOperator[InternalRow] = {
+    heap.open(group)
+    task.open(group, state, nowMs)
+  }
+
+  /** Writes the state. Spark commits it when the task ends. */
+  private def end(): Unit = {
+    groups.all.foreach { group =>
+      heap.open(group)
+      groups.awaiting(group).zipWithIndex.foreach { case ((end, segments), number) =>
+        awaiting.put(
+          ByteBuffer.allocate(12).putLong(end).putInt(number).array,
+          segments.getBinary(ExchangeFormat.Payload))
+      }
+    }
+    heap.open(groups.first)
+    sources.save()
+    heap.flush()
+  }
+}
+
+/** The key groups of a task: their rows that wait for the watermark, and when their windows are
+  * due.
+  *
+  * @param partition
+  *   number of the task
+  */
+private final class TaskGroups(partition: Int, tasks: SourceTasks) {
+
+  /** The numbers of all key groups of the task, see `KeyGroups.idOf`. */
+  val all: Range = partition until tasks.operatorPlan.keyGroups by tasks.partitions
+  private val byId = all.map(group => KeyGroups.idOf(group) -> group).toMap
+  private val byNumber = all.map(group => group -> new Waiting).toMap
+  private val encoder = new ExchangeEncoder(tasks.operatorPlan.order)
+  private val limit = TaskLimits.current.combined
+  private var bytes = 0L
+
+  /** The key group that has the state of the whole task. */
+  def first: Int = all.head
+
+  /** Whether the rows that wait should be processed, because they take much memory. */
+  def areFull: Boolean = bytes > limit
+
+  /** Adds rows in the exchange format. */
+  def add(rows: Iterator[InternalRow]): Unit = rows.foreach { row =>
+    val kept = row.copy()
+    val group = byNumber(byId(kept.getInt(ExchangeFormat.Group)))
+    ExchangeFormat.kindOf(kept) match {
+      case PayloadKind.WaitingSegments =>
+        group.awaiting += ((kept.getLong(ExchangeFormat.LateWatermark), kept))
+      case _ =>
+        group.rows += kept
+        bytes += kept.asInstanceOf[UnsafeRow].getSizeInBytes
+    }
+  }
+
+  /** Adds segments that wait until windows have fired, as [[awaiting]] has returned them. */
+  def await(group: Int, end: Long, segments: Array[Byte]): Unit =
+    byNumber(group).awaiting += ((end, encoder.waitingSegments(group, segments, end).copy()))
+
+  /** The segments of a key group that wait until the windows that end by an instant have fired,
+    * with this instant.
+    */
+  def awaiting(group: Int): Seq[(Long, InternalRow)] = byNumber(group).awaiting.toSeq
+
+  /** Removes and returns the rows of a key group that need not wait at a watermark. */
+  def take(group: Int, reached: Long): Iterator[InternalRow] = {
+    val waiting = byNumber(group)
+    val (ready, left) = waiting.awaiting.partition { case (end, _) => end <= reached }
+    val rows = waiting.rows ++ ready.map(_._2)
+    waiting.rows = ArrayBuffer.empty
+    waiting.awaiting = left
+    rows.iterator
+  }
+
+  /** Notes when the windows of a key group are due.
+    *
+    * @param timer
+    *   see `KeyGroupOperator.nextTimer`
+    */
+  def setTimer(group: Int, timer: Long): Unit = byNumber(group).timer = timer
+
+  /** The key groups that have rows, or windows that are due.
+    *
+    * @param watermark
+    *   in the host's convention
+    * @param reached
+    *   the same watermark in the engine's convention
+    */
+  def due(watermark: Long, reached: Long): Seq[Int] = {
+    bytes = 0L
+    all.filter { group =>
+      val waiting = byNumber(group)
+      waiting.rows.nonEmpty || waiting.timer <= watermark ||
+      waiting.awaiting.exists { case (end, _) => end <= reached }
+    }
+  }
+
+  private final class Waiting {
+    var rows: ArrayBuffer[InternalRow] = ArrayBuffer.empty
+
+    /** Segments that wait until windows have fired, with the last end of these windows. */
+    var awaiting: ArrayBuffer[(Long, InternalRow)] = ArrayBuffer.empty
+    var timer: Long = Long.MaxValue
+  }
+}

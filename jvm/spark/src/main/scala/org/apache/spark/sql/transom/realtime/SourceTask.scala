@@ -1,0 +1,195 @@
+package org.apache.spark.sql.transom.realtime
+
+import scala.collection.AbstractIterator
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.transom.aggregate.UnsafeRows
+import org.apache.spark.sql.transom.planned.{KeyedLayout, SliceLayout, WindowOperatorPlan}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+import transom.engine.state.{ByteRange, KeyGroups}
+import transom.engine.time.Watermark
+import transom.engine.window.{GridSlices, SessionSlices}
+
+/** The rows between the tasks that read sources and the operator.
+  *
+  * {{{
+  * group      id of the key group, see KeyGroups.idOf
+  * kind       what the message is
+  * task       number of the task that reads the source
+  * tasks      how many tasks read sources
+  * source     identifies the source; null in rows, and while the task does not know its source
+  * watermark  the watermark of the source by the rows of this batch, microseconds since 1970
+  * payload    the bytes of a row; null in other messages
+  * }}}
+  *
+  * A row goes to its key group. The other messages go to the first key group of each task of the
+  * operator. Messages of a task arrive in the order in which it has sent them. So an `End` says
+  * that all rows of its task have come, and the operator has all rows of a batch once every task
+  * has sent one.
+  */
+object SourceMessage {
+  final val Group = 0
+  final val Kind = 1
+  final val Task = 2
+  final val Tasks = 3
+  final val Source = 4
+  final val Watermark = 5
+  final val Payload = 6
+
+  /** A row. */
+  final val Row = 0
+
+  /** The task has started, or knows its source now. */
+  final val Begin = 1
+
+  /** The watermark of the source has passed a time at which windows may fire. */
+  final val Advanced = 2
+
+  /** The task has sent all rows of the batch. */
+  final val End = 3
+
+  val schema: StructType = new StructType()
+    .add("group", IntegerType, nullable = false)
+    .add("kind", IntegerType, nullable = false)
+    .add("task", IntegerType, nullable = false)
+    .add("tasks", IntegerType, nullable = false)
+    .add("source", StringType)
+    .add("watermark", LongType, nullable = false)
+    .add("payload", BinaryType)
+}
+
+/** The tasks that read sources, as sent to executors.
+  *
+  * @param operatorPlan
+  *   the operator, whose `judgement` names the last two columns of `input`
+  * @param input
+  *   the columns of the rows, under the operator's names
+  * @param source
+  *   the column that identifies the source of a row; none if the number of the task does
+  * @param delayUs
+  *   how far the watermark of a source trails its latest time, in microseconds
+  * @param partitions
+  *   number of tasks of the operator
+  */
+final case class SourceTasks(
+    operatorPlan: WindowOperatorPlan,
+    input: Seq[Attribute],
+    source: Option[Attribute],
+    delayUs: Long,
+    partitions: Int) {
+
+  /** The messages of a task for its rows. */
+  def messages(rows: Iterator[InternalRow]): Iterator[InternalRow] = new SourceTask(this, rows)
+}
+
+/** Sends the rows of a source with the watermark that each has met. Each message overwrites the
+  * one before it.
+  */
+private final class SourceTask(tasks: SourceTasks, rows: Iterator[InternalRow])
+    extends AbstractIterator[InternalRow] {
+  import tasks._
+
+  private val toKey = UnsafeProjection.create(operatorPlan.keys, input)
+  private val timeAt = input.indexWhere(_.exprId == operatorPlan.time.exprId)
+  private val sourceAt = source.fold(-1)(column => input.indexWhere(_.exprId == column.exprId))
+  private val number = TaskContext.getPartitionId()
+
+  /** The stretch of time in which a watermark is. No window fires while it stays there. */
+  private val stretchOf: Long => Long = operatorPlan.layout match {
+    case SliceLayout =>
+      operatorPlan.slices match {
+        case grids: GridSlices =>
+          watermark => grids.sliceOf(operatorPlan.convention.watermarkIn(watermark))
+        case _: SessionSlices => Math.floorDiv(_, SourceTask.StepUs)
+      }
+    case KeyedLayout => Math.floorDiv(_, SourceTask.StepUs)
+  }
+
+  private val message = new SpecificInternalRow(SourceMessage.schema)
+  message.setInt(SourceMessage.Task, number)
+  message.setInt(SourceMessage.Tasks, TaskContext.get().numPartitions())
+
+  private val key = new ByteRange
+  private var id: UTF8String =
+    if (sourceAt < 0) UTF8String.fromString(number.toString) else null
+  private var latest = Watermark.NotYet
+  // The stretch of time without firings in which the watermark of the last message is.
+  private var stretch = Option.empty[Long]
+  private var hasEnded = false
+  // The row that follows the message about its source.
+  private var waiting: InternalRow = _
+
+  // How many tasks of the operator have not received the current message.
+  private var toSend = 0
+  private val receivers = math.min(operatorPlan.keyGroups, partitions)
+  send(SourceMessage.Begin)
+
+  override def hasNext: Boolean = toSend > 0 || !hasEnded
+
+  override def next(): InternalRow =
+    if (toSend > 0) {
+      toSend -= 1
+      message.setInt(SourceMessage.Group, KeyGroups.idOf(toSend))
+      message
+    } else if (waiting != null) {
+      val row = waiting
+      waiting = null
+      ofRow(row)
+    } else if (hasAdvanced) {
+      stretch = Some(stretchOf(watermark))
+      send(SourceMessage.Advanced)
+      next()
+    } else if (rows.hasNext) {
+      val row = rows.next()
+      if (id != null) ofRow(row)
+      else {
+        id = row.getUTF8String(sourceAt).clone()
+        waiting = row
+        send(SourceMessage.Begin)
+        next()
+      }
+    } else if (!hasEnded) {
+      hasEnded = true
+      send(SourceMessage.End)
+      next()
+    } else throw new NoSuchElementException("no further message")
+
+  /** Whether the watermark has passed a time at which windows may fire since the last message. */
+  private def hasAdvanced: Boolean =
+    latest != Watermark.NotYet && !stretch.contains(stretchOf(watermark))
+
+  /** Makes a message the current one, for each task of the operator. */
+  private def send(kind: Int): Unit = {
+    message.setInt(SourceMessage.Kind, kind)
+    message.update(SourceMessage.Source, id)
+    message.setLong(SourceMessage.Watermark, watermark)
+    message.update(SourceMessage.Payload, null)
+    toSend = receivers
+  }
+
+  private def watermark: Long = Watermark.minus(latest, delayUs)
+
+  private def ofRow(row: InternalRow): InternalRow = {
+    UnsafeRows.bytesOf(toKey(row), key)
+    val group = KeyGroups.groupOf(KeyGroups.hash(key), operatorPlan.keyGroups)
+    message.setInt(SourceMessage.Group, KeyGroups.idOf(group))
+    message.setInt(SourceMessage.Kind, SourceMessage.Row)
+    message.update(SourceMessage.Source, null)
+    message.setLong(SourceMessage.Watermark, watermark)
+    message.update(SourceMessage.Payload, row.asInstanceOf[UnsafeRow].getBytes)
+    if (!row.isNullAt(timeAt)) latest = math.max(latest, row.getLong(timeAt))
+    message
+  }
+}
+
+private object SourceTask {
+
+  /** How far a watermark moves before the operator hears of it, if the ends of windows are unknown
+    * to the task: 10 ms. Each message has a cost, and results wait for it.
+    */
+  final val StepUs = 10000L
+}
